@@ -1,0 +1,51 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+    name: "grapevine",
+    traits: [
+        .trait(
+            name: "PlantedBugs",
+            description: "Compiles in the bugs that grapevine-sim --plant switches on.")
+    ],
+    targets: [
+        // Cores: pure values. No I/O, no clock, no randomness, no task.
+        core("Wire", ["CXXHash"]),
+        library("CXXHash", pkgConfig: "libxxhash", package: "libxxhash-dev"),
+
+        // Programs: they only start things.
+    ],
+    swiftLanguageModes: [.v6]
+)
+
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .treatAllWarnings(as: .error),
+]
+
+func core(_ name: String, _ imports: [String]) -> Target {
+    .target(name: name, dependencies: dependencies(imports), swiftSettings: strict)
+}
+
+func edge(_ name: String, _ imports: [String]) -> Target {
+    .target(name: name, dependencies: dependencies(imports), swiftSettings: strict)
+}
+
+func library(_ name: String, pkgConfig: String, package: String) -> Target {
+    .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([package])])
+}
+
+func program(_ name: String, _ imports: [String]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies(imports), swiftSettings: strict)
+}
+
+func tests(_ name: String, _ imports: [String]) -> Target {
+    .testTarget(name: name, dependencies: dependencies(imports), swiftSettings: strict)
+}
+
+func dependencies(_ names: [String]) -> [Target.Dependency] {
+    names.map { .target(name: $0) }
+}

@@ -1,0 +1,80 @@
+/// Appends values to a byte string.
+///
+/// The same values always give the same bytes.
+public struct ByteWriter: Sendable {
+    public private(set) var bytes: [UInt8]
+
+    public init(reserving capacity: Int = 0) {
+        bytes = []
+        bytes.reserveCapacity(capacity)
+    }
+
+    public var count: Int { bytes.count }
+
+    public mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+
+    public mutating func write(_ byte: UInt8) { bytes.append(byte) }
+
+    public mutating func write(_ flag: Bool) { bytes.append(flag ? 1 : 0) }
+
+    /// LEB128: seven bits a byte, the lowest first, 1–10 bytes.
+    public mutating func write(varint number: UInt64) {
+        var rest = number
+        while rest >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(truncatingIfNeeded: rest))
+    }
+
+    public mutating func write(count: Int) { write(varint: UInt64(count)) }
+
+    /// Big-endian, so that the order of the bytes is that of the numbers.
+    public mutating func write<Number: FixedWidthInteger & UnsignedInteger>(fixed number: Number) {
+        withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
+    }
+
+    /// The bytes as they are, without their count.
+    public mutating func write(raw: some Collection<UInt8>) { bytes.append(contentsOf: raw) }
+
+    /// A count, then the bytes.
+    public mutating func write(_ string: [UInt8]) {
+        write(count: string.count)
+        bytes.append(contentsOf: string)
+    }
+
+    /// A count, then the bytes of the text in UTF-8.
+    public mutating func write(_ text: String) {
+        write(count: text.utf8.count)
+        bytes.append(contentsOf: text.utf8)
+    }
+
+    public mutating func write(_ name: some Name) { write(name.text) }
+
+    public mutating func write(_ shard: ShardID) { write(varint: UInt64(shard.number)) }
+
+    public mutating func write(_ id: RandomID) {
+        write(fixed: id.high)
+        write(fixed: id.low)
+    }
+
+    public mutating func write(_ hash: Hash128) {
+        write(fixed: hash.high)
+        write(fixed: hash.low)
+    }
+
+    /// Writes what `body` writes, behind the count of its bytes.
+    public mutating func writeCounted(_ body: (inout ByteWriter) -> Void) {
+        let start = bytes.count
+        bytes.append(0)
+        body(&self)
+        let length = bytes.count - start - 1
+        guard length >= 0x80 else {
+            bytes[start] = UInt8(length)
+            return
+        }
+        var prefix = ByteWriter()
+        prefix.write(count: length)
+        bytes.replaceSubrange(start...start, with: prefix.bytes)
+    }
+}

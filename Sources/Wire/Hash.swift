@@ -1,0 +1,55 @@
+import CXXHash
+
+/// A 128-bit hash that adds up: the sum over a set does not depend on the order in which it is summed.
+public struct Hash128: Hashable, Sendable, CustomStringConvertible {
+    public var high: UInt64
+    public var low: UInt64
+
+    public static let zero = Hash128(high: 0, low: 0)
+
+    public init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// XXH3-128 of `bytes`.
+    public init(of bytes: [UInt8]) {
+        let hash = bytes.withUnsafeBytes { XXH3_128bits($0.baseAddress, $0.count) }
+        self.init(high: hash.high64, low: hash.low64)
+    }
+
+    /// Addition modulo 2^128.
+    public static func += (left: inout Hash128, right: Hash128) {
+        let (low, carry) = left.low.addingReportingOverflow(right.low)
+        left.low = low
+        left.high = left.high &+ right.high &+ (carry ? 1 : 0)
+    }
+
+    /// Subtraction modulo 2^128.
+    public static func -= (left: inout Hash128, right: Hash128) {
+        let (low, borrow) = left.low.subtractingReportingOverflow(right.low)
+        left.low = low
+        left.high = left.high &- right.high &- (borrow ? 1 : 0)
+    }
+
+    /// 32 lower-case hexadecimal digits.
+    public var description: String { hexadecimal(high) + hexadecimal(low) }
+}
+
+/// XXH3-64 of `bytes`: the checksum of records and frames.
+public func checksum(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) -> UInt64 {
+    XXH3_64bits_withSeed(bytes.baseAddress, bytes.count, seed)
+}
+
+/// XXH3-64 of `bytes`: the checksum of records and frames.
+public func checksum(_ bytes: some Sequence<UInt8>, seed: UInt64 = 0) -> UInt64 {
+    bytes.withContiguousStorageIfAvailable {
+        XXH3_64bits_withSeed($0.baseAddress, $0.count, seed)
+    } ?? Array(bytes).withUnsafeBytes { checksum($0, seed: seed) }
+}
+
+/// 16 lower-case hexadecimal digits.
+public func hexadecimal(_ number: UInt64) -> String {
+    let digits = String(number, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+}

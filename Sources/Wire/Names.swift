@@ -1,0 +1,69 @@
+/// A name that people and programs give to things: 1–64 bytes of `A–Z a–z 0–9 _ . : @ -`.
+///
+/// Each kind of thing has a type of its own, so that a user can never stand where a conversation
+/// belongs. A value of such a type has been checked: nothing further down checks it again.
+public protocol Name: Hashable, Comparable, Sendable, CustomStringConvertible {
+    var text: String { get }
+    init(checked text: String)
+}
+
+/// The most bytes in a name.
+public let nameBytesMax = 64
+
+extension Name {
+    /// The name that `text` spells, or nil where it is not one.
+    public init?(_ text: String) {
+        guard isName(text.utf8) else { return nil }
+        self.init(checked: text)
+    }
+
+    public var description: String { text }
+
+    public static func < (left: Self, right: Self) -> Bool { left.text < right.text }
+}
+
+/// Whether these bytes spell a name.
+public func isName(_ bytes: some Collection<UInt8>) -> Bool {
+    (1...nameBytesMax).contains(bytes.count) && bytes.allSatisfy(isNameByte)
+}
+
+private func isNameByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): true
+    case UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: ":"): true
+    case UInt8(ascii: "@"), UInt8(ascii: "-"): true
+    default: false
+    }
+}
+
+public struct NodeName: Name {
+    public let text: String
+    public init(checked text: String) { self.text = text }
+}
+
+public struct ConversationID: Name {
+    public let text: String
+    public init(checked text: String) { self.text = text }
+}
+
+public struct UserID: Name {
+    public let text: String
+    public init(checked text: String) { self.text = text }
+}
+
+public struct MessageID: Name {
+    public let text: String
+    public init(checked text: String) { self.text = text }
+}
+
+public struct ItemID: Name {
+    public let text: String
+    public init(checked text: String) { self.text = text }
+}
+
+/// A cluster's name, given by `--cluster`.
+public struct ClusterName: Name {
+    public let text: String
+    public init(checked text: String) { self.text = text }
+}
