@@ -11,6 +11,7 @@ let package = Package(
     targets: [
         // Cores: pure values. No I/O, no clock, no randomness, no task.
         core("Wire", ["CXXHash"]),
+        core("CRDT", ["Wire"]),
         library("CXXHash", pkgConfig: "libxxhash", package: "libxxhash-dev"),
 
         // Programs: they only start things.

@@ -2,7 +2,7 @@
 ///
 /// Each kind of thing has a type of its own, so that a user can never stand where a conversation
 /// belongs. A value of such a type has been checked: nothing further down checks it again.
-public protocol Name: Hashable, Comparable, Sendable, CustomStringConvertible {
+public protocol Name: Hashable, Comparable, Sendable, CustomStringConvertible, WireValue {
     var text: String { get }
     init(checked text: String)
 }

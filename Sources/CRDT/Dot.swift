@@ -1,0 +1,29 @@
+import Wire
+
+/// The name of one mutation of one shard: who made it, and its how-manieth of that shard it was.
+public struct Dot: Hashable, Comparable, Sendable {
+    public let replica: ReplicaID
+    /// Counted per shard and replica, from 1.
+    public let seq: UInt64
+
+    public init(replica: ReplicaID, seq: UInt64) {
+        self.replica = replica
+        self.seq = seq
+    }
+
+    public static func < (left: Dot, right: Dot) -> Bool {
+        (left.replica, left.seq) < (right.replica, right.seq)
+    }
+}
+
+extension Dot: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(replica)
+        writer.write(varint: seq)
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        self.init(replica: try reader.readID(), seq: try reader.readVarint())
+        guard seq > 0 else { throw .invalid("a seq from 1") }
+    }
+}

@@ -1,0 +1,90 @@
+import Wire
+
+/// A point in hybrid time: wall-clock milliseconds, and a counter where they are not enough.
+///
+/// Source: S. Kulkarni et al., "Logical Physical Clocks" (2014).
+public struct HybridTimestamp: Hashable, Comparable, Sendable {
+    /// 48 bits of milliseconds since 1970, then 16 bits of counter.
+    public let bits: UInt64
+
+    public static let zero = HybridTimestamp(bits: 0)
+
+    /// The last millisecond of the year 9999: what comes later has no RFC 3339 form.
+    public static let millisecondsMax: UInt64 = 253_402_300_799_999
+
+    public init(bits: UInt64) { self.bits = bits }
+
+    /// The first timestamp of a millisecond.
+    public init(milliseconds: UInt64) {
+        bits = min(milliseconds, HybridTimestamp.millisecondsMax) << 16
+    }
+
+    /// Milliseconds since 1970.
+    public var milliseconds: UInt64 { bits >> 16 }
+
+    /// The least timestamp that is greater.
+    var next: HybridTimestamp { HybridTimestamp(bits: bits + 1) }
+
+    public static func < (left: HybridTimestamp, right: HybridTimestamp) -> Bool {
+        left.bits < right.bits
+    }
+}
+
+extension HybridTimestamp: WireValue {
+    public func encode(into writer: inout ByteWriter) { writer.write(fixed: bits) }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        bits = try reader.readFixed()
+        guard milliseconds <= HybridTimestamp.millisecondsMax else {
+            throw .invalid("a time before the year 10000")
+        }
+    }
+}
+
+/// When something was written, and by which replica: a total order over all writes of a shard.
+public struct Stamp: Hashable, Comparable, Sendable {
+    public let time: HybridTimestamp
+    public let replica: ReplicaID
+
+    public init(time: HybridTimestamp, replica: ReplicaID) {
+        self.time = time
+        self.replica = replica
+    }
+
+    public static func < (left: Stamp, right: Stamp) -> Bool {
+        (left.time, left.replica) < (right.time, right.replica)
+    }
+}
+
+extension Stamp: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        time.encode(into: &writer)
+        writer.write(replica)
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        self.init(time: try HybridTimestamp(from: &reader), replica: try reader.readID())
+    }
+}
+
+/// Gives timestamps that never go back, whatever the wall clock does.
+///
+/// Invariant: each timestamp given is greater than every one given or observed before it. Starting
+/// from the greatest stamp on disk, that holds over restarts too.
+public struct HybridClock: Sendable {
+    public private(set) var greatest: HybridTimestamp
+
+    public init(startingAfter greatest: HybridTimestamp = .zero) { self.greatest = greatest }
+
+    public mutating func next(wallMilliseconds: UInt64) -> HybridTimestamp {
+        let wall = HybridTimestamp(milliseconds: wallMilliseconds)
+        #if PlantedBugs
+            if PlantedBug.wallClockOnly.isOn { return wall }
+        #endif
+        greatest = max(wall, greatest.next)
+        return greatest
+    }
+
+    /// Sees a timestamp of another replica: what is written after it is later.
+    public mutating func observe(_ time: HybridTimestamp) { greatest = max(greatest, time) }
+}

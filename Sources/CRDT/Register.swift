@@ -1,0 +1,32 @@
+import Wire
+
+/// A last-writer-wins register: of two values, the one with the greater stamp.
+///
+/// Who replaces a value gives it a stamp greater than the one it replaces, so what was written after
+/// seeing wins. Equal stamps are one write; were they not, the greater value would win, so that the
+/// merge is a join over any values.
+public struct Register<Value: Comparable & Hashable & Sendable>: Hashable, Sendable {
+    public private(set) var stamp: Stamp
+    public private(set) var value: Value
+
+    public init(_ value: Value, at stamp: Stamp) {
+        self.value = value
+        self.stamp = stamp
+    }
+
+    public mutating func merge(_ other: Register) {
+        if (stamp, value) < (other.stamp, other.value) { self = other }
+    }
+}
+
+extension Register: WireValue where Value: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        stamp.encode(into: &writer)
+        value.encode(into: &writer)
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        stamp = try Stamp(from: &reader)
+        value = try Value(from: &reader)
+    }
+}

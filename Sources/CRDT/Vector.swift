@@ -1,0 +1,127 @@
+import Wire
+
+/// What a copy of a shard has seen: per replica, the set of seqs whose effect is in its state.
+///
+/// Claiming a seq means: everything that its replica did to that document up to it is here, or was
+/// superseded by what is here. A set and not a greatest number, for a seq that no disk holds any more
+/// stays a hole for ever, and the seqs behind it must still count.
+public struct Vector: Hashable, Sendable {
+    public struct Entry: Hashable, Sendable {
+        public let replica: ReplicaID
+        /// Never empty.
+        public internal(set) var seqs: SeqSet
+    }
+
+    /// Ascending by replica.
+    public private(set) var entries: [Entry]
+
+    public init() { entries = [] }
+
+    public var isEmpty: Bool { entries.isEmpty }
+
+    /// How many seqs are in it.
+    public var count: UInt64 { entries.reduce(0) { $0 &+ $1.seqs.count } }
+
+    public func seqs(of replica: ReplicaID) -> SeqSet {
+        let index = firstIndex(notBefore: replica)
+        guard index < entries.count, entries[index].replica == replica else { return SeqSet() }
+        return entries[index].seqs
+    }
+
+    public func contains(_ dot: Dot) -> Bool {
+        let index = firstIndex(notBefore: dot.replica)
+        guard index < entries.count, entries[index].replica == dot.replica else { return false }
+        return entries[index].seqs.contains(dot.seq)
+    }
+
+    /// Whether every seq that `context` names is in it.
+    public func contains(_ context: Context) -> Bool { context.dots.allSatisfy(contains) }
+
+    /// Whether all of `other` is in it.
+    public func covers(_ other: Vector) -> Bool {
+        #if PlantedBugs
+            if PlantedBug.coversFirstRangeOnly.isOn { return coversFirstRanges(of: other) }
+        #endif
+        return other.entries.allSatisfy { seqs(of: $0.replica).isSuperset(of: $0.seqs) }
+    }
+
+    public mutating func insert(_ dot: Dot) { insert(SeqSet(dot.seq...dot.seq), of: dot.replica) }
+
+    public mutating func insert(_ seqs: SeqSet, of replica: ReplicaID) {
+        guard !seqs.isEmpty else { return }
+        let index = firstIndex(notBefore: replica)
+        if index < entries.count, entries[index].replica == replica {
+            entries[index].seqs.formUnion(seqs)
+        } else {
+            entries.insert(Entry(replica: replica, seqs: seqs), at: index)
+        }
+    }
+
+    /// Adds the seqs that a document names.
+    public mutating func insert(_ context: Context) {
+        for dot in context.dots { insert(dot) }
+    }
+
+    public mutating func formUnion(_ other: Vector) {
+        for entry in other.entries { insert(entry.seqs, of: entry.replica) }
+    }
+
+    /// What of it is not in `other`.
+    public func subtracting(_ other: Vector) -> Vector {
+        var rest = Vector()
+        for entry in entries {
+            let seqs = entry.seqs.subtracting(other.seqs(of: entry.replica))
+            guard !seqs.isEmpty else { continue }
+            rest.entries.append(Entry(replica: entry.replica, seqs: seqs))
+        }
+        return rest
+    }
+
+    private func firstIndex(notBefore replica: ReplicaID) -> Int {
+        var low = 0
+        var high = entries.count
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].replica < replica { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    #if PlantedBugs
+        private func coversFirstRanges(of other: Vector) -> Bool {
+            other.entries.allSatisfy { entry in
+                guard let range = entry.seqs.ranges.first else { return true }
+                return seqs(of: entry.replica).isSuperset(of: SeqSet(range))
+            }
+        }
+    #endif
+}
+
+extension Vector: WireValue {
+    /// The most replicas that one vector may name: some 24 bytes each, far below a frame's limit.
+    static let replicasMax = 1 << 16
+
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(count: entries.count)
+        for entry in entries {
+            writer.write(entry.replica)
+            entry.seqs.encode(into: &writer)
+        }
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        let count = try reader.readCount(limit: Vector.replicasMax)
+        entries = []
+        entries.reserveCapacity(count)
+        for _ in 0..<count {
+            let entry = Entry(replica: try reader.readID(), seqs: try SeqSet(from: &reader))
+            if let last = entries.last, last.replica >= entry.replica {
+                throw .invalid("replicas that ascend")
+            }
+            guard let first = entry.seqs.ranges.first, first.lowerBound > 0 else {
+                throw .invalid("seqs from 1")
+            }
+            entries.append(entry)
+        }
+    }
+}
