@@ -12,6 +12,7 @@ let package = Package(
         // Cores: pure values. No I/O, no clock, no randomness, no task.
         core("Wire", ["CXXHash"]),
         core("CRDT", ["Wire"]),
+        core("Chat", ["CRDT", "Wire"]),
         library("CXXHash", pkgConfig: "libxxhash", package: "libxxhash-dev"),
 
         // Programs: they only start things.

@@ -6,6 +6,7 @@
         case coversFirstRangeOnly = "covers-first-range-only"
         case setContextLost = "set-context-lost"
         case wallClockOnly = "wall-clock-only"
+        case editRevivesDeleted = "edit-revives-deleted"
 
         /// Set once, before the first run, by the program.
         nonisolated(unsafe) public static var planted: PlantedBug?

@@ -1,0 +1,96 @@
+import CRDT
+import Wire
+
+/// The limits of chat.
+///
+/// They are judged when a mutation is accepted; a merge never refuses.
+public enum ChatLimits {
+    public static let participantsMax = 1_000
+    /// Edits of one message.
+    public static let editsMax = 100
+    /// Bytes of a text in UTF-8.
+    public static let textBytesMax = 16_384
+    /// Bytes of a title in UTF-8.
+    public static let titleBytesMax = 1_024
+}
+
+/// Who talks to whom.
+public struct Conversation: Hashable, Sendable {
+    /// What it was created with, for ever.
+    ///
+    /// Of two, created on two sides of a cut, the earlier.
+    public struct Header: Hashable, Sendable {
+        public let created: Stamp
+        public let creator: UserID
+        /// Ascending; with the creator.
+        public let participants: [UserID]
+        public let title: String?
+    }
+
+    public private(set) var header: Header
+    public private(set) var participants: ObservedRemoveSet<UserID>
+
+    init(header: Header, by dot: Dot) {
+        self.header = header
+        participants = ObservedRemoveSet()
+        for user in header.participants { participants.insert(user, by: dot) }
+    }
+
+    mutating func merge(_ other: Conversation) {
+        header = min(header, other.header)
+        participants.merge(other.participants)
+    }
+}
+
+extension Conversation.Header: Comparable {
+    /// Stamps are never equal unless the headers are; the rest makes the order total over any bytes.
+    public static func < (left: Self, right: Self) -> Bool {
+        guard left.created == right.created else { return left.created < right.created }
+        guard left.creator == right.creator else { return left.creator < right.creator }
+        guard left.title == right.title else { return (left.title ?? "") < (right.title ?? "") }
+        return left.participants.lexicographicallyPrecedes(right.participants)
+    }
+}
+
+extension Conversation {
+    private enum FieldNumber {
+        static let header: UInt64 = 1
+        static let participants: UInt64 = 2
+    }
+
+    func write(to fields: inout Fields) {
+        fields.set(FieldNumber.header, to: header)
+        fields.set(FieldNumber.participants, to: participants)
+    }
+
+    init(from fields: inout Fields) throws(WireError) {
+        guard let header = fields.take(FieldNumber.header) else { throw .invalid("a header") }
+        self.header = try Header.decode(header)
+        let bytes = fields.take(FieldNumber.participants)
+        participants = try bytes.map(ObservedRemoveSet.decode) ?? ObservedRemoveSet()
+    }
+}
+
+extension Conversation.Header: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        created.encode(into: &writer)
+        writer.write(creator)
+        writer.write(count: participants.count)
+        for user in participants { writer.write(user) }
+        writer.write(title != nil)
+        if let title { writer.write(title) }
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        created = try Stamp(from: &reader)
+        creator = try reader.readName()
+        var users: [UserID] = []
+        for _ in 0..<(try reader.readCount()) {
+            let user: UserID = try reader.readName()
+            guard users.last.map({ $0 < user }) ?? true else { throw .invalid("users that ascend") }
+            users.append(user)
+        }
+        participants = users
+        title = try reader.readFlag() ? try reader.readText() : nil
+    }
+}

@@ -1,0 +1,52 @@
+import Wire
+
+/// The name of a document: what it is, the partition key that places it, and which of those it is.
+public struct DocumentKey: Hashable, Sendable {
+    /// What kind of thing a document describes; the numbers are on disks and wires.
+    public struct Kind: Hashable, Sendable {
+        public let number: UInt8
+        public static let conversation = Kind(number: 1)
+        public static let message = Kind(number: 2)
+    }
+
+    public let kind: Kind
+    /// What the shard is a hash of: for all that belongs to a conversation, its id.
+    public let partition: String
+    /// Empty where the partition has one document of the kind.
+    public let id: String
+
+    public static func conversation(_ conversation: ConversationID) -> DocumentKey {
+        DocumentKey(kind: .conversation, partition: conversation.text, id: "")
+    }
+
+    public static func message(_ message: MessageID, in conversation: ConversationID) -> DocumentKey
+    {
+        DocumentKey(kind: .message, partition: conversation.text, id: message.text)
+    }
+
+    /// The shard that it belongs to, in a cluster of so many shards.
+    public func shard(of count: UInt16) -> ShardID { ShardID(of: partition, count: count) }
+}
+
+extension DocumentKey: Comparable {
+    public static func < (left: DocumentKey, right: DocumentKey) -> Bool {
+        (left.partition, left.kind.number, left.id) < (right.partition, right.kind.number, right.id)
+    }
+}
+
+extension DocumentKey: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(kind.number)
+        writer.write(partition)
+        writer.write(id)
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        kind = Kind(number: try reader.readByte())
+        partition = try reader.readText(limit: nameBytesMax)
+        id = try reader.readText(limit: nameBytesMax)
+        guard isName(partition.utf8), id.isEmpty || isName(id.utf8) else {
+            throw .invalid("a document's key")
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import Wire
+
+/// A document's content on the wire and on disk: values under numbers, the numbers ascending.
+///
+/// A field whose number this version does not know is kept, sent on and digested. It merges as a
+/// last-writer-wins register whose stamp is the head of its bytes: of two, the greater in byte order.
+/// So a later version writes a new field big-endian stamp first; one that needs a richer merge raises
+/// the document's version instead.
+public struct Fields: Hashable, Sendable {
+    struct Field: Hashable, Sendable {
+        let number: UInt64
+        var bytes: [UInt8]
+    }
+
+    /// Ascending by number.
+    private(set) var fields: [Field]
+
+    init() { fields = [] }
+
+    /// Takes the field out of the ones that are left to be understood.
+    mutating func take(_ number: UInt64) -> [UInt8]? {
+        guard let index = fields.firstIndex(where: { $0.number == number }) else { return nil }
+        return fields.remove(at: index).bytes
+    }
+
+    mutating func set(_ number: UInt64, to value: some WireValue) {
+        set(number, toBytes: value.encoded)
+    }
+
+    mutating func set(_ number: UInt64, toBytes bytes: [UInt8]) {
+        let index = fields.firstIndex { $0.number >= number } ?? fields.endIndex
+        if index < fields.endIndex, fields[index].number == number {
+            fields[index].bytes = bytes
+        } else {
+            fields.insert(Field(number: number, bytes: bytes), at: index)
+        }
+    }
+
+    mutating func merge(_ other: Fields) {
+        for field in other.fields {
+            let mine = fields.first { $0.number == field.number }
+            if let mine, !mine.bytes.lexicographicallyPrecedes(field.bytes) { continue }
+            set(field.number, toBytes: field.bytes)
+        }
+    }
+}
+
+extension Fields: WireValue {
+    /// The most fields of a document; versions to come add a few each.
+    static let countMax = 256
+
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(count: fields.count)
+        for field in fields {
+            writer.write(varint: field.number)
+            writer.write(field.bytes)
+        }
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        fields = []
+        for _ in 0..<(try reader.readCount(limit: Fields.countMax)) {
+            let number = try reader.readVarint()
+            guard fields.last.map({ $0.number < number }) ?? true else {
+                throw .invalid("fields that ascend")
+            }
+            fields.append(Field(number: number, bytes: Array(try reader.readBytes())))
+        }
+    }
+}

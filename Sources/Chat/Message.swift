@@ -1,0 +1,160 @@
+import CRDT
+import Wire
+
+/// What kind of message a client said it sends; the raw values are the line protocol's words.
+public enum MessageType: String, CaseIterable, Sendable {
+    case text, image, voice, system, action
+}
+
+/// One message: what was first sent, what became of its text, and for whom it is deleted.
+///
+/// In normal form all versions belong to the header: of two different sendings of one id, made on two
+/// sides of a cut, the earlier header wins and takes its versions along, those of the other go. And
+/// once retracted, it has neither text nor versions nor pin: deletion wins over everything, in every
+/// order of events.
+public struct Message: Hashable, Sendable {
+    /// What was first sent, for ever.
+    public struct Header: Hashable, Sendable {
+        public let sent: Stamp
+        public let sender: UserID
+        public let type: MessageType
+        public let item: ItemID?
+        /// Empty once the message is retracted.
+        public internal(set) var text: String
+    }
+
+    /// One edit.
+    public struct Version: Hashable, Sendable {
+        public let stamp: Stamp
+        public let operation: OperationID
+        public let text: String
+    }
+
+    public internal(set) var header: Header
+    /// Ascending by stamp: the last shows, all are the history.
+    public internal(set) var versions: [Version]
+    /// Who deleted it for themselves.
+    public internal(set) var deletedBy: ObservedRemoveSet<UserID>
+    public internal(set) var pin: Register<Pin>?
+    /// Deleted for everyone: once set, it stays set.
+    public internal(set) var isRetracted: Bool
+
+    init(_ header: Header) {
+        self.header = header
+        versions = []
+        deletedBy = ObservedRemoveSet()
+        pin = nil
+        isRetracted = false
+    }
+
+    /// The text that shows, were it shown.
+    public var text: String { versions.last?.text ?? header.text }
+
+    public var editedAt: HybridTimestamp? { versions.last?.stamp.time }
+
+    var greatestTime: HybridTimestamp {
+        max(header.sent.time, editedAt ?? .zero, pin?.stamp.time ?? .zero)
+    }
+
+    /// Whether it counts as deleted for everyone: retracted, or every participant hides it.
+    public func isDeletedForEveryone(among participants: ObservedRemoveSet<UserID>) -> Bool {
+        isRetracted
+            || (!participants.isEmpty && participants.elements.allSatisfy(deletedBy.contains))
+    }
+}
+
+extension Message {
+    mutating func edit(_ version: Version) {
+        versions.append(version)
+        versions.sort()
+    }
+
+    mutating func hide(for user: UserID, by dot: Dot) { deletedBy.insert(user, by: dot) }
+
+    mutating func restore(for user: UserID) { deletedBy.remove(user) }
+
+    mutating func setPin(_ pin: Pin, at stamp: Stamp) { self.pin = Register(pin, at: stamp) }
+
+    mutating func retract() {
+        isRetracted = true
+        normalize()
+    }
+
+    mutating func merge(_ other: Message) {
+        if header == other.header {
+            mergeVersions(other.versions)
+        } else if other.header < header {
+            header = other.header
+            versions = other.versions
+        }
+        deletedBy.merge(other.deletedBy)
+        if let theirs = other.pin { pin = pin.map { merged($0, theirs) } ?? theirs }
+        isRetracted = isRetracted || other.isRetracted
+        normalize()
+    }
+
+    private mutating func mergeVersions(_ others: [Version]) {
+        let missing = others.filter { !versions.contains($0) }
+        guard !missing.isEmpty else { return }
+        versions = (versions + missing).sorted()
+    }
+
+    private func merged<Value>(_ left: Register<Value>, _ right: Register<Value>) -> Register<Value>
+    {
+        var merged = left
+        merged.merge(right)
+        return merged
+    }
+
+    /// Whether a retracted message has nothing left to show.
+    var isNormal: Bool {
+        #if PlantedBugs
+            if PlantedBug.editRevivesDeleted.isOn { return true }
+        #endif
+        return !isRetracted || (header.text.isEmpty && versions.isEmpty && pin == nil)
+    }
+
+    private mutating func normalize() {
+        guard isRetracted else { return }
+        #if PlantedBugs
+            if PlantedBug.editRevivesDeleted.isOn, !versions.isEmpty {
+                isRetracted = false
+                return
+            }
+        #endif
+        header.text = ""
+        versions = []
+        pin = nil
+    }
+}
+
+extension Message.Header: Comparable {
+    /// Stamps are never equal unless the headers are; the rest makes the order total over any
+    /// bytes.
+    ///
+    /// The text comes last, since a retracted message has lost it.
+    public static func < (left: Self, right: Self) -> Bool {
+        guard left.sent == right.sent else { return left.sent < right.sent }
+        guard left.sender == right.sender else { return left.sender < right.sender }
+        guard left.type == right.type else { return left.type.rawValue < right.type.rawValue }
+        guard left.item == right.item else {
+            return (left.item?.text ?? "") < (right.item?.text ?? "")
+        }
+        return left.text < right.text
+    }
+}
+
+extension Message.Version: Comparable {
+    public static func < (left: Self, right: Self) -> Bool {
+        (left.stamp, left.operation, left.text) < (right.stamp, right.operation, right.text)
+    }
+}
+
+/// Who has a message pinned, if anybody; when is the register's stamp.
+public struct Pin: Hashable, Comparable, Sendable {
+    public let by: UserID?
+
+    public static func < (left: Pin, right: Pin) -> Bool {
+        (left.by?.text ?? "") < (right.by?.text ?? "")
+    }
+}

@@ -1,0 +1,117 @@
+import CRDT
+import Wire
+
+extension Message {
+    private enum FieldNumber {
+        static let header: UInt64 = 1
+        static let versions: UInt64 = 2
+        static let deletedBy: UInt64 = 3
+        static let pin: UInt64 = 4
+        static let retracted: UInt64 = 5
+    }
+
+    func write(to fields: inout Fields) {
+        fields.set(FieldNumber.header, to: header)
+        if !versions.isEmpty { fields.set(FieldNumber.versions, to: Versions(list: versions)) }
+        if deletedBy != ObservedRemoveSet() { fields.set(FieldNumber.deletedBy, to: deletedBy) }
+        if let pin { fields.set(FieldNumber.pin, to: pin) }
+        if isRetracted { fields.set(FieldNumber.retracted, toBytes: []) }
+    }
+
+    init(from fields: inout Fields) throws(WireError) {
+        guard let header = fields.take(FieldNumber.header) else { throw .invalid("a header") }
+        self.init(try Header.decode(header))
+        if let bytes = fields.take(FieldNumber.versions) {
+            versions = try Versions.decode(bytes).list
+        }
+        if let bytes = fields.take(FieldNumber.deletedBy) {
+            deletedBy = try ObservedRemoveSet.decode(bytes)
+        }
+        if let bytes = fields.take(FieldNumber.pin) { pin = try Register.decode(bytes) }
+        if let bytes = fields.take(FieldNumber.retracted) {
+            guard bytes.isEmpty else { throw .invalid("a mark of deletion") }
+            isRetracted = true
+        }
+        guard isNormal else { throw .invalid("a deleted message without its text") }
+    }
+}
+
+/// A list of edits, ascending.
+private struct Versions: WireValue {
+    let list: [Message.Version]
+
+    init(list: [Message.Version]) { self.list = list }
+
+    func encode(into writer: inout ByteWriter) {
+        writer.write(count: list.count)
+        for version in list {
+            version.stamp.encode(into: &writer)
+            writer.write(version.operation)
+            writer.write(version.text)
+        }
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        var list: [Message.Version] = []
+        for _ in 0..<(try reader.readCount()) {
+            let version = Message.Version(
+                stamp: try Stamp(from: &reader), operation: try reader.readID(),
+                text: try reader.readText())
+            guard list.last.map({ $0 < version }) ?? true else {
+                throw .invalid("edits that ascend")
+            }
+            list.append(version)
+        }
+        self.list = list
+    }
+}
+
+extension Message.Header: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        sent.encode(into: &writer)
+        writer.write(sender)
+        writer.write(type.number)
+        writer.write(item != nil)
+        if let item { writer.write(item) }
+        writer.write(text)
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        sent = try Stamp(from: &reader)
+        sender = try reader.readName()
+        type = try MessageType(number: reader.readByte())
+        item = try reader.readFlag() ? try reader.readName() : nil
+        text = try reader.readText()
+    }
+}
+
+extension MessageType {
+    /// The number on disks and wires.
+    var number: UInt8 {
+        switch self {
+        case .text: 1
+        case .image: 2
+        case .voice: 3
+        case .system: 4
+        case .action: 5
+        }
+    }
+
+    init(number: UInt8) throws(WireError) {
+        guard let type = MessageType.allCases.first(where: { $0.number == number }) else {
+            throw .invalid("a message type")
+        }
+        self = type
+    }
+}
+
+extension Pin: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(by != nil)
+        if let by { writer.write(by) }
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        by = try reader.readFlag() ? try reader.readName() : nil
+    }
+}

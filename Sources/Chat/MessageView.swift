@@ -1,0 +1,47 @@
+import CRDT
+import Wire
+
+/// A message as one user sees it.
+public struct MessageView: Hashable, Sendable {
+    /// What shows in place of a text deleted for everyone.
+    public static let placeholder = "[Message deleted]"
+
+    public let id: MessageID
+    public let from: UserID
+    public let sentAt: HybridTimestamp
+    public let type: MessageType
+    public let text: String
+    public let item: ItemID?
+    public let editedAt: HybridTimestamp?
+    public let pinnedBy: UserID?
+    public let pinnedAt: HybridTimestamp?
+    public let isDeletedForEveryone: Bool
+    /// Ascending.
+    public let deletedBy: [UserID]
+}
+
+extension Message {
+    /// What `user` sees of it: nothing where they deleted it for themselves.
+    public func view(
+        as id: MessageID, for user: UserID, among participants: ObservedRemoveSet<UserID>
+    ) -> MessageView? {
+        guard !deletedBy.contains(user) else { return nil }
+        let isDeleted = isDeletedForEveryone(among: participants)
+        let pinner = isDeleted ? nil : pin?.value.by
+        return MessageView(
+            id: id, from: header.sender, sentAt: header.sent.time, type: header.type,
+            text: isDeleted ? MessageView.placeholder : text, item: header.item,
+            editedAt: isDeleted ? nil : editedAt,
+            pinnedBy: pinner, pinnedAt: pinner == nil ? nil : pin?.stamp.time,
+            isDeletedForEveryone: isDeleted, deletedBy: deletedBy.elements)
+    }
+
+    /// Its texts, oldest first, each with the time from which it showed: none once it is deleted for
+    /// everyone.
+    public func edits(
+        among participants: ObservedRemoveSet<UserID>
+    ) -> [(at: HybridTimestamp, text: String)] {
+        guard !isDeletedForEveryone(among: participants) else { return [] }
+        return [(header.sent.time, header.text)] + versions.map { ($0.stamp.time, $0.text) }
+    }
+}

@@ -1,0 +1,105 @@
+import CRDT
+import Wire
+
+/// What a mutation is judged by: the accepting node's time and settings.
+public struct Judge: Sendable {
+    /// Milliseconds since 1970.
+    public let wallMilliseconds: UInt64
+    /// How long after its sending a message may be edited, in milliseconds; at exactly that age it
+    /// may not.
+    public let editWindowMilliseconds: UInt64
+
+    public init(wallMilliseconds: UInt64, editWindowMilliseconds: UInt64) {
+        self.wallMilliseconds = wallMilliseconds
+        self.editWindowMilliseconds = editWindowMilliseconds
+    }
+}
+
+extension Mutation {
+    /// Whether it may be done, and whether it would change anything.
+    ///
+    /// The order of the checks is the contract's: the conversation, the participant, the message, the
+    /// verb's own rule, what exists already.
+    ///
+    /// - Parameter target: the document under `key`.
+    /// - Returns: false where all is already as it asks.
+    public func judge(
+        conversation: Conversation?, target: Document?, by judge: Judge
+    ) throws(Refusal) -> Bool {
+        if case .create(let participants, let title) = action {
+            return try judgeCreate(participants, title, existing: conversation)
+        }
+        guard let conversation else { throw missing }
+        guard conversation.participants.contains(user) else { throw .notParticipant }
+        let message = target?.message
+        if case .send(_, _, _, let text) = action {
+            return try judgeSend(text, existing: message, among: conversation.participants)
+        }
+        guard let message else { throw .messageNotFound }
+        return try self.judge(message, among: conversation.participants, by: judge)
+    }
+
+    private var missing: Refusal {
+        if case .send = action { return .conversationNotFound }
+        return .messageNotFound
+    }
+
+    private func judgeCreate(
+        _ participants: [UserID], _ title: String?, existing: Conversation?
+    ) throws(Refusal) -> Bool {
+        guard let header = existing?.header else { return true }
+        guard header.creator == user, header.participants == participants, header.title == title
+        else { throw .conversationExists }
+        return false
+    }
+
+    private func judgeSend(
+        _ text: String, existing: Message?, among participants: ObservedRemoveSet<UserID>
+    ) throws(Refusal) -> Bool {
+        guard let existing else { return true }
+        let isDeleted = existing.isDeletedForEveryone(among: participants)
+        guard existing.header.sender == user, isDeleted || existing.header.text == text else {
+            throw .messageExists
+        }
+        return false
+    }
+
+    private func judge(
+        _ message: Message, among participants: ObservedRemoveSet<UserID>, by judge: Judge
+    ) throws(Refusal) -> Bool {
+        let isDeleted = message.isDeletedForEveryone(among: participants)
+        switch action {
+        case .edit(_, let text, let operation):
+            guard !message.versions.contains(where: { $0.operation == operation }) else {
+                return false
+            }
+            guard !isDeleted, message.mayEdit(user, by: judge) else { throw .editForbidden }
+            guard message.text != text else { return false }
+            guard message.versions.count < ChatLimits.editsMax else { throw .tooManyEdits }
+            return true
+        case .hide:
+            return !message.deletedBy.contains(user)
+        case .retract:
+            guard message.header.sender == user else { throw .notSender }
+            return !message.isRetracted || !message.deletedBy.contains(user)
+        case .restore:
+            return message.deletedBy.contains(user)
+        case .pin:
+            guard !isDeleted else { throw .messageDeleted }
+            return message.pin?.value.by != user
+        case .unpin:
+            return message.pin?.value.by != nil
+        case .create, .send:
+            preconditionFailure("judged before")
+        }
+    }
+}
+
+extension Message {
+    func mayEdit(_ user: UserID, by judge: Judge) -> Bool {
+        let sent = header.sent.time.milliseconds
+        let age = judge.wallMilliseconds > sent ? judge.wallMilliseconds - sent : 0
+        return header.sender == user && !deletedBy.contains(user)
+            && age < judge.editWindowMilliseconds
+    }
+}
