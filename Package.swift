@@ -16,6 +16,9 @@ let package = Package(
         library("CXXHash", pkgConfig: "libxxhash", package: "libxxhash-dev"),
 
         // Programs: they only start things.
+
+        // Tests mirror the targets; TidyTests holds the house together.
+        tests("TidyTests", []),
     ],
     swiftLanguageModes: [.v6]
 )

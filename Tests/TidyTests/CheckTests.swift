@@ -1,0 +1,164 @@
+import Testing
+
+/// Each check is seen to fail on a planted offence, and to let its neighbour pass.
+@Suite struct CheckTests {
+    private func read(_ path: String, _ text: String) -> SourceText {
+        SourceText(path: path, text)
+    }
+
+    // MARK: Imports
+
+    @Test(arguments: [
+        ("Sources/Wire/A.swift", "import Glibc"),
+        ("Sources/CRDT/A.swift", "import Chat"),
+        ("Sources/Chat/A.swift", "public import Foundation"),
+        ("Sources/Replication/A.swift", "import Synchronization"),
+        ("Sources/Node/A.swift", "import Dispatch"),
+        ("Sources/NetworkIO/A.swift", "import Wire"),
+        ("Sources/Storage/A.swift", "@preconcurrency import Foundation"),
+        ("Sources/Simulator/A.swift", "import struct Storage.Database"),
+        ("Sources/grapevine/A.swift", "#if os(Linux)\nimport Storage\n#endif"),
+        ("Tests/WireTests/A.swift", "@testable import Chat"),
+        ("Tests/TidyTests/A.swift", "import Wire"),
+    ])
+    func `an import that is not in the table is an offence`(path: String, text: String) {
+        #expect(undeclaredImports(in: read(path, text), house: .grapevine).count == 1)
+    }
+
+    @Test(arguments: [
+        ("Sources/Wire/A.swift", "import CXXHash"),
+        ("Sources/Storage/A.swift", "import CSQLite\nimport Glibc\nimport Node"),
+        ("Sources/Wire/A.swift", "// import Glibc\nlet a = \"import Glibc\""),
+        ("Sources/Wire/A.swift", "let isImported = imports.import"),
+        ("Tests/ChatTests/A.swift", "import Testing\nimport Wire\n@testable import Chat"),
+        ("Tests/SimulatorTests/A.swift", "import Simulator\nimport Storage\nimport Foundation"),
+    ])
+    func `an import of the table is none`(path: String, text: String) {
+        #expect(undeclaredImports(in: read(path, text), house: .grapevine).isEmpty)
+    }
+
+    @Test func `a source outside every target is an offence`() {
+        #expect(
+            undeclaredImports(in: read("Sources/A.swift", ""), house: .grapevine).count == 1)
+    }
+
+    @Test func `an unknown target and a test of nothing are offences`() {
+        let offences = unknownTargets(
+            sources: ["Wire", "Extras"],
+            tests: ["WireTests", "TidyTests", "ChatTests", "Fixtures"],
+            house: .grapevine)
+        #expect(offences.map(\.path) == ["Sources/Extras", "Tests/ChatTests", "Tests/Fixtures"])
+    }
+
+    @Test func `no room is reachable from itself, and every import is a room`() {
+        let house = House.grapevine
+        for room in house.rooms {
+            #expect(!house.below(room).contains(room.name))
+            #expect(house.below(room).allSatisfy { house[$0] != nil })
+        }
+    }
+
+    // MARK: Sizes
+
+    @Test func `a line, a file and a function over their limits are offences`() {
+        let path = "Sources/Wire/A.swift"
+        let columns = String(repeating: "é", count: 100)
+        #expect(longLines(in: read(path, columns)).isEmpty)
+        #expect(longLines(in: read(path, "\n" + columns + "!")).map(\.line) == [2])
+
+        let file = String(repeating: "\n", count: 600)
+        #expect(longFile(read(path, file)).isEmpty)
+        #expect(longFile(read(path, file + "\n")).count == 1)
+
+        let body = String(repeating: "\n", count: 69)
+        #expect(longFunctions(in: read(path, "func f() {\(body)}")).isEmpty)
+        #expect(longFunctions(in: read(path, "\nfunc f() {\(body)\n}")).map(\.line) == [2])
+    }
+
+    @Test(arguments: [
+        ("func f(_ a: Int = { 1 }()) -> @Sendable () -> Void {\n}", "f"),
+        ("@Test func `a name`() throws {\nx {\n} }", "func"),
+        ("init?(a: [Int]) {\n}", "init"),
+        ("subscript(a: Int) -> Int {\n}", "subscript"),
+        ("static func < (a: Int, b: Int) -> Bool {\n}", "func"),
+        ("func f<T>(_ a: T)\nwhere T: A {\n}", "f"),
+        ("protocol P {\nfunc a()\nfunc b() -> Int\n}\nextension P { func c() {\n} }", "c"),
+        ("let a = A.init(b)\nif a {\n}\ndeinit {}", "deinit"),
+    ])
+    func `a function is found with its whole body`(text: String, name: String) {
+        let found = functions(in: read("Sources/Wire/A.swift", text))
+        #expect(found.map(\.name) == [name])
+        let last = text.split(separator: "\n", omittingEmptySubsequences: false).count
+        #expect(found.first?.lines.upperBound == last)
+    }
+
+    // MARK: Words
+
+    @Test(arguments: [
+        ("Sources/Chat/A.swift", "Task { await f() }"),
+        ("Sources/Chat/A.swift", "Task(priority: .low) { }"),
+        ("Sources/Node/A.swift", "Task.detached { }"),
+        ("Sources/Node/A.swift", "Task<Void, Never> { }"),
+        ("Sources/Node/A.swift", "await Task.sleep(for: .seconds(1))"),
+        ("Sources/Wire/A.swift", "let clock = ContinuousClock()"),
+        ("Sources/CRDT/A.swift", "var generator = SystemRandomNumberGenerator()"),
+        ("Sources/CRDT/A.swift", "let a = Int.random(in: 0..<2)"),
+        ("Sources/CRDT/A.swift", "let a = all.shuffled()"),
+        ("Sources/Server/A.swift", "fileprivate let a = 1"),
+        ("Sources/Server/A.swift", "let a = try! f()"),
+        ("Sources/Server/A.swift", "let a = try? f()"),
+        ("Sources/Server/A.swift", "let a = b as! Int"),
+        ("Sources/Server/A.swift", "import Foundation"),
+        ("Sources/Server/A.swift", "struct ConnectionManager {}"),
+        ("Sources/Server/A.swift", "enum StringUtils {}"),
+        ("Sources/Server/A.swift", "// It was previously a list."),
+        ("Sources/Server/A.swift", "/// No longer a list."),
+        ("Sources/Server/A.swift", "f()  // TODO: g()"),
+        ("Tests/WireTests/A.swift", "let a = try! f()"),
+        ("Tests/TidyTests/A.swift", "struct Helpers {}"),
+    ])
+    func `a banned word is an offence`(path: String, text: String) throws {
+        #expect(try bannedWords(in: read(path, text), house: .grapevine).count == 1)
+    }
+
+    @Test(arguments: [
+        ("Sources/Server/A.swift", "Task { await f() }"),
+        ("Sources/Chat/A.swift", "let a = \"Task { try! }\"  // no Task { and no try! here"),
+        ("Sources/Chat/A.swift", "struct Subtask {}; let a = Subtask(1)"),
+        ("Sources/Chat/A.swift", "let a = all.shuffled(using: &random)"),
+        ("Sources/Server/A.swift", "struct Commons {}; let manager = Utilization()"),
+        ("Sources/Server/A.swift", "// A new list is sent now.\nlet previously = 1"),
+        ("Tests/WireTests/A.swift", "let a = try? f()"),
+    ])
+    func `what only looks like a banned word is none`(path: String, text: String) throws {
+        #expect(try bannedWords(in: read(path, text), house: .grapevine).isEmpty)
+    }
+
+    @Test func `a vague file or folder name is an offence`() throws {
+        #expect(try vagueFileName("Sources/Wire/Utils/A.swift").count == 1)
+        #expect(try vagueFileName("Sources/Wire/ByteHelpers.swift").count == 1)
+        #expect(try vagueFileName("Sources/Wire/Common.swift").count == 1)
+        #expect(try vagueFileName("Sources/Wire/Utility.swift").isEmpty)
+    }
+
+    @Test func `an unchecked promise needs an edge and a reason`() {
+        let promise = "final class A: @unchecked Sendable {}"
+        let reason = "// SAFETY: owned by the loop's thread,\n// which alone calls it.\n"
+        func offences(_ target: String, _ text: String) -> Int {
+            uncheckedSendables(in: read("Sources/\(target)/A.swift", text)).count
+        }
+        #expect(offences("Node", reason + promise) == 1)
+        #expect(offences("Storage", promise) == 1)
+        #expect(offences("Storage", "// A class.\n" + promise) == 1)
+        #expect(offences("Storage", reason + "\n" + promise) == 1)
+        #expect(offences("Storage", reason + promise) == 0)
+        #expect(offences("NetworkIO", "/// A class.\n///\n" + reason + promise) == 0)
+    }
+
+    // MARK: The top level
+
+    @Test func `a stranger at the top level is an offence`() {
+        let names = ["Package.swift", ".ci", ".build", "docs", "Makefile", "cluster"]
+        #expect(strangersAtTheTop(names).map(\.path) == ["docs", "Makefile"])
+    }
+}

@@ -1,0 +1,143 @@
+/// The rooms of `Sources/` and what each may import: the table of the design, which a declared
+/// dependency alone does not hold up, since SwiftPM notices an undeclared import only on a clean
+/// build and a wrongly declared one never.
+struct Room: Equatable {
+    enum Kind {
+        /// Pure values: nothing of the system.
+        case core
+        /// Pure decisions and the actors that run them: nothing of the system either.
+        case node
+        /// Touches one foreign thing.
+        case edge
+        /// Starts things, and may ask the system for arguments, signals and an exit.
+        case program
+        /// A module map or a little C.
+        case foreign
+    }
+
+    let name: String
+    let kind: Kind
+    let imports: Set<String>
+
+    init(_ name: String, _ kind: Kind, _ imports: String = "") {
+        self.name = name
+        self.kind = kind
+        self.imports = words(imports)
+    }
+}
+
+struct House {
+    let rooms: [Room]
+    /// What the tests of a room may import beyond the room and all that is below it.
+    let testsAlsoImport: [String: Set<String>]
+
+    static let grapevine = House(
+        rooms: [
+            Room("Wire", .core, "CXXHash"),
+            Room("CRDT", .core, "Wire"),
+            Room("Chat", .core, "CRDT Wire"),
+            Room("Membership", .core, "Wire"),
+            Room("Placement", .core, "Wire"),
+            Room("Replication", .core, "CRDT Wire"),
+            Room("LineProtocol", .core, "Chat CRDT Wire"),
+
+            Room("CLibuv", .foreign),
+            Room("CSQLite", .foreign),
+            Room("CXXHash", .foreign),
+            Room("CSystem", .foreign),
+            Room("NetworkIO", .edge, "CLibuv CSystem"),
+            // Deviation from the table of the design: Storage imports Node, because it implements
+            // Node's Store port itself; an adapter in Server would only repeat its functions.
+            Room("Storage", .edge, "CSQLite CSystem Chat CRDT Wire Node"),
+
+            Room("Node", .node, "Chat CRDT Membership Placement Replication Wire"),
+            Room("Admin", .node, "Node LineProtocol Membership Chat CRDT Wire"),
+            Room("Session", .node, "Admin LineProtocol"),
+
+            Room(
+                "Server", .program,
+                """
+                Wire CRDT Chat Membership Placement Replication LineProtocol
+                NetworkIO Storage CSystem Node Admin Session
+                """),
+            Room(
+                "Simulator", .node,
+                """
+                Wire CRDT Chat Membership Placement Replication LineProtocol Node Admin Session
+                """),
+            // Wire, here and in Benchmarks: the names of conversations and messages.
+            Room("LineClient", .program, "LineProtocol NetworkIO Wire"),
+            Room("Benchmarks", .program, "LineClient LineProtocol NetworkIO Wire"),
+            Room("grapevine", .program, "Server LineClient NetworkIO"),
+            Room("grapevine-sim", .program, "Simulator"),
+            Room("grapevine-bench", .program, "Benchmarks"),
+        ],
+        testsAlsoImport: [
+            // Whole nodes in one process, on the real disk code.
+            "Simulator": ["Storage"]
+        ])
+
+    subscript(name: String) -> Room? {
+        rooms.first { $0.name == name }
+    }
+
+    /// Everything that a room imports, directly or through what it imports.
+    func below(_ room: Room) -> Set<String> {
+        var found: Set<String> = []
+        var open = room.imports
+        while let name = open.popFirst() {
+            guard found.insert(name).inserted else { continue }
+            open.formUnion(self[name]?.imports ?? [])
+        }
+        return found
+    }
+
+    /// The modules that a source of this target may import; nil for a target that has no room.
+    func allowedImports(of place: Place) -> Set<String>? {
+        switch place.tree {
+        case .sources:
+            guard let room = self[place.target] else { return nil }
+            switch room.kind {
+            case .core, .node, .foreign: return room.imports
+            case .edge, .program: return room.imports.union(["Glibc"])
+            }
+        case .tests:
+            let allowed: Set<String> = ["Testing", "Foundation", "Glibc"]
+            if place.target == "TidyTests" { return allowed }
+            guard let tested = place.testedRoom, let room = self[tested] else { return nil }
+            return allowed.union(below(room)).union([tested])
+                .union(testsAlsoImport[tested] ?? [])
+        }
+    }
+}
+
+/// Where a source lies: `Sources/Wire/Hash.swift` is the target `Wire` in the tree of sources.
+struct Place {
+    enum Tree: String {
+        case sources = "Sources"
+        case tests = "Tests"
+    }
+
+    let path: String
+    let tree: Tree
+    let target: String
+
+    /// Fails for a path outside both trees, or of a file that lies in no target.
+    init?(path: String) {
+        let parts = path.split(separator: "/")
+        guard parts.count >= 3, let tree = Tree(rawValue: String(parts[0])) else { return nil }
+        self.path = path
+        self.tree = tree
+        self.target = String(parts[1])
+    }
+
+    /// The room whose tests these are.
+    var testedRoom: String? {
+        guard tree == .tests, target.hasSuffix("Tests") else { return nil }
+        return String(target.dropLast("Tests".count))
+    }
+}
+
+func words(_ text: String) -> Set<String> {
+    Set(text.split(whereSeparator: \.isWhitespace).map(String.init))
+}

@@ -1,0 +1,73 @@
+import Foundation
+import Testing
+
+/// Every check, over the repository itself.
+@Suite struct RepositoryTests {
+    private static let root = URL(filePath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    @Test func `every import is in the table of the house`() throws {
+        try expectNone { undeclaredImports(in: $0, house: .grapevine) }
+    }
+
+    @Test func `every target has a room, and every test target a tested one`() throws {
+        let offences = unknownTargets(
+            sources: try folders("Sources"), tests: try folders("Tests"), house: .grapevine)
+        #expect(offences.isEmpty, "\(report(offences))")
+    }
+
+    @Test func `no file, line or function is too long`() throws {
+        try expectNone { longFile($0) + longLines(in: $0) + longFunctions(in: $0) }
+    }
+
+    @Test func `no banned word stands anywhere`() throws {
+        try expectNone { source in
+            try bannedWords(in: source, house: .grapevine) + vagueFileName(source.path)
+        }
+    }
+
+    @Test func `every unchecked promise is at an edge and says why it is safe`() throws {
+        try expectNone(uncheckedSendables)
+    }
+
+    @Test func `the top level holds what the design says`() throws {
+        let names = try FileManager.default.contentsOfDirectory(atPath: Self.root.path)
+        let offences = strangersAtTheTop(names)
+        #expect(offences.isEmpty, "\(report(offences))")
+    }
+
+    private func expectNone(
+        _ check: (SourceText) throws -> [Offence],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let offences = try Self.sources.get().flatMap(check)
+        #expect(offences.isEmpty, "\(report(offences))", sourceLocation: sourceLocation)
+    }
+
+    private func report(_ offences: [Offence]) -> String {
+        "\n" + offences.map(\.description).joined(separator: "\n")
+    }
+
+    private func folders(_ tree: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(
+            at: Self.root.appending(path: tree), includingPropertiesForKeys: [.isDirectoryKey]
+        )
+        .filter { try $0.resourceValues(forKeys: [.isDirectoryKey]).isDirectory == true }
+        .map(\.lastPathComponent).sorted()
+    }
+
+    /// Read and scanned once for all checks.
+    private static let sources = Result { () throws -> [SourceText] in
+        let found = try ["Sources", "Tests"].flatMap { tree in
+            try FileManager.default.subpathsOfDirectory(atPath: root.appending(path: tree).path)
+                .filter { $0.hasSuffix(".swift") }
+                .map { "\(tree)/\($0)" }
+        }
+        // An empty list would pass every check.
+        try #require(found.contains("Tests/TidyTests/RepositoryTests.swift"))
+        return try found.sorted().map { path in
+            SourceText(
+                path: path, try String(contentsOf: root.appending(path: path), encoding: .utf8))
+        }
+    }
+}
