@@ -2,9 +2,9 @@ import Wire
 
 /// An observed-remove set in which an add wins over a concurrent remove.
 ///
-/// Each element keeps its live dots and its own causal context, so a merge needs nothing from outside
-/// the element, and a removed element stays as its context alone: a remove is remembered, never
-/// forgotten. Source: A. Bieniusa et al., "An optimized conflict-free replicated set" (2012).
+/// Each element keeps its live dots and its own causal context, so a merge needs nothing from
+/// outside the element, and a removed element stays as its context alone: a remove is remembered,
+/// never forgotten. Source: A. Bieniusa et al., "An optimized conflict-free replicated set" (2012).
 public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hashable, Sendable {
     struct Entry: Hashable, Sendable {
         let element: Element

@@ -2,9 +2,9 @@ import Wire
 
 /// A last-writer-wins register: of two values, the one with the greater stamp.
 ///
-/// Who replaces a value gives it a stamp greater than the one it replaces, so what was written after
-/// seeing wins. Equal stamps are one write; were they not, the greater value would win, so that the
-/// merge is a join over any values.
+/// Who replaces a value gives it a stamp greater than the one it replaces, so what was written
+/// after seeing wins. Equal stamps are one write; were they not, the greater value would win, so
+/// that the merge is a join over any values.
 public struct Register<Value: Comparable & Hashable & Sendable>: Hashable, Sendable {
     public private(set) var stamp: Stamp
     public private(set) var value: Value

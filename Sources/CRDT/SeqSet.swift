@@ -106,7 +106,8 @@ public struct SeqSet: Hashable, Sendable {
 }
 
 extension SeqSet: WireValue {
-    /// The most ranges that one set may have on the wire: 1 MiB of them at the least two bytes each.
+    /// The most ranges that one set may have on the wire: 1 MiB of them at the least two bytes
+    /// each.
     static let rangesMax = 1 << 19
 
     public func encode(into writer: inout ByteWriter) {

@@ -3,8 +3,8 @@ import Wire
 /// What a copy of a shard has seen: per replica, the set of seqs whose effect is in its state.
 ///
 /// Claiming a seq means: everything that its replica did to that document up to it is here, or was
-/// superseded by what is here. A set and not a greatest number, for a seq that no disk holds any more
-/// stays a hole for ever, and the seqs behind it must still count.
+/// superseded by what is here. A set and not a greatest number, for a seq that no disk holds any
+/// more stays a hole for ever, and the seqs behind it must still count.
 public struct Vector: Hashable, Sendable {
     public struct Entry: Hashable, Sendable {
         public let replica: ReplicaID

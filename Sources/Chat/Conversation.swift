@@ -43,7 +43,8 @@ public struct Conversation: Hashable, Sendable {
 }
 
 extension Conversation.Header: Comparable {
-    /// Stamps are never equal unless the headers are; the rest makes the order total over any bytes.
+    /// Stamps are never equal unless the headers are; the rest makes the order total over any
+    /// bytes.
     public static func < (left: Self, right: Self) -> Bool {
         guard left.created == right.created else { return left.created < right.created }
         guard left.creator == right.creator else { return left.creator < right.creator }

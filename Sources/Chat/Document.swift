@@ -3,8 +3,8 @@ import Wire
 
 /// What is stored, merged, sent and digested: a small product of CRDTs under a key.
 ///
-/// Its merge is a join: commutative, associative, idempotent, with one byte string for equal states.
-/// What travels is always a whole document.
+/// Its merge is a join: commutative, associative, idempotent, with one byte string for equal
+/// states. What travels is always a whole document.
 public struct Document: Hashable, Sendable {
     /// What a document of a known kind says.
     public enum Content: Hashable, Sendable {

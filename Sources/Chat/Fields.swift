@@ -3,9 +3,9 @@ import Wire
 /// A document's content on the wire and on disk: values under numbers, the numbers ascending.
 ///
 /// A field whose number this version does not know is kept, sent on and digested. It merges as a
-/// last-writer-wins register whose stamp is the head of its bytes: of two, the greater in byte order.
-/// So a later version writes a new field big-endian stamp first; one that needs a richer merge raises
-/// the document's version instead.
+/// last-writer-wins register whose stamp is the head of its bytes: of two, the greater in byte
+/// order. So a later version writes a new field big-endian stamp first; one that needs a richer
+/// merge raises the document's version instead.
 public struct Fields: Hashable, Sendable {
     struct Field: Hashable, Sendable {
         let number: UInt64

@@ -8,10 +8,10 @@ public enum MessageType: String, CaseIterable, Sendable {
 
 /// One message: what was first sent, what became of its text, and for whom it is deleted.
 ///
-/// In normal form all versions belong to the header: of two different sendings of one id, made on two
-/// sides of a cut, the earlier header wins and takes its versions along, those of the other go. And
-/// once retracted, it has neither text nor versions nor pin: deletion wins over everything, in every
-/// order of events.
+/// In normal form all versions belong to the header: of two different sendings of one id, made on
+/// two sides of a cut, the earlier header wins and takes its versions along, those of the other go.
+/// And once retracted, it has neither text nor versions nor pin: deletion wins over everything, in
+/// every order of events.
 public struct Message: Hashable, Sendable {
     /// What was first sent, for ever.
     public struct Header: Hashable, Sendable {

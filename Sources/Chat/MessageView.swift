@@ -36,8 +36,8 @@ extension Message {
             isDeletedForEveryone: isDeleted, deletedBy: deletedBy.elements)
     }
 
-    /// Its texts, oldest first, each with the time from which it showed: none once it is deleted for
-    /// everyone.
+    /// Its texts, oldest first, each with the time from which it showed: none once it is deleted
+    /// for everyone.
     public func edits(
         among participants: ObservedRemoveSet<UserID>
     ) -> [(at: HybridTimestamp, text: String)] {

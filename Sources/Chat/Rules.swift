@@ -18,8 +18,8 @@ public struct Judge: Sendable {
 extension Mutation {
     /// Whether it may be done, and whether it would change anything.
     ///
-    /// The order of the checks is the contract's: the conversation, the participant, the message, the
-    /// verb's own rule, what exists already.
+    /// The order of the checks is the contract's: the conversation, the participant, the message,
+    /// the verb's own rule, what exists already.
     ///
     /// - Parameter target: the document under `key`.
     /// - Returns: false where all is already as it asks.

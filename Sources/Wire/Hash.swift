@@ -1,6 +1,7 @@
 import CXXHash
 
-/// A 128-bit hash that adds up: the sum over a set does not depend on the order in which it is summed.
+/// A 128-bit hash that adds up: the sum over a set does not depend on the order in which it is
+/// summed.
 public struct Hash128: Hashable, Sendable, CustomStringConvertible {
     public var high: UInt64
     public var low: UInt64
