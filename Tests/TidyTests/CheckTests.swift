@@ -128,6 +128,7 @@ import Testing
         ("Sources/Chat/A.swift", "let a = all.shuffled(using: &random)"),
         ("Sources/Server/A.swift", "struct Commons {}; let manager = Utilization()"),
         ("Sources/Server/A.swift", "// A new list is sent now.\nlet previously = 1"),
+        ("Sources/Server/A.swift", "// A name is no longer than 64 bytes."),
         ("Tests/WireTests/A.swift", "let a = try? f()"),
     ])
     func `what only looks like a banned word is none`(path: String, text: String) throws {
