@@ -13,6 +13,7 @@ let package = Package(
         core("Wire", ["CXXHash"]),
         core("CRDT", ["Wire"]),
         core("Chat", ["CRDT", "Wire"]),
+        core("Replication", ["CRDT", "Wire"]),
         library("CXXHash", pkgConfig: "libxxhash", package: "libxxhash-dev"),
 
         // Programs: they only start things.

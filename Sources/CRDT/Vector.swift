@@ -66,6 +66,12 @@ public struct Vector: Hashable, Sendable {
         for entry in other.entries { insert(entry.seqs, of: entry.replica) }
     }
 
+    public func union(_ other: Vector) -> Vector {
+        var union = self
+        union.formUnion(other)
+        return union
+    }
+
     /// What of it is not in `other`.
     public func subtracting(_ other: Vector) -> Vector {
         var rest = Vector()

@@ -3,10 +3,21 @@
     ///
     /// A build without the package trait `PlantedBugs` contains none of them.
     public enum PlantedBug: String, CaseIterable, Sendable {
+        case acknowledgedBeforeStored = "acknowledged-before-stored"
+        case claimFromMemory = "claim-from-memory"
+        case claimsUnited = "claims-united"
+        case confirmationOutlivesConnection = "confirmation-outlives-connection"
         case coversFirstRangeOnly = "covers-first-range-only"
-        case setContextLost = "set-context-lost"
-        case wallClockOnly = "wall-clock-only"
+        case dotsReusedAfterWipe = "dots-reused-after-wipe"
         case editRevivesDeleted = "edit-revives-deleted"
+        case lateDoneCounts = "late-done-counts"
+        case numberingContinuedAfterFailure = "numbering-continued-after-failure"
+        case numberingContinuedAfterRestore = "numbering-continued-after-restore"
+        case servesOldDisk = "serves-old-disk"
+        case setContextLost = "set-context-lost"
+        case shownBeforeStored = "shown-before-stored"
+        case vectorAdvancedBeforeDone = "vector-advanced-before-done"
+        case wallClockOnly = "wall-clock-only"
 
         /// Set once, before the first run, by the program.
         nonisolated(unsafe) public static var planted: PlantedBug?

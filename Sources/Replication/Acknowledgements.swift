@@ -1,0 +1,84 @@
+import CRDT
+import Wire
+
+/// Where a reply goes: a connection of this node, and which of its replies in order.
+public struct ReplySlot: Hashable, Sendable {
+    public let session: UInt64
+    public let number: UInt64
+
+    public init(session: UInt64, number: UInt64) {
+        self.session = session
+        self.number = number
+    }
+}
+
+/// On how many owners something is stored.
+///
+/// Only `Acknowledgements` makes one, so that nothing is acknowledged that is not on this node's disk.
+public struct Stored: Hashable, Sendable {
+    public let on: Int
+    public let owners: Int
+}
+
+/// How many owners an `OK` waits for.
+public enum AckLevel: String, Hashable, Sendable {
+    case local, majority, all
+
+    /// How many copies this asks for: never more than there are owners not held dead.
+    func copies(owners: Int, living: Int) -> Int {
+        switch self {
+        case .local: 1
+        case .majority: min(owners / 2 + 1, living)
+        case .all: min(owners, living)
+        }
+    }
+}
+
+/// The replies of one shard that wait for a disk, its own or its co-owners'.
+///
+/// A reply waits for the commit that holds what it shows, always; and one to a write, for so many
+/// co-owners as its level asks, at most `patience`.
+struct Acknowledgements: Sendable {
+    /// How long an `OK` waits for co-owners, in milliseconds: the contract's one second.
+    static let patienceMilliseconds: UInt64 = 1_000
+
+    struct Waiter: Sendable {
+        let slot: ReplySlot
+        /// The commit that it waits for.
+        let ticket: UInt64
+        /// What has to be stored; empty for a reply that only shows.
+        let context: Context
+        let level: AckLevel
+        let deadline: UInt64
+        var isOnDisk: Bool
+    }
+
+    private(set) var waiters: [Waiter] = []
+
+    mutating func add(_ waiter: Waiter) { waiters.append(waiter) }
+
+    mutating func noteCommit(of ticket: UInt64) {
+        for index in waiters.indices where waiters[index].ticket <= ticket {
+            waiters[index].isOnDisk = true
+        }
+    }
+
+    /// Takes out those whose condition holds.
+    mutating func takeSettled(
+        _ condition: (Waiter) -> Stored?
+    ) -> [(ReplySlot, Stored)] {
+        var settled: [(ReplySlot, Stored)] = []
+        waiters.removeAll { waiter in
+            guard waiter.isOnDisk, let stored = condition(waiter) else { return false }
+            settled.append((waiter.slot, stored))
+            return true
+        }
+        return settled
+    }
+
+    /// Takes out those whose commit will not come.
+    mutating func takeFailed() -> [ReplySlot] {
+        defer { waiters.removeAll { !$0.isOnDisk } }
+        return waiters.filter { !$0.isOnDisk }.map(\.slot)
+    }
+}

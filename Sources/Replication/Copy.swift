@@ -1,0 +1,315 @@
+import CRDT
+import Wire
+
+/// One node's copy of a shard, as replication sees it: what is in it, what of that is on disk, what
+/// each co-owner is known to hold, and what has to be fetched.
+///
+/// A value that does no I/O: frames go in by `receive`, the ones to send wait in `takeOutbox`, and the
+/// documents themselves stay with whoever owns this value.
+///
+/// Invariants:
+/// - `stored.vector` ⊆ `current.vector`; the difference is in commits under way or about to be.
+/// - What a copy claims to others (offers, confirmations, `done`) comes from `stored`, never from
+///   `current`: a crash takes back nothing that was claimed.
+/// - The rest of a peer's set is added only at `done` of the open pull with every batch arrived.
+/// - A replica's numbering is never continued: not by another process, not after a failed commit.
+public struct Copy: Sendable {
+    /// Whether what is here may be shown.
+    public enum Phase: Hashable, Sendable {
+        /// Since the start, in milliseconds: an old disk must not show what has since been deleted.
+        case catchingUp(since: UInt64)
+        case serving
+    }
+
+    struct Commit: Sendable {
+        let ticket: UInt64
+        let header: CopyHeader
+        /// What to confirm to whom once it is on disk.
+        var owed: [NodeName: Vector]
+    }
+
+    public let shard: ShardID
+    /// What is on disk.
+    public internal(set) var stored: CopyHeader
+    /// What will be on disk once everything under way is.
+    public internal(set) var current: CopyHeader
+    public internal(set) var phase: Phase
+    /// How many members should hold the shard, this one included.
+    public var owners = 1
+
+    var peers: [PeerCopy] = []
+    var pull: Pull?
+    var pullsOpened: UInt64 = 0
+    var outbox: [(to: NodeName, frame: Frame)] = []
+    var acknowledgements = Acknowledgements()
+    /// Equal vectors, different digests: a defect, to be said loudly.
+    ///
+    /// By peer.
+    var divergences: [NodeName] = []
+
+    private var replica: ReplicaID?
+    private var lastSeq: UInt64 = 0
+    private var isDirty = false
+    private var owed: [NodeName: Vector] = [:]
+    private var commits: [Commit] = []
+    /// The ticket of the last commit handed out.
+    private var lastTicket: UInt64 = 0
+
+    public init(_ shard: ShardID, stored: CopyHeader, now: UInt64) {
+        self.shard = shard
+        self.stored = stored
+        current = stored
+        phase = .catchingUp(since: now)
+        #if PlantedBugs
+            if PlantedBug.servesOldDisk.isOn { phase = .serving }
+        #endif
+    }
+
+    /// Whether everything in it is on disk.
+    public var isSettled: Bool { !isDirty && commits.isEmpty }
+
+    /// The commit that a reply must wait for which shows what is here; nil where all is on disk.
+    var ticketToWaitFor: UInt64? { isDirty ? lastTicket + 1 : commits.last?.ticket }
+
+    public mutating func takeOutbox() -> [(to: NodeName, frame: Frame)] {
+        defer { outbox.removeAll(keepingCapacity: true) }
+        return outbox
+    }
+
+    public mutating func takeDivergences() -> [NodeName] {
+        defer { divergences = [] }
+        return divergences
+    }
+}
+
+// MARK: Changes
+
+/// What a change of one document does to its copy.
+public struct Change: Sendable {
+    public let kind: UInt8
+    /// The document's digest before; nil where it is new.
+    public let before: Hash128?
+    public let after: Hash128
+    public let greatest: HybridTimestamp
+
+    public init(kind: UInt8, before: Hash128?, after: Hash128, greatest: HybridTimestamp) {
+        self.kind = kind
+        self.before = before
+        self.after = after
+        self.greatest = greatest
+    }
+}
+
+extension Copy {
+    /// The name of the next local mutation.
+    ///
+    /// - Parameter mint: gives 128 random bits, for the first mutation since the start or since the
+    ///   last numbering ended.
+    public mutating func nextDot(minting mint: () -> ReplicaID) -> Dot {
+        let replica = self.replica ?? begin(mint())
+        self.replica = replica
+        lastSeq += 1
+        return Dot(replica: replica, seq: lastSeq)
+    }
+
+    private mutating func begin(_ replica: ReplicaID) -> ReplicaID {
+        lastSeq = 0
+        #if PlantedBugs
+            if PlantedBug.dotsReusedAfterWipe.isOn { return ReplicaID(high: 0, low: 1) }
+            if PlantedBug.numberingContinuedAfterRestore.isOn,
+                let mine = current.vector.entries.first
+            {
+                lastSeq = mine.seqs.greatest ?? 0
+                return mine.replica
+            }
+        #endif
+        return replica
+    }
+
+    /// Notes a local mutation.
+    public mutating func noteWrite(_ change: Change, by dot: Dot) {
+        note(change)
+        current.vector.insert(dot)
+    }
+
+    /// Notes that a parcel of `peer` was merged.
+    ///
+    /// - Parameters:
+    ///   - change: nil where the merge changed nothing: its seqs are recorded all the same.
+    ///   - context: the seqs that the parcel names.
+    public mutating func noteMerge(_ change: Change?, naming context: Context, from peer: NodeName)
+    {
+        if let change { note(change) }
+        if !current.vector.contains(context) {
+            current.vector.insert(context)
+            isDirty = true
+        }
+        owed[peer, default: Vector()].insert(context)
+    }
+
+    private mutating func note(_ change: Change) {
+        if let before = change.before {
+            current.digest -= before
+        } else {
+            current.count(change.kind)
+        }
+        current.digest += change.after
+        current.greatest = max(current.greatest, change.greatest)
+        isDirty = true
+    }
+
+    /// Adds what a finished pull proves.
+    mutating func noteDone(_ claim: Frame.Claim, from peer: NodeName) {
+        if !current.vector.covers(claim.vector) {
+            current.vector.formUnion(claim.vector)
+            isDirty = true
+        }
+        if claim.isComplete, !current.isComplete {
+            current.isComplete = true
+            isDirty = true
+        }
+        owed[peer, default: Vector()].formUnion(claim.vector)
+    }
+}
+
+// MARK: Commits
+
+extension Copy {
+    /// Hands out the header for the next commit; nil where there is nothing to store.
+    ///
+    /// - Parameter ticket: the commit's number: greater than every one before.
+    public mutating func beginCommit(_ ticket: UInt64) -> CopyHeader? {
+        defer { owed = [:] }
+        guard isDirty else {
+            if commits.isEmpty {
+                confirm(owed)
+            } else {
+                commits[commits.count - 1].owed.merge(owed) { $0.union($1) }
+            }
+            return nil
+        }
+        precondition(ticket > lastTicket, "commits are numbered in order")
+        isDirty = false
+        lastTicket = ticket
+        commits.append(Commit(ticket: ticket, header: current, owed: owed))
+        return current
+    }
+
+    /// Everything up to `ticket` is on disk.
+    public mutating func onCommitted(_ ticket: UInt64, now: UInt64) -> [(ReplySlot, Stored)] {
+        while let commit = commits.first, commit.ticket <= ticket {
+            commits.removeFirst()
+            stored = commit.header
+            confirm(commit.owed)
+        }
+        acknowledgements.noteCommit(of: ticket)
+        return takeSettled(now: now)
+    }
+
+    /// A commit failed, and with it all that were handed out: back to what is on disk.
+    ///
+    /// Their documents may have reached others, so the numbering ends here, and so does every pull
+    /// from or into this copy.
+    ///
+    /// - Returns: the replies that will not come.
+    public mutating func onCommitFailed() -> [ReplySlot] {
+        current = stored
+        commits = []
+        owed = [:]
+        isDirty = false
+        endNumbering()
+        breakPulls()
+        return acknowledgements.takeFailed()
+    }
+
+    /// Documents were set aside because their bytes are bad: the copy is what the others make up.
+    ///
+    /// - Parameter header: made from the remaining documents alone; it is not complete.
+    public mutating func onSetAside(_ header: CopyHeader, now: UInt64) {
+        precondition(isSettled, "nothing is under way while a copy is counted anew")
+        current = header
+        current.isComplete = false
+        isDirty = true
+        phase = .catchingUp(since: now)
+        replica = nil
+        breakPulls()
+    }
+
+    private mutating func endNumbering() {
+        #if PlantedBugs
+            if PlantedBug.numberingContinuedAfterFailure.isOn {
+                lastSeq = replica.flatMap { stored.vector.seqs(of: $0).greatest } ?? 0
+                return
+            }
+        #endif
+        replica = nil
+    }
+
+    private mutating func confirm(_ owed: [NodeName: Vector]) {
+        for peer in peers {
+            guard let vector = owed[peer.name], !vector.isEmpty else { continue }
+            outbox.append((peer.name, .confirm(shard, vector)))
+        }
+    }
+}
+
+// MARK: Acknowledgements
+
+extension Copy {
+    /// Has a reply wait for the disk, and for co-owners as its level asks.
+    ///
+    /// - Parameter context: what has to be stored; empty for a reply that only shows what is here.
+    public mutating func wait(
+        _ slot: ReplySlot, storing context: Context, level: AckLevel, now: UInt64
+    ) {
+        let ticket = ticketToWaitFor
+        acknowledgements.add(
+            Acknowledgements.Waiter(
+                slot: slot, ticket: ticket ?? 0, context: context, level: level,
+                deadline: now + Acknowledgements.patienceMilliseconds,
+                isOnDisk: ticket == nil || isPlantedEarly))
+    }
+
+    private var isPlantedEarly: Bool {
+        #if PlantedBugs
+            return PlantedBug.acknowledgedBeforeStored.isOn
+        #else
+            return false
+        #endif
+    }
+
+    /// The replies whose conditions hold.
+    public mutating func takeSettled(now: UInt64) -> [(ReplySlot, Stored)] {
+        guard !acknowledgements.waiters.isEmpty else { return [] }
+        let (owners, living, peers) = (owners, min(owners, peers.count + 1), peers)
+        return acknowledgements.takeSettled { waiter in
+            guard !waiter.context.isEmpty else { return Stored(on: 1, owners: owners) }
+            let others = peers.count { $0.confirmed.contains(waiter.context) }
+            let copies = waiter.level.copies(owners: owners, living: living)
+            guard others + 1 >= copies || now >= waiter.deadline else { return nil }
+            return Stored(on: min(others + 1, owners), owners: owners)
+        }
+    }
+
+    /// On how many owners each of these seqs is stored: the smallest such number.
+    public func copies(of vector: Vector) -> Int {
+        vector.entries.map { entry in
+            let mine = stored.vector.seqs(of: entry.replica).isSuperset(of: entry.seqs) ? 1 : 0
+            let others = peers.map { $0.confirmed.seqs(of: entry.replica) }
+            return mine + fewest(entry.seqs, in: others)
+        }.min() ?? owners
+    }
+
+    /// How many of the sets hold each seq: the smallest such number.
+    private func fewest(_ seqs: SeqSet, in sets: [SeqSet]) -> Int {
+        var rest = [(seqs: seqs, holders: 0)]
+        for set in sets {
+            rest = rest.flatMap { part in
+                let lacked = part.seqs.subtracting(set)
+                let held = part.seqs.subtracting(lacked)
+                return [(lacked, part.holders), (held, part.holders + 1)]
+            }.filter { !$0.0.isEmpty }
+        }
+        return rest.map(\.holders).min() ?? sets.count
+    }
+}

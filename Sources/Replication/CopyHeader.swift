@@ -1,0 +1,69 @@
+import CRDT
+import Wire
+
+/// What a node knows of its copy of a shard, apart from the documents.
+///
+/// It is stored in the same transaction as the documents that changed it, so that what the disk
+/// claims is what the disk holds.
+public struct CopyHeader: Hashable, Sendable {
+    /// The seqs whose effect is in the copy.
+    public internal(set) var vector = Vector()
+    /// The sum of the documents' digests.
+    public internal(set) var digest = Hash128.zero
+    /// How many documents there are of each kind, tombstones too; indexed by the kind's number.
+    public internal(set) var counts: [UInt64] = []
+    /// The greatest stamp seen: the hybrid clock of the next process starts behind it.
+    public internal(set) var greatest = HybridTimestamp.zero
+    /// Whether it has had `done` from a complete copy, or was there from the beginning.
+    public internal(set) var isComplete: Bool
+    /// What a later version wrote behind the rest.
+    private var unknown: [UInt8] = []
+
+    public init(isComplete: Bool) { self.isComplete = isComplete }
+
+    public func count(ofKind kind: UInt8) -> UInt64 {
+        Int(kind) < counts.count ? counts[Int(kind)] : 0
+    }
+
+    public var documents: UInt64 { counts.reduce(0, +) }
+
+    /// Equal for copies that claim the same, hold the same and are complete alike.
+    public var hash: UInt64 {
+        var writer = ByteWriter(reserving: 64)
+        vector.encode(into: &writer)
+        writer.write(digest)
+        writer.write(isComplete)
+        return checksum(writer.bytes)
+    }
+
+    mutating func count(_ kind: UInt8) {
+        while counts.count <= Int(kind) { counts.append(0) }
+        counts[Int(kind)] += 1
+    }
+}
+
+extension CopyHeader: WireValue {
+    static let version: UInt8 = 1
+
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(CopyHeader.version)
+        vector.encode(into: &writer)
+        writer.write(digest)
+        writer.write(count: counts.count)
+        for count in counts { writer.write(varint: count) }
+        greatest.encode(into: &writer)
+        writer.write(isComplete)
+        writer.write(raw: unknown)
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        let version = try reader.readByte()
+        guard version == CopyHeader.version else { throw .version(version) }
+        vector = try Vector(from: &reader)
+        digest = try reader.readHash()
+        for _ in 0..<(try reader.readCount(limit: 256)) { counts.append(try reader.readVarint()) }
+        greatest = try HybridTimestamp(from: &reader)
+        isComplete = try reader.readFlag()
+        unknown = Array(reader.readRest())
+    }
+}

@@ -1,0 +1,151 @@
+import CRDT
+import Wire
+
+/// One byte for the kind, then its values; what a later version puts behind them is passed over.
+extension Frame: WireValue {
+    private enum Kind {
+        static let push: UInt8 = 1
+        static let confirm: UInt8 = 2
+        static let summary: UInt8 = 3
+        static let hashes: UInt8 = 4
+        static let offer: UInt8 = 5
+        static let pull: UInt8 = 6
+        static let batch: UInt8 = 7
+        static let done: UInt8 = 8
+        static let broken: UInt8 = 9
+    }
+
+    public func encode(into writer: inout ByteWriter) {
+        switch self {
+        case .push(let shard, let parcels):
+            writer.write(Kind.push)
+            writer.write(shard)
+            writer.write(parcels)
+        case .confirm(let shard, let vector):
+            writer.write(Kind.confirm)
+            writer.write(shard)
+            vector.encode(into: &writer)
+        case .summary(let hash):
+            writer.write(Kind.summary)
+            writer.write(fixed: hash)
+        case .hashes(let hashes):
+            writer.write(Kind.hashes)
+            writer.write(count: hashes.count)
+            for hash in hashes { writer.write(fixed: hash) }
+        case .offer(let offer):
+            writer.write(Kind.offer)
+            offer.encode(into: &writer)
+        case .pull, .batch, .done, .broken:
+            encodePull(into: &writer)
+        }
+    }
+
+    private func encodePull(into writer: inout ByteWriter) {
+        func head(_ kind: UInt8, _ shard: ShardID, _ number: UInt64) {
+            writer.write(kind)
+            writer.write(shard)
+            writer.write(varint: number)
+        }
+        switch self {
+        case .pull(let shard, let number, let vector):
+            head(Kind.pull, shard, number)
+            vector.encode(into: &writer)
+        case .batch(let shard, let number, let index, let parcels):
+            head(Kind.batch, shard, number)
+            writer.write(varint: index)
+            writer.write(parcels)
+        case .done(let shard, let number, let batches, let claim):
+            head(Kind.done, shard, number)
+            writer.write(varint: batches)
+            claim.encode(into: &writer)
+        case .broken(let shard, let number):
+            head(Kind.broken, shard, number)
+        case .push, .confirm, .summary, .hashes, .offer:
+            break
+        }
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        let kind = try reader.readByte()
+        switch kind {
+        case Kind.push:
+            self = .push(try reader.readShard(), try reader.readParcels())
+        case Kind.confirm:
+            self = .confirm(try reader.readShard(), try Vector(from: &reader))
+        case Kind.summary:
+            self = .summary(try reader.readFixed())
+        case Kind.hashes:
+            var hashes: [UInt64] = []
+            for _ in 0..<(try reader.readCount(limit: Int(UInt16.max))) {
+                hashes.append(try reader.readFixed())
+            }
+            self = .hashes(hashes)
+        case Kind.offer:
+            self = .offer(try Offer(from: &reader))
+        case Kind.pull...Kind.broken:
+            self = try Frame(pull: kind, from: &reader)
+        default:
+            throw .invalid("a frame of a known kind")
+        }
+    }
+
+    private init(pull kind: UInt8, from reader: inout ByteReader) throws(WireError) {
+        let shard = try reader.readShard()
+        let number = try reader.readVarint()
+        switch kind {
+        case Kind.pull:
+            self = .pull(shard, number: number, try Vector(from: &reader))
+        case Kind.batch:
+            let index = try reader.readVarint()
+            self = .batch(shard, number: number, index: index, try reader.readParcels())
+        case Kind.done:
+            let batches = try reader.readVarint()
+            self = .done(shard, number: number, batches: batches, try Claim(from: &reader))
+        default:
+            self = .broken(shard, number: number)
+        }
+    }
+}
+
+extension Frame.Claim: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        vector.encode(into: &writer)
+        writer.write(isComplete)
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        vector = try Vector(from: &reader)
+        isComplete = try reader.readFlag()
+    }
+}
+
+extension Frame.Offer: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(shard)
+        claim.encode(into: &writer)
+        writer.write(digest)
+        writer.write(isAnswer)
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        shard = try reader.readShard()
+        claim = try Frame.Claim(from: &reader)
+        digest = try reader.readHash()
+        isAnswer = try reader.readFlag()
+    }
+}
+
+extension ByteWriter {
+    mutating func write(_ parcels: [Parcel]) {
+        write(count: parcels.count)
+        for parcel in parcels { parcel.encode(into: &self) }
+    }
+}
+
+extension ByteReader {
+    mutating func readParcels() throws(WireError) -> [Parcel] {
+        var parcels: [Parcel] = []
+        for _ in 0..<(try readCount()) { parcels.append(try Parcel(from: &self)) }
+        return parcels
+    }
+}

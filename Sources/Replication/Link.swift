@@ -1,0 +1,61 @@
+import Wire
+
+/// What two nodes tell each other once a second, over all shards that they share.
+///
+/// In sync it is one hash a second and direction, however large the state. Where the hashes differ,
+/// the shards' own follow, and for those that differ each says what it holds.
+public struct Link: Sendable {
+    public let peer: NodeName
+    /// When anything was last heard of the peer, in milliseconds.
+    public private(set) var heardAt: UInt64
+    /// When the two were last known to be level.
+    public private(set) var levelAt: UInt64?
+    private var summarizedAt: UInt64?
+
+    /// How often a summary is sent, in milliseconds.
+    public static let summaryMilliseconds: UInt64 = 1_000
+    /// After how much silence a connection is given up, in milliseconds: longer than any pause that
+    /// a node should survive without being held dead.
+    public static let silenceMilliseconds: UInt64 = 6_000
+    /// After how much silence the two compare at once when they hear of each other again.
+    static let gapMilliseconds: UInt64 = 1_500
+
+    public init(to peer: NodeName, now: UInt64) {
+        self.peer = peer
+        heardAt = now
+    }
+
+    /// The hash over all shards.
+    public static func summary(of hashes: [UInt64]) -> UInt64 {
+        var writer = ByteWriter(reserving: hashes.count * 8)
+        for hash in hashes { writer.write(fixed: hash) }
+        return checksum(writer.bytes)
+    }
+
+    /// Whether it is time for a summary: at once when the connection comes up, then each second.
+    public mutating func takesSummary(now: UInt64) -> Bool {
+        if let summarizedAt, now < summarizedAt + Link.summaryMilliseconds { return false }
+        summarizedAt = now
+        return true
+    }
+
+    /// Something was heard; after a gap the two compare at once.
+    public mutating func onHeard(now: UInt64) {
+        if now >= heardAt + Link.gapMilliseconds { compareNow() }
+        heardAt = now
+    }
+
+    /// Something to the peer was dropped, or a difference is likely: the next summary is due.
+    public mutating func compareNow() { summarizedAt = nil }
+
+    /// The peer's summary came.
+    ///
+    /// - Returns: whether the two are level.
+    public mutating func onSummary(_ theirs: UInt64, ours: UInt64, now: UInt64) -> Bool {
+        guard theirs == ours else { return false }
+        levelAt = now
+        return true
+    }
+
+    public func isSilent(now: UInt64) -> Bool { now >= heardAt + Link.silenceMilliseconds }
+}

@@ -1,0 +1,56 @@
+import CRDT
+import Wire
+
+/// What a copy knows of the same shard at a co-owner, while the connection to it lasts.
+struct PeerCopy: Sendable {
+    let name: NodeName
+    /// What is known to be on its disk; never more.
+    var confirmed = Vector()
+    /// Whether its copy is complete, as it last said.
+    var isComplete = false
+    /// The pull of its that is being served.
+    var serving: Serving?
+    /// When to ask it again, after a pull from it broke; in milliseconds.
+    var pullableFrom: UInt64 = 0
+    /// When a difference at equal vectors is worth another look; in milliseconds.
+    var comparableFrom: UInt64 = 0
+
+    /// How long after a full comparison the next one waits, in milliseconds.
+    static let comparisonPauseMilliseconds: UInt64 = 60_000
+}
+
+/// A pull of ours that is open.
+struct Pull: Sendable {
+    let peer: NodeName
+    let number: UInt64
+    var batches: UInt64 = 0
+    /// When something of it was last heard.
+    var heardAt: UInt64
+
+    /// How long a pull may stay silent before another peer is asked, in milliseconds.
+    static let patienceMilliseconds: UInt64 = 3_000
+    /// How long a peer whose pull broke is left alone, in milliseconds.
+    static let pauseMilliseconds: UInt64 = 300
+}
+
+/// A pull of a peer's that is being answered.
+struct Serving: Sendable {
+    let number: UInt64
+    let theirs: Vector
+    /// What was on disk before the scan: what `done` will claim.
+    let claim: Frame.Claim
+    /// Behind which the scan goes on.
+    var cursor: Dot?
+    var batches: UInt64 = 0
+}
+
+/// What to read from the disk for a peer's pull.
+public struct Scan: Sendable {
+    public let number: UInt64
+    public let theirs: Vector
+    public let ours: Vector
+    public let cursor: Dot?
+
+    /// The most bytes of documents in one batch, but at least one document.
+    public static let batchBytesMax = 64 << 10
+}
