@@ -16,6 +16,9 @@ let package = Package(
         core("Replication", ["CRDT", "Wire"]),
         library("CXXHash", pkgConfig: "libxxhash", package: "libxxhash-dev"),
 
+        // The node: the actors that run the cores.
+        edge("Node", ["Replication", "Chat", "CRDT", "Wire"]),
+
         // Programs: they only start things.
 
         // Tests mirror the targets; TidyTests holds the house together.

@@ -1,5 +1,5 @@
 /// What is wrong with bytes that came from a socket or a disk.
-public enum WireError: Error, Equatable, Sendable {
+public enum WireError: Error, Hashable, Sendable {
     /// They end before the value does.
     case truncated
     /// A count or a length is beyond its limit.

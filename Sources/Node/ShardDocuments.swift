@@ -1,0 +1,112 @@
+import CRDT
+import Chat
+import Wire
+
+/// The documents of a shard that are in memory: those on their way to disk, and some that are there.
+struct ShardDocuments: Sendable {
+    /// A document that the disk does not hold yet as it is here.
+    struct Pending: Sendable {
+        var document: Document
+        var digest: Hash128
+        /// Its canonical bytes, until they are handed to the disk.
+        var bytes: [UInt8]?
+        /// What the disk will hold when the next write of it arrives.
+        var previous: Record.Previous?
+        /// The last commit it was handed to; 0 before the first.
+        var ticket: UInt64
+    }
+
+    /// A document as it was found, with what is needed to change it.
+    struct Found: Sendable {
+        let document: Document
+        let digest: Hash128
+    }
+
+    /// How many documents stay in memory that are on disk too.
+    ///
+    /// What nobody touches leaves: when it is full, all of them go.
+    static let cachedMax = 512
+
+    private(set) var pending: [DocumentKey: Pending] = [:]
+    private var cached: [DocumentKey: Found] = [:]
+    /// Changed since the last commit was handed out, in order.
+    private var changed: [DocumentKey] = []
+    /// What was handed out with which commit.
+    private var handedOut: [(ticket: UInt64, keys: [DocumentKey])] = []
+
+    mutating func find(
+        _ key: DocumentKey, in shard: ShardID, reader: any DocumentReader
+    ) throws(StoreFailure) -> Found? {
+        if let entry = pending[key] { return Found(document: entry.document, digest: entry.digest) }
+        if let found = cached[key] { return found }
+        guard let document = try reader.document(key, in: shard) else { return nil }
+        let digest = Document.digest(of: key, bytes: document.encoded)
+        let found = Found(document: document, digest: digest)
+        cache(found)
+        return found
+    }
+
+    /// Keeps a changed document until it is on disk.
+    mutating func put(_ document: Document, bytes: [UInt8], digest: Hash128, replacing old: Found?)
+    {
+        let key = document.key
+        if var entry = pending[key] {
+            if entry.bytes == nil { changed.append(key) }
+            entry.document = document
+            entry.digest = digest
+            entry.bytes = bytes
+            pending[key] = entry
+            return
+        }
+        changed.append(key)
+        cached[key] = nil
+        let previous = old.map {
+            Record.Previous(
+                changedBy: $0.document.changedBy, time: $0.document.historyTime)
+        }
+        pending[key] = Pending(
+            document: document, digest: digest, bytes: bytes, previous: previous, ticket: 0)
+    }
+
+    /// Hands what changed to the commit `ticket`.
+    mutating func takeRecords(for ticket: UInt64) -> [Record] {
+        guard !changed.isEmpty else { return [] }
+        let records = changed.compactMap { key -> Record? in
+            guard var entry = pending[key], let bytes = entry.bytes else { return nil }
+            let record = Record(of: entry.document, bytes: bytes, previous: entry.previous)
+            entry.bytes = nil
+            entry.previous = Record.Previous(changedBy: record.changedBy, time: record.time)
+            entry.ticket = ticket
+            pending[key] = entry
+            return record
+        }
+        handedOut.append((ticket, changed))
+        changed = []
+        return records
+    }
+
+    mutating func onCommitted(_ ticket: UInt64) {
+        while let first = handedOut.first, first.ticket <= ticket {
+            handedOut.removeFirst()
+            for key in first.keys {
+                guard let entry = pending[key], entry.ticket <= ticket, entry.bytes == nil else {
+                    continue
+                }
+                pending[key] = nil
+                cache(Found(document: entry.document, digest: entry.digest))
+            }
+        }
+    }
+
+    /// Back to what is on disk.
+    mutating func removeAll() {
+        self = ShardDocuments()
+    }
+
+    private mutating func cache(_ found: Found) {
+        if cached.count >= ShardDocuments.cachedMax {
+            cached.removeAll(keepingCapacity: true)
+        }
+        cached[found.document.key] = found
+    }
+}

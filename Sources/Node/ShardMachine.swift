@@ -1,0 +1,259 @@
+import CRDT
+import Chat
+import Replication
+import Wire
+
+/// Why a shard does not do what it was asked.
+package enum ShardFailure: Error, Hashable, Sendable {
+    case refused(Refusal)
+    /// What is here must not be shown yet: it may be older than what others hold.
+    case notReady
+    case store(StoreFailure)
+    /// A co-owner sent what it cannot have meant.
+    case badFrame(WireError)
+}
+
+/// What a shard is handed for each event: time, random bits, and what is on disk.
+package struct ShardWorld {
+    package let milliseconds: UInt64
+    package let judge: Judge
+    package let entropy: any Entropy
+    package let reader: any DocumentReader
+
+    package init(
+        milliseconds: UInt64, judge: Judge, entropy: any Entropy, reader: any DocumentReader
+    ) {
+        self.milliseconds = milliseconds
+        self.judge = judge
+        self.entropy = entropy
+        self.reader = reader
+    }
+}
+
+/// All that a node does with one shard: documents and their rules on one side, the copy and its
+/// co-owners on the other.
+///
+/// A value: it decides, and whoever owns it carries out. What it changes is handed to the disk by
+/// `takeWrite` and to the co-owners by `takeOutbox`, once for many changes.
+package struct ShardMachine: Sendable {
+    /// What an accepted mutation came to.
+    package struct Accepted: Hashable, Sendable {
+        package let document: Document
+        package let isRepeated: Bool
+    }
+
+    package internal(set) var copy: Copy
+    var documents = ShardDocuments()
+    private let shardCount: UInt16
+    private var clock: HybridClock
+    /// Accepted since the last turn, for the co-owners.
+    private var accepted: [DocumentKey] = []
+
+    package init(_ shard: ShardID, of shardCount: UInt16, stored: CopyHeader, now: UInt64) {
+        self.shardCount = shardCount
+        copy = Copy(shard, stored: stored, now: now)
+        clock = HybridClock(startingAfter: stored.greatest)
+    }
+}
+
+// MARK: Mutations
+
+extension ShardMachine {
+    /// Carries out a mutation, or says why not.
+    ///
+    /// - Parameters:
+    ///   - slot: the reply that waits until it is stored; nil where nobody waits.
+    ///   - isFresh: the document is known not to exist: its id was just made here.
+    package mutating func submit(
+        _ mutation: Mutation, for slot: ReplySlot?, level: AckLevel, isFresh: Bool = false,
+        in world: ShardWorld
+    ) throws(ShardFailure) -> Accepted {
+        guard copy.phase == .serving else { throw .notReady }
+        let conversation = try find(.conversation(mutation.conversation), in: world)
+        let target = isFresh ? nil : try find(mutation.key, in: world)
+        let isChange: Bool
+        do {
+            isChange = try mutation.judge(
+                conversation: conversation?.document.conversation, target: target?.document,
+                by: world.judge)
+        } catch {
+            throw .refused(error)
+        }
+        if !isChange, let target {
+            wait(slot, storing: target.document.changedBy, level: level, in: world)
+            return Accepted(document: target.document, isRepeated: true)
+        }
+        let (document, dot) = write(mutation, over: target, in: world)
+        wait(slot, storing: Context(dot), level: level, in: world)
+        return Accepted(document: document, isRepeated: false)
+    }
+
+    private mutating func write(
+        _ mutation: Mutation, over target: ShardDocuments.Found?, in world: ShardWorld
+    ) -> (Document, Dot) {
+        let dot = copy.nextDot { world.entropy.nextID() }
+        if let target { clock.observe(target.document.greatestTime) }
+        let time = clock.next(wallMilliseconds: world.judge.wallMilliseconds)
+        let author = Authorship(dot: dot, time: time)
+        let document = mutation.applied(to: target?.document, by: author)
+        copy.noteWrite(put(document, replacing: target), by: dot)
+        accepted.append(document.key)
+        return (document, dot)
+    }
+
+    private mutating func wait(
+        _ slot: ReplySlot?, storing context: Context, level: AckLevel, in world: ShardWorld
+    ) {
+        guard let slot else { return }
+        copy.wait(slot, storing: context, level: level, now: world.milliseconds)
+    }
+
+    private mutating func put(
+        _ document: Document, replacing old: ShardDocuments.Found?
+    ) -> Change {
+        let bytes = document.encoded
+        let digest = Document.digest(of: document.key, bytes: bytes)
+        documents.put(document, bytes: bytes, digest: digest, replacing: old)
+        return Change(
+            kind: document.key.kind.number, before: old?.digest, after: digest,
+            greatest: max(clock.greatest, document.greatestTime))
+    }
+
+    mutating func find(
+        _ key: DocumentKey, in world: ShardWorld
+    ) throws(ShardFailure) -> ShardDocuments.Found? {
+        do {
+            return try documents.find(key, in: copy.shard, reader: world.reader)
+        } catch {
+            throw .store(error)
+        }
+    }
+
+    /// The time that the next stamp is greater than.
+    package var greatestTime: HybridTimestamp { clock.greatest }
+}
+
+// MARK: Turns
+
+extension ShardMachine {
+    /// Takes a frame of a co-owner's and merges what it brings.
+    ///
+    /// - Throws: `badFrame` where it cannot be meant; what it brought before is kept.
+    package mutating func receive(
+        _ frame: Frame, from peer: NodeName, in world: ShardWorld
+    ) throws(ShardFailure) {
+        for parcel in copy.receive(frame, from: peer, now: world.milliseconds) {
+            try merge(parcel, from: peer, in: world)
+        }
+    }
+
+    private mutating func merge(
+        _ parcel: Parcel, from peer: NodeName, in world: ShardWorld
+    ) throws(ShardFailure) {
+        let theirs = try decode(parcel)
+        let old = try find(theirs.key, in: world)
+        var document = theirs
+        if var mine = old?.document {
+            mine.merge(theirs)
+            document = mine
+        }
+        clock.observe(document.greatestTime)
+        let change = document == old?.document ? nil : put(document, replacing: old)
+        copy.noteMerge(change, naming: theirs.changedBy, from: peer)
+    }
+
+    private func decode(_ parcel: Parcel) throws(ShardFailure) -> Document {
+        do throws(WireError) {
+            let key = try DocumentKey.decode(parcel.key)
+            guard key.shard(of: shardCount) == copy.shard else {
+                throw WireError.invalid("a document of shard \(copy.shard)")
+            }
+            return try Document(key, decoding: parcel.bytes)
+        } catch {
+            throw .badFrame(error)
+        }
+    }
+
+    /// Hands out what changed: to the disk as this commit, to the co-owners as frames.
+    ///
+    /// - Parameter ticket: greater than every one before.
+    package mutating func takeWrite(_ ticket: UInt64) -> ShardWrite? {
+        pushAccepted()
+        guard let header = copy.beginCommit(ticket) else { return nil }
+        return ShardWrite(
+            shard: copy.shard, header: header, records: documents.takeRecords(for: ticket))
+    }
+
+    private mutating func pushAccepted() {
+        guard !accepted.isEmpty else { return }
+        var parcels: [Parcel] = []
+        var size = 0
+        for key in accepted {
+            guard let bytes = documents.pending[key]?.bytes else { continue }
+            let parcel = Parcel(key: key.encoded, bytes: bytes)
+            if size + parcel.size > Scan.batchBytesMax {
+                copy.push(parcels)
+                parcels = []
+                size = 0
+            }
+            parcels.append(parcel)
+            size += parcel.size
+        }
+        copy.push(parcels)
+        accepted = []
+    }
+
+    package mutating func takeOutbox() -> [(to: NodeName, frame: Frame)] { copy.takeOutbox() }
+
+    /// Reads the next batch for a peer's pull and puts it out.
+    package mutating func serveBatch(to peer: NodeName, reader: any DocumentReader) {
+        guard let scan = copy.nextScan(for: peer) else { return }
+        do {
+            let found = try reader.changes(
+                in: copy.shard, lackedBy: scan.theirs, of: scan.ours, after: scan.cursor,
+                bytesMax: Scan.batchBytesMax)
+            copy.onScanned(found.parcels, next: found.next, for: peer)
+        } catch {
+            copy.onScanFailed(for: peer)
+        }
+    }
+
+    package mutating func onCommitted(_ ticket: UInt64, now: UInt64) -> [(ReplySlot, Stored)] {
+        documents.onCommitted(ticket)
+        return copy.onCommitted(ticket, now: now)
+    }
+
+    /// Back to what is on disk.
+    ///
+    /// - Returns: the replies that will not come.
+    package mutating func onCommitFailed() -> [ReplySlot] {
+        documents.removeAll()
+        accepted = []
+        return copy.onCommitFailed()
+    }
+}
+
+// MARK: Peers and time
+
+extension ShardMachine {
+    package mutating func setOwners(_ count: Int) { copy.owners = count }
+
+    package mutating func onPeerUp(_ peer: NodeName) { copy.onPeerUp(peer) }
+
+    package mutating func onPeerDown(_ peer: NodeName) { copy.onPeerDown(peer) }
+
+    /// The peer's copy is the same as what is on disk here.
+    package mutating func onLevel(with peer: NodeName) { copy.onLevel(with: peer) }
+
+    package mutating func offer(to peer: NodeName) { copy.offer(to: peer) }
+
+    package mutating func onNobodyReached() { copy.onNobodyReached() }
+
+    package mutating func onTick(now: UInt64) -> [(ReplySlot, Stored)] { copy.onTick(now: now) }
+
+    package mutating func takeSettled(now: UInt64) -> [(ReplySlot, Stored)] {
+        copy.takeSettled(now: now)
+    }
+
+    package mutating func takeDivergences() -> [NodeName] { copy.takeDivergences() }
+}
