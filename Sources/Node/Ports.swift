@@ -47,15 +47,18 @@ package protocol Store: DocumentReader, AnyObject, Sendable {
     /// Commits the writes of all these shards in one transaction, on a thread of its own.
     ///
     /// After a commit failed, every one handed in before `resume` fails too: they build on it.
-    func commit(_ writes: [ShardWrite], ticket: UInt64)
+    func commit(_ writes: [ShardWrite], settings: [Setting], ticket: UInt64)
 
     func resume()
 
     /// How many bytes wait to be committed.
     var queuedBytes: Int { get }
+}
 
-    /// Keeps a setting, with the next commit at the latest.
-    func keep(_ value: [UInt8], as setting: String)
+/// Something that the node keeps on disk beside its shards.
+package struct Setting: Hashable, Sendable {
+    package let name: String
+    package let value: [UInt8]
 }
 
 /// Where random bits come from.
@@ -75,6 +78,84 @@ package protocol Clock: AnyObject, Sendable {
     var wallMilliseconds: UInt64 { get }
 }
 
+/// A connection to another node.
+///
+/// Bytes that come in are handed to `Node.onBytes`.
+package protocol Channel: AnyObject, Sendable {
+    var id: UInt64 { get }
+    func send(_ bytes: [UInt8])
+    /// How many bytes wait to be taken by the network.
+    var queuedBytes: Int { get }
+    /// Stops reading, and goes on.
+    func setPaused(_ isPaused: Bool)
+    func close()
+}
+
+/// What the process does for its node.
+package protocol Host: AnyObject, Sendable {
+    /// Comes back as `Node.onChannel` or `Node.onDialFailed`.
+    func dial(_ address: String)
+    /// The node serves.
+    func onReady()
+    /// The process must end.
+    func end(_ ending: Ending)
+    /// Has another turn follow without waiting for anything.
+    func turnAgain()
+    /// Takes lines of clients, or lets them wait.
+    func setClientsPaused(_ isPaused: Bool)
+    func log(_ level: LogLevel, _ line: String)
+    /// The memory that the process holds, in bytes.
+    var residentBytes: UInt64 { get }
+}
+
+package enum LogLevel: String, Comparable, CaseIterable, Sendable {
+    case error, info, debug
+
+    package static func < (left: LogLevel, right: LogLevel) -> Bool {
+        left.rank < right.rank
+    }
+
+    private var rank: Int {
+        switch self {
+        case .error: 0
+        case .info: 1
+        case .debug: 2
+        }
+    }
+}
+
+/// Why a node ends its process, in a sentence for the person who started it.
+package enum Ending: Hashable, Sendable {
+    /// Asked to.
+    case shutdown
+    /// Told otherwise than the cluster is.
+    case badOption(String)
+    /// The folder or the name is not this node's to use.
+    case unusable(String)
+    /// The disk cannot be trusted any more.
+    case diskFailed(String)
+}
+
+/// All that a node is handed by its process.
+package struct NodePorts: Sendable {
+    package let executor: any SerialExecutor
+    package let store: any Store
+    package let entropy: any Entropy
+    package let clock: any Clock
+    package let host: any Host
+
+    package init(
+        executor: any SerialExecutor, store: any Store, entropy: any Entropy, clock: any Clock,
+        host: any Host
+    ) {
+        self.executor = executor
+        self.store = store
+        self.entropy = entropy
+        self.clock = clock
+        self.host = host
+    }
+}
+
 /// Where replies go once they may be sent.
 package protocol ReplySink: AnyObject, Sendable {
     func onSettled(_ number: UInt64, _ outcome: Settled)
@@ -83,6 +164,8 @@ package protocol ReplySink: AnyObject, Sendable {
 /// What became of a reply that waited.
 package enum Settled: Hashable, Sendable {
     case stored(Stored)
+    /// On how many owners the writes that it waited for are, and whether that was asked for.
+    case copies(Int, isEnough: Bool)
     /// The commit failed: nothing was changed.
     case failed(StoreFailure)
 }

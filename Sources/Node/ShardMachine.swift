@@ -39,6 +39,8 @@ package struct ShardMachine: Sendable {
     /// What an accepted mutation came to.
     package struct Accepted: Hashable, Sendable {
         package let document: Document
+        /// What has to be stored for it.
+        package let context: Context
         package let isRepeated: Bool
     }
 
@@ -80,12 +82,13 @@ extension ShardMachine {
             throw .refused(error)
         }
         if !isChange, let target {
-            wait(slot, storing: target.document.changedBy, level: level, in: world)
-            return Accepted(document: target.document, isRepeated: true)
+            let context = target.document.changedBy
+            wait(slot, storing: context, level: level, in: world)
+            return Accepted(document: target.document, context: context, isRepeated: true)
         }
         let (document, dot) = write(mutation, over: target, in: world)
         wait(slot, storing: Context(dot), level: level, in: world)
-        return Accepted(document: document, isRepeated: false)
+        return Accepted(document: document, context: Context(dot), isRepeated: false)
     }
 
     private mutating func write(
@@ -236,6 +239,9 @@ extension ShardMachine {
 // MARK: Peers and time
 
 extension ShardMachine {
+    /// The cluster is founded here: this copy was there from the beginning.
+    package mutating func found() { copy.found() }
+
     package mutating func setOwners(_ count: Int) { copy.owners = count }
 
     package mutating func onPeerUp(_ peer: NodeName) { copy.onPeerUp(peer) }

@@ -65,6 +65,13 @@ public struct Copy: Sendable {
         #endif
     }
 
+    /// The shard begins here: an empty copy is all there is of it.
+    public mutating func found() {
+        current.isComplete = true
+        isDirty = true
+        phase = .serving
+    }
+
     /// Whether everything in it is on disk.
     public var isSettled: Bool { !isDirty && commits.isEmpty }
 

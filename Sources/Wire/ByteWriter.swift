@@ -2,7 +2,7 @@
 ///
 /// The same values always give the same bytes.
 public struct ByteWriter: Sendable {
-    public private(set) var bytes: [UInt8]
+    public internal(set) var bytes: [UInt8]
 
     public init(reserving capacity: Int = 0) {
         bytes = []

@@ -1,0 +1,47 @@
+import Wire
+
+/// Whom to dial, and when: every member that there is no connection to, for ever.
+struct Dialer: Sendable {
+    private struct Target {
+        var isDialing = false
+        var nextAt: UInt64 = 0
+        var pauseMilliseconds = Dialer.pauseMillisecondsMin
+    }
+
+    /// The pause after the first failure, in milliseconds; it doubles.
+    static let pauseMillisecondsMin: UInt64 = 100
+    static let pauseMillisecondsMax: UInt64 = 500
+
+    /// By address.
+    private var targets: [String: Target] = [:]
+
+    /// The addresses to dial now, out of those wanted.
+    mutating func due(_ wanted: Set<String>, now: UInt64) -> [String] {
+        targets = targets.filter { wanted.contains($0.key) || $0.value.isDialing }
+        return wanted.sorted().filter { address in
+            var target = targets[address] ?? Target()
+            guard !target.isDialing, now >= target.nextAt else { return false }
+            target.isDialing = true
+            targets[address] = target
+            return true
+        }
+    }
+
+    /// The dial came to an end: nobody there, or a connection that is closed again.
+    mutating func onEnd(of address: String, now: UInt64) {
+        guard var target = targets[address] else { return }
+        target.isDialing = false
+        target.nextAt = now + target.pauseMilliseconds
+        target.pauseMilliseconds = min(
+            target.pauseMilliseconds * 2, Dialer.pauseMillisecondsMax)
+        targets[address] = target
+    }
+
+    /// The address led to a member, or there is reason to think that it would.
+    mutating func encourage(_ address: String) {
+        guard var target = targets[address] else { return }
+        target.nextAt = 0
+        target.pauseMilliseconds = Dialer.pauseMillisecondsMin
+        targets[address] = target
+    }
+}

@@ -1,0 +1,394 @@
+import CRDT
+import Chat
+import Replication
+import Wire
+
+/// What a node is told when it is started.
+package struct NodeOptions: Hashable, Sendable {
+    package let name: NodeName
+    /// Where it listens, with the real ports.
+    package let gossip: String
+    package let admin: String
+    /// Members to ask for their table.
+    package let join: [String]
+    /// Nil where nothing was said: the cluster's holds.
+    package let cluster: ClusterName?
+    package let shards: UInt16?
+    package let ackLevel: AckLevel
+    package let editWindowMilliseconds: UInt64
+
+    package init(
+        name: NodeName, gossip: String, admin: String, join: [String], cluster: ClusterName?,
+        shards: UInt16?, ackLevel: AckLevel, editWindowMilliseconds: UInt64
+    ) {
+        self.name = name
+        self.gossip = gossip
+        self.admin = admin
+        self.join = join
+        self.cluster = cluster
+        self.shards = shards
+        self.ackLevel = ackLevel
+        self.editWindowMilliseconds = editWindowMilliseconds
+    }
+}
+
+/// The hub of a node: its shards, the links to the other members, and the turn in which what changed
+/// goes to the disk and to them.
+///
+/// It lives on the node's event loop with its shards and sessions; everything between a line and its
+/// reply is synchronous there.
+package actor Node {
+    /// The version of the program.
+    package static let version = "0.1.0"
+    /// How many shards a cluster has where nothing else was said.
+    package static let shardsDefault: UInt16 = 64
+    /// How often `onTick` is due, in milliseconds.
+    package static let tickMilliseconds: UInt64 = 100
+    /// After how long without anybody a start goes on alone, in milliseconds.
+    static let solitudeMilliseconds: UInt64 = 1_000
+    /// How many bytes may wait for the disk before clients and peers have to wait.
+    static let storeBytesMax = 64 << 20
+
+    package nonisolated let options: NodeOptions
+    nonisolated let ports: NodePorts
+    let process: RandomID
+    let startedAt: UInt64
+
+    var cluster: ClusterSettings?
+    var me: Member
+    var members = MemberTable()
+    package internal(set) var shards: [Shard] = []
+    var greetings: [UInt64: Greeting] = [:]
+    var links: [NodeName: PeerLink] = [:]
+    /// Which link a channel belongs to.
+    var linked: [UInt64: NodeName] = [:]
+    var dialer = Dialer()
+    /// Addresses given by `--join` that have not answered yet.
+    var unanswered: Set<String>
+    var settingsToKeep: [Setting] = []
+    /// When a member was last connected, or the start.
+    var reachedAt: UInt64
+
+    private var sinks: [UInt64: any ReplySink] = [:]
+    private var waits: [CopiesWait] = []
+    private var nextTicket: UInt64 = 1
+    private var underway: [(ticket: UInt64, shards: [ShardID])] = []
+    private var isReady = false
+    private var isCongested = false
+
+    package init(_ options: NodeOptions, ports: NodePorts) {
+        self.options = options
+        self.ports = ports
+        process = ports.entropy.nextID()
+        startedAt = ports.clock.milliseconds
+        reachedAt = startedAt
+        unanswered = Set(options.join)
+        me = Member(
+            name: options.name, gossip: options.gossip, admin: options.admin, incarnation: 0)
+    }
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+        ports.executor.asUnownedSerialExecutor()
+    }
+}
+
+// MARK: Start
+
+extension Node {
+    private enum SettingName {
+        static let cluster = "cluster"
+        static let members = "members"
+    }
+
+    /// Starts from what is on disk: goes on as a member, founds a cluster, or waits to be told of one.
+    package func start(settings: [String: [UInt8]], headers: [ShardID: [UInt8]]) {
+        do throws(WireError) {
+            if let bytes = settings[SettingName.members] {
+                members = try MemberTable.decode(bytes)
+            }
+            let before = members[me.name]?.incarnation ?? 0
+            me = Member(
+                name: me.name, gossip: me.gossip, admin: me.admin,
+                incarnation: max(before + 1, ports.clock.wallMilliseconds))
+            if let bytes = settings[SettingName.cluster] {
+                try resume(ClusterSettings.decode(bytes), headers)
+            } else if options.join.isEmpty {
+                found()
+            }
+        } catch {
+            ports.host.end(
+                .unusable("the data folder holds what this version cannot read: \(error)"))
+        }
+        onTick()
+    }
+
+    private func resume(
+        _ settings: ClusterSettings, _ headers: [ShardID: [UInt8]]
+    ) throws(WireError) {
+        guard accepts(settings) else { return }
+        cluster = settings
+        var stored: [ShardID: CopyHeader] = [:]
+        for (shard, bytes) in headers { stored[shard] = try CopyHeader.decode(bytes) }
+        openShards(settings, stored: stored, isFounded: false)
+        keepMembers()
+    }
+
+    private func found() {
+        let settings = ClusterSettings(
+            id: ports.entropy.nextID(), name: options.cluster ?? ClusterName(checked: "grapevine"),
+            shards: options.shards ?? Node.shardsDefault)
+        ports.host.log(.info, "cluster founded cluster=\(settings.name) shards=\(settings.shards)")
+        cluster = settings
+        keep(settings)
+        openShards(settings, stored: [:], isFounded: true)
+        keepMembers()
+    }
+
+    /// Takes part in the cluster that a member told of.
+    func adopt(_ settings: ClusterSettings) {
+        guard accepts(settings) else { return }
+        ports.host.log(.info, "cluster joined cluster=\(settings.name) shards=\(settings.shards)")
+        cluster = settings
+        keep(settings)
+        openShards(settings, stored: [:], isFounded: false)
+        keepMembers()
+    }
+
+    /// Whether the options agree with what the cluster's first node fixed.
+    private func accepts(_ settings: ClusterSettings) -> Bool {
+        if let name = options.cluster, name != settings.name {
+            ports.host.end(
+                .badOption("--cluster \(name): this cluster's name is \(settings.name)"))
+            return false
+        }
+        if let shards = options.shards, shards != settings.shards {
+            ports.host.end(
+                .badOption("--shards \(shards): this cluster has \(settings.shards) shards"))
+            return false
+        }
+        return true
+    }
+
+    private func openShards(
+        _ settings: ClusterSettings, stored: [ShardID: CopyHeader], isFounded: Bool
+    ) {
+        shards = (0..<settings.shards).map { number in
+            let id = ShardID(number)
+            return Shard(
+                id, of: settings.shards, stored: stored[id] ?? CopyHeader(isComplete: false),
+                isFounded: isFounded, ports: ports,
+                editWindowMilliseconds: options.editWindowMilliseconds)
+        }
+    }
+
+    private func keep(_ settings: ClusterSettings) {
+        settingsToKeep.append(Setting(name: SettingName.cluster, value: settings.encoded))
+    }
+
+    func keepMembers() {
+        _ = members.learn(me)
+        settingsToKeep.append(Setting(name: SettingName.members, value: members.encoded))
+        let owners = members.members.count
+        for shard in shards { shard.assumeIsolated { $0.setOwners(owners) } }
+    }
+}
+
+// MARK: Requests
+
+extension Node {
+    /// The shard of a conversation; nil before the node is in a cluster.
+    package func shard(of conversation: ConversationID) -> Shard? {
+        guard let cluster else { return nil }
+        return shards[Int(ShardID(of: conversation.text, count: cluster.shards).number)]
+    }
+
+    package func shard(_ id: ShardID) -> Shard? {
+        Int(id.number) < shards.count ? shards[Int(id.number)] : nil
+    }
+
+    package func attach(_ sink: any ReplySink, as session: UInt64) { sinks[session] = sink }
+
+    package func detach(_ session: UInt64) {
+        sinks[session] = nil
+        waits.removeAll { $0.slot.session == session }
+    }
+
+    /// Has a reply wait until these writes are stored on so many owners.
+    package func wait(
+        _ slot: ReplySlot, for writes: [ShardID: Vector], copies: Int, until deadline: UInt64
+    ) {
+        waits.append(
+            CopiesWait(slot: slot, writes: writes, copies: copies, deadline: deadline))
+    }
+
+    /// On how many owners all of these are stored.
+    private func copies(of writes: [ShardID: Vector]) -> Int {
+        writes.map { id, vector in
+            shard(id)?.assumeIsolated { $0.copies(of: vector) } ?? 0
+        }.min() ?? members.members.count
+    }
+
+    private func settleWaits() {
+        guard !waits.isEmpty else { return }
+        let now = ports.clock.milliseconds
+        waits.removeAll { wait in
+            let copies = copies(of: wait.writes)
+            guard copies >= wait.copies || now >= wait.deadline else { return false }
+            sinks[wait.slot.session]?.onSettled(
+                wait.slot.number, .copies(copies, isEnough: copies >= wait.copies))
+            return true
+        }
+    }
+}
+
+/// A reply that waits for copies.
+private struct CopiesWait {
+    let slot: ReplySlot
+    let writes: [ShardID: Vector]
+    let copies: Int
+    let deadline: UInt64
+}
+
+// MARK: Turns
+
+extension Node {
+    /// The end of a turn of the event loop: what changed in it goes to the disk as one commit and to
+    /// the co-owners as one write each.
+    package func onTurnEnd() {
+        var writes: [ShardWrite] = []
+        var served: [(shard: Shard, peers: [NodeName])] = []
+        for shard in shards {
+            let end = shard.assumeIsolated { [nextTicket] in $0.endTurn(nextTicket) }
+            if let write = end.write { writes.append(write) }
+            for (peer, frame) in end.frames { links[peer]?.send(frame) }
+            settle(end.settled)
+            if !end.served.isEmpty { served.append((shard, end.served)) }
+            for peer in end.divergences { noteDivergence(of: shard.id, from: peer) }
+        }
+        commit(writes)
+        serve(served)
+        offerDropped()
+        for name in links.keys.sorted() { links[name]?.flush() }
+        settleWaits()
+        noteCongestion()
+    }
+
+    private func commit(_ writes: [ShardWrite]) {
+        guard !writes.isEmpty || !settingsToKeep.isEmpty else { return }
+        ports.store.commit(writes, settings: settingsToKeep, ticket: nextTicket)
+        underway.append((nextTicket, writes.map(\.shard)))
+        settingsToKeep = []
+        nextTicket += 1
+    }
+
+    /// The most batches read from the disk in one turn, so that a pull does not hold up clients.
+    private static let batchesPerTurn = 4
+
+    private func serve(_ served: [(shard: Shard, peers: [NodeName])]) {
+        var left = Node.batchesPerTurn
+        for (shard, peers) in served {
+            for peer in peers where links[peer]?.isShort ?? false {
+                guard left > 0 else {
+                    ports.host.turnAgain()
+                    return
+                }
+                left -= 1
+                let frames = shard.assumeIsolated { $0.serveBatch(to: peer) }
+                for (peer, frame) in frames { links[peer]?.send(frame) }
+                ports.host.turnAgain()
+            }
+        }
+    }
+
+    private func offerDropped() {
+        for name in links.keys.sorted() {
+            for id in links[name]?.takeDropped() ?? [] {
+                shard(id)?.assumeIsolated { $0.offer(to: name) }
+                ports.host.turnAgain()
+            }
+        }
+    }
+
+    private func noteCongestion() {
+        let queued = ports.store.queuedBytes
+        if !isCongested, queued > Node.storeBytesMax {
+            isCongested = true
+        } else if isCongested, queued < Node.storeBytesMax / 2 {
+            isCongested = false
+        } else {
+            return
+        }
+        for link in links.values { link.channel.setPaused(isCongested) }
+        ports.host.setClientsPaused(isCongested)
+    }
+
+    private func noteDivergence(of shard: ShardID, from peer: NodeName) {
+        ports.host.log(
+            .error,
+            "defect: equal vectors, different digests shard=\(shard) peer=\(peer); comparing all")
+    }
+
+    private func settle(_ settled: [(ReplySlot, Stored)]) {
+        for (slot, stored) in settled {
+            sinks[slot.session]?.onSettled(slot.number, .stored(stored))
+        }
+    }
+
+    /// A commit is on disk, or is not going to be.
+    package func onCommitted(_ ticket: UInt64, failure: StoreFailure?) {
+        if let failure {
+            onCommitFailed(failure)
+            return
+        }
+        while let first = underway.first, first.ticket <= ticket {
+            underway.removeFirst()
+            for id in first.shards {
+                guard let shard = shard(id) else { continue }
+                settle(shard.assumeIsolated { $0.onCommitted(ticket) })
+            }
+        }
+    }
+
+    private func onCommitFailed(_ failure: StoreFailure) {
+        guard !underway.isEmpty else { return }
+        ports.host.log(.error, "commit failed: \(failure)")
+        if case .failed(let reason) = failure { ports.host.end(.diskFailed(reason)) }
+        let failed = Set(underway.flatMap(\.shards))
+        underway = []
+        ports.store.resume()
+        for id in failed.sorted() {
+            let slots = shard(id)?.assumeIsolated { $0.onCommitFailed() } ?? []
+            for slot in slots {
+                sinks[slot.session]?.onSettled(slot.number, .failed(failure))
+            }
+        }
+    }
+
+    /// Whether nothing waits for the disk.
+    package var isSettled: Bool { underway.isEmpty }
+
+    /// Every 100 ms.
+    package func onTick() {
+        let now = ports.clock.milliseconds
+        tickLinks(now: now)
+        dial(now: now)
+        if !links.isEmpty || cluster == nil { reachedAt = now }
+        let isAlone =
+            now >= reachedAt + Node.solitudeMilliseconds || members.members.count <= 1
+        for shard in shards {
+            settle(
+                shard.assumeIsolated { shard in
+                    if isAlone { shard.onNobodyReached() }
+                    return shard.onTick()
+                })
+        }
+        noteReady()
+    }
+
+    private func noteReady() {
+        guard !isReady, !shards.isEmpty else { return }
+        guard shards.allSatisfy({ $0.assumeIsolated { $0.isServing } }) else { return }
+        isReady = true
+        ports.host.onReady()
+    }
+}

@@ -1,0 +1,310 @@
+import Replication
+import Wire
+
+/// A connection on which the other side has not said hello yet.
+struct Greeting: Sendable {
+    let channel: any Channel
+    /// The address that was dialled; nil where the other side dialled.
+    let dialed: String?
+    let since: UInt64
+
+    /// How long the other side may take to say hello, in milliseconds.
+    static let patienceMilliseconds: UInt64 = 3_000
+    /// The most connections that have not said hello.
+    static let greetingsMax = 256
+}
+
+// MARK: Channels
+
+extension Node {
+    /// A connection to or from another node is up.
+    package func onChannel(_ channel: any Channel, dialed address: String?) {
+        guard greetings.count < Greeting.greetingsMax else {
+            channel.close()
+            return
+        }
+        greetings[channel.id] = Greeting(
+            channel: channel, dialed: address, since: ports.clock.milliseconds)
+        if address != nil { send(.hello(hello), on: channel) }
+    }
+
+    package func onDialFailed(_ address: String) {
+        dialer.onEnd(of: address, now: ports.clock.milliseconds)
+    }
+
+    /// A frame's payload came in.
+    ///
+    /// - Returns: false where the connection is of no use any more and is closed.
+    package func onPayload(_ payload: ArraySlice<UInt8>, on channel: UInt64) -> Bool {
+        let frame: PeerFrame
+        do throws(WireError) {
+            var reader = ByteReader(payload)
+            frame = try PeerFrame(from: &reader)
+        } catch {
+            closeUnreadable(channel, because: error)
+            return false
+        }
+        if let name = linked[channel] { return receive(frame, from: name) }
+        guard let greeting = greetings[channel] else { return false }
+        switch frame {
+        case .hello(let hello): onHello(hello, greeting)
+        case .reject(let reason): onRejected(reason, greeting)
+        case .members, .ping, .pong, .replication: drop(greeting)
+        }
+        return linked[channel] != nil
+    }
+
+    /// What came on a connection is not what a node sends.
+    package func closeUnreadable(_ channel: UInt64, because error: WireError) {
+        let peer = linked[channel].map { " peer=\($0)" } ?? ""
+        ports.host.log(.error, "connection closed: unreadable frame: \(error)\(peer)")
+        if let name = linked[channel] { links[name]?.channel.close() }
+        greetings[channel]?.channel.close()
+        onClosed(channel)
+    }
+
+    /// A connection is gone.
+    package func onClosed(_ channel: UInt64) {
+        let now = ports.clock.milliseconds
+        if let greeting = greetings.removeValue(forKey: channel), let address = greeting.dialed {
+            dialer.onEnd(of: address, now: now)
+        }
+        guard let name = linked.removeValue(forKey: channel) else { return }
+        links[name] = nil
+        if let address = members[name]?.gossip {
+            dialer.onEnd(of: address, now: now)
+            dialer.encourage(address)
+        }
+        for shard in shards { shard.assumeIsolated { $0.onPeerDown(name) } }
+        ports.host.log(.info, "member dead peer=\(name)")
+    }
+
+    private func send(_ frame: PeerFrame, on channel: any Channel) {
+        var writer = ByteWriter()
+        writer.writeEnvelope { frame.encode(into: &$0) }
+        channel.send(writer.bytes)
+    }
+}
+
+// MARK: Hello
+
+extension Node {
+    private var hello: Hello {
+        Hello(process: process, member: me, cluster: cluster, members: members)
+    }
+
+    private func onHello(_ hello: Hello, _ greeting: Greeting) {
+        if let reason = rejection(of: hello, greeting) {
+            reject(greeting, because: reason)
+            return
+        }
+        if cluster == nil, let theirs = hello.cluster { adopt(theirs) }
+        guard cluster != nil else { return drop(greeting) }
+        if let address = greeting.dialed { unanswered.remove(address) }
+        if greeting.dialed == nil { send(.hello(self.hello), on: greeting.channel) }
+        learn(hello)
+        link(hello, greeting)
+    }
+
+    /// Why there is no talking to them, if so.
+    private func rejection(of hello: Hello, _ greeting: Greeting) -> Rejection? {
+        let name = hello.member.name
+        if name == me.name { return hello.process == process ? .oneself : .nameTaken }
+        switch (cluster, hello.cluster) {
+        case (nil, nil): return .noCluster
+        case (let mine?, let theirs?) where mine.id != theirs.id: return .otherCluster
+        default: break
+        }
+        guard let link = links[name] else { return nil }
+        guard link.process == hello.process else { return .nameTaken }
+        // Both sides keep the one that the lesser name dialled.
+        let isByLesser = isDialedByLesser(greeting, name)
+        return isByLesser && !link.isDialedByLesser ? nil : .connected
+    }
+
+    private func isDialedByLesser(_ greeting: Greeting, _ peer: NodeName) -> Bool {
+        (greeting.dialed != nil) == (me.name < peer)
+    }
+
+    private func reject(_ greeting: Greeting, because reason: Rejection) {
+        if greeting.dialed == nil { send(.reject(reason), on: greeting.channel) }
+        // A folder of another cluster: the one who dials finds out.
+        if greeting.dialed != nil, reason == .otherCluster { onOtherCluster(greeting) }
+        if greeting.dialed != nil, reason == .oneself, let address = greeting.dialed {
+            unanswered.remove(address)
+        }
+        drop(greeting)
+    }
+
+    private func onRejected(_ reason: Rejection, _ greeting: Greeting) {
+        switch reason {
+        case .nameTaken:
+            onNameTaken()
+        case .otherCluster:
+            onOtherCluster(greeting)
+        case .oneself:
+            if let address = greeting.dialed { unanswered.remove(address) }
+        case .noCluster, .connected:
+            break
+        }
+        drop(greeting)
+    }
+
+    /// How long a living member of this name may turn out to be this node's own last process, in
+    /// milliseconds.
+    private static let namePatienceMilliseconds: UInt64 = 2_000
+
+    private func onNameTaken() {
+        let age = ports.clock.milliseconds - startedAt
+        guard links.isEmpty, age >= Node.namePatienceMilliseconds else { return }
+        ports.host.end(.unusable("a living member has the name \(me.name)"))
+    }
+
+    private func onOtherCluster(_ greeting: Greeting) {
+        guard let address = greeting.dialed else { return }
+        ports.host.log(.error, "another cluster at \(address)")
+        guard unanswered.contains(address) else { return }
+        ports.host.end(
+            .unusable("the data folder is of another cluster than the node at \(address)"))
+    }
+
+    private func drop(_ greeting: Greeting) {
+        greetings[greeting.channel.id] = nil
+        if let address = greeting.dialed {
+            dialer.onEnd(of: address, now: ports.clock.milliseconds)
+        }
+        greeting.channel.close()
+    }
+
+    private func learn(_ hello: Hello) {
+        var isChanged = members.learn(hello.members)
+        if members.learn(hello.member) { isChanged = true }
+        guard isChanged else { return }
+        onMembersChanged()
+    }
+
+    private func onMembersChanged() {
+        keepMembers()
+        for name in links.keys { links[name]?.send(.members(members)) }
+        for member in members.members { dialer.encourage(member.gossip) }
+    }
+
+    private func link(_ hello: Hello, _ greeting: Greeting) {
+        let name = hello.member.name
+        if let old = links[name] {
+            linked[old.channel.id] = nil
+            old.channel.close()
+            for shard in shards { shard.assumeIsolated { $0.onPeerDown(name) } }
+        }
+        greetings[greeting.channel.id] = nil
+        linked[greeting.channel.id] = name
+        let now = ports.clock.milliseconds
+        links[name] = PeerLink(
+            channel: greeting.channel, process: hello.process,
+            isDialedByLesser: isDialedByLesser(greeting, name),
+            link: Link(to: name, now: now))
+        for shard in shards { shard.assumeIsolated { $0.onPeerUp(name) } }
+        tickLinks(now: now)
+        ports.host.log(.info, "member alive peer=\(name) gossip=\(hello.member.gossip)")
+    }
+}
+
+// MARK: Frames
+
+extension Node {
+    private func receive(_ frame: PeerFrame, from name: NodeName) -> Bool {
+        let now = ports.clock.milliseconds
+        links[name]?.link.onHeard(now: now)
+        switch frame {
+        case .hello, .reject:
+            break
+        case .members(let table):
+            if members.learn(table) { onMembersChanged() }
+        case .ping(let number):
+            links[name]?.send(.pong(number))
+        case .pong(let number):
+            links[name]?.onPong(number, now: now)
+        case .replication(.summary(let theirs)):
+            onSummary(theirs, from: name, now: now)
+        case .replication(.hashes(let theirs)):
+            onHashes(theirs, from: name)
+        case .replication(let frame):
+            return deliver(frame, from: name)
+        }
+        return true
+    }
+
+    private func deliver(_ frame: Frame, from name: NodeName) -> Bool {
+        guard let id = frame.shard, let shard = shard(id) else { return true }
+        guard let failure = shard.assumeIsolated({ $0.receive(frame, from: name) }) else {
+            return true
+        }
+        // What was not merged must not be claimed: with the connection ends the pull it came in.
+        ports.host.log(.error, "connection closed: \(failure) shard=\(id) peer=\(name)")
+        guard let channel = links[name]?.channel else { return false }
+        channel.close()
+        onClosed(channel.id)
+        return false
+    }
+
+    private var hashes: [UInt64] {
+        shards.map { $0.assumeIsolated { $0.stored.hash } }
+    }
+
+    private func onSummary(_ theirs: UInt64, from name: NodeName, now: UInt64) {
+        let hashes = hashes
+        let ours = Link.summary(of: hashes)
+        if links[name]?.link.onSummary(theirs, ours: ours, now: now) ?? false {
+            for shard in shards { shard.assumeIsolated { $0.onLevel(with: name) } }
+        } else {
+            links[name]?.send(.hashes(hashes))
+        }
+    }
+
+    private func onHashes(_ theirs: [UInt64], from name: NodeName) {
+        guard theirs.count == shards.count else { return }
+        for (shard, (mine, theirs)) in zip(shards, zip(hashes, theirs)) {
+            shard.assumeIsolated {
+                if mine == theirs { $0.onLevel(with: name) } else { $0.offer(to: name) }
+            }
+        }
+    }
+}
+
+// MARK: Time
+
+extension Node {
+    func tickLinks(now: UInt64) {
+        for greeting in greetings.values.sorted(by: { $0.channel.id < $1.channel.id })
+        where now >= greeting.since + Greeting.patienceMilliseconds {
+            drop(greeting)
+        }
+        var summary: UInt64?
+        for name in links.keys.sorted() {
+            guard let link = links[name] else { continue }
+            guard !link.link.isSilent(now: now) else {
+                ports.host.log(.info, "member silent peer=\(name)")
+                link.channel.close()
+                onClosed(link.channel.id)
+                continue
+            }
+            if links[name]?.link.takesSummary(now: now) ?? false {
+                let hash = summary ?? Link.summary(of: hashes)
+                summary = hash
+                links[name]?.send(.summary(hash))
+            }
+            links[name]?.ping(now: now)
+        }
+    }
+
+    func dial(now: UInt64) {
+        var wanted = unanswered
+        for member in members.members where member.name != me.name && links[member.name] == nil {
+            wanted.insert(member.gossip)
+        }
+        for link in links.keys {
+            if let address = members[link]?.gossip { wanted.remove(address) }
+        }
+        for address in dialer.due(wanted, now: now) { ports.host.dial(address) }
+    }
+}

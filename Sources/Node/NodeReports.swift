@@ -1,0 +1,92 @@
+import CRDT
+import Replication
+import Wire
+
+/// What a node says of itself.
+package struct NodeReport: Sendable {
+    package let name: NodeName
+    package let cluster: ClusterName?
+    package let uptimeMilliseconds: UInt64
+    package let living: Int
+    package let members: Int
+    package let shards: Int
+    package let conversations: UInt64
+    package let messages: UInt64
+    package let residentBytes: UInt64
+    package let isConverged: Bool
+    package let digest: Hash128
+}
+
+/// What a node knows of a member.
+package struct MemberReport: Sendable {
+    package let member: Member
+    package let isAlive: Bool
+    package let isSelf: Bool
+    package let rttMilliseconds: UInt64?
+    /// How many of the changes on this disk are not known to be on the member's.
+    package let behind: UInt64
+}
+
+/// What is on this disk of a shard.
+package struct DigestReport: Sendable {
+    package let shard: ShardID
+    package let documents: UInt64
+    package let hash: Hash128
+}
+
+extension Node {
+    package func report() -> NodeReport {
+        let headers = shards.map { $0.assumeIsolated { $0.stored } }
+        return NodeReport(
+            name: me.name, cluster: cluster?.name,
+            uptimeMilliseconds: ports.clock.milliseconds - startedAt,
+            living: links.count + 1, members: members.members.count, shards: shards.count,
+            conversations: headers.reduce(0) { $0 + $1.count(ofKind: 1) },
+            messages: headers.reduce(0) { $0 + $1.count(ofKind: 2) },
+            residentBytes: ports.host.residentBytes, isConverged: isConverged,
+            digest: Node.digest(over: digests()))
+    }
+
+    /// Whether every living member said within the last two seconds that it holds the same.
+    private var isConverged: Bool {
+        let now = ports.clock.milliseconds
+        return links.values.allSatisfy { link in
+            link.link.levelAt.map { now < $0 + 2_000 } ?? false
+        }
+    }
+
+    package func memberReports() -> [MemberReport] {
+        members.members.map { member in
+            let link = links[member.name]
+            return MemberReport(
+                member: member, isAlive: link != nil || member.name == me.name,
+                isSelf: member.name == me.name, rttMilliseconds: link?.rttMilliseconds,
+                behind: member.name == me.name ? 0 : changesLacked(by: member.name))
+        }
+    }
+
+    private func changesLacked(by peer: NodeName) -> UInt64 {
+        shards.reduce(0) { sum, shard in
+            sum + shard.assumeIsolated { $0.changesLacked(by: peer) }
+        }
+    }
+
+    /// What is on this disk, shard by shard, in order.
+    package func digests() -> [DigestReport] {
+        shards.map { shard in
+            let header = shard.assumeIsolated { $0.stored }
+            return DigestReport(
+                shard: shard.id, documents: header.documents, hash: header.digest)
+        }
+    }
+
+    /// One hash over the digests of all shards.
+    package static func digest(over reports: [DigestReport]) -> Hash128 {
+        var writer = ByteWriter(reserving: reports.count * 20)
+        for report in reports {
+            writer.write(report.shard)
+            writer.write(report.hash)
+        }
+        return Hash128(of: writer.bytes)
+    }
+}

@@ -1,0 +1,126 @@
+import CRDT
+import Chat
+import Replication
+import Wire
+
+/// One shard of this node: runs its machine on the node's event loop and decides nothing.
+package actor Shard {
+    /// What came of a turn.
+    struct TurnEnd: Sendable {
+        let write: ShardWrite?
+        let frames: [(to: NodeName, frame: Frame)]
+        let settled: [(ReplySlot, Stored)]
+        /// The peers whose pulls wait for their next batch.
+        let served: [NodeName]
+        let divergences: [NodeName]
+    }
+
+    package nonisolated let id: ShardID
+    private nonisolated let executor: any SerialExecutor
+    private let ports: NodePorts
+    private let editWindowMilliseconds: UInt64
+    private var machine: ShardMachine
+
+    init(
+        _ id: ShardID, of count: UInt16, stored: CopyHeader, isFounded: Bool, ports: NodePorts,
+        editWindowMilliseconds: UInt64
+    ) {
+        self.id = id
+        self.ports = ports
+        self.editWindowMilliseconds = editWindowMilliseconds
+        executor = ports.executor
+        machine = ShardMachine(
+            id, of: count, stored: stored, now: ports.clock.milliseconds)
+        if isFounded { machine.found() }
+    }
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+        executor.asUnownedSerialExecutor()
+    }
+
+    private var world: ShardWorld {
+        ShardWorld(
+            milliseconds: ports.clock.milliseconds,
+            judge: Judge(
+                wallMilliseconds: ports.clock.wallMilliseconds,
+                editWindowMilliseconds: editWindowMilliseconds),
+            entropy: ports.entropy, reader: ports.store)
+    }
+
+    // MARK: Requests
+
+    package func submit(
+        _ mutation: Mutation, for slot: ReplySlot, level: AckLevel, isFresh: Bool
+    ) -> Result<ShardMachine.Accepted, ShardFailure> {
+        do throws(ShardFailure) {
+            return .success(
+                try machine.submit(mutation, for: slot, level: level, isFresh: isFresh, in: world))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    package func answer(
+        _ query: Query, in conversation: ConversationID, for user: UserID, slot: ReplySlot
+    ) -> Result<(findings: Findings, isSettled: Bool), ShardFailure> {
+        do throws(ShardFailure) {
+            return .success(
+                try machine.answer(query, in: conversation, for: user, slot: slot, in: world))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// What is on disk.
+    package var stored: CopyHeader { machine.copy.stored }
+
+    package func copies(of vector: Vector) -> Int { machine.copy.copies(of: vector) }
+
+    func changesLacked(by peer: NodeName) -> UInt64 { machine.copy.changesLacked(by: peer) }
+
+    var isServing: Bool { machine.copy.phase == .serving }
+
+    // MARK: Events
+
+    func receive(_ frame: Frame, from peer: NodeName) -> ShardFailure? {
+        do throws(ShardFailure) {
+            try machine.receive(frame, from: peer, in: world)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    func endTurn(_ ticket: UInt64) -> TurnEnd {
+        let write = machine.takeWrite(ticket)
+        return TurnEnd(
+            write: write, frames: machine.takeOutbox(),
+            settled: machine.takeSettled(now: ports.clock.milliseconds),
+            served: machine.copy.served, divergences: machine.takeDivergences())
+    }
+
+    func serveBatch(to peer: NodeName) -> [(to: NodeName, frame: Frame)] {
+        machine.serveBatch(to: peer, reader: ports.store)
+        return machine.takeOutbox()
+    }
+
+    func onCommitted(_ ticket: UInt64) -> [(ReplySlot, Stored)] {
+        machine.onCommitted(ticket, now: ports.clock.milliseconds)
+    }
+
+    func onCommitFailed() -> [ReplySlot] { machine.onCommitFailed() }
+
+    func onPeerUp(_ peer: NodeName) { machine.onPeerUp(peer) }
+
+    func onPeerDown(_ peer: NodeName) { machine.onPeerDown(peer) }
+
+    func setOwners(_ count: Int) { machine.setOwners(count) }
+
+    func onLevel(with peer: NodeName) { machine.onLevel(with: peer) }
+
+    func offer(to peer: NodeName) { machine.offer(to: peer) }
+
+    func onNobodyReached() { machine.onNobodyReached() }
+
+    func onTick() -> [(ReplySlot, Stored)] { machine.onTick(now: ports.clock.milliseconds) }
+}

@@ -1,0 +1,75 @@
+/// What stands around a payload on a connection between nodes: its length and its checksum.
+///
+/// Four bytes of length, eight of XXH3-64 over the payload, then the payload.
+public enum Envelope {
+    /// The bytes before the payload.
+    public static let headBytes = 12
+    /// The most bytes of a payload: 4 MiB and what goes around them.
+    public static let payloadBytesMax = (4 << 20) + 1_024
+}
+
+extension ByteWriter {
+    /// Writes what `body` writes, in an envelope.
+    public mutating func writeEnvelope(_ body: (inout ByteWriter) -> Void) {
+        let start = bytes.count
+        for _ in 0..<Envelope.headBytes { bytes.append(0) }
+        body(&self)
+        let payload = start + Envelope.headBytes
+        let length = UInt32(bytes.count - payload)
+        let sum = bytes.withUnsafeBytes {
+            checksum(UnsafeRawBufferPointer(rebasing: $0[payload...]))
+        }
+        for (offset, byte) in withUnsafeBytes(of: length.bigEndian, Array.init).enumerated() {
+            bytes[start + offset] = byte
+        }
+        for (offset, byte) in withUnsafeBytes(of: sum.bigEndian, Array.init).enumerated() {
+            bytes[start + 4 + offset] = byte
+        }
+    }
+}
+
+/// Cuts a stream of bytes into the payloads of its envelopes.
+public struct EnvelopeCutter: Sendable {
+    /// What has come and is not cut yet; at most one envelope and one read.
+    private var bytes: [UInt8] = []
+    private var start = 0
+
+    public init() {}
+
+    public mutating func append(_ more: UnsafeRawBufferPointer) {
+        if start == bytes.count {
+            bytes.removeAll(keepingCapacity: bytes.capacity <= 1 << 16)
+            start = 0
+        }
+        bytes.append(contentsOf: more)
+    }
+
+    /// The next whole payload; nil until more has come.
+    ///
+    /// - Throws: `tooLong` or `checksum`: the stream cannot be trusted from there on.
+    public mutating func next() throws(WireError) -> ArraySlice<UInt8>? {
+        let available = bytes.count - start
+        guard available >= Envelope.headBytes else { return compact() }
+        var head = ByteReader(bytes[start..<(start + Envelope.headBytes)])
+        let length: UInt32 = try head.readFixed()
+        let sum: UInt64 = try head.readFixed()
+        guard length <= Envelope.payloadBytesMax else {
+            throw .tooLong(count: UInt64(length), limit: Envelope.payloadBytesMax)
+        }
+        let end = start + Envelope.headBytes + Int(length)
+        guard bytes.count >= end else { return compact() }
+        let payload = bytes[(start + Envelope.headBytes)..<end]
+        start = end
+        guard payload.withUnsafeBytes({ checksum($0) }) == sum else { throw .checksum }
+        return payload
+    }
+
+    /// Moves an unfinished envelope to the front.
+    private mutating func compact() -> ArraySlice<UInt8>? {
+        if start > 0 {
+            bytes.removeSubrange(..<start)
+            start = 0
+        }
+        return nil
+    }
+}
