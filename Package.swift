@@ -18,6 +18,9 @@ let package = Package(
 
         // The node: the actors that run the cores.
         edge("Node", ["Replication", "Chat", "CRDT", "Wire"]),
+        // Edges: each touches one foreign thing.
+        library("CLibuv", pkgConfig: "libuv", package: "libuv1-dev"),
+        compiledC("CSystem"),
 
         // Programs: they only start things.
 
@@ -45,6 +48,10 @@ func edge(_ name: String, _ imports: [String]) -> Target {
 
 func library(_ name: String, pkgConfig: String, package: String) -> Target {
     .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([package])])
+}
+
+func compiledC(_ name: String) -> Target {
+    .target(name: name, cSettings: [.treatAllWarnings(as: .error)])
 }
 
 func program(_ name: String, _ imports: [String]) -> Target {

@@ -1,0 +1,39 @@
+#ifndef CSYSTEM_H
+#define CSYSTEM_H
+
+#include <stdint.h>
+
+// What Swift cannot import from Linux, and nothing else. A function that can fail returns a
+// negative errno, as libuv does; none of them touches the caller's errno on purpose.
+
+// A counter that a poll can wait for (eventfd): signalling it from any thread wakes the poll,
+// clearing it lets the poll sleep again. Returns a descriptor, closed with close().
+int csystem_event_open(void);
+void csystem_event_signal(int descriptor);
+void csystem_event_clear(int descriptor);
+
+// Whose loop runs on the calling thread; null on a thread that runs none. These are calls into
+// another translation unit on purpose: the optimiser may keep the value of pthread_self(), or of
+// an inlined thread-local, across a suspension that ends on another thread.
+void *csystem_current_loop(void);
+void csystem_set_current_loop(void *loop);
+
+// Asks the kernel to kill this process when the thread that started it ends. Returns -ESRCH when
+// the parent was not `parent` any more, so that a parent that died first is noticed as well.
+int csystem_die_with_parent(int parent);
+
+// Opens the file, creating it, and locks it for as long as the returned descriptor stays open.
+// Returns -EWOULDBLOCK when another process holds it. A killed process leaves no lock behind.
+int csystem_lock_file(const char *path);
+
+// Raises the soft limit of open descriptors to the hard one. Returns the limit in force.
+int64_t csystem_raise_descriptor_limit(void);
+
+// A peer that is gone and a full disk become errors of write(), not the end of the process:
+// ignores SIGPIPE and SIGXFSZ.
+int csystem_ignore_signals(void);
+
+// Bytes of memory that this process has in RAM.
+int64_t csystem_resident_bytes(void);
+
+#endif

@@ -1,0 +1,88 @@
+#define _GNU_SOURCE
+#include "CSystem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+int csystem_event_open(void) {
+    int descriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    return descriptor < 0 ? -errno : descriptor;
+}
+
+// Fails only when the counter is full, and then the poll is awake already.
+void csystem_event_signal(int descriptor) {
+    while (eventfd_write(descriptor, 1) < 0 && errno == EINTR) {
+    }
+}
+
+// Fails only when the counter is zero, and then there is nothing to clear.
+void csystem_event_clear(int descriptor) {
+    eventfd_t count;
+    while (eventfd_read(descriptor, &count) < 0 && errno == EINTR) {
+    }
+}
+
+static __thread void *current_loop = NULL;
+
+void *csystem_current_loop(void) { return current_loop; }
+
+void csystem_set_current_loop(void *loop) { current_loop = loop; }
+
+int csystem_die_with_parent(int parent) {
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) {
+        return -errno;
+    }
+    return getppid() == parent ? 0 : -ESRCH;
+}
+
+int csystem_lock_file(const char *path) {
+    int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (descriptor < 0) {
+        return -errno;
+    }
+    if (flock(descriptor, LOCK_EX | LOCK_NB) < 0) {
+        int code = -errno;
+        close(descriptor);
+        return code;
+    }
+    return descriptor;
+}
+
+int64_t csystem_raise_descriptor_limit(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0) {
+        return -errno;
+    }
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit) < 0) {
+        return -errno;
+    }
+    return (int64_t)limit.rlim_cur;
+}
+
+int csystem_ignore_signals(void) {
+    if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGXFSZ, SIG_IGN) == SIG_ERR) {
+        return -errno;
+    }
+    return 0;
+}
+
+int64_t csystem_resident_bytes(void) {
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file == NULL) {
+        return -errno;
+    }
+    long long total = 0;
+    long long resident = 0;
+    int fields = fscanf(file, "%lld %lld", &total, &resident);
+    fclose(file);
+    return fields == 2 ? (int64_t)(resident * sysconf(_SC_PAGESIZE)) : -EIO;
+}
