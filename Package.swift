@@ -21,6 +21,8 @@ let package = Package(
         // Edges: each touches one foreign thing.
         library("CLibuv", pkgConfig: "libuv", package: "libuv1-dev"),
         compiledC("CSystem"),
+        edge("NetworkIO", ["CLibuv", "CSystem"]),
+        tests("NetworkIOTests", ["NetworkIO", "CSystem"]),
 
         // Programs: they only start things.
 

@@ -1,0 +1,273 @@
+import CLibuv
+import Glibc
+
+/// Who is told what happens on a connection, always on the loop's thread.
+package protocol ConnectionDelegate: AnyObject {
+    /// The bytes are valid until this returns: the buffer is the loop's and read into again.
+    func connection(_ connection: Connection, didRead bytes: UnsafeRawBufferPointer)
+
+    /// The peer writes no more, though it may still read: answer what is left, then
+    /// `closeAfterFlush`. Nothing is closed for you.
+    func connectionDidReachEnd(_ connection: Connection)
+
+    /// The kernel took queued bytes; so many are left.
+    func connection(_ connection: Connection, didDrainTo queuedBytes: Int)
+
+    /// The end, exactly once and after everything else. No error: this side closed it.
+    func connectionDidClose(_ connection: Connection, error: NetworkError?)
+}
+
+/// A TCP connection, confined to its loop's thread.
+///
+/// The loop keeps it alive until it is closed, and it keeps its delegate alive until that has been
+/// told: an object whose only tie to the world is a connection lives exactly as long as that.
+/// Dropping a reference closes nothing.
+// SAFETY: owned by the thread of `loop`; every entry checks that it is the one. Sendable so that
+// an actor which runs on that loop can hold it.
+package final class Connection: LoopHandle, @unchecked Sendable {
+    /// How long `closeAfterFlush` waits for a peer that reads nothing or will not close its end.
+    private static let closingMillisecondsMax: UInt64 = 5_000
+
+    /// What the owner wants once the output is empty.
+    private enum Ending { case none, endWriting, close }
+
+    /// Counts up on each loop from 1.
+    package let id: UInt64
+    package let peerAddress: SocketAddress
+
+    /// Reading starts when it is set, so nothing that the peer says is missed.
+    package var delegate: (any ConnectionDelegate)? { didSet { updateReading() } }
+
+    /// Bytes that were written and not yet given to the kernel.
+    package var queuedBytes: Int {
+        output.count + (isWriting ? uv_stream_get_write_queue_size(stream) : 0)
+    }
+
+    private var output = OutputBuffer()
+    private var isAwaitingFlush = false
+
+    /// What libuv is writing, and the request it writes it with; untouched while `isWriting`.
+    private var outgoing = OutputBuffer()
+    private let writeRequest = UnsafeMutablePointer<uv_write_t>.allocate(capacity: 1)
+    private var isWriting = false
+
+    private var isReading = false
+    private var isPaused = false
+    private var hasReachedEnd = false
+    private var ending = Ending.none
+    private var hasEndedWriting = false
+    private var closingDeadline: Timer?
+    private var failure: NetworkError?
+
+    /// Takes over a connected handle.
+    init(owning memory: UnsafeMutableRawPointer, peer: SocketAddress, on loop: EventLoop) {
+        id = loop.nextConnectionID()
+        peerAddress = peer
+        super.init(owning: memory, on: loop)
+    }
+
+    deinit { writeRequest.deallocate() }
+
+    /// Queues the bytes, to leave in one system call with all that is written in this turn.
+    ///
+    /// They are dropped when the connection is closing: its owner is told of that.
+    package func write(_ bytes: [UInt8]) { bytes.withUnsafeBytes { write($0) } }
+
+    /// The same for bytes that the caller has in another form.
+    package func write(_ bytes: UnsafeRawBufferPointer) {
+        loop.checkConfined()
+        guard !isClosing, ending == .none else { return }
+        output.append(bytes)
+        awaitFlush()
+    }
+
+    /// Leaves what the peer sends in the kernel's buffers, and so slows the peer down.
+    ///
+    /// Writing goes on. While nothing is read or written, a peer's death goes unnoticed too.
+    package func pauseReading() {
+        isPaused = true
+        updateReading()
+    }
+
+    package func resumeReading() {
+        isPaused = false
+        updateReading()
+    }
+
+    /// Tells the peer, after all that was written, that no more will come; reading goes on.
+    package func endWriting() {
+        loop.checkConfined()
+        guard !isClosing, ending == .none else { return }
+        ending = .endWriting
+        awaitFlush()
+    }
+
+    /// Closes in good order: everything queued goes out first.
+    ///
+    /// What the peer still sends is read and thrown away until it closes its end too, since
+    /// closing a socket with unread bytes makes the kernel reset the connection, and that may
+    /// destroy the last words on their way. All of it takes at most 5 seconds.
+    package func closeAfterFlush() {
+        loop.checkConfined()
+        guard !isClosing, ending != .close else { return }
+        ending = .close
+        awaitFlush()
+        updateReading()
+        let limit = Self.closingMillisecondsMax
+        closingDeadline = Timer(on: loop, afterMilliseconds: limit) { [self] in
+            close(because: queuedBytes > 0 ? .timedOut : nil)
+        }
+    }
+
+    /// Closes at once, losing what is queued; harmless when repeated.
+    package func close() { close(because: nil) }
+
+    private func close(because error: NetworkError?) {
+        guard !isClosing else { return }
+        failure = error
+        closingDeadline?.cancel()
+        closingDeadline = nil
+        closeHandle()
+    }
+
+    override func loopDidStop() { close() }
+
+    override func handleDidClose() {
+        output.removeAll()
+        outgoing.removeAll()
+        let told = delegate
+        delegate = nil
+        told?.connectionDidClose(self, error: failure)
+    }
+}
+
+// MARK: - Reading
+
+extension Connection {
+    private var stream: UnsafeMutablePointer<uv_stream_t> {
+        memory.assumingMemoryBound(to: uv_stream_t.self)
+    }
+
+    /// The one place where reading starts and stops.
+    private func updateReading() {
+        guard !isClosing else { return }
+        loop.checkConfined()
+        let isWanted = !hasReachedEnd && (ending == .close || (delegate != nil && !isPaused))
+        guard isWanted != isReading else { return }
+        isReading = isWanted
+        guard isWanted else {
+            uv_read_stop(stream)
+            return
+        }
+        let code = uv_read_start(
+            stream,
+            { handle, _, buffer in
+                guard let data = handle?.pointee.data else { return }
+                let loop = Unmanaged<Connection>.fromOpaque(data).takeUnretainedValue().loop
+                buffer?.pointee = uv_buf_t(
+                    base: loop.readBuffer.baseAddress?.assumingMemoryBound(to: CChar.self),
+                    len: loop.readBuffer.count)
+            },
+            { stream, count, buffer in
+                guard let data = stream?.pointee.data else { return }
+                let connection = Unmanaged<Connection>.fromOpaque(data).takeUnretainedValue()
+                connection.onRead(count, buffer?.pointee.base)
+            })
+        if code < 0 { close(because: NetworkError(code, doing: "reading from \(peerAddress)")) }
+    }
+
+    /// The end and an error may come without a buffer.
+    private func onRead(_ count: Int, _ base: UnsafeMutablePointer<CChar>?) {
+        if count > 0 {
+            guard ending != .close else { return }
+            delegate?.connection(self, didRead: UnsafeRawBufferPointer(start: base, count: count))
+        } else if count == Int(UV_EOF.rawValue) {
+            hasReachedEnd = true
+            updateReading()
+            if ending == .close {
+                finishIfFlushed()
+            } else {
+                delegate?.connectionDidReachEnd(self)
+            }
+        } else if count < 0 {
+            close(because: NetworkError(Int32(count), doing: "reading from \(peerAddress)"))
+        }
+    }
+}
+
+// MARK: - Writing
+
+extension Connection {
+    private func awaitFlush() {
+        guard !isAwaitingFlush else { return }
+        isAwaitingFlush = true
+        loop.needsFlush(self)
+    }
+
+    /// Called by the loop at its turn's end: gives the kernel what it takes, libuv the rest.
+    func flush() {
+        isAwaitingFlush = false
+        guard !isClosing, !isWriting else { return }
+        guard output.count > 0 else { return finishIfFlushed() }
+        var buffer = Self.buffer(output.bytes(from: 0))
+        let taken = uv_try_write(stream, &buffer, 1)
+        if Int(taken) == output.count {
+            output.removeAll()
+            onDrain()
+        } else if taken >= 0 || taken == UV_EAGAIN.rawValue {
+            writeRest(from: max(0, Int(taken)))
+        } else {
+            close(because: NetworkError(taken, doing: "writing to \(peerAddress)"))
+        }
+    }
+
+    private func writeRest(from start: Int) {
+        swap(&output, &outgoing)
+        isWriting = true
+        var buffer = Self.buffer(outgoing.bytes(from: start))
+        let code = uv_write(writeRequest, stream, &buffer, 1) { request, status in
+            guard let data = request?.pointee.handle.pointee.data else { return }
+            Unmanaged<Connection>.fromOpaque(data).takeUnretainedValue().onWritten(status)
+        }
+        guard code < 0 else { return }
+        isWriting = false
+        close(because: NetworkError(code, doing: "writing to \(peerAddress)"))
+    }
+
+    private func onWritten(_ status: Int32) {
+        isWriting = false
+        // Cancelled by closing: nothing was drained, and the end is told in its own place.
+        guard !isClosing else { return }
+        guard status == 0 else {
+            return close(because: NetworkError(status, doing: "writing to \(peerAddress)"))
+        }
+        outgoing.removeAll()
+        if output.count > 0 { awaitFlush() }
+        onDrain()
+    }
+
+    private func onDrain() {
+        delegate?.connection(self, didDrainTo: queuedBytes)
+        finishIfFlushed()
+    }
+
+    /// Does what `ending` asks for, once nothing is left to write.
+    private func finishIfFlushed() {
+        guard !isClosing, ending != .none, queuedBytes == 0 else { return }
+        if ending == .close, hasReachedEnd { return close() }
+        guard !hasEndedWriting else { return }
+        hasEndedWriting = true
+        // Straight to the socket: libuv has nothing queued that a `uv_shutdown` would wait for.
+        var descriptor: Int32 = -1
+        uv_fileno(base, &descriptor)
+        guard shutdown(descriptor, Int32(SHUT_WR)) == 0 else {
+            return close(because: NetworkError(-errno, doing: "ending \(peerAddress)"))
+        }
+    }
+
+    private static func buffer(_ bytes: UnsafeRawBufferPointer) -> uv_buf_t {
+        // libuv's buffers are writable for reading's sake; writing leaves them alone.
+        let base = UnsafeMutableRawPointer(mutating: bytes.baseAddress)
+        return uv_buf_t(base: base?.assumingMemoryBound(to: CChar.self), len: bytes.count)
+    }
+}

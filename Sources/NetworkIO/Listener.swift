@@ -1,0 +1,88 @@
+import CLibuv
+
+/// A TCP socket that takes connections, confined to its loop's thread.
+///
+/// When descriptors run out, libuv closes a spare one that it keeps for this, takes the waiting
+/// connections with it and closes them at once: the peers see a reset, and the loop does not spin
+/// on a socket that stays readable. That is the second line; the first is a raised limit of
+/// descriptors and a limit of connections below it.
+package final class Listener: LoopHandle {
+    /// Where it is bound: the real port, also if 0 was asked for.
+    package let address: SocketAddress
+
+    private let backlog: Int32
+    private var onConnection: ((Connection) -> Void)?
+
+    /// Binds, with `SO_REUSEADDR`; nobody can connect before `start`.
+    package init(
+        _ address: SocketAddress, on loop: EventLoop, backlog: Int32 = 1_024
+    ) throws(NetworkError) {
+        loop.checkConfined()
+        let memory = Self.allocateTCP(on: loop)
+        do throws(NetworkError) {
+            self.address = try Self.bind(memory, to: address)
+        } catch {
+            Self.discard(memory)
+            throw error
+        }
+        self.backlog = backlog
+        super.init(owning: memory, on: loop)
+    }
+
+    /// Takes connections from here on.
+    ///
+    /// Give each its delegate: it reads nothing before.
+    package func start(_ onConnection: @escaping (Connection) -> Void) throws(NetworkError) {
+        loop.checkConfined()
+        guard !isClosing else { return }
+        self.onConnection = onConnection
+        let code = uv_listen(stream, backlog) { stream, status in
+            guard let data = stream?.pointee.data else { return }
+            Unmanaged<Listener>.fromOpaque(data).takeUnretainedValue().onWaiting(status)
+        }
+        try NetworkError.check(code, doing: "listening at \(address)")
+    }
+
+    /// Takes no more connections; those it took live on.
+    package func close() { closeHandle() }
+
+    override func handleDidClose() { onConnection = nil }
+
+    private var stream: UnsafeMutablePointer<uv_stream_t> {
+        memory.assumingMemoryBound(to: uv_stream_t.self)
+    }
+
+    private func onWaiting(_ status: Int32) {
+        // The connection went as it came: its peer knows, and there is nobody here to tell.
+        guard status == 0, !isClosing, let connection = accept() else { return }
+        onConnection?(connection)
+    }
+
+    private func accept() -> Connection? {
+        let memory = Self.allocateTCP(on: loop)
+        let tcp = memory.assumingMemoryBound(to: uv_tcp_t.self)
+        let client = memory.assumingMemoryBound(to: uv_stream_t.self)
+        do throws(NetworkError) {
+            try NetworkError.check(uv_accept(stream, client), doing: "accepting")
+            try Connection.setOptions(memory)
+            let peer = try SocketAddress(doing: "asking for a peer's address") {
+                uv_tcp_getpeername(tcp, $0, $1)
+            }
+            return Connection(owning: memory, peer: peer, on: loop)
+        } catch {
+            // A peer that has reset its connection already has no address any more.
+            Self.discard(memory)
+            return nil
+        }
+    }
+
+    private static func bind(
+        _ memory: UnsafeMutableRawPointer, to address: SocketAddress
+    ) throws(NetworkError) -> SocketAddress {
+        let tcp = memory.assumingMemoryBound(to: uv_tcp_t.self)
+        let code = address.withPointer { uv_tcp_bind(tcp, $0, 0) }
+        try NetworkError.check(code, doing: "binding \(address)")
+        // libuv keeps "address in use" back until it is asked for the name.
+        return try SocketAddress(doing: "binding \(address)") { uv_tcp_getsockname(tcp, $0, $1) }
+    }
+}

@@ -1,0 +1,40 @@
+import Glibc
+
+/// A loop on a thread of its own, for a process whose first thread has something else to do.
+package final class LoopThread: Sendable {
+    package let loop: EventLoop
+    private let thread: pthread_t
+    private let isJoined = Lock(false)
+
+    /// Starts the thread; the loop runs from then on.
+    package init() throws(NetworkError) {
+        loop = try EventLoop()
+        var thread = pthread_t()
+        let context = Unmanaged.passRetained(loop)
+        // `@Sendable`, so that the closure never takes on a caller's actor (it runs elsewhere).
+        let code = pthread_create(
+            &thread, nil,
+            { @Sendable context in
+                guard let context else { return nil }
+                Unmanaged<EventLoop>.fromOpaque(context).takeRetainedValue().run()
+                return nil
+            }, context.toOpaque())
+        guard code == 0 else {
+            context.release()
+            throw NetworkError(-code, doing: "starting a thread")
+        }
+        self.thread = thread
+    }
+
+    /// Stops the loop and waits for its thread to end; not to be called on the loop.
+    package func join() {
+        precondition(!loop.isCurrent, "a thread cannot wait for its own end")
+        let isFirst = isJoined.withLock { joined in
+            defer { joined = true }
+            return !joined
+        }
+        guard isFirst else { return }
+        loop.stop()
+        pthread_join(thread, nil)
+    }
+}

@@ -1,0 +1,53 @@
+import CLibuv
+
+/// What the operating system refused: the cases a caller decides by, and the code of all others.
+package enum NetworkError: Error, Hashable, Sendable {
+    /// Another socket listens at this address.
+    case addressInUse
+
+    /// Nobody listens at the address that was dialled.
+    case refused
+
+    /// The peer's end is gone, with whatever was on its way.
+    case reset
+
+    /// No answer in the time allowed.
+    case timedOut
+
+    /// The process or the machine has no descriptor left.
+    case tooManyFiles
+
+    /// Anything else: a negative errno, as libuv returns it, and what was being done.
+    case other(code: Int32, doing: String)
+
+    init(_ code: Int32, doing: String) {
+        self =
+            switch code {
+            case UV_EADDRINUSE.rawValue: .addressInUse
+            case UV_ECONNREFUSED.rawValue: .refused
+            case UV_ECONNRESET.rawValue, UV_EPIPE.rawValue: .reset
+            case UV_ETIMEDOUT.rawValue: .timedOut
+            case UV_EMFILE.rawValue, UV_ENFILE.rawValue: .tooManyFiles
+            default: .other(code: code, doing: doing)
+            }
+    }
+
+    /// Throws unless libuv's answer means success.
+    static func check(_ code: Int32, doing: String) throws(NetworkError) {
+        guard code < 0 else { return }
+        throw NetworkError(code, doing: doing)
+    }
+}
+
+extension NetworkError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .addressInUse: "the address is in use"
+        case .refused: "the connection was refused"
+        case .reset: "the connection was reset by the peer"
+        case .timedOut: "no answer in time"
+        case .tooManyFiles: "too many open files"
+        case .other(let code, let doing): "\(doing): \(String(cString: uv_strerror(code)))"
+        }
+    }
+}

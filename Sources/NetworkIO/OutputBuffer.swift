@@ -1,0 +1,47 @@
+/// Bytes on their way to the kernel, in memory that stays where it is while libuv reads it.
+///
+/// Each byte is copied once, when it is appended. It has no limit of its own: who writes watches
+/// `Connection.queuedBytes` and decides what to do about a slow reader.
+struct OutputBuffer: ~Copyable {
+    /// The first allocation: a turn's replies to one connection usually fit.
+    private static let firstBytes = 4 * 1024
+
+    /// More than this is not kept by an empty buffer: many connections are idle.
+    private static let keptBytesMax = 64 * 1024
+
+    private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    private(set) var count = 0
+
+    init() {}
+
+    deinit { memory.deallocate() }
+
+    mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        guard !bytes.isEmpty else { return }
+        reserve(count + bytes.count)
+        UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(from: bytes)
+        count += bytes.count
+    }
+
+    /// The bytes from `start` on; valid until the buffer is changed.
+    func bytes(from start: Int) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: memory[start..<count])
+    }
+
+    mutating func removeAll() {
+        count = 0
+        guard memory.count > Self.keptBytesMax else { return }
+        memory.deallocate()
+        memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    }
+
+    /// Doubles, so that appending costs the same however much is queued.
+    private mutating func reserve(_ needed: Int) {
+        guard needed > memory.count else { return }
+        let larger = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: max(needed, memory.count * 2, Self.firstBytes), alignment: 16)
+        larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<count]))
+        memory.deallocate()
+        memory = larger
+    }
+}

@@ -1,0 +1,88 @@
+import NetworkIO
+import Testing
+
+@Suite struct ClosingTests {
+    @Test func `a close is told exactly once, however often it is asked for`() async throws {
+        try await withLoop { loop in
+            let pair = try await Pair(on: loop)
+            pair.serverSees.atEnd.withLock { $0 = { $0.closeAfterFlush() } }
+            try await loop.perform {
+                pair.client.write([1])
+                pair.client.close()
+                pair.client.close()
+                pair.client.closeAfterFlush()
+                pair.client.write([2])
+            }
+            try await pair.serverSees.seen.wait { !$0.closes.isEmpty }
+            try await pair.clientSees.seen.wait { !$0.closes.isEmpty }
+            try await loop.perform {
+                pair.client.close()
+                pair.server.close()
+            }
+            try await loop.perform {}
+            #expect(pair.clientSees.seen.state.closes == [nil])
+            #expect(pair.serverSees.seen.state.closes == [nil])
+        }
+    }
+
+    @Test func `closing after the flush delivers everything, though the peer is still sending`()
+        async throws
+    {
+        try await withLoop { loop in
+            let pair = try await Pair(on: loop)
+            let words = [UInt8](repeating: 33, count: 1_000_000)
+            try await loop.perform {
+                pair.client.pauseReading()
+                pair.server.pauseReading()
+                pair.client.write([UInt8](repeating: 63, count: 1_000_000))
+                pair.server.write(words)
+                pair.server.closeAfterFlush()
+            }
+            try await loop.perform { pair.client.resumeReading() }
+            let seen = try await pair.clientSees.seen.wait { $0.ends == 1 }
+            #expect(seen.bytes == words)
+            #expect(seen.closes.isEmpty)
+            try await loop.perform { pair.client.closeAfterFlush() }
+            let server = try await pair.serverSees.seen.wait { !$0.closes.isEmpty }
+            #expect(server.closes == [nil])
+            #expect(server.bytes.isEmpty)
+        }
+    }
+
+    @Test func `a peer that leaves without reading is seen as a reset`() async throws {
+        try await withLoop { loop in
+            let pair = try await Pair(on: loop)
+            try await loop.perform {
+                pair.client.pauseReading()
+                pair.server.write([1, 2, 3])
+            }
+            try await pair.serverSees.seen.wait { $0.drains == [0] }
+            try await loop.perform { pair.client.close() }
+            let seen = try await pair.serverSees.seen.wait { !$0.closes.isEmpty }
+            #expect(seen.closes == [.reset])
+        }
+    }
+
+    @Test func `a loop that is stopped closes what is open, and tells it once`() async throws {
+        let thread = try LoopThread()
+        let pair = try await Pair(on: thread.loop)
+        thread.join()
+        #expect(pair.clientSees.seen.state.closes == [nil])
+        #expect(pair.serverSees.seen.state.closes == [nil])
+    }
+
+    @Test func `a closed connection lets go of its delegate`() async throws {
+        try await withLoop { loop in
+            let pair = try await Pair(on: loop)
+            weak var gone: Recorder?
+            try await loop.perform {
+                let recorder = Recorder()
+                pair.client.delegate = recorder
+                pair.client.close()
+            }
+            try await pair.serverSees.seen.wait { $0.ends == 1 }
+            gone = try await loop.perform { pair.client.delegate as? Recorder }
+            #expect(gone == nil)
+        }
+    }
+}
