@@ -27,6 +27,15 @@ public func isName(_ bytes: some Collection<UInt8>) -> Bool {
     (1...nameBytesMax).contains(bytes.count) && bytes.allSatisfy(isNameByte)
 }
 
+/// Whether these bytes spell a name.
+///
+/// Not generic: called from another target, a generic one is not specialised.
+public func isName(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard (1...nameBytesMax).contains(bytes.count) else { return false }
+    for byte in bytes where !isNameByte(byte) { return false }
+    return true
+}
+
 private func isNameByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
