@@ -14,6 +14,7 @@ let package = Package(
         core("CRDT", ["Wire"]),
         core("Chat", ["CRDT", "Wire"]),
         core("Replication", ["CRDT", "Wire"]),
+        core("LineProtocol", ["Wire"]),
         library("CXXHash", pkgConfig: "libxxhash", package: "libxxhash-dev"),
 
         // The node: the actors that run the cores.
@@ -28,6 +29,7 @@ let package = Package(
 
         // Tests mirror the targets; TidyTests holds the house together.
         tests("TidyTests", []),
+        tests("LineProtocolTests", ["LineProtocol", "Wire"], exclude: ["Transcripts"]),
     ],
     swiftLanguageModes: [.v6]
 )
@@ -60,8 +62,10 @@ func program(_ name: String, _ imports: [String]) -> Target {
     .executableTarget(name: name, dependencies: dependencies(imports), swiftSettings: strict)
 }
 
-func tests(_ name: String, _ imports: [String]) -> Target {
-    .testTarget(name: name, dependencies: dependencies(imports), swiftSettings: strict)
+/// - Parameter exclude: folders of files that the tests read where they lie.
+func tests(_ name: String, _ imports: [String], exclude: [String] = []) -> Target {
+    .testTarget(
+        name: name, dependencies: dependencies(imports), exclude: exclude, swiftSettings: strict)
 }
 
 func dependencies(_ names: [String]) -> [Target.Dependency] {

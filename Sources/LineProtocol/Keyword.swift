@@ -1,0 +1,34 @@
+/// A verb or an option's name, packed into one number: looking one up compares numbers.
+struct Keyword: Hashable, Sendable {
+    static let bytesMax = 16
+
+    private let bits: UInt128
+
+    /// The word in capitals; nil unless it is 1–16 ASCII letters.
+    ///
+    /// Letters only: a zero byte would make two words one number.
+    init?(_ word: UnsafeRawBufferPointer) {
+        guard (1...Self.bytesMax).contains(word.count) else { return nil }
+        var bits: UInt128 = 0
+        for byte in word {
+            let capital = byte & ~0x20
+            guard capital >= UInt8(ascii: "A"), capital <= UInt8(ascii: "Z") else { return nil }
+            bits = bits << 8 | UInt128(capital)
+        }
+        self.bits = bits
+    }
+
+    init?(_ word: some StringProtocol) {
+        let keyword = Array(word.utf8).withUnsafeBytes { Keyword($0) }
+        guard let keyword else { return nil }
+        self = keyword
+    }
+
+    /// A word of the verb table.
+    init(literal word: some StringProtocol) {
+        guard let keyword = Keyword(word) else {
+            preconditionFailure("\(word) is not 1-\(Self.bytesMax) letters")
+        }
+        self = keyword
+    }
+}

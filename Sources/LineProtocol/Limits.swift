@@ -1,0 +1,24 @@
+/// The limits of the line protocol, each with what answers when it is passed.
+public enum LineLimits {
+    /// The most bytes of a line before its end (413): four times the longest text, so that one
+    /// whose every byte is escaped still fits beside its names and options.
+    public static let lineBytesMax = 65_536
+
+    /// The most bytes of a text after unescaping (413): some eight printed pages.
+    public static let textBytesMax = 16_384
+
+    /// The most bytes of a title, name, e-mail address, photo or token (413).
+    public static let fieldBytesMax = 1_024
+
+    /// The most participants of a conversation (429).
+    public static let participantsMax = 1_000
+
+    /// The most messages in one `HISTORY` reply (400), so that a reply stays in memory.
+    public static let historyMax = 1_000
+
+    /// What `HISTORY` gives when no limit is asked for.
+    public static let historyDefault = 50
+
+    /// The longest that `WAIT` may ask for (400).
+    public static let waitMillisecondsMax = 60_000
+}

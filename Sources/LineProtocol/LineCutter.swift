@@ -1,0 +1,100 @@
+/// Cuts the bytes of one connection into lines.
+///
+/// A line that lies whole in what was read is handed over where it lies; only the beginning of a
+/// line whose end has not come is copied, so that an idle connection holds no buffer.
+public struct LineCutter: Sendable {
+    /// What stands between two line ends.
+    public enum Cut {
+        /// A line without its end; the bytes are valid during the call only.
+        case line(UnsafeRawBufferPointer)
+        /// A line beyond `LineLimits.lineBytesMax`, said once; its bytes are skipped.
+        case tooLong
+        /// The input ended within a line.
+        case notEnded
+    }
+
+    /// The beginning of a line: at most `lineBytesMax` bytes and a CR that may belong to its end.
+    private var tail: [UInt8] = []
+    /// Whether the line at hand was refused already; then `tail` is empty.
+    private var isSkipping = false
+
+    public init() {}
+
+    /// How many bytes are kept of a line whose end has not come.
+    public var keptCount: Int { tail.count }
+
+    /// Takes what was read and shows each cut, in order.
+    public mutating func feed(_ bytes: UnsafeRawBufferPointer, _ visit: (Cut) -> Void) {
+        var start = 0
+        while start < bytes.count {
+            let end = firstIndex(of: UInt8(ascii: "\n"), in: bytes, from: start)
+            let piece = UnsafeRawBufferPointer(rebasing: bytes[start..<(end ?? bytes.count)])
+            guard let end else { return keep(piece, visit) }
+            close(piece, visit)
+            start = end + 1
+        }
+    }
+
+    /// Takes the end of the input: `.notEnded` where it leaves a line that is not blank.
+    public mutating func finish() -> Cut? {
+        let rest = tail.last == UInt8(ascii: "\r") ? tail.dropLast() : tail[...]
+        let isBlank = rest.allSatisfy { $0 == UInt8(ascii: " ") }
+        tail = []
+        isSkipping = false
+        return isBlank ? nil : .notEnded
+    }
+
+    private mutating func close(_ piece: UnsafeRawBufferPointer, _ visit: (Cut) -> Void) {
+        if isSkipping {
+            isSkipping = false
+        } else if tail.isEmpty {
+            visit(Self.cut(piece))
+        } else if tail.count + piece.count > LineLimits.lineBytesMax + 1 {
+            tail = []
+            visit(.tooLong)
+        } else {
+            tail.append(contentsOf: piece)
+            tail.withUnsafeBytes { visit(Self.cut($0)) }
+            tail = []
+        }
+    }
+
+    private mutating func keep(_ piece: UnsafeRawBufferPointer, _ visit: (Cut) -> Void) {
+        guard !isSkipping else { return }
+        let count = tail.count + piece.count
+        let excess = count - LineLimits.lineBytesMax
+        guard excess <= 0 || (excess == 1 && piece.last == UInt8(ascii: "\r")) else {
+            tail = []
+            isSkipping = true
+            return visit(.tooLong)
+        }
+        tail.append(contentsOf: piece)
+    }
+
+    /// The line without the CR before its end, unless that is too long.
+    private static func cut(_ piece: UnsafeRawBufferPointer) -> Cut {
+        let endsInReturn = piece.last == UInt8(ascii: "\r")
+        let line = endsInReturn ? UnsafeRawBufferPointer(rebasing: piece.dropLast()) : piece
+        return line.count > LineLimits.lineBytesMax ? .tooLong : .line(line)
+    }
+}
+
+/// Where `byte` first stands at or after `start`: eight bytes a step.
+func firstIndex(of byte: UInt8, in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let pattern = ones &* UInt64(byte)
+    var index = start
+    while index + 8 <= bytes.count {
+        let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+        let difference = UInt64(littleEndian: word) ^ pattern
+        // The lowest high bit that is set belongs to the first byte that is zero.
+        let zeros = (difference &- ones) & ~difference & (ones &* 0x80)
+        if zeros != 0 { return index + zeros.trailingZeroBitCount / 8 }
+        index += 8
+    }
+    while index < bytes.count {
+        if bytes[index] == byte { return index }
+        index += 1
+    }
+    return nil
+}

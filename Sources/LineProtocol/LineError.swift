@@ -1,0 +1,39 @@
+/// Why a request is answered `ERR`: one of the contract's codes, and a sentence for a person.
+public struct LineError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// One of 400, 401, 403, 404, 409, 413, 429, 500, 503 and 504.
+    public let code: Int
+    public let sentence: String
+
+    public init(_ code: Int, _ sentence: String) {
+        self.code = code
+        self.sentence = sentence
+    }
+
+    public var description: String { "ERR \(code) \(sentence)" }
+}
+
+/// The sentences that the contract fixes, and those that more than one place says.
+extension LineError {
+    public static let lineNotEnded = LineError(400, "line not ended")
+    public static let messageEmpty = LineError(400, "Message cannot be empty")
+    public static let notUTF8 = LineError(400, "Not valid UTF-8")
+    public static let holdsNUL = LineError(400, "A NUL character is not allowed")
+
+    public static let editRefused = LineError(
+        403, "You can only edit your own messages within 15 minutes")
+    public static let onlyParticipants = LineError(403, "Only participants can do this")
+    public static let onlySender = LineError(403, "Only the sender can delete for everyone")
+
+    public static let conversationNotFound = LineError(404, "Conversation not found")
+    public static let messageNotFound = LineError(404, "Message not found")
+    public static let noSuchVerb = LineError(404, "No such verb")
+    public static let shardNotHeld = LineError(404, "Shard not held here")
+
+    public static let lineTooLong = LineError(
+        413, "Line too long: at most \(LineLimits.lineBytesMax) bytes")
+    public static let textTooLong = LineError(
+        413, "Text too long: at most \(LineLimits.textBytesMax) bytes")
+
+    public static let tooManyParticipants = LineError(
+        429, "A conversation has at most \(LineLimits.participantsMax) participants")
+}

@@ -1,0 +1,43 @@
+/// One option that a verb takes, as data: `key=value`.
+struct Option: Sendable {
+    let keyword: Keyword
+    let name: String
+    /// What `HELP` shows behind the `=`.
+    let placeholder: String
+    /// Whether the verb makes no sense without it.
+    let isRequired: Bool
+    /// Whether an empty value clears the field; elsewhere it is refused.
+    let isClearable: Bool
+
+    init(
+        _ name: String, _ placeholder: String, isRequired: Bool = false, isClearable: Bool = false
+    ) {
+        keyword = Keyword(literal: name)
+        self.name = name
+        self.placeholder = placeholder
+        self.isRequired = isRequired
+        self.isClearable = isClearable
+    }
+
+    var usage: String {
+        isRequired ? "\(name)=\(placeholder)" : "[\(name)=\(placeholder)]"
+    }
+}
+
+/// The options of this protocol, each by the name that the verb table and the parsers share.
+extension Option {
+    static let ack = Option("ack", choices(of: AckLevel.self), isRequired: true)
+    static let after = Option("after", "<id>")
+    static let before = Option("before", "<id>")
+    static let id = Option("id", "<id>")
+    static let item = Option("item", "<id>")
+    static let limit = Option("limit", "\(LineLimits.historyDefault)")
+    static let scope = Option("for", choices(of: DeleteScope.self))
+    static let title = Option("title", "\"…\"", isClearable: true)
+    static let type = Option("type", choices(of: MessageType.self))
+}
+
+/// The spellings of a choice, as usage shows them: `me|everyone`.
+func choices<Choice: CaseIterable & RawRepresentable<String>>(of _: Choice.Type) -> String {
+    Choice.allCases.map(\.rawValue).joined(separator: "|")
+}

@@ -1,0 +1,186 @@
+/// Values as data lines and options spell them, and texts as requests do.
+
+extension [UInt8] {
+    /// Appends a value, between quotes where it has to be.
+    mutating func appendValue(_ text: String) {
+        var text = text
+        text.withUTF8 { utf8 in
+            let bytes = UnsafeRawBufferPointer(utf8)
+            guard bytes.isEmpty || firstSpecial(in: bytes, from: 0) < bytes.count else {
+                return append(contentsOf: bytes)
+            }
+            append(UInt8(ascii: "\""))
+            appendEscaped(bytes)
+            append(UInt8(ascii: "\""))
+        }
+    }
+
+    private mutating func appendEscaped(_ bytes: UnsafeRawBufferPointer) {
+        var index = 0
+        while index < bytes.count {
+            let special = firstSpecial(in: bytes, from: index)
+            append(contentsOf: bytes[index..<special])
+            guard special < bytes.count else { return }
+            index = special + 1
+            switch bytes[special] {
+            case UInt8(ascii: "\n"): append(contentsOf: #"\n"#.utf8)
+            case UInt8(ascii: "\r"): append(contentsOf: #"\r"#.utf8)
+            case UInt8(ascii: "\t"): append(contentsOf: #"\t"#.utf8)
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+                append(UInt8(ascii: "\\"))
+                append(bytes[special])
+            case UInt8(ascii: " "), UInt8(ascii: "="): append(bytes[special])
+            case 0xC2:
+                // U+0080…U+009F: the second byte is the character's number.
+                appendNumbered(bytes[index])
+                index += 1
+            default: appendNumbered(bytes[special])
+            }
+        }
+    }
+
+    private mutating func appendNumbered(_ control: UInt8) {
+        append(contentsOf: #"\u{"#.utf8)
+        append(contentsOf: String(control, radix: 16).utf8)
+        append(UInt8(ascii: "}"))
+    }
+}
+
+/// Where the first byte stands that asks for quotes, or `bytes.count`.
+private func firstSpecial(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+    var index = start
+    while index < bytes.count {
+        switch bytes[index] {
+        case 0...0x20, UInt8(ascii: "\""), UInt8(ascii: "="), UInt8(ascii: "\\"), 0x7F:
+            return index
+        case 0xC2 where index + 1 < bytes.count && (0x80...0x9F).contains(bytes[index + 1]):
+            return index
+        default: index += 1
+        }
+    }
+    return index
+}
+
+/// Where a quoted value ends, behind its closing quote; nil where it has none.
+///
+/// - Parameter open: where its opening quote stands.
+func endOfQuoted(in bytes: UnsafeRawBufferPointer, open: Int) -> Int? {
+    var index = open + 1
+    while index < bytes.count {
+        switch bytes[index] {
+        case UInt8(ascii: "\""): return index + 1
+        case UInt8(ascii: "\\"): index += 2
+        default: index += 1
+        }
+    }
+    return nil
+}
+
+/// What stands between the quotes of a value, without its escapes.
+///
+/// Nil for an escape that data lines do not have, and for what is not UTF-8.
+func unquoted(_ inside: UnsafeRawBufferPointer) -> String? {
+    guard firstIndex(of: UInt8(ascii: "\\"), in: inside, from: 0) != nil else {
+        return text(inside)
+    }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(inside.count)
+    var index = 0
+    while index < inside.count {
+        guard inside[index] == UInt8(ascii: "\\") else {
+            bytes.append(inside[index])
+            index += 1
+            continue
+        }
+        guard index + 1 < inside.count else { return nil }
+        let letter = inside[index + 1]
+        index += 2
+        if letter == UInt8(ascii: "\"") {
+            bytes.append(letter)
+        } else if let character = unescaped(letter) {
+            bytes.append(character)
+        } else if letter == UInt8(ascii: "u"), let scalar = numbered(inside, at: &index) {
+            bytes.append(contentsOf: String(Character(scalar)).utf8)
+        } else {
+            return nil
+        }
+    }
+    return String(validating: bytes, as: UTF8.self)
+}
+
+/// The character between the braces of `\u{…}`: 1–6 hexadecimal digits.
+private func numbered(_ bytes: UnsafeRawBufferPointer, at index: inout Int) -> Unicode.Scalar? {
+    guard index < bytes.count, bytes[index] == UInt8(ascii: "{") else { return nil }
+    var number: UInt32 = 0
+    var digits = 0
+    index += 1
+    while index < bytes.count, digits <= 6 {
+        let byte = bytes[index]
+        index += 1
+        if byte == UInt8(ascii: "}") { return digits > 0 ? Unicode.Scalar(number) : nil }
+        guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue, byte < 0x80 else {
+            return nil
+        }
+        number = number << 4 | UInt32(digit)
+        digits += 1
+    }
+    return nil
+}
+
+/// What `\` and this letter stand for in a text; nil where they stand for themselves.
+private func unescaped(_ letter: UInt8) -> UInt8? {
+    switch letter {
+    case UInt8(ascii: "n"): UInt8(ascii: "\n")
+    case UInt8(ascii: "r"): UInt8(ascii: "\r")
+    case UInt8(ascii: "t"): UInt8(ascii: "\t")
+    case UInt8(ascii: "\\"): letter
+    default: nil
+    }
+}
+
+/// The bytes of a request's text without its escapes; an unknown one stands for itself.
+func unescapedText(_ raw: UnsafeRawBufferPointer) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(raw.count)
+    var index = 0
+    while index < raw.count {
+        let byte = raw[index]
+        index += 1
+        if byte == UInt8(ascii: "\\"), index < raw.count, let character = unescaped(raw[index]) {
+            bytes.append(character)
+            index += 1
+        } else {
+            bytes.append(byte)
+        }
+    }
+    return bytes
+}
+
+/// The text of these bytes; nil where they are not UTF-8.
+func text(_ bytes: UnsafeRawBufferPointer) -> String? {
+    String(validating: bytes.assumingMemoryBound(to: UInt8.self), as: UTF8.self)
+}
+
+extension String {
+    /// This value as an option or a data line spells it.
+    public var asLineValue: String {
+        var bytes: [UInt8] = []
+        bytes.appendValue(self)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// This text as a request spells it: to stand behind `-- `, so that no word is an option.
+    public var asLineText: String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(utf8.count)
+        for byte in utf8 {
+            switch byte {
+            case UInt8(ascii: "\n"): bytes.append(contentsOf: #"\n"#.utf8)
+            case UInt8(ascii: "\r"): bytes.append(contentsOf: #"\r"#.utf8)
+            case UInt8(ascii: "\\"): bytes.append(contentsOf: #"\\"#.utf8)
+            default: bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

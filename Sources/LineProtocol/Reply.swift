@@ -1,0 +1,177 @@
+import Wire
+
+/// Writes replies: data lines and status lines, appended to one buffer as UTF-8.
+public struct ReplyWriter: Sendable {
+    private var pairs: ReplyPairs
+
+    public init(reserving capacity: Int = 0) {
+        pairs = ReplyPairs()
+        pairs.bytes.reserveCapacity(capacity)
+    }
+
+    public var bytes: [UInt8] { pairs.bytes }
+
+    public var isEmpty: Bool { pairs.bytes.isEmpty }
+
+    public mutating func removeAll() { pairs.bytes.removeAll(keepingCapacity: true) }
+
+    /// Takes what is written, and leaves the writer empty and without a buffer.
+    public mutating func take() -> [UInt8] {
+        let bytes = pairs.bytes
+        pairs.bytes = []
+        return bytes
+    }
+
+    /// A data line.
+    ///
+    /// - Parameter noun: in capitals; never `OK` nor `ERR`, by which clients know the status line.
+    public mutating func line(_ noun: StaticString, _ body: (inout ReplyPairs) -> Void = { _ in }) {
+        pairs.append(noun)
+        body(&pairs)
+        pairs.bytes.append(UInt8(ascii: "\n"))
+    }
+
+    /// The status line of what was done: `OK id=… at=…`.
+    public mutating func ok(_ body: (inout ReplyPairs) -> Void = { _ in }) {
+        line("OK", body)
+    }
+
+    /// The status line with one word behind it: `OK pong`.
+    public mutating func ok(word: StaticString) {
+        line("OK") {
+            $0.bytes.append(UInt8(ascii: " "))
+            $0.append(word)
+        }
+    }
+
+    /// The status line of what was refused or failed.
+    ///
+    /// The sentence's control characters become spaces: it can never break its line.
+    public mutating func error(_ error: LineError) {
+        pairs.append("ERR ")
+        pairs.append(decimal: error.code)
+        pairs.bytes.append(UInt8(ascii: " "))
+        let start = pairs.bytes.count
+        pairs.bytes.append(contentsOf: error.sentence.utf8)
+        for index in start..<pairs.bytes.count
+        where pairs.bytes[index] < 0x20 || pairs.bytes[index] == 0x7F {
+            pairs.bytes[index] = UInt8(ascii: " ")
+        }
+        pairs.bytes.append(UInt8(ascii: "\n"))
+    }
+
+    /// Lines that are no data lines, each with its LF; what `METRICS` answers.
+    public mutating func raw(_ lines: some Collection<UInt8>) {
+        pairs.bytes.append(contentsOf: lines)
+    }
+}
+
+/// The `key=value` pairs of one line, in the order in which they are written.
+///
+/// A value that is missing is left out, and so is an empty set and a flag that is false.
+public struct ReplyPairs: Sendable {
+    fileprivate(set) var bytes: [UInt8] = []
+
+    public mutating func pair(_ key: StaticString, _ value: String?) {
+        guard let value else { return }
+        begin(key)
+        bytes.appendValue(value)
+    }
+
+    public mutating func pair(_ key: StaticString, _ name: (some Name)?) {
+        guard let name else { return }
+        begin(key)
+        bytes.append(contentsOf: name.text.utf8)
+    }
+
+    public mutating func pair(_ key: StaticString, _ number: (some FixedWidthInteger)?) {
+        guard let number else { return }
+        begin(key)
+        append(decimal: number)
+    }
+
+    public mutating func pair(_ key: StaticString, _ choice: (some RawRepresentable<String>)?) {
+        pair(key, choice?.rawValue)
+    }
+
+    public mutating func pair(_ key: StaticString, _ shard: ShardID) { pair(key, shard.number) }
+
+    /// 32 hexadecimal digits.
+    public mutating func pair(_ key: StaticString, _ hash: Hash128) {
+        pair(key, high: hash.high, low: hash.low)
+    }
+
+    /// 32 hexadecimal digits.
+    public mutating func pair(_ key: StaticString, _ id: RandomID) {
+        pair(key, high: id.high, low: id.low)
+    }
+
+    /// - Parameter milliseconds: since 1970, UTC.
+    public mutating func pair(_ key: StaticString, time milliseconds: Int64?) {
+        guard let milliseconds else { return }
+        begin(key)
+        bytes.appendTime(milliseconds)
+    }
+
+    /// Milliseconds with up to three decimals: `rtt=0.412ms`.
+    public mutating func pair(_ key: StaticString, _ duration: Duration?) {
+        guard let duration else { return }
+        begin(key)
+        bytes.append(contentsOf: duration.asLineValue.utf8)
+    }
+
+    /// `replicas=2/3`.
+    public mutating func pair(_ key: StaticString, _ part: Int, of whole: Int) {
+        pair(key, part)
+        bytes.append(UInt8(ascii: "/"))
+        append(decimal: whole)
+    }
+
+    /// `key=true`, or nothing.
+    public mutating func flag(_ key: StaticString, _ isTrue: Bool) {
+        guard isTrue else { return }
+        begin(key)
+        append("true")
+    }
+
+    /// Each name once, sorted, between commas.
+    public mutating func set<Kind: Name>(_ key: StaticString, _ names: some Sequence<Kind>) {
+        var last: Kind?
+        for name in names.sorted() where name != last {
+            if last == nil { begin(key) } else { bytes.append(UInt8(ascii: ",")) }
+            bytes.append(contentsOf: name.text.utf8)
+            last = name
+        }
+    }
+
+    private mutating func begin(_ key: StaticString) {
+        bytes.append(UInt8(ascii: " "))
+        append(key)
+        bytes.append(UInt8(ascii: "="))
+    }
+
+    fileprivate mutating func append(_ word: StaticString) {
+        word.withUTF8Buffer { bytes.append(contentsOf: $0) }
+    }
+
+    fileprivate mutating func append(decimal number: some FixedWidthInteger) {
+        if number < 0 { bytes.append(UInt8(ascii: "-")) }
+        let start = bytes.count
+        var rest = number.magnitude
+        repeat {
+            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+            rest /= 10
+        } while rest > 0
+        bytes[start...].reverse()
+    }
+
+    private mutating func pair(_ key: StaticString, high: UInt64, low: UInt64) {
+        begin(key)
+        for half in [high, low] {
+            for shift in stride(from: 60, through: 0, by: -4) {
+                let digit = UInt8(truncatingIfNeeded: half >> UInt64(shift)) & 0xF
+                bytes.append(digit + (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10))
+            }
+        }
+    }
+}

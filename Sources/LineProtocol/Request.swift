@@ -1,0 +1,162 @@
+import Wire
+
+/// What a client asks for: one line, checked as far as a line alone can be.
+public enum Request: Hashable, Sendable {
+    case create(Create)
+    case send(Send)
+    case history(History)
+    case edit(Edit)
+    case edits(OfMessage)
+    case delete(Delete)
+    case restore(OfMessage)
+
+    /// Of one verb as it was typed, or of all.
+    case help(String?)
+    case ping
+    case status
+    case members
+    /// Of one shard, or of all that are held here.
+    case digest(ShardID?)
+    case vector(ShardID)
+    case set(AckLevel)
+    case wait(Wait)
+    case shutdown
+}
+
+/// On how many owners a write is stored before it is answered.
+public enum AckLevel: String, CaseIterable, Sendable {
+    /// On this node's disk.
+    case local
+    /// On half of the owners and one more.
+    case majority
+    /// On every owner.
+    case all
+}
+
+/// For whom a message is deleted.
+public enum DeleteScope: String, CaseIterable, Sendable {
+    case me
+    case everyone
+}
+
+extension Request {
+    public struct Create: Hashable, Sendable {
+        public var conversation: ConversationID
+        public var creator: UserID
+        /// Each once, sorted, the creator among them; at most `LineLimits.participantsMax`.
+        public var participants: [UserID]
+        /// Empty where there is none.
+        public var title: String
+
+        public init(
+            conversation: ConversationID, creator: UserID, participants: [UserID], title: String
+        ) {
+            self.conversation = conversation
+            self.creator = creator
+            self.participants = participants
+            self.title = title
+        }
+    }
+
+    public struct Send: Hashable, Sendable {
+        public var conversation: ConversationID
+        public var sender: UserID
+        /// Nil where the node that reads the line is to make one.
+        public var message: MessageID?
+        public var type: MessageType
+        public var item: ItemID?
+        /// Not all white, unless the type is image or voice.
+        public var text: String
+
+        public init(
+            conversation: ConversationID, sender: UserID, message: MessageID?,
+            type: MessageType, item: ItemID?, text: String
+        ) {
+            self.conversation = conversation
+            self.sender = sender
+            self.message = message
+            self.type = type
+            self.item = item
+            self.text = text
+        }
+    }
+
+    public struct History: Hashable, Sendable {
+        /// Which messages; the one named is itself left out.
+        public enum Page: Hashable, Sendable {
+            case newest
+            case before(MessageID)
+            case after(MessageID)
+        }
+
+        public var conversation: ConversationID
+        public var user: UserID
+        public var page: Page
+        /// 1…`LineLimits.historyMax`.
+        public var limit: Int
+
+        public init(conversation: ConversationID, user: UserID, page: Page, limit: Int) {
+            self.conversation = conversation
+            self.user = user
+            self.page = page
+            self.limit = limit
+        }
+    }
+
+    public struct Edit: Hashable, Sendable {
+        public var conversation: ConversationID
+        public var message: MessageID
+        public var user: UserID
+        /// Not all white.
+        public var text: String
+
+        public init(
+            conversation: ConversationID, message: MessageID, user: UserID, text: String
+        ) {
+            self.conversation = conversation
+            self.message = message
+            self.user = user
+            self.text = text
+        }
+    }
+
+    /// What a verb says that names a message and a user, and no more.
+    public struct OfMessage: Hashable, Sendable {
+        public var conversation: ConversationID
+        public var message: MessageID
+        public var user: UserID
+
+        public init(conversation: ConversationID, message: MessageID, user: UserID) {
+            self.conversation = conversation
+            self.message = message
+            self.user = user
+        }
+    }
+
+    public struct Delete: Hashable, Sendable {
+        public var conversation: ConversationID
+        public var message: MessageID
+        public var user: UserID
+        public var scope: DeleteScope
+
+        public init(
+            conversation: ConversationID, message: MessageID, user: UserID, scope: DeleteScope
+        ) {
+            self.conversation = conversation
+            self.message = message
+            self.user = user
+            self.scope = scope
+        }
+    }
+
+    public struct Wait: Hashable, Sendable {
+        public var replicas: Int
+        /// 0…`LineLimits.waitMillisecondsMax`.
+        public var timeout: Duration
+
+        public init(replicas: Int, timeout: Duration) {
+            self.replicas = replicas
+            self.timeout = timeout
+        }
+    }
+}

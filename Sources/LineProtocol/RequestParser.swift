@@ -1,0 +1,137 @@
+import Wire
+
+extension Request {
+    /// Reads one line, without its end; nil for one that is empty or only spaces.
+    ///
+    /// - Throws: 400, 413 or 429 with what is wrong; never for what only a node can know, save
+    ///   that a number beyond every shard's is 404.
+    public static func parse(_ line: UnsafeRawBufferPointer) throws(LineError) -> Request? {
+        try parse(line, verbs: Verb.all)
+    }
+
+    static func parse(
+        _ line: UnsafeRawBufferPointer, verbs: [Verb]
+    ) throws(LineError) -> Request? {
+        guard let first = nextWord(in: line, from: 0) else { return nil }
+        guard let (verb, end) = find(first, in: line, among: verbs) else {
+            throw LineError(
+                400, "Unknown verb\(plain(line[first], before: " ")); HELP lists them all")
+        }
+        let words = try Words(cutting: line, as: verb, from: end)
+        return try verb.build(words)
+    }
+
+    /// The verb whose words stand there, and where they end.
+    private static func find(
+        _ first: Range<Int>, in line: UnsafeRawBufferPointer, among verbs: [Verb]
+    ) -> (Verb, Int)? {
+        guard let keyword = Keyword(UnsafeRawBufferPointer(rebasing: line[first])) else {
+            return nil
+        }
+        for verb in verbs where verb.first == keyword {
+            guard let second = verb.second else { return (verb, first.upperBound) }
+            if let word = nextWord(in: line, from: first.upperBound),
+                Keyword(UnsafeRawBufferPointer(rebasing: line[word])) == second
+            {
+                return (verb, word.upperBound)
+            }
+        }
+        return nil
+    }
+}
+
+extension Words {
+    /// What `HELP` is asked about.
+    func help() -> String? {
+        guard argumentCount > 0 else { return nil }
+        return (0..<argumentCount)
+            .map { String(decoding: bytes(ofArgument: $0), as: UTF8.self) }
+            .joined(separator: " ")
+    }
+}
+
+extension Request.Create {
+    init(_ words: Words) throws(LineError) {
+        conversation = try words.name(0)
+        let users = try words.names(1, as: UserID.self)
+        creator = users[0]
+        participants = Set(users).sorted()
+        guard participants.count <= LineLimits.participantsMax else { throw .tooManyParticipants }
+        title = try words.field(.title) ?? ""
+    }
+}
+
+extension Request.Send {
+    init(_ words: Words) throws(LineError) {
+        conversation = try words.name(0)
+        sender = try words.name(1)
+        message = try words.name(.id)
+        type = try words.choice(.type, of: MessageType.self) ?? .text
+        item = try words.name(.item)
+        text = try words.text()
+        switch type {
+        case .image, .voice: break
+        case .text, .system, .action: if isWhite(text) { throw .messageEmpty }
+        }
+    }
+}
+
+extension Request.History {
+    init(_ words: Words) throws(LineError) {
+        conversation = try words.name(0)
+        user = try words.name(1)
+        limit =
+            try words.number(.limit, in: 1...LineLimits.historyMax) ?? LineLimits.historyDefault
+        let before = try words.name(.before, as: MessageID.self)
+        let after = try words.name(.after, as: MessageID.self)
+        page =
+            switch (before, after) {
+            case (nil, nil): .newest
+            case (let before?, nil): .before(before)
+            case (nil, let after?): .after(after)
+            case (_?, _?): throw words.refused("before= and after= exclude each other")
+            }
+    }
+}
+
+extension Request.Edit {
+    init(_ words: Words) throws(LineError) {
+        conversation = try words.name(0)
+        message = try words.name(1)
+        user = try words.name(2)
+        text = try words.text()
+        if isWhite(text) { throw .messageEmpty }
+    }
+}
+
+extension Request.OfMessage {
+    init(_ words: Words) throws(LineError) {
+        conversation = try words.name(0)
+        message = try words.name(1)
+        user = try words.name(2)
+    }
+}
+
+extension Request.Delete {
+    init(_ words: Words) throws(LineError) {
+        conversation = try words.name(0)
+        message = try words.name(1)
+        user = try words.name(2)
+        scope = try words.choice(.scope, of: DeleteScope.self) ?? .me
+    }
+}
+
+extension Request.Wait {
+    init(_ words: Words) throws(LineError) {
+        replicas = try words.number(0)
+        let milliseconds = try words.number(1, atMost: LineLimits.waitMillisecondsMax)
+        timeout = .milliseconds(milliseconds)
+    }
+}
+
+/// Whether every character is white by Unicode's property White_Space; so is an empty text.
+public func isWhite(_ text: String) -> Bool {
+    // Nearly every text says so by its first byte.
+    if let first = text.utf8.first, first > 0x20, first < 0x7F { return false }
+    return text.unicodeScalars.allSatisfy(\.properties.isWhitespace)
+}

@@ -1,0 +1,160 @@
+/// Times as lines spell them: RFC 3339.
+///
+/// Days are counted by the algorithm of Howard Hinnant, "chrono-Compatible Low-Level Date
+/// Algorithms": years begin in March, so that the leap day is their last.
+public enum LineTime {
+    /// 0000-01-01T00:00:00.000Z in milliseconds since 1970.
+    public static let earliest: Int64 = -62_167_219_200_000
+    /// 9999-12-31T23:59:59.999Z in milliseconds since 1970.
+    public static let latest: Int64 = 253_402_300_799_999
+
+    static let dayMilliseconds: Int64 = 86_400_000
+
+    /// The time in UTC with milliseconds; one outside the years 0…9999 shows as the nearest.
+    public static func text(_ milliseconds: Int64) -> String {
+        var bytes: [UInt8] = []
+        bytes.appendTime(milliseconds)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Milliseconds since 1970 of a time with any offset; finer fractions are cut off.
+    ///
+    /// Nil for what is not RFC 3339, or lies in UTC outside the years 0…9999. A leap second is
+    /// the second after it.
+    public static func parse(_ text: some StringProtocol) -> Int64? {
+        var digits = TimeReader(rest: Array(text.utf8)[...])
+        guard let days = digits.date(), digits.take("T", or: "t"),
+            let time = digits.timeOfDay(), let offset = digits.offset(), digits.rest.isEmpty
+        else { return nil }
+        let utc = days * dayMilliseconds + time.milliseconds - offset
+        // The last minute of a day in UTC alone can have a second 60.
+        guard !time.isLeapSecond || utc.isMultiple(of: dayMilliseconds) else { return nil }
+        let total = utc + time.fraction
+        return (earliest...latest).contains(total) ? total : nil
+    }
+}
+
+extension [UInt8] {
+    /// Appends a time in UTC: 24 bytes.
+    mutating func appendTime(_ milliseconds: Int64) {
+        let time = Swift.min(Swift.max(milliseconds, LineTime.earliest), LineTime.latest)
+        // Counted from the year 0, all is positive.
+        let sinceZero = UInt64(time - LineTime.earliest)
+        let ofDay = sinceZero % UInt64(LineTime.dayMilliseconds)
+        let date = civil(fromDays: Int64(sinceZero / UInt64(LineTime.dayMilliseconds)))
+        appendDigits(UInt64(date.year), 4)
+        append(UInt8(ascii: "-"))
+        appendDigits(UInt64(date.month), 2)
+        append(UInt8(ascii: "-"))
+        appendDigits(UInt64(date.day), 2)
+        append(UInt8(ascii: "T"))
+        appendDigits(ofDay / 3_600_000, 2)
+        append(UInt8(ascii: ":"))
+        appendDigits(ofDay / 60_000 % 60, 2)
+        append(UInt8(ascii: ":"))
+        appendDigits(ofDay / 1_000 % 60, 2)
+        append(UInt8(ascii: "."))
+        appendDigits(ofDay % 1_000, 3)
+        append(UInt8(ascii: "Z"))
+    }
+
+    private mutating func appendDigits(_ number: UInt64, _ count: Int) {
+        var unit: UInt64 = count == 4 ? 1_000 : count == 3 ? 100 : 10
+        while unit > 0 {
+            append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / unit % 10))
+            unit /= 10
+        }
+    }
+}
+
+/// The date of a day counted from 0000-01-01.
+private func civil(fromDays days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+    // 400 years before 0000-03-01: an era has 146,097 days, and 60 lie before March.
+    let shifted = days - 60 + 146_097
+    let era = shifted / 146_097
+    let ofEra = shifted % 146_097
+    let yearOfEra = (ofEra - ofEra / 1_460 + ofEra / 36_524 - ofEra / 146_096) / 365
+    let ofYear = ofEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let marchMonth = (5 * ofYear + 2) / 153
+    let day = ofYear - (153 * marchMonth + 2) / 5 + 1
+    let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+    return (yearOfEra + era * 400 - 400 + (month <= 2 ? 1 : 0), month, day)
+}
+
+/// The days from 1970 to a date of the years 0…9999.
+private func days(year: Int64, month: Int64, day: Int64) -> Int64 {
+    let shifted = year + 400 - (month <= 2 ? 1 : 0)
+    let yearOfEra = shifted % 400
+    let ofYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+    let ofEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + ofYear
+    return shifted / 400 * 146_097 + ofEra - 719_468 - 146_097
+}
+
+/// Takes the parts of a time from the front of its text.
+private struct TimeReader {
+    var rest: ArraySlice<UInt8>
+
+    struct TimeOfDay {
+        /// Whole seconds of it.
+        let milliseconds: Int64
+        let fraction: Int64
+        let isLeapSecond: Bool
+    }
+
+    mutating func take(_ byte: Unicode.Scalar, or other: Unicode.Scalar) -> Bool {
+        guard let first = rest.first, first == UInt8(ascii: byte) || first == UInt8(ascii: other)
+        else { return false }
+        rest.removeFirst()
+        return true
+    }
+
+    mutating func number(_ count: Int, _ range: ClosedRange<Int64>) -> Int64? {
+        guard let number = decimal(rest.prefix(count)), rest.count >= count,
+            range.contains(Int64(number))
+        else { return nil }
+        rest.removeFirst(count)
+        return Int64(number)
+    }
+
+    /// Days since 1970.
+    mutating func date() -> Int64? {
+        guard let year = number(4, 0...9_999), take("-", or: "-"),
+            let month = number(2, 1...12), take("-", or: "-"), let day = number(2, 1...31)
+        else { return nil }
+        let first = days(year: year, month: month, day: 1)
+        let next =
+            month == 12
+            ? days(year: year + 1, month: 1, day: 1) : days(year: year, month: month + 1, day: 1)
+        return day <= next - first ? first + day - 1 : nil
+    }
+
+    mutating func timeOfDay() -> TimeOfDay? {
+        guard let hour = number(2, 0...23), take(":", or: ":"), let minute = number(2, 0...59),
+            take(":", or: ":"), let second = number(2, 0...60)
+        else { return nil }
+        var fraction: Int64 = 0
+        if take(".", or: ".") {
+            let digits = rest.prefix(while: isDigit)
+            guard !digits.isEmpty else { return nil }
+            rest.removeFirst(digits.count)
+            for index in 0..<3 {
+                let position = digits.startIndex + index
+                let digit = position < digits.endIndex ? digits[position] : UInt8(ascii: "0")
+                fraction = fraction * 10 + Int64(digit - UInt8(ascii: "0"))
+            }
+        }
+        return TimeOfDay(
+            milliseconds: ((hour * 60 + minute) * 60 + second) * 1_000, fraction: fraction,
+            isLeapSecond: second == 60)
+    }
+
+    /// What local time is ahead of UTC, in milliseconds.
+    mutating func offset() -> Int64? {
+        if take("Z", or: "z") { return 0 }
+        let isBehind = rest.first == UInt8(ascii: "-")
+        guard take("+", or: "-"), let hours = number(2, 0...23), take(":", or: ":"),
+            let minutes = number(2, 0...59)
+        else { return nil }
+        return (hours * 60 + minutes) * (isBehind ? -60_000 : 60_000)
+    }
+}

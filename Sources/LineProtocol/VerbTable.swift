@@ -1,0 +1,71 @@
+/// Every verb of the protocol, in the order in which `HELP` tells of them.
+///
+/// A verb is added by one row here and one case of `Request`.
+extension Verb {
+    public static let all: [Verb] = chat + cluster
+
+    private static let chat: [Verb] = [
+        Verb(
+            "CREATE", ["<conversation>", "<user>[,<user>…]"], options: [.title],
+            about: "Creates a conversation; the first user is its creator."
+        ) { words throws(LineError) in .create(try Request.Create(words)) },
+        Verb(
+            "SEND", ["<conversation>", "<user>"], options: [.id, .type, .item], hasText: true,
+            about: "Sends a message; the same id again is the same message."
+        ) { words throws(LineError) in .send(try Request.Send(words)) },
+        Verb(
+            "HISTORY", ["<conversation>", "<user>"], options: [.limit, .before, .after],
+            about: "Shows the newest messages, or those just before or after one."
+        ) { words throws(LineError) in .history(try Request.History(words)) },
+        Verb(
+            "EDIT", ["<conversation>", "<message>", "<user>"], hasText: true,
+            about: "Replaces the text of a message that this user sent."
+        ) { words throws(LineError) in .edit(try Request.Edit(words)) },
+        Verb(
+            "EDITS", ["<conversation>", "<message>", "<user>"],
+            about: "Shows every text that a message has had, the current one last."
+        ) { words throws(LineError) in .edits(try Request.OfMessage(words)) },
+        Verb(
+            "DELETE", ["<conversation>", "<message>", "<user>"], options: [.scope],
+            about: "Deletes a message for this user, or for everyone."
+        ) { words throws(LineError) in .delete(try Request.Delete(words)) },
+        Verb(
+            "RESTORE", ["<conversation>", "<message>", "<user>"],
+            about: "Shows this user again what they deleted for themselves."
+        ) { words throws(LineError) in .restore(try Request.OfMessage(words)) },
+    ]
+
+    private static let cluster: [Verb] = [
+        Verb(
+            "HELP", optional: ["<verb>", "<word>"],
+            about: "Tells how each verb, or this one, is written."
+        ) { words throws(LineError) in .help(words.help()) },
+        Verb("PING", about: "Answers pong.") { _ throws(LineError) in .ping },
+        Verb(
+            "STATUS", about: "Tells how this node is doing, and whether its copies agree."
+        ) { _ throws(LineError) in .status },
+        Verb(
+            "MEMBERS", about: "Tells of every member of the cluster, as this node sees it."
+        ) { _ throws(LineError) in .members },
+        Verb(
+            "DIGEST", optional: ["<shard>"],
+            about: "Shows a hash of each shard held here; equal lines mean equal content."
+        ) { words throws(LineError) in
+            .digest(words.argumentCount > 0 ? try words.shard(0) : nil)
+        },
+        Verb(
+            "VECTOR", ["<shard>"], about: "Shows which changes of each replica a shard holds."
+        ) { words throws(LineError) in .vector(try words.shard(0)) },
+        Verb(
+            "SET", options: [.ack],
+            about: "Sets on how many owners this connection's writes wait to be stored."
+        ) { words throws(LineError) in
+            .set(try words.choice(.ack, of: AckLevel.self) ?? .majority)
+        },
+        Verb(
+            "WAIT", ["<replicas>", "<milliseconds>"],
+            about: "Waits until this connection's writes are stored on that many owners."
+        ) { words throws(LineError) in .wait(try Request.Wait(words)) },
+        Verb("SHUTDOWN", about: "Stops this node cleanly.") { _ throws(LineError) in .shutdown },
+    ]
+}
