@@ -1,0 +1,54 @@
+import LineProtocol
+
+/// What a line parses to, or the error that answers it.
+func parsed(_ line: String) -> Result<Request?, LineError> { parsed(Array(line.utf8)) }
+
+func parsed(_ line: [UInt8]) -> Result<Request?, LineError> {
+    line.withUnsafeBytes { bytes in
+        Result { () throws(LineError) in try Request.parse(bytes) }
+    }
+}
+
+/// The message that a line sends; nil where it is refused or another request.
+func sent(_ line: String) -> Request.Send? {
+    guard case .success(.send(let send)) = parsed(line) else { return nil }
+    return send
+}
+
+/// The error that answers a line; nil where it is a request or blank.
+func refused(_ line: String) -> LineError? {
+    guard case .failure(let error) = parsed(line) else { return nil }
+    return error
+}
+
+/// A generator whose every run is named by its seed (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+/// A text of 0–24 characters: any Unicode, and often what quoting has to mind.
+func randomText(_ generator: inout some RandomNumberGenerator) -> String {
+    let hard: [Unicode.Scalar] = [
+        " ", "\"", "\\", "=", "\n", "\r", "\t", "\0", "\u{7F}", "\u{80}", "\u{85}", "\u{9F}",
+        "\u{A0}", "{", "}", "u", "n", "-", "\u{301}", "\u{202E}", "é", "\u{2028}", "😀",
+    ]
+    var scalars = String.UnicodeScalarView()
+    for _ in 0..<Int.random(in: 0...24, using: &generator) {
+        if Bool.random(using: &generator), let scalar = hard.randomElement(using: &generator) {
+            scalars.append(scalar)
+        } else if let scalar = Unicode.Scalar(UInt32.random(in: 0...0x10FFFF, using: &generator)) {
+            scalars.append(scalar)
+        }
+    }
+    return String(scalars)
+}

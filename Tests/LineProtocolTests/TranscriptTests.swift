@@ -1,0 +1,48 @@
+import Foundation
+import LineProtocol
+import Testing
+
+/// Lines and what they parse to, as files to be read: `Transcripts/*.txt`.
+///
+/// `GRAPEVINE_REWRITE_TRANSCRIPTS=1 swift test` writes what the parser says into them.
+@Suite struct TranscriptTests {
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "Transcripts")
+
+    @Test(arguments: ["chat", "cluster", "errors"])
+    func `each line parses to what its transcript says`(name: String) throws {
+        let file = Self.folder.appending(path: name + ".txt")
+        let written = try String(contentsOf: file, encoding: .utf8)
+        let parsed = Self.replayed(written)
+        if ProcessInfo.processInfo.environment["GRAPEVINE_REWRITE_TRANSCRIPTS"] == "1" {
+            try parsed.write(to: file, atomically: true, encoding: .utf8)
+        } else {
+            #expect(written == parsed)
+        }
+        #expect(written.contains("> "))
+    }
+
+    /// The transcript with its `> ` lines and comments kept, and each answer made anew.
+    private static func replayed(_ transcript: String) -> String {
+        var output: [String] = []
+        for line in transcript.split(separator: "\n") {
+            if line.hasPrefix("#") {
+                output.append(String(line) + "\n")
+            } else if line.hasPrefix("> ") {
+                output.append(String(line))
+                output.append(answer(to: String(line.dropFirst(2))) + "\n")
+            }
+        }
+        return output.joined(separator: "\n")
+    }
+
+    private static func answer(to line: String) -> String {
+        switch parsed(line) {
+        case .success(nil): "nothing"
+        case .success(let request?):
+            String(describing: request).replacing("LineProtocol.", with: "")
+                .replacing("Request.", with: "")
+        case .failure(let error): error.description
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import Testing
+
+@testable import LineProtocol
+
+@Suite struct VerbTests {
+    @Test func `HELP shows each verb as a data line with its usage`() throws {
+        var writer = ReplyWriter()
+        for verb in try Verb.matching("send") { writer.verb(verb) }
+        #expect(
+            String(decoding: writer.bytes, as: UTF8.self)
+                == """
+                VERB name=SEND usage="SEND <conversation> <user> [id\\=<id>] \
+                [type\\=text|image|voice|system|action] [item\\=<id>] <text>" \
+                about="Sends a message; the same id again is the same message."
+
+                """.replacing("\\=", with: "="))
+    }
+
+    @Test func `HELP knows every verb, and no other`() throws {
+        #expect(try Verb.matching(nil).count == Verb.all.count)
+        #expect(Set(Verb.all.map(\.name)).count == Verb.all.count)
+        #expect(throws: LineError.noSuchVerb) { try Verb.matching("nosuch") }
+        #expect(throws: LineError.noSuchVerb) { try Verb.matching("SEN") }
+        for verb in Verb.all {
+            #expect(verb.about.hasSuffix(".") && verb.usage.hasPrefix(verb.name))
+        }
+    }
+
+    @Test func `a verb may have two words`() throws {
+        let verbs = [
+            Verb("ACTION ADD", ["<user>"], hasText: true, about: "") { words throws(LineError) in
+                .help("add \(try words.text())")
+            },
+            Verb("ACTION DONE", ["<user>"], about: "") { _ throws(LineError) in .help("done") },
+        ]
+        #expect(try parse("action Add alice  x", verbs) == .help("add  x"))
+        #expect(try parse("Action  done alice", verbs) == .help("done"))
+        #expect(throws: LineError.self) { try parse("ACTION", verbs) }
+        #expect(throws: LineError.self) { try parse("ACTION UNDO alice", verbs) }
+        #expect(verbs[0].usage == "ACTION ADD <user> <text>")
+    }
+
+    private func parse(_ line: String, _ verbs: [Verb]) throws -> Request? {
+        try Array(line.utf8).withUnsafeBytes { try Request.parse($0, verbs: verbs) }
+    }
+}
