@@ -5,6 +5,9 @@ public struct DocumentKey: Hashable, Sendable {
     /// What kind of thing a document describes; the numbers are on disks and wires.
     public struct Kind: Hashable, Sendable {
         public let number: UInt8
+
+        public init(number: UInt8) { self.number = number }
+
         public static let conversation = Kind(number: 1)
         public static let message = Kind(number: 2)
     }
@@ -15,13 +18,20 @@ public struct DocumentKey: Hashable, Sendable {
     /// Empty where the partition has one document of the kind.
     public let id: String
 
+    /// A key whose parts have been checked: names, and an id that may be empty.
+    public init(checked kind: Kind, partition: String, id: String) {
+        self.kind = kind
+        self.partition = partition
+        self.id = id
+    }
+
     public static func conversation(_ conversation: ConversationID) -> DocumentKey {
-        DocumentKey(kind: .conversation, partition: conversation.text, id: "")
+        DocumentKey(checked: .conversation, partition: conversation.text, id: "")
     }
 
     public static func message(_ message: MessageID, in conversation: ConversationID) -> DocumentKey
     {
-        DocumentKey(kind: .message, partition: conversation.text, id: message.text)
+        DocumentKey(checked: .message, partition: conversation.text, id: message.text)
     }
 
     /// The shard that it belongs to, in a cluster of so many shards.
