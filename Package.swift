@@ -24,6 +24,10 @@ let package = Package(
         compiledC("CSystem"),
         edge("NetworkIO", ["CLibuv", "CSystem"]),
         tests("NetworkIOTests", ["NetworkIO", "CSystem"]),
+        // Edges: each touches one foreign thing.
+        library("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
+        edge("Storage", ["CSQLite", "Chat", "CRDT", "Wire"]),
+        tests("StorageTests", ["Storage", "CSQLite", "Chat", "CRDT", "Wire"]),
 
         // Programs: they only start things.
 

@@ -1,0 +1,167 @@
+import CRDT
+import Chat
+import Wire
+
+/// A document as it lies on disk.
+package struct StoredRecord: Hashable, Sendable {
+    package let key: DocumentKey
+    /// Canonical, and verified by their checksum.
+    package let bytes: [UInt8]
+}
+
+/// How far a scan of changes has come: it goes on strictly behind.
+package struct ScanCursor: Hashable, Sendable {
+    package let replica: ReplicaID
+    package let seq: UInt64
+
+    package init(replica: ReplicaID, seq: UInt64) {
+        self.replica = replica
+        self.seq = seq
+    }
+}
+
+/// Finds documents by the seqs that changed them last.
+struct ChangeScan {
+    private let select: Statement
+    private let replicas: ReplicaNumbers
+
+    init(_ connection: Connection, _ replicas: ReplicaNumbers) throws(StorageError) {
+        self.replicas = replicas
+        select = try Statement(
+            connection,
+            """
+            SELECT t.seq, t.partition, t.kind, t.id, \(StoredRow.columns)
+            FROM dot t LEFT JOIN document d
+            ON d.shard = t.shard AND d.partition = t.partition AND d.kind = t.kind
+                AND d.time = t.time AND d.id = t.id
+            WHERE t.shard = ?1 AND t.replica = ?2 AND t.seq >= ?3 ORDER BY t.seq
+            """, doing: "reading changes")
+    }
+
+    /// Steps through the documents that `replica` changed by a seq from `start` on that is not in
+    /// `held`, ascending, until `handing` says no.
+    ///
+    /// No upper bound: a document that changes during a pull moves up and must still be met. Runs of
+    /// seqs that are held are jumped over, not read.
+    func scan(
+        _ shard: ShardID, _ replica: ReplicaID, from start: UInt64, without held: SeqSet,
+        handing: (UInt64, Statement) throws(StorageError) -> Bool
+    ) throws(StorageError) {
+        guard let number = try replicas.number(of: replica) else { return }
+        var next: UInt64? = start
+        while let from = next.flatMap({ Int64(exactly: $0) }) {
+            next = nil
+            try select.bind(Int64(shard.number), at: 1)
+            try select.bind(number, at: 2)
+            try select.bind(from, at: 3)
+            defer { select.reset() }
+            while try select.step() {
+                let seq = UInt64(bitPattern: select.number(0))
+                if let end = held.end(ofRangeAround: seq) {
+                    next = end == .max ? nil : end + 1
+                    break
+                }
+                guard try handing(seq, select) else { return }
+            }
+        }
+    }
+
+    /// The key that the dot's row names: known also where it leads to no document.
+    func key(_ statement: Statement) -> DocumentKey {
+        let kind = UInt8(truncatingIfNeeded: statement.number(2))
+        return DocumentKey(
+            checked: DocumentKey.Kind(number: kind), partition: statement.text(1),
+            id: statement.text(3))
+    }
+
+    /// Where the document's columns begin.
+    static let firstDocumentColumn: Int32 = 4
+}
+
+extension Reader {
+    /// The documents that a peer with the vector `theirs` lacks, in parts.
+    ///
+    /// For each replica in `ours`: whatever it changed last by a seq that is not in `theirs`. What
+    /// `ours` counts has been met when `next` is nil, also when documents change in between, as long
+    /// as `ours` was committed before the first part.
+    ///
+    /// - Parameters:
+    ///   - cursor: where the part before ended, nil for the first.
+    ///   - bytesMax: of the documents of one part; one document at least is in it, if any is left. A
+    ///     document met under several seqs is in a part once.
+    /// - Returns: `next` nil where nothing is left.
+    /// - Throws: `badRecord` at a document whose bytes are bad: none of the part is handed out.
+    package func changes(
+        in shard: ShardID, lackedBy theirs: Vector, of ours: Vector, after cursor: ScanCursor?,
+        bytesMax: Int
+    ) throws(StorageError) -> (records: [StoredRecord], next: ScanCursor?) {
+        try checkOpen()
+        var part = ChangePart(bytesMax: bytesMax)
+        for entry in ours.entries {
+            var start: UInt64 = 1
+            if let cursor {
+                guard entry.replica >= cursor.replica else { continue }
+                if entry.replica == cursor.replica {
+                    guard cursor.seq < .max else { continue }
+                    start = cursor.seq + 1
+                }
+            }
+            let held = theirs.seqs(of: entry.replica)
+            try changeScan.scan(shard, entry.replica, from: start, without: held) {
+                (seq, statement) throws(StorageError) in
+                let key = changeScan.key(statement)
+                let row = StoredRow(
+                    statement, shard: shard, first: ChangeScan.firstDocumentColumn)
+                return try part.take(key, row, at: ScanCursor(replica: entry.replica, seq: seq))
+            }
+            if part.isFull { return (part.records, part.last) }
+        }
+        return (part.records, nil)
+    }
+}
+
+/// The documents of one part, as many as fit.
+private struct ChangePart {
+    let bytesMax: Int
+    private(set) var records: [StoredRecord] = []
+    private(set) var last: ScanCursor?
+    private(set) var isFull = false
+    private var bytesCount = 0
+    private var keys: Set<DocumentKey> = []
+
+    init(bytesMax: Int) { self.bytesMax = bytesMax }
+
+    /// Whether there is room for more.
+    mutating func take(
+        _ key: DocumentKey, _ row: StoredRow, at cursor: ScanCursor
+    ) throws(StorageError) -> Bool {
+        guard !keys.contains(key) else {
+            last = cursor
+            return true
+        }
+        guard let bytes = row.bytes else { throw row.bad(key) }
+        guard records.isEmpty || bytesCount + bytes.count <= bytesMax else {
+            isFull = true
+            return false
+        }
+        keys.insert(key)
+        records.append(StoredRecord(key: key, bytes: bytes))
+        bytesCount += bytes.count
+        last = cursor
+        return true
+    }
+}
+
+extension SeqSet {
+    /// The last seq of the range that `seq` is in.
+    func end(ofRangeAround seq: UInt64) -> UInt64? {
+        guard contains(seq) else { return nil }
+        var low = 0
+        var high = ranges.count
+        while low < high {
+            let middle = (low + high) / 2
+            if ranges[middle].upperBound < seq { low = middle + 1 } else { high = middle }
+        }
+        return ranges[low].upperBound
+    }
+}

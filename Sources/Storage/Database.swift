@@ -1,0 +1,118 @@
+import CSQLite
+
+/// A node's durable state: one SQLite file in a folder that one process holds at a time.
+///
+/// `Writer` has a connection and a thread of its own; `Reader` another connection, read from
+/// synchronously by the thread of the event loop: a page of history is 10 µs, and to cross to another
+/// thread and back costs as much. Readers see what is committed.
+// SAFETY: nothing in it changes but by `close`, which one thread calls, after its last read.
+package final class Database: @unchecked Sendable {
+    /// How long a statement waits for another program that has the file; no thread of ours makes
+    /// another one wait.
+    static let busyMillisecondsMax: Int32 = 1_000
+
+    package let reader: Reader
+    package let writer: Writer
+    private let folder: Folder
+    private var isClosed = false
+
+    /// Opens the file in `folder`; makes both where they are missing.
+    package init(folder path: String) throws(StorageError) {
+        let folder = try Folder(path)
+        do throws(StorageError) {
+            let file = path + "/" + Format.fileName
+            try Database.prepare(file, in: folder)
+            (reader, writer) = try Database.open(file)
+        } catch {
+            folder.release()
+            throw error
+        }
+        self.folder = folder
+    }
+
+    deinit { close() }
+
+    /// Stores what was submitted, empties the log and lets go of the folder.
+    package func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        reader.close()
+        writer.close()
+        folder.release()
+    }
+
+    /// Looks whose file it is before SQLite may touch it.
+    private static func prepare(_ file: String, in folder: Folder) throws(StorageError) {
+        guard let head = try FileHead(of: file) else {
+            try Format.create(at: file)
+            try folder.sync()
+            return
+        }
+        guard head.applicationID == Format.applicationID else { throw .foreignFile }
+        guard head.formatNumber <= Format.number else {
+            throw .newerFormat(Int(head.formatNumber))
+        }
+    }
+
+    private static func open(_ file: String) throws(StorageError) -> (Reader, Writer) {
+        let connection = try openWriter(file)
+        do throws(StorageError) {
+            let reader = try openReader(file)
+            do throws(StorageError) {
+                let writer = try Writer(connection)
+                try writer.start()
+                return (reader, writer)
+            } catch {
+                reader.close()
+                throw error
+            }
+        } catch {
+            connection.close()
+            throw error
+        }
+    }
+
+    private static func openWriter(_ file: String) throws(StorageError) -> Connection {
+        let connection = try Connection(file, flags: SQLITE_OPEN_READWRITE)
+        do throws(StorageError) {
+            sqlite3_busy_timeout(connection.handle, busyMillisecondsMax)
+            try Format.migrate(connection)
+            try connection.run(
+                """
+                PRAGMA journal_mode = WAL;
+                PRAGMA synchronous = FULL;
+                PRAGMA secure_delete = ON;
+                PRAGMA temp_store = MEMORY;
+                PRAGMA trusted_schema = OFF;
+                PRAGMA cache_size = -\(writerCacheKibibytes);
+                """, doing: "opening the file for writing")
+            try PageGaps.clean(connection)
+            // A process that was killed may have left purged texts in the log.
+            try connection.run(
+                "PRAGMA wal_checkpoint(TRUNCATE)", doing: "folding the log into the file")
+        } catch {
+            connection.close()
+            throw error
+        }
+        return connection
+    }
+
+    private static func openReader(_ file: String) throws(StorageError) -> Reader {
+        let connection = try Connection(file, flags: SQLITE_OPEN_READONLY)
+        do throws(StorageError) {
+            sqlite3_busy_timeout(connection.handle, busyMillisecondsMax)
+            try connection.run(
+                "PRAGMA cache_size = -\(readerCacheKibibytes); PRAGMA trusted_schema = OFF;",
+                doing: "opening the file for reading")
+            return try Reader(connection)
+        } catch {
+            connection.close()
+            throw error
+        }
+    }
+
+    /// The pages that the ends of all conversations in use are on, and those above them.
+    private static let writerCacheKibibytes = 16_384
+    /// What is on no page of it is in the system's cache, a copy away.
+    private static let readerCacheKibibytes = 8_192
+}

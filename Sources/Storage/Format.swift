@@ -1,0 +1,73 @@
+import CSQLite
+import Glibc
+
+/// The layout of the file, and the number by which versions know each other's.
+///
+/// The order of the keys is what makes writes and reads cheap, for a commit costs a page in the log
+/// for each page that it touches, and a page read costs as much as fifty rows on it:
+/// - `document` is keyed by conversation and, in it, by the time of sending: a page of history is one
+///   run of rows, and a new message goes to the end of its conversation's run, onto the page where
+///   the last one went. Everything else of a conversation stands in front of it under time zero.
+/// - `place` finds a message by its id; ids that nodes make ascend with time, so that these rows too
+///   are written at the end of a conversation's run.
+/// - `dot` finds documents by who changed them last: a replica's changes ascend, so they are appended
+///   to one run for each shard and replica, and what a peer lacks is read in one go. A replica's 16
+///   bytes are said once, in `replica`, and in every row by their number.
+/// - The shard comes first everywhere: a copy is scanned, recomputed and dropped by one range.
+enum Format {
+    static let number: Int64 = 1
+    /// "GRPV".
+    static let applicationID: Int64 = 0x4752_5056
+    static let fileName = "grapevine.sqlite"
+
+    private static let tables = """
+        CREATE TABLE setting(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+        CREATE TABLE copy(shard INTEGER PRIMARY KEY, header BLOB NOT NULL);
+        CREATE TABLE replica(number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE);
+        CREATE TABLE document(
+            shard INTEGER, partition TEXT, kind INTEGER, time INTEGER, id TEXT,
+            body BLOB NOT NULL,
+            PRIMARY KEY(shard, partition, kind, time, id)) WITHOUT ROWID;
+        CREATE TABLE place(
+            shard INTEGER, partition TEXT, id TEXT, time INTEGER NOT NULL,
+            PRIMARY KEY(shard, partition, id)) WITHOUT ROWID;
+        CREATE TABLE dot(
+            shard INTEGER, replica INTEGER, seq INTEGER,
+            partition TEXT NOT NULL, kind INTEGER NOT NULL, time INTEGER NOT NULL,
+            id TEXT NOT NULL,
+            PRIMARY KEY(shard, replica, seq)) WITHOUT ROWID;
+        """
+
+    /// Creates the file under another name and renames it, so that what stands under its own name is
+    /// always whole.
+    static func create(at path: String) throws(StorageError) {
+        let draft = path + ".new"
+        for leftover in [draft, draft + "-journal"] { unlink(leftover) }
+        let connection = try Connection(
+            draft, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
+        defer { connection.close() }
+        try connection.run(
+            """
+            PRAGMA page_size = \(pageBytes);
+            PRAGMA synchronous = FULL;
+            BEGIN;
+            \(tables)
+            PRAGMA application_id = \(applicationID);
+            PRAGMA user_version = \(number);
+            COMMIT;
+            """, doing: "creating the tables")
+        guard rename(draft, path) == 0 else { throw .system(doing: "naming the new file") }
+    }
+
+    static let pageBytes = 4_096
+
+    /// Brings an older file to this format, step by step, each in a transaction of its own.
+    ///
+    /// - Throws: `StorageError.newerFormat` where a later version has been here.
+    static func migrate(_ connection: Connection) throws(StorageError) {
+        let found = try connection.number(of: "user_version")
+        guard found <= number else { throw .newerFormat(Int(found)) }
+        // There is no older format than 1. A step to come: `if found < 2 { try … }`.
+        guard found == number else { throw .foreignFile }
+    }
+}

@@ -1,0 +1,67 @@
+import CRDT
+import Chat
+import Wire
+
+/// Reads runs of a conversation's messages.
+struct Histories {
+    private let newest: Statement
+    private let before: Statement
+    private let after: Statement
+
+    init(_ connection: Connection) throws(StorageError) {
+        func prepare(
+            _ place: String, _ direction: String
+        ) throws(StorageError) -> Statement {
+            try Statement(
+                connection,
+                """
+                SELECT \(StoredRow.columns) FROM document d
+                WHERE shard = ?1 AND partition = ?2 AND kind = ?3 \(place)
+                ORDER BY time \(direction), id \(direction)
+                """, doing: "reading history")
+        }
+        newest = try prepare("", "DESC")
+        before = try prepare("AND (time, id) < (?4, ?5)", "DESC")
+        after = try prepare("AND (time, id) > (?4, ?5)", "ASC")
+    }
+
+    /// Binds the statement of a page; whoever steps it resets it.
+    func open(
+        _ place: HistoryPage.Place, of conversation: ConversationID, in shard: ShardID
+    ) throws(StorageError) -> Statement {
+        let (statement, position): (Statement, HistoryPosition?) =
+            switch place {
+            case .newest: (newest, nil)
+            case .before(let position): (before, position)
+            case .after(let position): (after, position)
+            }
+        precondition(!statement.isOpen, "nobody reads history while being handed history")
+        try statement.bind(Int64(shard.number), at: 1)
+        try statement.bind(conversation.text, at: 2)
+        try statement.bind(Int64(DocumentKey.Kind.message.number), at: 3)
+        guard let position else { return statement }
+        // No time is greater than what the table can hold, so a greater bound is that one.
+        try statement.bind(Int64(clamping: position.time.bits), at: 4)
+        try statement.bind(position.id.text, at: 5)
+        return statement
+    }
+}
+
+extension Reader {
+    /// Hands a conversation's messages, in the page's direction from its place on, until `handing`
+    /// says no; the page's own limit is the caller's to keep, since not every message shows.
+    ///
+    /// - Throws: `badRecord` at the first message whose bytes are bad.
+    package func history(
+        _ conversation: ConversationID, in shard: ShardID, page: HistoryPage,
+        handing: (Document) -> Bool
+    ) throws(StorageError) {
+        try checkOpen()
+        let statement = try histories.open(page.place, of: conversation, in: shard)
+        defer { statement.reset() }
+        let row = StoredRow(statement, shard: shard)
+        while try statement.step() {
+            guard handing(try row.document(row.key)) else { return }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import CRDT
+import Chat
+import Wire
+
+/// Reads what is committed, on one thread, without leaving it.
+///
+/// Every call sees one state of the file; the next may see a later one.
+// SAFETY: used by one thread, the event loop's, which also closes it.
+package final class Reader: @unchecked Sendable {
+    private let connection: Connection
+    private let selectSettings: Statement
+    private let selectHeaders: Statement
+    private let selectMessage: Statement
+    private let selectOther: Statement
+    private let replicas: ReplicaNumbers
+    let histories: Histories
+    let changeScan: ChangeScan
+    let walks: Walks
+    private var isClosed = false
+
+    init(_ connection: Connection) throws(StorageError) {
+        self.connection = connection
+        selectSettings = try Statement(
+            connection, "SELECT name, value FROM setting ORDER BY name", doing: "reading settings")
+        selectHeaders = try Statement(
+            connection, "SELECT shard, header FROM copy ORDER BY shard", doing: "reading headers")
+        selectMessage = try Statement(
+            connection,
+            """
+            SELECT \(StoredRow.columns) FROM place p LEFT JOIN document d
+            ON d.shard = p.shard AND d.partition = p.partition AND d.kind = ?4
+                AND d.time = p.time AND d.id = p.id
+            WHERE p.shard = ?1 AND p.partition = ?2 AND p.id = ?3
+            """, doing: "reading a message")
+        selectOther = try Statement(
+            connection,
+            """
+            SELECT \(StoredRow.columns) FROM document d
+            WHERE shard = ?1 AND partition = ?2 AND id = ?3 AND kind = ?4 AND time = 0
+            """, doing: "reading a document")
+        replicas = try ReplicaNumbers(connection, interning: false)
+        histories = try Histories(connection)
+        changeScan = try ChangeScan(connection, replicas)
+        walks = try Walks(connection)
+    }
+
+    func close() {
+        isClosed = true
+        connection.close()
+    }
+
+    func checkOpen() throws(StorageError) {
+        guard !isClosed else { throw .closed }
+    }
+
+    /// Every setting.
+    ///
+    /// - Throws: `corrupt` where the bytes of one are bad.
+    package func settings() throws(StorageError) -> [String: [UInt8]] {
+        try checkOpen()
+        defer { selectSettings.reset() }
+        var settings: [String: [UInt8]] = [:]
+        while try selectSettings.step() {
+            let name = selectSettings.text(0)
+            let value = Seal.open(selectSettings.bytes(1), seed: Seal.seed(ofSetting: name))
+            guard let value else { throw .corrupt(doing: "reading the setting \(name)") }
+            settings[name] = value
+        }
+        return settings
+    }
+
+    /// The header of every copy, ascending by shard; nil where its bytes are bad: `remaining` tells
+    /// what a new one has to say.
+    package func headers() throws(StorageError) -> [(ShardID, [UInt8]?)] {
+        try checkOpen()
+        defer { selectHeaders.reset() }
+        var headers: [(ShardID, [UInt8]?)] = []
+        while try selectHeaders.step() {
+            guard let number = UInt16(exactly: selectHeaders.number(0)) else {
+                throw .corrupt(doing: "reading the number of a shard")
+            }
+            let shard = ShardID(number)
+            headers.append(
+                (shard, Seal.open(selectHeaders.bytes(1), seed: Seal.seed(of: shard))))
+        }
+        return headers
+    }
+
+    /// The document under `key`, nil where there is none.
+    ///
+    /// - Throws: `badRecord` where its bytes are bad.
+    package func document(
+        _ key: DocumentKey, in shard: ShardID
+    ) throws(StorageError) -> Document? {
+        try checkOpen()
+        let statement = key.kind == .message ? selectMessage : selectOther
+        try statement.bind(Int64(shard.number), at: 1)
+        try statement.bind(key.partition, at: 2)
+        try statement.bind(key.id, at: 3)
+        try statement.bind(Int64(key.kind.number), at: 4)
+        defer { statement.reset() }
+        guard try statement.step() else { return nil }
+        return try StoredRow(statement, shard: shard).document(key)
+    }
+}

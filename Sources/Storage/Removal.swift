@@ -1,0 +1,51 @@
+import Chat
+import Wire
+
+/// The writer's rare statements: documents set aside, copies dropped.
+struct Removal {
+    private let removals: [Statement]
+    private let drops: [Statement]
+
+    init(_ connection: Connection) throws(StorageError) {
+        // By id, not by whole key, and so by a scan: of a bad document nobody knows the time, nor by
+        // whom it was changed. What is not even under a name goes along, for nothing finds it again.
+        let removed = [
+            """
+            DELETE FROM document WHERE shard = ?1
+            AND (partition = ?2 AND kind = ?3 AND id = ?4
+                OR partition GLOB '*[^A-Za-z0-9_.:@-]*' OR id GLOB '*[^A-Za-z0-9_.:@-]*')
+            """,
+            "DELETE FROM dot WHERE shard = ?1 AND partition = ?2 AND kind = ?3 AND id = ?4",
+            "DELETE FROM place WHERE shard = ?1 AND partition = ?2 AND ?3 = 2 AND id = ?4",
+        ]
+        let dropped = ["document", "place", "dot", "copy"]
+        var removals: [Statement] = []
+        for sql in removed {
+            removals.append(try Statement(connection, sql, doing: "setting a document aside"))
+        }
+        var drops: [Statement] = []
+        for table in dropped {
+            let sql = "DELETE FROM \(table) WHERE shard = ?"
+            drops.append(try Statement(connection, sql, doing: "dropping a copy"))
+        }
+        self.removals = removals
+        self.drops = drops
+    }
+
+    func remove(_ key: DocumentKey, in shard: ShardID) throws(StorageError) {
+        for statement in removals {
+            try statement.bind(Int64(shard.number), at: 1)
+            try statement.bind(key.partition, at: 2)
+            try statement.bind(Int64(key.kind.number), at: 3)
+            try statement.bind(key.id, at: 4)
+            try statement.run()
+        }
+    }
+
+    func drop(_ shard: ShardID) throws(StorageError) {
+        for statement in drops {
+            try statement.bind(Int64(shard.number), at: 1)
+            try statement.run()
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import Wire
+
+/// Bytes on disk with a checksum of their own in front, since SQLite does not notice a flipped byte
+/// in a value.
+///
+/// The seed is the checksum of the row's key: bytes that came to stand under another key are as bad
+/// as bytes that changed.
+final class Seal {
+    static let checksumBytes = 8
+
+    /// Grows to the greatest value that was sealed.
+    private var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4_096, alignment: 8)
+
+    deinit { buffer.deallocate() }
+
+    /// The checksum, then the bytes: there until the next call.
+    func seal(_ bytes: [UInt8], seed: UInt64) -> UnsafeRawBufferPointer {
+        let count = Seal.checksumBytes + bytes.count
+        if buffer.count < count {
+            buffer.deallocate()
+            buffer = .allocate(byteCount: 2 * count, alignment: 8)
+        }
+        bytes.withUnsafeBytes { source in
+            let sum = checksum(source, seed: seed)
+            buffer.storeBytes(of: sum.littleEndian, as: UInt64.self)
+            UnsafeMutableRawBufferPointer(rebasing: buffer[Seal.checksumBytes...])
+                .copyMemory(from: source)
+        }
+        return UnsafeRawBufferPointer(rebasing: buffer[..<count])
+    }
+
+    /// The bytes behind the checksum, nil where it does not fit them.
+    static func open(_ sealed: UnsafeRawBufferPointer, seed: UInt64) -> [UInt8]? {
+        guard sealed.count >= checksumBytes else { return nil }
+        let bytes = UnsafeRawBufferPointer(rebasing: sealed[checksumBytes...])
+        let sum = UInt64(littleEndian: sealed.loadUnaligned(as: UInt64.self))
+        guard checksum(bytes, seed: seed) == sum else { return nil }
+        return Array(bytes)
+    }
+}
+
+extension Seal {
+    static func seed(of shard: ShardID) -> UInt64 { UInt64(shard.number) }
+
+    static func seed(ofSetting name: String) -> UInt64 { checksum(name.utf8) }
+
+    /// The seed of a document's row: over every column of its key.
+    static func seed(
+        shard: ShardID, partition: UnsafeRawBufferPointer, kind: Int64, time: Int64,
+        id: UnsafeRawBufferPointer
+    ) -> UInt64 {
+        let head = UInt64(shard.number) &+ UInt64(bitPattern: kind) << 16
+        let middle = checksum(partition, seed: head) &+ UInt64(bitPattern: time)
+        return checksum(id, seed: middle)
+    }
+}

@@ -1,0 +1,56 @@
+import CSQLite
+import Chat
+import Glibc
+import Wire
+
+/// What can go wrong between this node and its data folder.
+package enum StorageError: Error, Hashable, Sendable {
+    /// Another process, or another `Database` of this one, has the folder.
+    case folderInUse
+    /// Written by a later version, whose number this is: nothing was changed.
+    case newerFormat(Int)
+    /// A file of that name which no version of this program wrote: nothing was changed.
+    case foreignFile
+    /// The file is damaged beyond single records.
+    case corrupt(doing: String)
+    /// One document's bytes are not what was written: set it aside and have it sent again.
+    case badRecord(ShardID, DocumentKey)
+    /// The disk failed, perhaps in a sync: nobody knows what it holds, so the process has to end.
+    ///
+    /// The code is SQLite's extended one, or an `errno` where it is positive and below 200 and what
+    /// was being done concerns the folder.
+    case io(code: Int32, doing: String)
+    case readOnly
+    case full
+    /// A value for which the tables have no room: said, never cut.
+    case unfit(String)
+    /// Built on the state of a transaction that failed.
+    case builtOnFailure
+    /// Asked after `close`.
+    case closed
+    /// SQLite said no for a reason that is nobody's disk: its code, and what was being done.
+    case refused(code: Int32, doing: String)
+}
+
+extension StorageError {
+    /// What an (extended) result code of SQLite means.
+    init(sqlite code: Int32, doing: String) {
+        self =
+            switch code & 0xFF {
+            case SQLITE_FULL: .full
+            case SQLITE_READONLY: .readOnly
+            case SQLITE_CORRUPT, SQLITE_NOTADB: .corrupt(doing: doing)
+            case SQLITE_IOERR, SQLITE_CANTOPEN: .io(code: code, doing: doing)
+            default: .refused(code: code, doing: doing)
+            }
+    }
+
+    /// What the system call that has just failed says.
+    static func system(doing: String) -> StorageError {
+        switch errno {
+        case ENOSPC, EDQUOT: .full
+        case EROFS: .readOnly
+        case let code: .io(code: code, doing: doing)
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import CRDT
+import Chat
+import Wire
+
+/// The writer's statements: what a batch does to the tables, inside a transaction that is open.
+final class Tables {
+    private let insertDocument: Statement
+    private let deleteDocument: Statement
+    private let insertPlace: Statement
+    private let insertDot: Statement
+    private let deleteDot: Statement
+    private let insertHeader: Statement
+    private let insertSetting: Statement
+    private let replicas: ReplicaNumbers
+    private let removal: Removal
+    private let seal = Seal()
+
+    init(_ connection: Connection) throws(StorageError) {
+        insertDocument = try Statement(
+            connection, "INSERT OR REPLACE INTO document VALUES(?,?,?,?,?,?)",
+            doing: "storing a document")
+        deleteDocument = try Statement(
+            connection,
+            """
+            DELETE FROM document
+            WHERE shard = ? AND partition = ? AND kind = ? AND time = ? AND id = ?
+            """, doing: "moving a document")
+        insertPlace = try Statement(
+            connection, "INSERT OR REPLACE INTO place VALUES(?,?,?,?)",
+            doing: "storing a message's place")
+        insertDot = try Statement(
+            connection, "INSERT OR REPLACE INTO dot VALUES(?,?,?,?,?,?,?)", doing: "storing a dot")
+        deleteDot = try Statement(
+            connection, "DELETE FROM dot WHERE shard = ? AND replica = ? AND seq = ?",
+            doing: "removing a dot")
+        insertHeader = try Statement(
+            connection, "INSERT OR REPLACE INTO copy VALUES(?,?)", doing: "storing a header")
+        insertSetting = try Statement(
+            connection, "INSERT OR REPLACE INTO setting VALUES(?,?)", doing: "storing a setting")
+        replicas = try ReplicaNumbers(connection, interning: true)
+        removal = try Removal(connection)
+    }
+
+    /// Forgets what a transaction knew that was rolled back.
+    func rolledBack() { replicas.forget() }
+
+    /// - Parameter headers: whether the headers are to be stored; false where a later batch of the
+    ///   transaction brings another one anyway.
+    func apply(_ batch: WriteBatch, header isLast: (Int) -> Bool) throws(StorageError) {
+        for shard in batch.dropped { try removal.drop(shard) }
+        for (index, write) in batch.shards.enumerated() {
+            for key in write.removed { try removal.remove(key, in: write.shard) }
+            for document in write.documents { try store(document, in: write.shard) }
+            if isLast(index) { try storeHeader(write) }
+        }
+        for (name, value) in batch.settings { try storeSetting(name, value) }
+    }
+
+    private func store(_ write: DocumentWrite, in shard: ShardID) throws(StorageError) {
+        let previous = write.previous
+        let hasMoved = previous.map { $0.time != write.time } ?? false
+        if let previous, hasMoved { try removeRow(of: write.key, at: previous.time, in: shard) }
+        try storeRow(write, in: shard)
+        if write.key.kind == .message, previous == nil || hasMoved {
+            try storePlace(write, in: shard)
+        }
+        let old = previous?.changedBy.dots ?? []
+        let new = write.changedBy.dots
+        for dot in old where !new.contains(dot) { try removeDot(dot, in: shard) }
+        for dot in new where hasMoved || !old.contains(dot) {
+            try storeDot(dot, of: write, in: shard)
+        }
+    }
+
+    private func storeRow(_ write: DocumentWrite, in shard: ShardID) throws(StorageError) {
+        let key = write.key
+        let time = Int64(bitPattern: write.time.bits)
+        let kind = Int64(key.kind.number)
+        try insertDocument.bind(Int64(shard.number), at: 1)
+        let partition = try insertDocument.bind(key.partition, at: 2)
+        try insertDocument.bind(kind, at: 3)
+        try insertDocument.bind(time, at: 4)
+        let id = try insertDocument.bind(key.id, at: 5)
+        let seed = Seal.seed(shard: shard, partition: partition, kind: kind, time: time, id: id)
+        try insertDocument.bind(seal.seal(write.bytes, seed: seed), at: 6)
+        try insertDocument.run()
+    }
+
+    private func removeRow(
+        of key: DocumentKey, at time: HybridTimestamp, in shard: ShardID
+    ) throws(StorageError) {
+        try deleteDocument.bind(Int64(shard.number), at: 1)
+        try deleteDocument.bind(key.partition, at: 2)
+        try deleteDocument.bind(Int64(key.kind.number), at: 3)
+        try deleteDocument.bind(Int64(bitPattern: time.bits), at: 4)
+        try deleteDocument.bind(key.id, at: 5)
+        try deleteDocument.run()
+    }
+
+    private func storePlace(_ write: DocumentWrite, in shard: ShardID) throws(StorageError) {
+        try insertPlace.bind(Int64(shard.number), at: 1)
+        try insertPlace.bind(write.key.partition, at: 2)
+        try insertPlace.bind(write.key.id, at: 3)
+        try insertPlace.bind(Int64(bitPattern: write.time.bits), at: 4)
+        try insertPlace.run()
+    }
+
+    private func storeDot(
+        _ dot: Dot, of write: DocumentWrite, in shard: ShardID
+    ) throws(StorageError) {
+        guard let replica = try replicas.number(of: dot.replica) else { return }
+        try insertDot.bind(Int64(shard.number), at: 1)
+        try insertDot.bind(replica, at: 2)
+        try insertDot.bind(Int64(bitPattern: dot.seq), at: 3)
+        try insertDot.bind(write.key.partition, at: 4)
+        try insertDot.bind(Int64(write.key.kind.number), at: 5)
+        try insertDot.bind(Int64(bitPattern: write.time.bits), at: 6)
+        try insertDot.bind(write.key.id, at: 7)
+        try insertDot.run()
+    }
+
+    private func removeDot(_ dot: Dot, in shard: ShardID) throws(StorageError) {
+        guard let replica = try replicas.number(of: dot.replica) else { return }
+        try deleteDot.bind(Int64(shard.number), at: 1)
+        try deleteDot.bind(replica, at: 2)
+        try deleteDot.bind(Int64(bitPattern: dot.seq), at: 3)
+        try deleteDot.run()
+    }
+
+    private func storeHeader(_ write: ShardWrite) throws(StorageError) {
+        try insertHeader.bind(Int64(write.shard.number), at: 1)
+        let seed = Seal.seed(of: write.shard)
+        try insertHeader.bind(seal.seal(write.header, seed: seed), at: 2)
+        try insertHeader.run()
+    }
+
+    private func storeSetting(_ name: String, _ value: [UInt8]) throws(StorageError) {
+        try insertSetting.bind(name, at: 1)
+        try insertSetting.bind(seal.seal(value, seed: Seal.seed(ofSetting: name)), at: 2)
+        try insertSetting.run()
+    }
+}

@@ -1,0 +1,119 @@
+import CRDT
+import Chat
+import Wire
+
+/// Where a walk through a shard's documents stands: it goes on strictly behind.
+package struct WalkPosition: Hashable, Sendable {
+    let partition: String
+    let kind: Int64
+    let time: Int64
+    let id: String
+}
+
+/// Steps through all documents of a shard in the order of their keys.
+struct Walks {
+    private let first: Statement
+    private let behind: Statement
+
+    init(_ connection: Connection) throws(StorageError) {
+        func prepare(_ place: String) throws(StorageError) -> Statement {
+            try Statement(
+                connection,
+                """
+                SELECT \(StoredRow.columns) FROM document d WHERE shard = ?1 \(place)
+                ORDER BY partition, kind, time, id
+                """, doing: "walking through a shard")
+        }
+        first = try prepare("")
+        behind = try prepare("AND (partition, kind, time, id) > (?2, ?3, ?4, ?5)")
+    }
+
+    /// Binds the statement; whoever steps it resets it.
+    func open(_ shard: ShardID, after position: WalkPosition?) throws(StorageError) -> Statement {
+        let statement = position == nil ? first : behind
+        precondition(!statement.isOpen, "nobody walks through a shard while being handed one")
+        try statement.bind(Int64(shard.number), at: 1)
+        guard let position else { return statement }
+        try statement.bind(position.partition, at: 2)
+        try statement.bind(position.kind, at: 3)
+        try statement.bind(position.time, at: 4)
+        try statement.bind(position.id, at: 5)
+        return statement
+    }
+}
+
+/// What the readable documents of a shard add up to.
+package struct ShardSum: Hashable, Sendable {
+    /// The seqs that they name.
+    package internal(set) var vector = Vector()
+    package internal(set) var digest = Hash128.zero
+    package internal(set) var documents = 0
+    package internal(set) var messages = 0
+    package internal(set) var conversations = 0
+    package internal(set) var greatest = HybridTimestamp.zero
+    /// Documents, besides those that the caller knew, whose bytes are bad.
+    package internal(set) var alsoBad: [DocumentKey] = []
+
+    package init() {}
+
+    mutating func add(_ document: Document, bytes: [UInt8]) {
+        vector.insert(document.changedBy)
+        digest += Document.digest(of: document.key, bytes: bytes)
+        documents += 1
+        if document.message != nil { messages += 1 }
+        if document.conversation != nil { conversations += 1 }
+        greatest = max(greatest, document.greatestTime)
+    }
+}
+
+extension Reader {
+    /// Recomputes a shard from its documents, without those whose bytes are bad.
+    ///
+    /// - Throws: `newerFormat` at a document of a later version, which is not bad.
+    package func remaining(
+        in shard: ShardID, without bad: Set<DocumentKey>
+    ) throws(StorageError) -> ShardSum {
+        try checkOpen()
+        var sum = ShardSum()
+        let statement = try walks.open(shard, after: nil)
+        defer { statement.reset() }
+        let row = StoredRow(statement, shard: shard)
+        while try statement.step() {
+            let key = row.key
+            guard !bad.contains(key) else { continue }
+            do throws(StorageError) {
+                guard let bytes = row.bytes else { throw .badRecord(shard, key) }
+                sum.add(try StoredRow.document(key, in: shard, decoding: bytes), bytes: bytes)
+            } catch .badRecord(_, let key) {
+                sum.alsoBad.append(key)
+            } catch {
+                throw error
+            }
+        }
+        return sum
+    }
+
+    /// Hands the documents of a shard, in the order of their keys on disk, for whoever checks them.
+    ///
+    /// - Parameters:
+    ///   - position: where the part before ended, nil for the first.
+    ///   - rowsMax: how many are handed, so that a long walk can be made in short parts.
+    ///   - handing: given nil for bytes that are not what was written.
+    /// - Returns: nil where nothing is left.
+    package func walk(
+        _ shard: ShardID, after position: WalkPosition?, rowsMax: Int,
+        handing: (DocumentKey, [UInt8]?) -> Void
+    ) throws(StorageError) -> WalkPosition? {
+        try checkOpen()
+        let statement = try walks.open(shard, after: position)
+        defer { statement.reset() }
+        let row = StoredRow(statement, shard: shard)
+        var last = position
+        for _ in 0..<rowsMax {
+            guard try statement.step() else { return nil }
+            handing(row.key, row.bytes)
+            last = row.position
+        }
+        return last
+    }
+}

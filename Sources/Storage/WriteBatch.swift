@@ -1,0 +1,140 @@
+import CRDT
+import Chat
+import Wire
+
+/// One document to be stored in the place of the state of it that the disk holds.
+package struct DocumentWrite: Sendable {
+    /// What is needed to find the rows of a state that goes.
+    package struct Previous: Sendable {
+        package let changedBy: Context
+        package let time: HybridTimestamp
+
+        package init(changedBy: Context, time: HybridTimestamp) {
+            self.changedBy = changedBy
+            self.time = time
+        }
+    }
+
+    package let key: DocumentKey
+    package let changedBy: Context
+    /// `Document.historyTime`: zero but for messages.
+    package let time: HybridTimestamp
+    /// The canonical bytes.
+    package let bytes: [UInt8]
+    /// The state of it that the disk holds when this is applied, nil where there is none.
+    package let previous: Previous?
+    /// Whether a text goes that must leave the disk.
+    package let purges: Bool
+
+    package init(
+        key: DocumentKey, changedBy: Context, time: HybridTimestamp, bytes: [UInt8],
+        previous: Previous?, purges: Bool
+    ) {
+        self.key = key
+        self.changedBy = changedBy
+        self.time = time
+        self.bytes = bytes
+        self.previous = previous
+        self.purges = purges
+    }
+}
+
+/// What is stored of one shard in one transaction: documents, and the header that counts them.
+package struct ShardWrite: Sendable {
+    package let shard: ShardID
+    /// Vector, digest, counters, greatest stamp: the caller's bytes.
+    package let header: [UInt8]
+    package var documents: [DocumentWrite]
+    /// Documents set aside because their bytes are bad: their rows go, whatever they say.
+    package var removed: [DocumentKey]
+
+    package init(
+        shard: ShardID, header: [UInt8], documents: [DocumentWrite], removed: [DocumentKey] = []
+    ) {
+        self.shard = shard
+        self.header = header
+        self.documents = documents
+        self.removed = removed
+    }
+}
+
+/// What is stored together or not at all.
+package struct WriteBatch: Sendable {
+    /// Copies that go, with all that is in them, before anything below is stored.
+    package var dropped: [ShardID]
+    package var shards: [ShardWrite]
+    package var settings: [(String, [UInt8])]
+    /// How many failures (`Writer.failures`) the state knew of from which it was built.
+    ///
+    /// A batch built on a failed one would claim seqs whose documents are on no disk: where the writer
+    /// has had more failures than this, the batch fails too. Nil: it depends on no batch before it.
+    package var failuresKnown: Int?
+
+    package init(
+        shards: [ShardWrite] = [], settings: [(String, [UInt8])] = [], dropped: [ShardID] = [],
+        failuresKnown: Int? = nil
+    ) {
+        self.shards = shards
+        self.settings = settings
+        self.dropped = dropped
+        self.failuresKnown = failuresKnown
+    }
+}
+
+extension WriteBatch {
+    /// What a row costs beside its bytes: its keys in three tables.
+    private static let rowBytes = 256
+
+    /// About as many bytes as it occupies while it waits.
+    var bytesCount: Int {
+        let documents = shards.reduce(0) { sum, shard in
+            shard.documents.reduce(sum + shard.header.count) {
+                $0 + $1.bytes.count + WriteBatch.rowBytes
+            }
+        }
+        return settings.reduce(documents) { $0 + $1.1.count + WriteBatch.rowBytes }
+    }
+
+    var rowsCount: Int {
+        shards.reduce(settings.count + dropped.count) {
+            $0 + 1 + $1.documents.count + $1.removed.count
+        }
+    }
+
+    var purges: Bool {
+        !dropped.isEmpty
+            || shards.contains { !$0.removed.isEmpty || $0.documents.contains(where: \.purges) }
+    }
+
+    /// What in it the tables have no room for, nil where all fits.
+    ///
+    /// Keys and seqs come from peers: one that does not fit is refused, not cut and not trapped on.
+    var misfit: String? {
+        for shard in shards {
+            for document in shard.documents {
+                if let misfit = document.misfit { return misfit }
+            }
+            if let key = shard.removed.first(where: \.isTooLong) { return "the key \(key)" }
+        }
+        let name = settings.first { $0.0.utf8.count > nameBytesMax }
+        return name.map { "the setting \($0.0)" }
+    }
+}
+
+extension DocumentWrite {
+    var misfit: String? {
+        if key.isTooLong { return "the key \(key)" }
+        let times = [time.bits, previous?.time.bits ?? 0]
+        if times.contains(where: { $0 > UInt64(Int64.max) }) { return "the time of \(key)" }
+        // Where a document stands that is no message is found without its time.
+        guard key.kind == .message || times == [0, 0] else { return "the time of \(key)" }
+        let seqs = changedBy.dots + (previous?.changedBy.dots ?? [])
+        return seqs.contains { $0.seq > UInt64(Int64.max) } ? "a seq of \(key)" : nil
+    }
+}
+
+extension DocumentKey {
+    var isTooLong: Bool {
+        partition.utf8.count > nameBytesMax || id.utf8.count > nameBytesMax
+    }
+}

@@ -1,0 +1,151 @@
+import Glibc
+import Wire
+
+/// The thread that writes: whatever waits for it becomes one transaction, and one sync.
+///
+/// Batches are stored in the order in which they were submitted and completed in that order, on the
+/// writer's thread. Where a transaction fails, it is rolled back as a whole, each of its batches is
+/// told, and the writer goes on with the next.
+// SAFETY: `file` belongs to the writer's thread from `start` to its end; all else is under `monitor`.
+package final class Writer: @unchecked Sendable {
+    package typealias Completion = @Sendable (StorageError?) -> Void
+
+    struct Queued {
+        let batch: WriteBatch
+        let bytesCount: Int
+        let then: Completion
+    }
+
+    /// The most rows in one transaction, but for a batch that has more alone: some 30 ms of work, so
+    /// that the first of many who wait is not kept for the last.
+    static let rowsPerTransactionMax = 4_096
+
+    private let file: WriterFile
+    private let monitor = Monitor()
+    private var waiting: [Queued] = []
+    private var bytesWaiting = 0
+    private var failuresCount = 0
+    private var isClosing = false
+    private var thread: pthread_t?
+
+    init(_ connection: Connection) throws(StorageError) {
+        file = try WriterFile(connection)
+    }
+
+    /// Bytes submitted and not completed; a caller that sees too many stops taking requests.
+    package var queuedBytes: Int { monitor.withLock { bytesWaiting } }
+
+    /// How many transactions have failed, batches refused for what is in them included; see `WriteBatch.failuresKnown`.
+    package var failures: Int { monitor.withLock { failuresCount } }
+
+    /// Has the batch stored; from any thread.
+    ///
+    /// - Parameter then: told when it is on disk, or why it is not.
+    package func submit(_ batch: WriteBatch, then: @escaping Completion) {
+        let queued = Queued(batch: batch, bytesCount: batch.bytesCount, then: then)
+        let isClosed = monitor.withLock {
+            guard !isClosing else { return true }
+            waiting.append(queued)
+            bytesWaiting += queued.bytesCount
+            if waiting.count == 1 { monitor.signal() }
+            return false
+        }
+        if isClosed { then(.closed) }
+    }
+
+    func start() throws(StorageError) {
+        var started = pthread_t()
+        let context = Unmanaged.passRetained(self)
+        let code = pthread_create(
+            &started, nil,
+            { @Sendable context in
+                guard let context else { return nil }
+                Unmanaged<Writer>.fromOpaque(context).takeRetainedValue().run()
+                return nil
+            }, context.toOpaque())
+        guard code == 0 else {
+            context.release()
+            throw .io(code: code, doing: "starting the writer's thread")
+        }
+        thread = started
+    }
+
+    /// Stores what waits, empties the log and ends the thread.
+    func close() {
+        let running = monitor.withLock {
+            isClosing = true
+            monitor.signal()
+            defer { thread = nil }
+            return thread
+        }
+        guard let running else { return }
+        precondition(pthread_equal(running, pthread_self()) == 0, "a completion does not close")
+        pthread_join(running, nil)
+    }
+}
+
+/// What the thread does.
+extension Writer {
+    private enum Turn {
+        case store([Queued])
+        case refuse(Queued, StorageError)
+        case truncate
+        case end
+    }
+
+    private func run() {
+        while true {
+            switch monitor.withLock(nextTurn) {
+            case .store(let batches): complete(batches, file.store(batches.map(\.batch)))
+            case .refuse(let queued, let error): complete([queued], error)
+            case .truncate: file.truncateLog()
+            case .end:
+                file.close()
+                return
+            }
+            file.keepLogShort()
+        }
+    }
+
+    /// Waits until there is something to do; under the lock.
+    private func nextTurn() -> Turn {
+        while true {
+            let due = file.truncationDue
+            if let due, due <= .now { return .truncate }
+            if let first = waiting.first {
+                if let error = objection(to: first.batch) {
+                    return .refuse(waiting.removeFirst(), error)
+                }
+                return .store(takeTransaction())
+            }
+            if isClosing { return .end }
+            monitor.wait(until: due)
+        }
+    }
+
+    /// The longest run of batches from the head that may share a transaction.
+    private func takeTransaction() -> [Queued] {
+        var rows = 0
+        let end = waiting.firstIndex { queued in
+            rows += queued.batch.rowsCount
+            return rows > Writer.rowsPerTransactionMax || objection(to: queued.batch) != nil
+        }
+        let taken = Array(waiting[..<max(1, end ?? waiting.count)])
+        waiting.removeFirst(taken.count)
+        return taken
+    }
+
+    private func objection(to batch: WriteBatch) -> StorageError? {
+        if let known = batch.failuresKnown, known < failuresCount { return .builtOnFailure }
+        return batch.misfit.map(StorageError.unfit)
+    }
+
+    private func complete(_ batches: [Queued], _ error: StorageError?) {
+        let bytes = batches.reduce(0) { $0 + $1.bytesCount }
+        monitor.withLock {
+            bytesWaiting -= bytes
+            if let error, error != .builtOnFailure { failuresCount += 1 }
+        }
+        for queued in batches { queued.then(error) }
+    }
+}

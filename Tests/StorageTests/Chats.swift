@@ -1,0 +1,104 @@
+import CRDT
+import Chat
+import Storage
+import Wire
+
+/// Documents as a node makes them, and what the disk should hold of them.
+struct Chats {
+    let shard: ShardID
+    private(set) var documents: [DocumentKey: Document] = [:]
+    private(set) var vector = Vector()
+    private var seqs: [ReplicaID: UInt64] = [:]
+    private var clock = HybridClock()
+
+    init(shard: ShardID = ShardID(3)) { self.shard = shard }
+
+    static func replica(_ number: Int) -> ReplicaID {
+        ReplicaID(high: UInt64(number) &* 0x9E37_79B9_7F4A_7C15, low: UInt64(number))
+    }
+
+    static let user = UserID(checked: "ann")
+
+    static func conversation(_ number: Int) -> ConversationID {
+        ConversationID(checked: "room-\(number)")
+    }
+
+    static func message(_ number: Int) -> MessageID { MessageID(checked: "m\(number)") }
+
+    /// Has a replica make a mutation, at a time or when the clock says.
+    mutating func make(
+        _ action: Mutation.Action, in conversation: ConversationID, by replica: Int = 1,
+        at time: HybridTimestamp? = nil, purges: Bool = false
+    ) -> DocumentWrite {
+        let mutation = Mutation(action, in: conversation, by: Chats.user)
+        let id = Chats.replica(replica)
+        let dot = Dot(replica: id, seq: seqs[id, default: 0] + 1)
+        seqs[id] = dot.seq
+        let author = Authorship(dot: dot, time: time ?? clock.next(wallMilliseconds: 0))
+        let old = documents[mutation.key]
+        return put(mutation.applied(to: old, by: author), purges: purges)
+    }
+
+    mutating func send(
+        _ message: Int, in conversation: Int, by replica: Int = 1, at time: UInt64? = nil,
+        text: String = "hello"
+    ) -> DocumentWrite {
+        make(
+            .send(Chats.message(message), type: .text, item: nil, text: text),
+            in: Chats.conversation(conversation), by: replica,
+            at: time.map { HybridTimestamp(milliseconds: $0) })
+    }
+
+    /// Leaves out a seq for ever, as a crash does.
+    mutating func skip(_ replica: Int) { seqs[Chats.replica(replica), default: 0] += 1 }
+
+    mutating func put(_ document: Document, purges: Bool = false) -> DocumentWrite {
+        let old = documents.updateValue(document, forKey: document.key)
+        vector.insert(document.changedBy)
+        return DocumentWrite(
+            key: document.key, changedBy: document.changedBy, time: document.historyTime,
+            bytes: document.encoded,
+            previous: old.map { .init(changedBy: $0.changedBy, time: $0.historyTime) },
+            purges: purges)
+    }
+
+    func batch(_ documents: [DocumentWrite], header: [UInt8] = [1, 2, 3]) -> WriteBatch {
+        WriteBatch(shards: [ShardWrite(shard: shard, header: header, documents: documents)])
+    }
+
+    var digest: Hash128 {
+        documents.values.reduce(into: Hash128.zero) {
+            $0 += Document.digest(of: $1.key, bytes: $1.encoded)
+        }
+    }
+
+    /// The dots that lead to documents, as rows of the table.
+    var dots: [Dot: DocumentKey] {
+        var dots: [Dot: DocumentKey] = [:]
+        for document in documents.values {
+            for dot in document.changedBy.dots { dots[dot] = document.key }
+        }
+        return dots
+    }
+
+    /// What a peer lacks.
+    func keys(lackedBy theirs: Vector) -> Set<DocumentKey> {
+        Set(documents.values.filter { !theirs.contains($0.changedBy) }.map(\.key))
+    }
+}
+
+/// The same numbers on every run.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
+
+    mutating func next() -> UInt64 {
+        // SplitMix64 (G. Steele et al., 2014).
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+}

@@ -1,0 +1,139 @@
+import CRDT
+import Chat
+import Glibc
+import Storage
+import Testing
+import Wire
+
+@Suite struct PurgeTests {
+    @Test func `a purged text is in no file once the writer is idle`() async throws {
+        let folder = try TemporaryFolder()
+        let database = try Database(folder: folder.path)
+        defer { database.close() }
+        var chats = Chats()
+        let text = "qqzz-a-text-that-has-to-go"
+        let writes = (0..<50).map { chats.send($0, in: $0 % 3, text: "\(text)-\($0)") }
+        try database.writer.store(chats.batch(writes))
+        #expect(!folder.filesWith(text).isEmpty)
+        let gone = (0..<50).map { number in
+            chats.make(
+                .retract(Chats.message(number)), in: Chats.conversation(number % 3), by: 2,
+                purges: true)
+        }
+        try database.writer.store(chats.batch(gone))
+        #expect(try await becomesTrue { folder.filesWith(text).isEmpty })
+        #expect(
+            try database.reader.remaining(in: chats.shard, without: []).digest == chats.digest)
+    }
+
+    /// 2,000 messages of many lengths in random order, a third of them retracted in between, at the
+    /// end all.
+    private func fillAndPurge(
+        _ database: Database, _ chats: inout Chats, seed: UInt64, text: String
+    ) throws {
+        var generator = SeededGenerator(seed: seed)
+        let numbers = (0..<2_000).shuffled(using: &generator)
+        var sent: [Int] = []
+        for part in stride(from: 0, to: numbers.count, by: 100) {
+            var writes: [DocumentWrite] = []
+            for number in numbers[part..<(part + 100)] {
+                let length = Int.random(in: 0...900, using: &generator)
+                let filler = String(repeating: "f", count: length)
+                let time = UInt64.random(in: 1...100_000, using: &generator)
+                writes.append(
+                    chats.send(number, in: number % 20, at: time, text: filler + text + filler))
+                sent.append(number)
+                guard Int.random(in: 0..<3, using: &generator) == 0 else { continue }
+                let place = Int.random(in: 0..<sent.count, using: &generator)
+                writes.append(chats.retract(sent.remove(at: place)))
+            }
+            try database.writer.store(chats.batch(writes))
+        }
+        try database.writer.store(chats.batch(sent.map { chats.retract($0) }))
+    }
+
+    @Test(arguments: 1...4)
+    func `texts purged from pages that split and shrank are in no file`(seed: UInt64) throws {
+        let folder = try TemporaryFolder()
+        let database = try Database(folder: folder.path)
+        var chats = Chats()
+        let text = "qqzz-a-text-that-has-to-go"
+        try fillAndPurge(database, &chats, seed: seed, text: text)
+        database.close()
+        #expect(folder.filesWith(text) == [])
+        #expect(try RawFile(folder.file).rows("PRAGMA integrity_check") == [["ok"]])
+        let again = try Database(folder: folder.path)
+        defer { again.close() }
+        #expect(
+            try again.reader.remaining(in: chats.shard, without: []).digest == chats.digest)
+    }
+
+    @Test func `writing on does not bring purged texts back into the log`() async throws {
+        let folder = try TemporaryFolder()
+        let database = try Database(folder: folder.path)
+        defer { database.close() }
+        var chats = Chats()
+        let text = "qqzz-a-text-that-has-to-go"
+        try fillAndPurge(database, &chats, seed: 1, text: text)
+        #expect(try await becomesTrue { folder.filesWith(text).isEmpty })
+        let more = (0..<400).map { chats.send(10_000 + $0, in: $0 % 20, at: UInt64($0 * 250)) }
+        try database.writer.store(chats.batch(more))
+        #expect(!folder.bytes(of: "grapevine.sqlite-wal").isEmpty)
+        #expect(folder.filesWith(text) == [])
+    }
+
+    @Test func `a log that a reader is on is emptied when it has gone`() async throws {
+        let folder = try TemporaryFolder()
+        let database = try Database(folder: folder.path)
+        defer { database.close() }
+        var chats = Chats()
+        let text = "qqzz-a-text-that-has-to-go"
+        try database.writer.store(chats.batch([chats.send(1, in: 1, text: text)]))
+        do {
+            let raw = try RawFile(folder.file)
+            raw.run("BEGIN")
+            _ = try raw.rows("SELECT * FROM document")
+            try database.writer.store(chats.batch([chats.retract(1, room: 1)]))
+            usleep(150_000)
+            #expect(!folder.filesWith(text).isEmpty, "the reader still needs it")
+        }
+        #expect(try await becomesTrue { folder.filesWith(text).isEmpty })
+    }
+
+    @Test func `a log left by a killed process is emptied at the next start`() throws {
+        let folder = try TemporaryFolder()
+        let copy = try TemporaryFolder()
+        var chats = Chats()
+        let text = "qqzz-a-text-that-has-to-go"
+        let first = try Database(folder: folder.path)
+        try first.writer.store(chats.batch([chats.send(1, in: 1, text: text)]))
+        try first.writer.store(chats.batch([chats.retract(1, room: 1)]))
+        for name in folder.names where !name.hasSuffix("-shm") {
+            try copy.write(folder.bytes(of: name), to: name)
+        }
+        first.close()
+        try #require(!copy.filesWith(text).isEmpty)
+        let second = try Database(folder: copy.path)
+        defer { second.close() }
+        #expect(copy.filesWith(text).isEmpty)
+        #expect(
+            try second.reader.remaining(in: chats.shard, without: []).digest == chats.digest)
+    }
+
+    /// Whether it becomes so within ten seconds.
+    private func becomesTrue(_ condition: () throws -> Bool) async throws -> Bool {
+        for _ in 0..<1_000 {
+            if try condition() { return true }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        return false
+    }
+}
+
+extension Chats {
+    mutating func retract(_ number: Int, room: Int? = nil) -> DocumentWrite {
+        make(
+            .retract(Chats.message(number)), in: Chats.conversation(room ?? number % 20), by: 2,
+            purges: true)
+    }
+}
