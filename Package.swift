@@ -14,26 +14,35 @@ let package = Package(
         core("CRDT", ["Wire"]),
         core("Chat", ["CRDT", "Wire"]),
         core("Replication", ["CRDT", "Wire"]),
-        core("LineProtocol", ["Wire"]),
-        library("CXXHash", pkgConfig: "libxxhash", package: "libxxhash-dev"),
+        core("LineProtocol", ["Chat", "CRDT", "Wire"]),
 
-        // The node: the actors that run the cores.
-        edge("Node", ["Replication", "Chat", "CRDT", "Wire"]),
         // Edges: each touches one foreign thing.
         library("CLibuv", pkgConfig: "libuv", package: "libuv1-dev"),
+        library("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
+        library("CXXHash", pkgConfig: "libxxhash", package: "libxxhash-dev"),
         compiledC("CSystem"),
         edge("NetworkIO", ["CLibuv", "CSystem"]),
-        tests("NetworkIOTests", ["NetworkIO", "CSystem"]),
-        // Edges: each touches one foreign thing.
-        library("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
         edge("Storage", ["CSQLite", "Chat", "CRDT", "Wire"]),
-        tests("StorageTests", ["Storage", "CSQLite", "Chat", "CRDT", "Wire"]),
+
+        // The node: the actors that run the cores, and what answers lines with them.
+        room("Node", ["Replication", "Chat", "CRDT", "Wire"]),
+        room("Admin", ["Node", "LineProtocol", "Replication", "Chat", "CRDT", "Wire"]),
+        room("Session", ["Admin", "LineProtocol", "Node", "Replication"]),
 
         // Programs: they only start things.
+        room(
+            "Server",
+            [
+                "Session", "Admin", "Node", "LineProtocol", "Replication", "Chat", "CRDT", "Wire",
+                "NetworkIO", "Storage", "CSystem",
+            ]),
+        program("grapevine", ["Server"]),
 
-        // Tests mirror the targets; TidyTests holds the house together.
+        // Tests mirror the sources; TidyTests holds the house together.
         tests("TidyTests", []),
-        tests("LineProtocolTests", ["LineProtocol", "Wire"], exclude: ["Transcripts"]),
+        tests("LineProtocolTests", ["LineProtocol", "Chat", "Wire"], exclude: ["Transcripts"]),
+        tests("NetworkIOTests", ["NetworkIO", "CSystem"]),
+        tests("StorageTests", ["Storage", "CSQLite", "Chat", "CRDT", "Wire"]),
     ],
     swiftLanguageModes: [.v6]
 )
@@ -47,6 +56,10 @@ let strict: [SwiftSetting] = [
 ]
 
 func core(_ name: String, _ imports: [String]) -> Target {
+    .target(name: name, dependencies: dependencies(imports), swiftSettings: strict)
+}
+
+func room(_ name: String, _ imports: [String]) -> Target {
     .target(name: name, dependencies: dependencies(imports), swiftSettings: strict)
 }
 

@@ -72,6 +72,19 @@ public struct Vector: Hashable, Sendable {
         return union
     }
 
+    /// The least vector of one range a replica that holds all of this one.
+    public var enclosing: Vector {
+        var enclosing = Vector()
+        for entry in entries {
+            guard let first = entry.seqs.ranges.first, let last = entry.seqs.greatest else {
+                continue
+            }
+            let range = SeqSet(first.lowerBound...last)
+            enclosing.entries.append(Entry(replica: entry.replica, seqs: range))
+        }
+        return enclosing
+    }
+
     /// What of it is not in `other`.
     public func subtracting(_ other: Vector) -> Vector {
         var rest = Vector()

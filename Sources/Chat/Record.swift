@@ -26,12 +26,21 @@ public struct Record: Hashable, Sendable {
     /// Whether texts must go from the disk: the document is deleted for everyone.
     public let purges: Bool
 
-    public init(of document: Document, bytes: [UInt8], previous: Previous?) {
-        key = document.key
-        changedBy = document.changedBy
-        time = document.historyTime
+    public init(
+        key: DocumentKey, changedBy: Context, time: HybridTimestamp, bytes: [UInt8],
+        previous: Previous?, purges: Bool
+    ) {
+        self.key = key
+        self.changedBy = changedBy
+        self.time = time
         self.bytes = bytes
         self.previous = previous
-        purges = document.message?.isRetracted ?? false
+        self.purges = purges
+    }
+
+    public init(of document: Document, bytes: [UInt8], previous: Previous?) {
+        self.init(
+            key: document.key, changedBy: document.changedBy, time: document.historyTime,
+            bytes: bytes, previous: previous, purges: document.message?.isRetracted ?? false)
     }
 }

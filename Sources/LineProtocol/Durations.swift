@@ -42,3 +42,12 @@ extension Duration {
         return "\(sign)\(whole).\(decimals)ms"
     }
 }
+
+extension Duration {
+    /// Whole milliseconds; none where it is negative.
+    public var wholeMilliseconds: UInt64 {
+        let milliseconds =
+            components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000
+        return UInt64(max(0, milliseconds))
+    }
+}

@@ -10,6 +10,13 @@ public struct LineError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     public var description: String { "ERR \(code) \(sentence)" }
+
+    /// The status line alone, as it is sent.
+    public var reply: [UInt8] {
+        var writer = ReplyWriter(reserving: 96)
+        writer.error(self)
+        return writer.take()
+    }
 }
 
 /// The sentences that the contract fixes, and those that more than one place says.

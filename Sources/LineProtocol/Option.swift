@@ -1,3 +1,5 @@
+import Chat
+
 /// One option that a verb takes, as data: `key=value`.
 struct Option: Sendable {
     let keyword: Keyword

@@ -1,3 +1,4 @@
+import Chat
 import Wire
 
 /// What a client asks for: one line, checked as far as a line alone can be.

@@ -1,3 +1,4 @@
+import Chat
 import Wire
 
 extension Request {

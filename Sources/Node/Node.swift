@@ -58,6 +58,8 @@ package actor Node {
     var me: Member
     var members = MemberTable()
     package internal(set) var shards: [Shard] = []
+    /// What came in on each connection and is not a whole frame yet.
+    var cutters: [UInt64: EnvelopeCutter] = [:]
     var greetings: [UInt64: Greeting] = [:]
     var links: [NodeName: PeerLink] = [:]
     /// Which link a channel belongs to.
@@ -206,6 +208,21 @@ extension Node {
         Int(id.number) < shards.count ? shards[Int(id.number)] : nil
     }
 
+    /// An id for a message whose sender named none.
+    package func mintMessageID() -> MessageID {
+        MessageID.minted(
+            at: HybridTimestamp(milliseconds: ports.clock.wallMilliseconds),
+            entropy: ports.entropy.next())
+    }
+
+    package func mintOperationID() -> OperationID { ports.entropy.nextID() }
+
+    /// Ends the process in good order.
+    package func shutDown() { ports.host.end(.shutdown) }
+
+    /// Has what was asked outside of a read of the network go on without waiting for one.
+    package func turnAgain() { ports.host.turnAgain() }
+
     package func attach(_ sink: any ReplySink, as session: UInt64) { sinks[session] = sink }
 
     package func detach(_ session: UInt64) {
@@ -219,6 +236,7 @@ extension Node {
     ) {
         waits.append(
             CopiesWait(slot: slot, writes: writes, copies: copies, deadline: deadline))
+        ports.host.turnAgain()
     }
 
     /// On how many owners all of these are stored.
@@ -231,12 +249,15 @@ extension Node {
     private func settleWaits() {
         guard !waits.isEmpty else { return }
         let now = ports.clock.milliseconds
-        waits.removeAll { wait in
-            let copies = copies(of: wait.writes)
-            guard copies >= wait.copies || now >= wait.deadline else { return false }
+        let judged = waits.map { wait in (wait, copies: copies(of: wait.writes)) }
+        waits = []
+        // Whoever is told may wait again at once, so the list is whole before anybody is.
+        for (wait, copies) in judged where !wait.isOver(with: copies, now: now) {
+            waits.append(wait)
+        }
+        for (wait, copies) in judged where wait.isOver(with: copies, now: now) {
             sinks[wait.slot.session]?.onSettled(
                 wait.slot.number, .copies(copies, isEnough: copies >= wait.copies))
-            return true
         }
     }
 }
@@ -247,6 +268,8 @@ private struct CopiesWait {
     let writes: [ShardID: Vector]
     let copies: Int
     let deadline: UInt64
+
+    func isOver(with copies: Int, now: UInt64) -> Bool { copies >= self.copies || now >= deadline }
 }
 
 // MARK: Turns

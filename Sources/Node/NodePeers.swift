@@ -23,6 +23,7 @@ extension Node {
             channel.close()
             return
         }
+        cutters[channel.id] = EnvelopeCutter()
         greetings[channel.id] = Greeting(
             channel: channel, dialed: address, since: ports.clock.milliseconds)
         if address != nil { send(.hello(hello), on: channel) }
@@ -32,10 +33,20 @@ extension Node {
         dialer.onEnd(of: address, now: ports.clock.milliseconds)
     }
 
-    /// A frame's payload came in.
-    ///
+    /// Bytes came in.
+    package func onBytes(_ bytes: UnsafeRawBufferPointer, on channel: UInt64) {
+        cutters[channel]?.append(bytes)
+        do throws(WireError) {
+            while let payload = try cutters[channel]?.next() {
+                guard onPayload(payload, on: channel) else { return }
+            }
+        } catch {
+            closeUnreadable(channel, because: error)
+        }
+    }
+
     /// - Returns: false where the connection is of no use any more and is closed.
-    package func onPayload(_ payload: ArraySlice<UInt8>, on channel: UInt64) -> Bool {
+    private func onPayload(_ payload: ArraySlice<UInt8>, on channel: UInt64) -> Bool {
         let frame: PeerFrame
         do throws(WireError) {
             var reader = ByteReader(payload)
@@ -55,7 +66,7 @@ extension Node {
     }
 
     /// What came on a connection is not what a node sends.
-    package func closeUnreadable(_ channel: UInt64, because error: WireError) {
+    private func closeUnreadable(_ channel: UInt64, because error: WireError) {
         let peer = linked[channel].map { " peer=\($0)" } ?? ""
         ports.host.log(.error, "connection closed: unreadable frame: \(error)\(peer)")
         if let name = linked[channel] { links[name]?.channel.close() }
@@ -66,6 +77,7 @@ extension Node {
     /// A connection is gone.
     package func onClosed(_ channel: UInt64) {
         let now = ports.clock.milliseconds
+        cutters[channel] = nil
         if let greeting = greetings.removeValue(forKey: channel), let address = greeting.dialed {
             dialer.onEnd(of: address, now: now)
         }
@@ -170,6 +182,7 @@ extension Node {
 
     private func drop(_ greeting: Greeting) {
         greetings[greeting.channel.id] = nil
+        cutters[greeting.channel.id] = nil
         if let address = greeting.dialed {
             dialer.onEnd(of: address, now: ports.clock.milliseconds)
         }
@@ -193,6 +206,7 @@ extension Node {
         let name = hello.member.name
         if let old = links[name] {
             linked[old.channel.id] = nil
+            cutters[old.channel.id] = nil
             old.channel.close()
             for shard in shards { shard.assumeIsolated { $0.onPeerDown(name) } }
         }

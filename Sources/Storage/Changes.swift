@@ -9,17 +9,6 @@ package struct StoredRecord: Hashable, Sendable {
     package let bytes: [UInt8]
 }
 
-/// How far a scan of changes has come: it goes on strictly behind.
-package struct ScanCursor: Hashable, Sendable {
-    package let replica: ReplicaID
-    package let seq: UInt64
-
-    package init(replica: ReplicaID, seq: UInt64) {
-        self.replica = replica
-        self.seq = seq
-    }
-}
-
 /// Finds documents by the seqs that changed them last.
 struct ChangeScan {
     private let select: Statement
@@ -92,9 +81,9 @@ extension Reader {
     /// - Returns: `next` nil where nothing is left.
     /// - Throws: `badRecord` at a document whose bytes are bad: none of the part is handed out.
     package func changes(
-        in shard: ShardID, lackedBy theirs: Vector, of ours: Vector, after cursor: ScanCursor?,
+        in shard: ShardID, lackedBy theirs: Vector, of ours: Vector, after cursor: Dot?,
         bytesMax: Int
-    ) throws(StorageError) -> (records: [StoredRecord], next: ScanCursor?) {
+    ) throws(StorageError) -> (records: [StoredRecord], next: Dot?) {
         try checkOpen()
         var part = ChangePart(bytesMax: bytesMax)
         for entry in ours.entries {
@@ -112,7 +101,7 @@ extension Reader {
                 let key = changeScan.key(statement)
                 let row = StoredRow(
                     statement, shard: shard, first: ChangeScan.firstDocumentColumn)
-                return try part.take(key, row, at: ScanCursor(replica: entry.replica, seq: seq))
+                return try part.take(key, row, at: Dot(replica: entry.replica, seq: seq))
             }
             if part.isFull { return (part.records, part.last) }
         }
@@ -124,7 +113,7 @@ extension Reader {
 private struct ChangePart {
     let bytesMax: Int
     private(set) var records: [StoredRecord] = []
-    private(set) var last: ScanCursor?
+    private(set) var last: Dot?
     private(set) var isFull = false
     private var bytesCount = 0
     private var keys: Set<DocumentKey> = []
@@ -133,7 +122,7 @@ private struct ChangePart {
 
     /// Whether there is room for more.
     mutating func take(
-        _ key: DocumentKey, _ row: StoredRow, at cursor: ScanCursor
+        _ key: DocumentKey, _ row: StoredRow, at cursor: Dot
     ) throws(StorageError) -> Bool {
         guard !keys.contains(key) else {
             last = cursor

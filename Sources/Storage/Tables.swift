@@ -56,7 +56,7 @@ final class Tables {
         for (name, value) in batch.settings { try storeSetting(name, value) }
     }
 
-    private func store(_ write: DocumentWrite, in shard: ShardID) throws(StorageError) {
+    private func store(_ write: Record, in shard: ShardID) throws(StorageError) {
         let previous = write.previous
         let hasMoved = previous.map { $0.time != write.time } ?? false
         if let previous, hasMoved { try removeRow(of: write.key, at: previous.time, in: shard) }
@@ -72,7 +72,7 @@ final class Tables {
         }
     }
 
-    private func storeRow(_ write: DocumentWrite, in shard: ShardID) throws(StorageError) {
+    private func storeRow(_ write: Record, in shard: ShardID) throws(StorageError) {
         let key = write.key
         let time = Int64(bitPattern: write.time.bits)
         let kind = Int64(key.kind.number)
@@ -97,7 +97,7 @@ final class Tables {
         try deleteDocument.run()
     }
 
-    private func storePlace(_ write: DocumentWrite, in shard: ShardID) throws(StorageError) {
+    private func storePlace(_ write: Record, in shard: ShardID) throws(StorageError) {
         try insertPlace.bind(Int64(shard.number), at: 1)
         try insertPlace.bind(write.key.partition, at: 2)
         try insertPlace.bind(write.key.id, at: 3)
@@ -106,7 +106,7 @@ final class Tables {
     }
 
     private func storeDot(
-        _ dot: Dot, of write: DocumentWrite, in shard: ShardID
+        _ dot: Dot, of write: Record, in shard: ShardID
     ) throws(StorageError) {
         guard let replica = try replicas.number(of: dot.replica) else { return }
         try insertDot.bind(Int64(shard.number), at: 1)
@@ -127,7 +127,7 @@ final class Tables {
         try deleteDot.run()
     }
 
-    private func storeHeader(_ write: ShardWrite) throws(StorageError) {
+    private func storeHeader(_ write: CopyWrite) throws(StorageError) {
         try insertHeader.bind(Int64(write.shard.number), at: 1)
         let seed = Seal.seed(of: write.shard)
         try insertHeader.bind(seal.seal(write.header, seed: seed), at: 2)

@@ -2,54 +2,17 @@ import CRDT
 import Chat
 import Wire
 
-/// One document to be stored in the place of the state of it that the disk holds.
-package struct DocumentWrite: Sendable {
-    /// What is needed to find the rows of a state that goes.
-    package struct Previous: Sendable {
-        package let changedBy: Context
-        package let time: HybridTimestamp
-
-        package init(changedBy: Context, time: HybridTimestamp) {
-            self.changedBy = changedBy
-            self.time = time
-        }
-    }
-
-    package let key: DocumentKey
-    package let changedBy: Context
-    /// `Document.historyTime`: zero but for messages.
-    package let time: HybridTimestamp
-    /// The canonical bytes.
-    package let bytes: [UInt8]
-    /// The state of it that the disk holds when this is applied, nil where there is none.
-    package let previous: Previous?
-    /// Whether a text goes that must leave the disk.
-    package let purges: Bool
-
-    package init(
-        key: DocumentKey, changedBy: Context, time: HybridTimestamp, bytes: [UInt8],
-        previous: Previous?, purges: Bool
-    ) {
-        self.key = key
-        self.changedBy = changedBy
-        self.time = time
-        self.bytes = bytes
-        self.previous = previous
-        self.purges = purges
-    }
-}
-
 /// What is stored of one shard in one transaction: documents, and the header that counts them.
-package struct ShardWrite: Sendable {
+package struct CopyWrite: Sendable {
     package let shard: ShardID
     /// Vector, digest, counters, greatest stamp: the caller's bytes.
     package let header: [UInt8]
-    package var documents: [DocumentWrite]
+    package var documents: [Record]
     /// Documents set aside because their bytes are bad: their rows go, whatever they say.
     package var removed: [DocumentKey]
 
     package init(
-        shard: ShardID, header: [UInt8], documents: [DocumentWrite], removed: [DocumentKey] = []
+        shard: ShardID, header: [UInt8], documents: [Record], removed: [DocumentKey] = []
     ) {
         self.shard = shard
         self.header = header
@@ -62,7 +25,7 @@ package struct ShardWrite: Sendable {
 package struct WriteBatch: Sendable {
     /// Copies that go, with all that is in them, before anything below is stored.
     package var dropped: [ShardID]
-    package var shards: [ShardWrite]
+    package var shards: [CopyWrite]
     package var settings: [(String, [UInt8])]
     /// How many failures (`Writer.failures`) the state knew of from which it was built.
     ///
@@ -71,7 +34,7 @@ package struct WriteBatch: Sendable {
     package var failuresKnown: Int?
 
     package init(
-        shards: [ShardWrite] = [], settings: [(String, [UInt8])] = [], dropped: [ShardID] = [],
+        shards: [CopyWrite] = [], settings: [(String, [UInt8])] = [], dropped: [ShardID] = [],
         failuresKnown: Int? = nil
     ) {
         self.shards = shards
@@ -121,7 +84,7 @@ extension WriteBatch {
     }
 }
 
-extension DocumentWrite {
+extension Record {
     var misfit: String? {
         if key.isTooLong { return "the key \(key)" }
         let times = [time.bits, previous?.time.bits ?? 0]

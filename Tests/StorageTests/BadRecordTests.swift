@@ -65,7 +65,7 @@ import Wire
         let folder = try TemporaryFolder()
         let (chats, database) = try spoilt(folder)
         defer { database.close() }
-        let aside = ShardWrite(shard: chats.shard, header: [], documents: [], removed: [bad])
+        let aside = CopyWrite(shard: chats.shard, header: [], documents: [], removed: [bad])
         try database.writer.store(WriteBatch(shards: [aside]))
         #expect(try database.reader.document(bad, in: chats.shard) == nil)
         let raw = try RawFile(folder.file)
@@ -74,7 +74,7 @@ import Wire
         #expect(try raw.rows("SELECT id FROM place WHERE id = 'm13'").isEmpty)
 
         let document = try #require(chats.documents[bad])
-        let again = DocumentWrite(
+        let again = Record(
             key: bad, changedBy: document.changedBy, time: document.historyTime,
             bytes: document.encoded, previous: nil, purges: false)
         try database.writer.store(chats.batch([again]))
@@ -116,7 +116,7 @@ import Wire
         }
         let first = try database.reader.remaining(in: chats.shard, without: [])
         #expect(first.alsoBad.count == 2)
-        let aside = ShardWrite(
+        let aside = CopyWrite(
             shard: chats.shard, header: [], documents: [], removed: first.alsoBad + [lost])
         try database.writer.store(WriteBatch(shards: [aside]))
         let second = try database.reader.remaining(in: chats.shard, without: [])

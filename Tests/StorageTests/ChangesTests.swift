@@ -92,7 +92,7 @@ import Wire
         let none = try database.reader.changes(
             in: chats.shard, lackedBy: all, of: all, after: nil, bytesMax: 100)
         #expect(none.records.isEmpty && none.next == nil)
-        let far = ScanCursor(replica: replica, seq: .max)
+        let far = Dot(replica: replica, seq: .max)
         let behind = try database.reader.changes(
             in: chats.shard, lackedBy: Vector(), of: all, after: far, bytesMax: 100)
         #expect(behind.records.isEmpty && behind.next == nil)
@@ -105,7 +105,7 @@ extension Reader {
         _ chats: Chats, _ theirs: Vector, bytesMax: Int,
         handing: ([StoredRecord]) throws -> Void
     ) throws {
-        var cursor: ScanCursor?
+        var cursor: Dot?
         repeat {
             let part = try changes(
                 in: chats.shard, lackedBy: theirs, of: chats.vector, after: cursor,
@@ -121,7 +121,7 @@ extension Chats {
     /// Sendings and pins by four replicas, with seqs that no disk holds.
     mutating func random(
         _ count: Int, using generator: inout SeededGenerator
-    ) -> [DocumentWrite] {
+    ) -> [Record] {
         (0..<count).map { _ in
             let replica = Int.random(in: 1...4, using: &generator)
             if Int.random(in: 0..<5, using: &generator) == 0 { skip(replica) }

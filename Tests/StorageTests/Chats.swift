@@ -29,7 +29,7 @@ struct Chats {
     mutating func make(
         _ action: Mutation.Action, in conversation: ConversationID, by replica: Int = 1,
         at time: HybridTimestamp? = nil, purges: Bool = false
-    ) -> DocumentWrite {
+    ) -> Record {
         let mutation = Mutation(action, in: conversation, by: Chats.user)
         let id = Chats.replica(replica)
         let dot = Dot(replica: id, seq: seqs[id, default: 0] + 1)
@@ -42,7 +42,7 @@ struct Chats {
     mutating func send(
         _ message: Int, in conversation: Int, by replica: Int = 1, at time: UInt64? = nil,
         text: String = "hello"
-    ) -> DocumentWrite {
+    ) -> Record {
         make(
             .send(Chats.message(message), type: .text, item: nil, text: text),
             in: Chats.conversation(conversation), by: replica,
@@ -52,18 +52,18 @@ struct Chats {
     /// Leaves out a seq for ever, as a crash does.
     mutating func skip(_ replica: Int) { seqs[Chats.replica(replica), default: 0] += 1 }
 
-    mutating func put(_ document: Document, purges: Bool = false) -> DocumentWrite {
+    mutating func put(_ document: Document, purges: Bool = false) -> Record {
         let old = documents.updateValue(document, forKey: document.key)
         vector.insert(document.changedBy)
-        return DocumentWrite(
+        return Record(
             key: document.key, changedBy: document.changedBy, time: document.historyTime,
             bytes: document.encoded,
             previous: old.map { .init(changedBy: $0.changedBy, time: $0.historyTime) },
             purges: purges)
     }
 
-    func batch(_ documents: [DocumentWrite], header: [UInt8] = [1, 2, 3]) -> WriteBatch {
-        WriteBatch(shards: [ShardWrite(shard: shard, header: header, documents: documents)])
+    func batch(_ documents: [Record], header: [UInt8] = [1, 2, 3]) -> WriteBatch {
+        WriteBatch(shards: [CopyWrite(shard: shard, header: header, documents: documents)])
     }
 
     var digest: Hash128 {

@@ -35,7 +35,7 @@ import Wire
         let numbers = (0..<2_000).shuffled(using: &generator)
         var sent: [Int] = []
         for part in stride(from: 0, to: numbers.count, by: 100) {
-            var writes: [DocumentWrite] = []
+            var writes: [Record] = []
             for number in numbers[part..<(part + 100)] {
                 let length = Int.random(in: 0...900, using: &generator)
                 let filler = String(repeating: "f", count: length)
@@ -131,7 +131,7 @@ import Wire
 }
 
 extension Chats {
-    mutating func retract(_ number: Int, room: Int? = nil) -> DocumentWrite {
+    mutating func retract(_ number: Int, room: Int? = nil) -> Record {
         make(
             .retract(Chats.message(number)), in: Chats.conversation(room ?? number % 20), by: 2,
             purges: true)

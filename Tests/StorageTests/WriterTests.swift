@@ -143,8 +143,8 @@ import Wire
         defer { database.close() }
         var chats = Chats()
         let good = chats.send(1, in: 1)
-        func changed(_ context: Context, _ time: UInt64, id: String) -> DocumentWrite {
-            DocumentWrite(
+        func changed(_ context: Context, _ time: UInt64, id: String) -> Record {
+            Record(
                 key: DocumentKey(checked: .message, partition: "room-1", id: id),
                 changedBy: context, time: HybridTimestamp(bits: time), bytes: good.bytes,
                 previous: nil, purges: false)

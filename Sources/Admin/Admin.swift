@@ -1,0 +1,200 @@
+import CRDT
+import Chat
+import LineProtocol
+import Node
+import Replication
+import Wire
+
+/// What one connection has set, and what it has written.
+package struct ConnectionState: Sendable {
+    /// How many owners the replies to its writes wait for.
+    package var ackLevel: Replication.AckLevel
+    /// What it wrote, of what has been acknowledged.
+    package private(set) var writes: [ShardID: Vector] = [:]
+
+    /// The most ranges of seqs kept for one replica.
+    ///
+    /// Beyond it they become one: `WAIT` then waits for other connections' writes too, never for
+    /// too few.
+    static let rangesMax = 1_024
+
+    package init(ackLevel: Replication.AckLevel) { self.ackLevel = ackLevel }
+
+    package mutating func note(_ write: Write) {
+        var vector = writes[write.shard, default: Vector()]
+        vector.insert(write.context)
+        if vector.entries.contains(where: { $0.seqs.ranges.count > ConnectionState.rangesMax }) {
+            vector = vector.enclosing
+        }
+        writes[write.shard] = vector
+    }
+}
+
+/// One write of a connection's, by what names it.
+package struct Write: Hashable, Sendable {
+    package let shard: ShardID
+    package let context: Context
+}
+
+/// How a request is answered.
+package enum Answer: Sendable {
+    case now([UInt8])
+    /// Once the node says that it is stored.
+    case later(PendingReply)
+    /// Once every reply before it is out, and then so many copies of this connection's writes.
+    case whenFirst(copies: Int, milliseconds: UInt64)
+}
+
+/// A reply that is written but may not be sent yet.
+///
+/// It becomes bytes only through what the node settled: nothing is acknowledged that is not stored.
+package struct PendingReply: Sendable {
+    enum Form: Sendable {
+        /// Data lines and their status line.
+        case whole([UInt8])
+        case sent(MessageID, at: HybridTimestamp)
+        case done(at: HybridTimestamp?)
+    }
+
+    let form: Form
+    /// What it acknowledges, if it acknowledges anything.
+    package let write: Write?
+
+    package func bytes(for outcome: Settled) -> [UInt8] {
+        switch outcome {
+        case .stored(let stored): bytes(stored)
+        case .failed(let failure): LineError(.store(failure)).reply
+        case .copies: preconditionFailure("a reply that waits for copies has no form")
+        }
+    }
+
+    private func bytes(_ stored: Stored) -> [UInt8] {
+        switch form {
+        case .whole(let bytes):
+            return bytes
+        case .sent(let id, let time):
+            return ReplyWriter.status {
+                $0.pair("id", id)
+                $0.pair("at", time: time.lineTime)
+                $0.pair("replicas", stored.on, of: stored.owners)
+            }
+        case .done(let time):
+            return ReplyWriter.status { $0.pair("at", time: time?.lineTime) }
+        }
+    }
+}
+
+/// Answers one request by asking the node.
+package struct Admin: Sendable {
+    let node: Node
+
+    package init(_ node: Node) { self.node = node }
+
+    /// - Parameter slot: where the node says what became of a reply that waits.
+    package func answer(
+        _ request: Request, for slot: ReplySlot, on connection: inout ConnectionState
+    ) -> Answer {
+        switch request {
+        case .create, .send, .edit, .delete, .restore:
+            write(request, for: slot, level: connection.ackLevel)
+        case .history(let history):
+            read(history, for: slot)
+        case .edits(let message):
+            read(message, for: slot)
+        case .set(let level):
+            set(level, on: &connection)
+        case .wait(let wait):
+            .whenFirst(copies: wait.replicas, milliseconds: wait.timeout.wholeMilliseconds)
+        case .help, .ping, .status, .members, .digest, .vector, .shutdown:
+            .now(report(request))
+        }
+    }
+
+    private func set(_ level: LineProtocol.AckLevel, on connection: inout ConnectionState) -> Answer
+    {
+        connection.ackLevel =
+            switch level {
+            case .local: .local
+            case .majority: .majority
+            case .all: .all
+            }
+        return .now(ReplyWriter.status { $0.pair("ack", level) })
+    }
+
+    /// What `WAIT` says once it settled.
+    package static func reply(toWait outcome: Settled) -> [UInt8] {
+        guard case .copies(let copies, let isEnough) = outcome else {
+            preconditionFailure("WAIT waits for copies")
+        }
+        guard isEnough else {
+            return LineError(504, "Stored on \(copies) owners, not on as many as asked").reply
+        }
+        return ReplyWriter.status { $0.pair("replicas", copies) }
+    }
+}
+
+// MARK: Writes
+
+extension Admin {
+    private func write(
+        _ request: Request, for slot: ReplySlot, level: Replication.AckLevel
+    ) -> Answer {
+        let isFresh: Bool
+        if case .send(let send) = request { isFresh = send.message == nil } else { isFresh = false }
+        guard let mutation = mutation(of: request),
+            let shard = node.assumeIsolated({ $0.shard(of: mutation.conversation) })
+        else { return .now(LineError(.notReady).reply) }
+        let result = shard.assumeIsolated {
+            $0.submit(mutation, for: slot, level: level, isFresh: isFresh)
+        }
+        switch result {
+        case .failure(let failure):
+            return .now(LineError(failure).reply)
+        case .success(let accepted):
+            let write = Write(shard: shard.id, context: accepted.context)
+            return .later(PendingReply(form: form(of: mutation, accepted), write: write))
+        }
+    }
+
+    private func form(
+        of mutation: Mutation, _ accepted: ShardMachine.Accepted
+    ) -> PendingReply.Form {
+        let message = accepted.document.message
+        switch mutation.action {
+        case .send(let id, _, _, _):
+            return .sent(id, at: message?.header.sent.time ?? .zero)
+        case .edit:
+            return .done(at: message?.editedAt ?? message?.header.sent.time)
+        case .create, .hide, .retract, .restore, .pin, .unpin:
+            return .done(at: nil)
+        }
+    }
+
+    private func mutation(of request: Request) -> Mutation? {
+        switch request {
+        case .create(let it):
+            Mutation(
+                .create(participants: it.participants, title: it.title.isEmpty ? nil : it.title),
+                in: it.conversation, by: it.creator)
+        case .send(let it):
+            Mutation(
+                .send(
+                    it.message ?? node.assumeIsolated { $0.mintMessageID() }, type: it.type,
+                    item: it.item, text: it.text), in: it.conversation, by: it.sender)
+        case .edit(let it):
+            Mutation(
+                .edit(
+                    it.message, text: it.text,
+                    operation: node.assumeIsolated { $0.mintOperationID() }),
+                in: it.conversation, by: it.user)
+        case .delete(let it):
+            Mutation(
+                it.scope == .everyone ? .retract(it.message) : .hide(it.message),
+                in: it.conversation, by: it.user)
+        case .restore(let it):
+            Mutation(.restore(it.message), in: it.conversation, by: it.user)
+        default:
+            nil
+        }
+    }
+}

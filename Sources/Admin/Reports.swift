@@ -1,0 +1,105 @@
+import CRDT
+import Chat
+import LineProtocol
+import Node
+import Replication
+import Wire
+
+extension Admin {
+    /// Answers what is asked of the node itself.
+    func report(_ request: Request) -> [UInt8] {
+        var writer = ReplyWriter()
+        switch request {
+        case .help(let words): help(words, &writer)
+        case .ping: writer.ok(word: "pong")
+        case .status: status(&writer)
+        case .members: members(&writer)
+        case .digest(let shard): digest(shard, &writer)
+        case .vector(let shard): vector(shard, &writer)
+        case .shutdown:
+            node.assumeIsolated { $0.shutDown() }
+            writer.ok()
+        default:
+            preconditionFailure("answered elsewhere")
+        }
+        return writer.take()
+    }
+
+    private func help(_ words: String?, _ writer: inout ReplyWriter) {
+        do throws(LineError) {
+            for verb in try Verb.matching(words) { writer.verb(verb) }
+            writer.ok()
+        } catch {
+            writer.error(error)
+        }
+    }
+
+    private func status(_ writer: inout ReplyWriter) {
+        let report = node.assumeIsolated { $0.report() }
+        writer.line("NODE") {
+            $0.pair("name", report.name)
+            $0.pair("version", Node.version)
+            $0.pair("protocol", 1)
+            $0.pair("cluster", report.cluster)
+            $0.pair("uptime", report.uptimeMilliseconds / 1_000)
+            $0.pair("members", report.living, of: report.members)
+            $0.pair("shards", report.shards)
+            $0.pair("conversations", report.conversations)
+            $0.pair("messages", report.messages)
+            $0.pair("rss", report.residentBytes)
+            $0.flag("converged", report.isConverged)
+            $0.pair("digest", report.digest)
+        }
+        writer.ok()
+    }
+
+    private func members(_ writer: inout ReplyWriter) {
+        for report in node.assumeIsolated({ $0.memberReports() }) {
+            writer.line("MEMBER") {
+                $0.pair("name", report.member.name)
+                $0.pair("state", report.isAlive ? "alive" : "dead")
+                $0.flag("self", report.isSelf)
+                $0.pair("gossip", report.member.gossip)
+                $0.pair("admin", report.member.admin)
+                $0.pair("incarnation", report.member.incarnation)
+                $0.pair("rtt", report.rttMilliseconds.map { Duration.milliseconds($0) })
+                $0.pair("behind", report.behind)
+            }
+        }
+        writer.ok()
+    }
+
+    private func digest(_ shard: ShardID?, _ writer: inout ReplyWriter) {
+        let all = node.assumeIsolated { $0.digests() }
+        let reports = shard.map { shard in all.filter { $0.shard == shard } } ?? all
+        guard shard == nil || !reports.isEmpty else { return writer.error(.shardNotHeld) }
+        for report in reports {
+            writer.line("DIGEST") {
+                $0.pair("shard", report.shard)
+                $0.pair("entities", report.documents)
+                $0.pair("hash", report.hash)
+            }
+        }
+        writer.ok { $0.pair("digest", Node.digest(over: reports)) }
+    }
+
+    private func vector(_ id: ShardID, _ writer: inout ReplyWriter) {
+        guard let shard = node.assumeIsolated({ $0.shard(id) }) else {
+            return writer.error(.shardNotHeld)
+        }
+        for entry in shard.assumeIsolated({ $0.stored.vector }).entries {
+            var ranges = entry.seqs.ranges[...]
+            let first = ranges.first.flatMap { $0.lowerBound == 1 ? $0.upperBound : nil }
+            if first != nil { ranges.removeFirst() }
+            let above = ranges.map { range in
+                range.count == 1 ? "\(range.lowerBound)" : "\(range.lowerBound)-\(range.upperBound)"
+            }
+            writer.line("VECTOR") {
+                $0.pair("replica", entry.replica)
+                $0.pair("seq", first ?? 0)
+                $0.pair("above", above.isEmpty ? nil : above.joined(separator: ","))
+            }
+        }
+        writer.ok()
+    }
+}

@@ -1,0 +1,95 @@
+import CRDT
+import Chat
+import NetworkIO
+import Node
+import Replication
+import Storage
+import Wire
+
+/// Fits the node's store to the database in its data folder.
+final class DiskStore: Store {
+    private let database: Database
+    private let loop: EventLoop
+    /// How many failed transactions the node knows of.
+    private let failuresKnown = Lock(0)
+    /// Who is told of commits; set once, before the first.
+    private let node = Lock<Node?>(nil)
+
+    init(_ database: Database, on loop: EventLoop) {
+        self.database = database
+        self.loop = loop
+    }
+
+    func tell(_ node: Node) { self.node.withLock { $0 = node } }
+
+    var queuedBytes: Int { database.writer.queuedBytes }
+
+    func commit(_ writes: [ShardWrite], settings: [Setting], ticket: UInt64) {
+        let batch = WriteBatch(
+            shards: writes.map { write in
+                CopyWrite(
+                    shard: write.shard, header: write.header.encoded, documents: write.records)
+            },
+            settings: settings.map { ($0.name, $0.value) },
+            failuresKnown: failuresKnown.withLock { $0 })
+        let node = node.withLock { $0 }
+        database.writer.submit(batch) { [loop] error in
+            loop.post {
+                node?.assumeIsolated {
+                    $0.onCommitted(ticket, failure: error.map(StoreFailure.init))
+                }
+            }
+        }
+    }
+
+    func resume() {
+        let failures = database.writer.failures
+        failuresKnown.withLock { $0 = failures }
+    }
+
+    func document(
+        _ key: DocumentKey, in shard: ShardID
+    ) throws(StoreFailure) -> Document? {
+        do throws(StorageError) {
+            return try database.reader.document(key, in: shard)
+        } catch {
+            throw StoreFailure(error)
+        }
+    }
+
+    func history(
+        of conversation: ConversationID, in shard: ShardID, page: HistoryPage,
+        handing: (Document) -> Bool
+    ) throws(StoreFailure) {
+        do throws(StorageError) {
+            try database.reader.history(conversation, in: shard, page: page, handing: handing)
+        } catch {
+            throw StoreFailure(error)
+        }
+    }
+
+    func changes(
+        in shard: ShardID, lackedBy theirs: Vector, of ours: Vector, after cursor: Dot?,
+        bytesMax: Int
+    ) throws(StoreFailure) -> (parcels: [Parcel], next: Dot?) {
+        do throws(StorageError) {
+            let found = try database.reader.changes(
+                in: shard, lackedBy: theirs, of: ours, after: cursor, bytesMax: bytesMax)
+            let parcels = found.records.map { Parcel(key: $0.key.encoded, bytes: $0.bytes) }
+            return (parcels, found.next)
+        } catch {
+            throw StoreFailure(error)
+        }
+    }
+}
+
+extension StoreFailure {
+    init(_ error: StorageError) {
+        switch error {
+        case .full: self = .full
+        case .badRecord(_, let key): self = .badRecord(key)
+        case .builtOnFailure: self = .full
+        default: self = .failed("\(error)")
+        }
+    }
+}

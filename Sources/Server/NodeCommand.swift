@@ -1,0 +1,70 @@
+import LineProtocol
+import NetworkIO
+import Node
+import Replication
+import Wire
+
+/// What `grapevine node` was asked for.
+package struct NodeCommand: Sendable {
+    package var name: NodeName
+    package var folder: String
+    package var gossip: SocketAddress
+    package var admin: SocketAddress
+    package var join: [String] = []
+    package var cluster: ClusterName?
+    package var shards: UInt16?
+    package var ackLevel = Replication.AckLevel.majority
+    package var editWindowMilliseconds: UInt64 = 15 * 60 * 1_000
+    package var logLevel = LogLevel.info
+
+    package static let usage = """
+        usage: grapevine node --name <node> --data <folder> --gossip <host:port> --admin <host:port>
+               [--join <gossip host:port>[,…]] [--cluster <name>] [--replicas all] [--shards 64]
+               [--ack local|majority|all] [--edit-window 15m] [--log error|info|debug]
+
+        Runs one node. Once it serves it prints: ready name=… gossip=… admin=…
+          --name         this node's name: 1-64 of A-Z a-z 0-9 _ . : @ -
+          --data         the folder that it alone keeps its data in; made where it is missing
+          --gossip       where other nodes reach it; port 0 asks for a free one
+          --admin        where clients reach it, with nc for instance
+          --join         members of a cluster to join; without it an empty folder founds one
+          --cluster      the cluster's name, fixed by its first node (grapevine)
+          --replicas     how many nodes hold each conversation; in this version: all
+          --shards       how many shards the cluster has, fixed by its first node (64)
+          --ack          how many owners an OK waits for, at most a second (majority)
+          --edit-window  how long after its sending a message may be edited (15m)
+          --faults       lets tests cut this node off; in this version it changes nothing
+          --log          what is logged to standard error (info)
+
+        """
+
+    /// Reads the words behind `grapevine node`.
+    package init(_ words: [String]) throws(UsageError) {
+        var options = try Options(words, flags: ["--faults"])
+        name = try options.required("--name") { NodeName($0) }
+        folder = try options.required("--data") { $0.isEmpty ? nil : $0 }
+        gossip = try options.required("--gossip", NodeCommand.loopback)
+        admin = try options.required("--admin", NodeCommand.loopback)
+        join =
+            try options.optional("--join") { value in
+                let addresses = value.split(separator: ",", omittingEmptySubsequences: false)
+                let isValid = addresses.allSatisfy { SocketAddress(String($0)) != nil }
+                return isValid ? addresses.map(String.init) : nil
+            } ?? []
+        cluster = try options.optional("--cluster") { ClusterName($0) }
+        shards = try options.optional("--shards") { value in
+            UInt16(value).flatMap { (1...ClusterSettings.shardsMax).contains($0) ? $0 : nil }
+        }
+        _ = try options.optional("--replicas") { $0 == "all" ? $0 : nil }
+        ackLevel = try options.optional("--ack") { AckLevel(rawValue: $0) } ?? ackLevel
+        let window = try options.optional("--edit-window") { Duration(lineValue: $0) }
+        if let window { editWindowMilliseconds = window.wholeMilliseconds }
+        logLevel = try options.optional("--log") { LogLevel(rawValue: $0) } ?? logLevel
+        try options.finish()
+    }
+
+    /// Without a key a node talks to its own machine alone.
+    private static func loopback(_ value: String) -> SocketAddress? {
+        SocketAddress(value).flatMap { $0.isLoopback ? $0 : nil }
+    }
+}

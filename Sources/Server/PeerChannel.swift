@@ -1,0 +1,39 @@
+import NetworkIO
+import Node
+
+/// Fits a connection to another node to the node's channel.
+final class PeerChannel: Channel, ConnectionDelegate {
+    private let connection: Connection
+    private let node: Node
+
+    init(_ connection: Connection, node: Node) {
+        self.connection = connection
+        self.node = node
+    }
+
+    var id: UInt64 { connection.id }
+
+    func send(_ bytes: [UInt8]) { connection.write(bytes) }
+
+    var queuedBytes: Int { connection.queuedBytes }
+
+    func setPaused(_ isPaused: Bool) {
+        if isPaused { connection.pauseReading() } else { connection.resumeReading() }
+    }
+
+    func close() { connection.close() }
+
+    func connection(_ connection: Connection, didRead bytes: UnsafeRawBufferPointer) {
+        // SAFETY: the node reads the loop's buffer during this call, on the loop's thread, only.
+        nonisolated(unsafe) let bytes = bytes
+        node.assumeIsolated { [id] in $0.onBytes(bytes, on: id) }
+    }
+
+    func connectionDidReachEnd(_ connection: Connection) { connection.close() }
+
+    func connection(_ connection: Connection, didDrainTo queuedBytes: Int) {}
+
+    func connectionDidClose(_ connection: Connection, error: NetworkError?) {
+        node.assumeIsolated { [id] in $0.onClosed(id) }
+    }
+}

@@ -1,0 +1,155 @@
+import CSystem
+import Glibc
+import NetworkIO
+import Node
+import Storage
+import Wire
+
+/// The exit statuses of the process, after sysexits.h.
+package enum ExitStatus {
+    package static let usage: Int32 = 64
+    /// The data folder, or the node's name, is not this node's to use.
+    package static let data: Int32 = 65
+    /// An address is in use.
+    package static let unavailable: Int32 = 69
+    /// The disk or the system failed.
+    package static let failure: Int32 = 70
+}
+
+/// Puts a node together from its edges and runs it until it is told to stop.
+package struct Server {
+    private let command: NodeCommand
+
+    package init(_ command: NodeCommand) { self.command = command }
+
+    /// Runs on the calling thread, which becomes the event loop's.
+    ///
+    /// - Returns: the process's exit status; what went wrong was said on standard error.
+    package func run() -> Int32 {
+        _ = csystem_ignore_signals()
+        _ = csystem_raise_descriptor_limit()
+        let database: Database
+        do throws(StorageError) {
+            database = try Database(folder: command.folder)
+        } catch {
+            return fail(ExitStatus.of(error), "\(command.folder): \(error.sentence)")
+        }
+        defer { database.close() }
+        do throws(NetworkError) {
+            return try serve(database)
+        } catch {
+            let status = error == .addressInUse ? ExitStatus.unavailable : ExitStatus.failure
+            return fail(status, "\(error)")
+        }
+    }
+
+    private func serve(_ database: Database) throws(NetworkError) -> Int32 {
+        let loop = try EventLoop()
+        let store = DiskStore(database, on: loop)
+        let host = try NodeHost(command, on: loop)
+        let outcome = Lock<Result<Void, NetworkError>>(.success(()))
+        let terminate = try SignalWatcher(SIGTERM, on: loop) { host.end(.shutdown) }
+        let interrupt = try SignalWatcher(SIGINT, on: loop) { host.end(.shutdown) }
+        loop.post {
+            do throws(NetworkError) {
+                try start(host, store, database, loop)
+            } catch {
+                outcome.withLock { $0 = .failure(error) }
+                loop.stop()
+            }
+        }
+        loop.run()
+        withExtendedLifetime((terminate, interrupt)) {}
+        try outcome.withLock { $0 }.get()
+        return status(of: host.outcome.withLock { $0 })
+    }
+
+    /// On the loop's thread.
+    private func start(
+        _ host: NodeHost, _ store: DiskStore, _ database: Database, _ loop: EventLoop
+    ) throws(NetworkError) {
+        let ports = NodePorts(
+            executor: loop, store: store, entropy: SystemEntropy(), clock: SystemClock(loop),
+            host: host)
+        let addresses = host.assumeIsolated { ($0.gossip, $0.admin) }
+        let node = Node(
+            NodeOptions(
+                name: command.name, gossip: addresses.0, admin: addresses.1, join: command.join,
+                cluster: command.cluster, shards: command.shards, ackLevel: command.ackLevel,
+                editWindowMilliseconds: command.editWindowMilliseconds), ports: ports)
+        store.tell(node)
+        try host.assumeIsolated { $0.start(node) }.get()
+        loop.onTurnEnd {
+            node.assumeIsolated { $0.onTurnEnd() }
+            host.assumeIsolated { $0.continueEnd() }
+        }
+        _ = Timer(on: loop, everyMilliseconds: Node.tickMilliseconds) {
+            node.assumeIsolated { $0.onTick() }
+        }
+        load(node, from: database, host)
+    }
+
+    private func load(_ node: Node, from database: Database, _ host: NodeHost) {
+        do throws(StorageError) {
+            let settings = try database.reader.settings()
+            var headers: [ShardID: [UInt8]] = [:]
+            for (shard, bytes) in try database.reader.headers() {
+                guard let bytes else {
+                    throw .corrupt(doing: "reading the header of shard \(shard)")
+                }
+                headers[shard] = bytes
+            }
+            node.assumeIsolated { [headers] in $0.start(settings: settings, headers: headers) }
+        } catch {
+            host.end(.unusable("\(command.folder): \(error.sentence)"))
+        }
+    }
+
+    private func status(of ending: Ending?) -> Int32 {
+        switch ending {
+        case .shutdown: return 0
+        case .badOption(let sentence): return fail(ExitStatus.usage, sentence)
+        case .unusable(let sentence): return fail(ExitStatus.data, sentence)
+        case .diskFailed(let sentence): return fail(ExitStatus.failure, sentence)
+        case nil: return fail(ExitStatus.failure, "the event loop ended by itself")
+        }
+    }
+
+    private func fail(_ status: Int32, _ sentence: String) -> Int32 {
+        writeLine("grapevine: \(sentence)", to: 2)
+        return status
+    }
+}
+
+extension ExitStatus {
+    static func of(_ error: StorageError) -> Int32 {
+        switch error {
+        case .folderInUse, .newerFormat, .foreignFile, .corrupt: data
+        default: failure
+        }
+    }
+}
+
+extension StorageError {
+    /// What happened and what to do, for the person who started the node.
+    var sentence: String {
+        switch self {
+        case .folderInUse:
+            "another process is using this data folder; stop it, or give this node its own"
+        case .newerFormat(let number):
+            "written by a later version (format \(number)); run that version"
+        case .foreignFile:
+            "grapevine.sqlite in it was not written by grapevine; give this node another folder"
+        case .corrupt(let doing):
+            "damaged (\(doing)); wipe the folder and join again, the others hold the data"
+        case .badRecord(let shard, let key):
+            "the record of \(key) in shard \(shard) is damaged"
+        case .io(let code, let doing): "the disk failed while \(doing) (code \(code))"
+        case .readOnly: "cannot be written; check its permissions and the mount"
+        case .full: "the disk is full; free some space"
+        case .unfit(let what): "no room in the tables for \(what)"
+        case .builtOnFailure, .closed: "used after it failed"
+        case .refused(let code, let doing): "SQLite refused while \(doing) (code \(code))"
+        }
+    }
+}

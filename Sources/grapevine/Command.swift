@@ -1,0 +1,44 @@
+import Node
+import Server
+
+/// What a person runs: the words of the command line, each a command with its own help.
+enum Command {
+    private static let usage = """
+        usage: grapevine <command> …
+
+          node        runs one node of a cluster
+          --version   prints the version
+          --help      prints this; grapevine <command> --help tells of one
+
+        """
+
+    /// - Returns: the process's exit status.
+    static func run(_ words: [String]) -> Int32 {
+        switch words.first {
+        case "node": node(Array(words.dropFirst()))
+        case "--version": say("grapevine \(Node.version)\n")
+        case "--help", "-h", "help": say(usage)
+        case nil: refuse("no command", usage)
+        case let word?: refuse("unknown command: \(word)", usage)
+        }
+    }
+
+    private static func node(_ words: [String]) -> Int32 {
+        if words.contains("--help") { return say(NodeCommand.usage) }
+        do throws(UsageError) {
+            return Server(try NodeCommand(words)).run()
+        } catch {
+            return refuse(error.sentence, "try: grapevine node --help\n")
+        }
+    }
+
+    private static func say(_ text: String) -> Int32 {
+        print(text, terminator: "")
+        return 0
+    }
+
+    private static func refuse(_ sentence: String, _ hint: String) -> Int32 {
+        writeLine("grapevine: \(sentence)\n\(hint)", to: 2)
+        return ExitStatus.usage
+    }
+}

@@ -1,0 +1,4 @@
+import Glibc
+import Server
+
+exit(Command.run(Array(CommandLine.arguments.dropFirst())))
