@@ -43,6 +43,10 @@ let package = Package(
         tests("LineProtocolTests", ["LineProtocol", "Chat", "Wire"], exclude: ["Transcripts"]),
         tests("NetworkIOTests", ["NetworkIO", "CSystem"]),
         tests("StorageTests", ["Storage", "CSQLite", "Chat", "CRDT", "Wire"]),
+
+        // Tests mirror the sources.
+        support("TestKit", ["CRDT", "Wire"]),
+        tests("WireTests", ["TestKit", "Wire"]),
     ],
     swiftLanguageModes: [.v6]
 )
@@ -83,6 +87,14 @@ func program(_ name: String, _ imports: [String]) -> Target {
 func tests(_ name: String, _ imports: [String], exclude: [String] = []) -> Target {
     .testTarget(
         name: name, dependencies: dependencies(imports), exclude: exclude, swiftSettings: strict)
+func support(_ name: String, _ imports: [String]) -> Target {
+    .target(
+        name: name, dependencies: dependencies(imports), path: "Tests/\(name)",
+        swiftSettings: strict)
+}
+
+func tests(_ name: String, _ imports: [String]) -> Target {
+    .testTarget(name: name, dependencies: dependencies(imports), swiftSettings: strict)
 }
 
 func dependencies(_ names: [String]) -> [Target.Dependency] {

@@ -1,0 +1,39 @@
+import CRDT
+import Wire
+
+/// A replica that names its mutations as a node does: fresh dots, stamps of a hybrid clock.
+///
+/// Its wall clock is its own and may be wrong.
+package struct Writer {
+    package private(set) var replica: ReplicaID
+    package var wallMilliseconds: UInt64
+    private var clock: HybridClock
+    private var seq: UInt64
+
+    package init(replica: ReplicaID, wallMilliseconds: UInt64) {
+        self.replica = replica
+        self.wallMilliseconds = wallMilliseconds
+        clock = HybridClock()
+        seq = 0
+    }
+
+    package mutating func nextDot() -> Dot {
+        seq += 1
+        return Dot(replica: replica, seq: seq)
+    }
+
+    package mutating func nextTime() -> HybridTimestamp {
+        clock.next(wallMilliseconds: wallMilliseconds)
+    }
+
+    package mutating func nextStamp() -> Stamp { Stamp(time: nextTime(), replica: replica) }
+
+    package mutating func observe(_ time: HybridTimestamp) { clock.observe(time) }
+
+    /// A new process on the same disk, or on an empty one: it never continues a numbering.
+    package mutating func restart(as replica: ReplicaID, startingAfter greatest: HybridTimestamp) {
+        self.replica = replica
+        clock = HybridClock(startingAfter: greatest)
+        seq = 0
+    }
+}
