@@ -47,6 +47,7 @@ let package = Package(
         // Tests mirror the sources.
         support("TestKit", ["CRDT", "Wire"]),
         tests("WireTests", ["TestKit", "Wire"]),
+        tests("CRDTTests", ["CRDT", "TestKit", "Wire"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,60 @@
+import TestKit
+import Testing
+import Wire
+
+@testable import CRDT
+
+struct ContextTests {
+    private static let laws = Laws<Context>(
+        merge: { $0.merge($1) }, encode: \.encoded, decode: { try Context.decode($0) },
+        mutate: { context, writer, _ in
+            var context = context ?? Context()
+            context.insert(writer.nextDot())
+            return context
+        })
+
+    @Test func `merging is a join, and any order gives the same bytes`() throws {
+        try ContextTests.laws.check(seeds: 0..<1_000)
+    }
+
+    @Test func `a merge covers both sides and nothing else`() throws {
+        let states = try ContextTests.laws.states(seeds: 0..<50)
+        var random = SplitMix64(seed: 1)
+        for _ in 0..<2_000 {
+            let (one, other) = (random.pick(states), random.pick(states))
+            var merged = one
+            merged.merge(other)
+            try #require(merged.covers(one) && merged.covers(other))
+            try #require(one.covers(other) == (merged == one))
+        }
+    }
+
+    @Test func `it contains every seq up to the last`() {
+        let replica = RandomID(high: 1, low: 1)
+        let context = Context(Dot(replica: replica, seq: 3))
+        for seq in 1...5 as ClosedRange<UInt64> {
+            #expect(context.contains(Dot(replica: replica, seq: seq)) == (seq <= 3))
+        }
+        #expect(!context.contains(Dot(replica: RandomID(high: 1, low: 2), seq: 1)))
+        #expect(context.seq(of: replica) == 3)
+    }
+
+    @Test func `an earlier dot changes nothing`() {
+        let replica = RandomID(high: 1, low: 1)
+        var context = Context(Dot(replica: replica, seq: 3))
+        context.insert(Dot(replica: replica, seq: 2))
+        #expect(context == Context(Dot(replica: replica, seq: 3)))
+    }
+
+    @Test func `replicas that do not ascend and a seq of 0 are refused`() {
+        let low = Dot(replica: RandomID(high: 0, low: 1), seq: 1)
+        let high = Dot(replica: RandomID(high: 1, low: 0), seq: 1)
+        let zero = Dot(replica: RandomID(high: 2, low: 0), seq: 0)
+        for dots in [[high, low], [low, low], [low, zero]] {
+            var writer = ByteWriter()
+            writer.write(count: dots.count)
+            for dot in dots { dot.encode(into: &writer) }
+            #expect(throws: WireError.self) { try Context.decode(writer.bytes) }
+        }
+    }
+}

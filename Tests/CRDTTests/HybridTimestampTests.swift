@@ -1,0 +1,83 @@
+import TestKit
+import Testing
+import Wire
+
+@testable import CRDT
+
+struct HybridTimestampTests {
+    @Test func `a clock never goes back, however the wall clock jumps`() throws {
+        for seed in 0..<500 as Range<UInt64> {
+            var random = SplitMix64(seed: seed)
+            var clock = HybridClock()
+            var greatest = HybridTimestamp.zero
+            for _ in 0..<40 {
+                // 1970, one moment, an hour about it, the year 2100, beyond the year 10000.
+                let wall = random.pick(
+                    [
+                        0, 1_700_000_000_000, 1_700_003_600_000, 1_699_996_400_000,
+                        4_102_444_800_000, .max,
+                    ] as [UInt64])
+                if random.chance(30) {
+                    let seen = HybridTimestamp(milliseconds: wall / 2)
+                    clock.observe(seen)
+                    greatest = max(greatest, seen)
+                }
+                let time = clock.next(wallMilliseconds: wall == .max ? 0 : wall)
+                try #require(time > greatest, "seed \(seed)")
+                greatest = time
+            }
+        }
+    }
+
+    @Test func `a clock follows the wall clock where it can`() {
+        var clock = HybridClock()
+        #expect(clock.next(wallMilliseconds: 5) == HybridTimestamp(milliseconds: 5))
+        #expect(clock.next(wallMilliseconds: 5).bits == 5 << 16 + 1)
+        #expect(clock.next(wallMilliseconds: 4).bits == 5 << 16 + 2)
+        #expect(clock.next(wallMilliseconds: 6) == HybridTimestamp(milliseconds: 6))
+    }
+
+    @Test func `a restarted clock starts behind the greatest stamp on disk`() {
+        let greatest = HybridTimestamp(milliseconds: 1_700_003_600_000)
+        var clock = HybridClock(startingAfter: greatest)
+        #expect(clock.next(wallMilliseconds: 1_700_000_000_000) > greatest)
+    }
+
+    @Test func `70,000 writes within a millisecond run into the next one`() {
+        var clock = HybridClock()
+        var last = HybridTimestamp.zero
+        for _ in 0..<70_000 {
+            let time = clock.next(wallMilliseconds: 1_000)
+            guard time > last else {
+                Issue.record("\(time)")
+                return
+            }
+            last = time
+        }
+        #expect(last.milliseconds == 1_001)
+    }
+
+    @Test func `a time from the year 10000 on is refused, and never made`() throws {
+        let last = HybridTimestamp(milliseconds: .max)
+        #expect(last.milliseconds == HybridTimestamp.millisecondsMax)
+        #expect(try HybridTimestamp.decode(last.encoded) == last)
+        let later = HybridTimestamp(bits: (HybridTimestamp.millisecondsMax + 1) << 16)
+        #expect(throws: WireError.self) { try HybridTimestamp.decode(later.encoded) }
+    }
+
+    @Test func `stamps are ordered by time, then by replica, as their bytes are`() throws {
+        var random = SplitMix64(seed: 2)
+        for _ in 0..<2_000 {
+            let (left, right) = (stamp(&random), stamp(&random))
+            try #require(
+                (left < right) == left.encoded.lexicographicallyPrecedes(right.encoded))
+            try #require(try Stamp.decode(left.encoded) == left)
+        }
+    }
+
+    private func stamp(_ random: inout SplitMix64) -> Stamp {
+        Stamp(
+            time: HybridTimestamp(bits: UInt64(random.below(3)) << 16 + UInt64(random.below(2))),
+            replica: RandomID(high: UInt64(random.below(2)), low: UInt64(random.below(2))))
+    }
+}
