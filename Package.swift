@@ -48,6 +48,7 @@ let package = Package(
         support("TestKit", ["CRDT", "Wire"]),
         tests("WireTests", ["TestKit", "Wire"]),
         tests("CRDTTests", ["CRDT", "TestKit", "Wire"]),
+        tests("ChatTests", ["CRDT", "Chat", "TestKit", "Wire"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,145 @@
+import TestKit
+import Wire
+
+@testable import CRDT
+@testable import Chat
+
+/// The people, the conversation and the message that these tests are about.
+enum People {
+    static let alice = UserID(checked: "alice")
+    static let bob = UserID(checked: "bob")
+    static let carol = UserID(checked: "carol")
+    static let all = [alice, bob, carol]
+    static let conversation = ConversationID(checked: "c1")
+    static let message = MessageID(checked: "m1")
+
+    /// `users` as the participants of a conversation, added by one mutation.
+    static func participants(_ users: [UserID] = all) -> ObservedRemoveSet<UserID> {
+        var participants = ObservedRemoveSet<UserID>()
+        for user in users { participants.insert(user, by: dot(900, 1)) }
+        return participants
+    }
+
+    static func replica(_ number: UInt64) -> ReplicaID { RandomID(high: 0, low: number) }
+
+    static func dot(_ replica: UInt64, _ seq: UInt64) -> Dot {
+        Dot(replica: People.replica(replica), seq: seq)
+    }
+
+    static func operation(_ number: UInt64) -> OperationID { RandomID(high: 7, low: number) }
+}
+
+/// A node that judges and applies as the accepting node does.
+struct Author {
+    var writer: Writer
+
+    init(_ number: UInt64, wallMilliseconds: UInt64 = 1_000_000) {
+        writer = Writer(replica: People.replica(number), wallMilliseconds: wallMilliseconds)
+    }
+
+    /// The document after the mutation, unjudged.
+    mutating func apply(
+        _ action: Mutation.Action, by user: UserID, to target: Document?
+    ) -> Document {
+        if let target { writer.observe(target.greatestTime) }
+        let author = Authorship(dot: writer.nextDot(), time: writer.nextTime())
+        return Mutation(action, in: People.conversation, by: user).applied(to: target, by: author)
+    }
+
+    /// The document after the mutation, or as it was where a rule forbids it or nothing changes.
+    mutating func request(
+        _ action: Mutation.Action, by user: UserID, of target: Document?,
+        in conversation: Conversation
+    ) -> Document? {
+        let judge = Judge(
+            wallMilliseconds: writer.wallMilliseconds, editWindowMilliseconds: 36_000_000)
+        let mutation = Mutation(action, in: People.conversation, by: user)
+        let isChange = try? mutation.judge(conversation: conversation, target: target, by: judge)
+        return isChange == true ? apply(action, by: user, to: target) : target
+    }
+}
+
+extension Mutation.Action {
+    static func send(_ text: String) -> Mutation.Action {
+        .send(People.message, type: .text, item: nil, text: text)
+    }
+
+    static func edit(_ text: String, operation: UInt64) -> Mutation.Action {
+        .edit(People.message, text: text, operation: People.operation(operation))
+    }
+
+    static let hide = Mutation.Action.hide(People.message)
+    static let retract = Mutation.Action.retract(People.message)
+    static let restore = Mutation.Action.restore(People.message)
+    static let pin = Mutation.Action.pin(People.message)
+    static let unpin = Mutation.Action.unpin(People.message)
+}
+
+extension Document {
+    func merged(with other: Document) -> Document {
+        var merged = self
+        merged.merge(other)
+        return merged
+    }
+}
+
+extension Conversation {
+    /// One with these users, created long ago by alice.
+    static func among(_ users: [UserID] = People.all) -> Conversation {
+        let header = Header(
+            created: Stamp(time: .zero, replica: People.replica(900)), creator: People.alice,
+            participants: users, title: nil)
+        return Conversation(header: header, by: People.dot(900, 1))
+    }
+
+    /// With invitations or departures in it.
+    func changed(_ body: (inout ObservedRemoveSet<UserID>) -> Void) throws -> Conversation {
+        var users = participants
+        body(&users)
+        var fields = Fields()
+        write(to: &fields)
+        fields.set(2, to: users)
+        return try Conversation(from: &fields)
+    }
+}
+
+/// A document's bytes taken apart, to write what a later version would.
+struct Envelope {
+    var version: UInt8
+    var changedBy: Context
+    var fields: Fields
+
+    init(changedBy: Context) {
+        version = Document.version
+        self.changedBy = changedBy
+        fields = Fields()
+    }
+
+    init(_ bytes: [UInt8]) throws {
+        var reader = ByteReader(bytes)
+        version = try reader.readByte()
+        changedBy = try Context(from: &reader)
+        fields = try Fields(from: &reader)
+        try reader.finish()
+    }
+
+    var bytes: [UInt8] {
+        var writer = ByteWriter()
+        writer.write(version)
+        changedBy.encode(into: &writer)
+        fields.encode(into: &writer)
+        return writer.bytes
+    }
+}
+
+extension [UInt8] {
+    /// Whether the bytes of `text` occur in them.
+    func holds(_ text: String) -> Bool {
+        let text = Array(text.utf8)
+        guard let first = text.first, count >= text.count else { return false }
+        for start in 0...(count - text.count) where self[start] == first {
+            if self[start..<(start + text.count)] == text[...] { return true }
+        }
+        return false
+    }
+}

@@ -1,0 +1,81 @@
+import TestKit
+import Testing
+import Wire
+
+@testable import CRDT
+@testable import Chat
+
+struct ConversationTests {
+    private static let laws = Laws<Conversation>(
+        merge: { $0.merge($1) },
+        encode: {
+            var fields = Fields()
+            $0.write(to: &fields)
+            return fields.encoded
+        },
+        decode: {
+            var fields = try Fields.decode($0)
+            return try Conversation(from: &fields)
+        },
+        greatestTime: \.header.created.time,
+        mutate: { conversation, writer, random in
+            let user = random.pick(People.all)
+            guard let conversation else {
+                let users = Array(Set([user, random.pick(People.all)])).sorted()
+                let title = random.pick([nil, "", "title", "caf\u{E9}", "cafe\u{301}"])
+                let header = Conversation.Header(
+                    created: writer.nextStamp(), creator: user, participants: users, title: title)
+                return Conversation(header: header, by: writer.nextDot())
+            }
+            let dot = writer.nextDot()
+            let isInvited = random.chance(60)
+            return try conversation.changed {
+                if isInvited { $0.insert(user, by: dot) } else { $0.remove(user) }
+            }
+        })
+
+    @Test func `merging is a join, and any order gives the same bytes`() throws {
+        try ConversationTests.laws.check(seeds: 0..<800)
+    }
+
+    @Test func `created on two sides of a cut, participants unite and the earlier gives the rest`()
+    {
+        let early = conversation(at: 1, by: People.bob, [People.bob], title: "early")
+        let late = conversation(at: 2, by: People.alice, [People.alice], title: "late")
+        for merged in [merged(early, late), merged(late, early)] {
+            #expect(merged.header == early.header)
+            #expect(merged.participants.elements == [People.alice, People.bob])
+        }
+    }
+
+    @Test func `an invitation survives a concurrent departure`() throws {
+        let start = Conversation.among()
+        let left = try start.changed { $0.remove(People.bob) }
+        let invited = try start.changed { $0.insert(People.bob, by: People.dot(2, 1)) }
+        #expect(!merged(start, left).participants.contains(People.bob))
+        #expect(merged(invited, left).participants.contains(People.bob))
+        #expect(merged(left, invited) == merged(invited, left))
+    }
+
+    @Test func `a header whose users do not ascend is refused`() throws {
+        let header = conversation(at: 1, by: People.alice, [People.bob, People.alice], title: nil)
+            .header
+        #expect(throws: WireError.self) { try Conversation.Header.decode(header.encoded) }
+    }
+
+    private func conversation(
+        at milliseconds: UInt64, by creator: UserID, _ users: [UserID], title: String?
+    ) -> Conversation {
+        let replica = People.replica(milliseconds)
+        let created = Stamp(time: HybridTimestamp(milliseconds: milliseconds), replica: replica)
+        let header = Conversation.Header(
+            created: created, creator: creator, participants: users, title: title)
+        return Conversation(header: header, by: Dot(replica: replica, seq: 1))
+    }
+
+    private func merged(_ left: Conversation, _ right: Conversation) -> Conversation {
+        var merged = left
+        merged.merge(right)
+        return merged
+    }
+}

@@ -1,0 +1,52 @@
+import CRDT
+import TestKit
+import Testing
+import Wire
+
+@testable import Chat
+
+struct HistoryPositionTests {
+    @Test func `the order of minted ids is the order of their times`() throws {
+        var random = SplitMix64(seed: 6)
+        for _ in 0..<2_000 {
+            let times = [time(&random), time(&random)].sorted()
+            let ids = times.map { MessageID.minted(at: $0, entropy: random.next()) }
+            try #require(ids.allSatisfy { MessageID($0.text) != nil && $0.text.utf8.count == 26 })
+            try #require(times[0] == times[1] || ids[0] < ids[1], "\(times) \(ids)")
+        }
+        let now = HybridTimestamp(milliseconds: 1)
+        #expect(MessageID.minted(at: now, entropy: 1) < MessageID.minted(at: now, entropy: 2))
+        #expect(MessageID.minted(at: now, entropy: .max) != MessageID.minted(at: now, entropy: 0))
+    }
+
+    @Test func `a minted id is Crockford's digits of the time, then of the entropy`() {
+        let id = MessageID.minted(at: HybridTimestamp(bits: 31), entropy: .max)
+        #expect(id.text == "000000000000zfzzzzzzzzzzzz")
+    }
+
+    @Test func `history is in the order of time, then of id`() {
+        let positions = [position(1, "b"), position(2, "a"), position(2, "b"), position(3, "a")]
+        #expect(positions.reversed().sorted() == positions)
+    }
+
+    @Test func `a page admits what is on its side of the bound, never the bound itself`() {
+        let positions = [position(1, "z"), position(2, "a"), position(2, "b"), position(3, "a")]
+        let admitted = { (place: HistoryPage.Place) in
+            positions.map { HistoryPage(place, limit: 10).admits($0) }
+        }
+        #expect(admitted(.newest) == [true, true, true, true])
+        #expect(admitted(.before(positions[2])) == [true, true, false, false])
+        #expect(admitted(.after(positions[1])) == [false, false, true, true])
+        #expect(HistoryPage(.newest, limit: 1).isDescending)
+        #expect(HistoryPage(.before(positions[0]), limit: 1).isDescending)
+        #expect(!HistoryPage(.after(positions[0]), limit: 1).isDescending)
+    }
+
+    private func position(_ bits: UInt64, _ id: String) -> HistoryPosition {
+        HistoryPosition(time: HybridTimestamp(bits: bits), id: MessageID(checked: id))
+    }
+
+    private func time(_ random: inout SplitMix64) -> HybridTimestamp {
+        HybridTimestamp(bits: random.next() >> UInt64(random.below(60)))
+    }
+}

@@ -1,0 +1,161 @@
+import TestKit
+import Testing
+import Wire
+
+@testable import CRDT
+@testable import Chat
+
+struct MessageTests {
+    /// Every change that the type knows, unjudged.
+    private static let laws = Laws<Message>(
+        merge: { $0.merge($1) },
+        encode: {
+            var fields = Fields()
+            $0.write(to: &fields)
+            return fields.encoded
+        },
+        decode: {
+            var fields = try Fields.decode($0)
+            return try Message(from: &fields)
+        },
+        greatestTime: \.greatestTime,
+        mutate: { message, writer, random in
+            let user = random.pick(People.all)
+            guard var message else {
+                return Message(
+                    Message.Header(
+                        sent: writer.nextStamp(), sender: user,
+                        type: random.pick(MessageType.allCases), item: nil,
+                        text: random.pick(["first", "other", ""])))
+            }
+            switch random.below(14) {
+            case 0...5:
+                // Few operations: the same one is accepted by several nodes.
+                let number = UInt64(random.below(10))
+                let version = Message.Version(
+                    stamp: writer.nextStamp(), operation: People.operation(number),
+                    text: "text \(number % 3)")
+                let isKnown = message.versions.contains { $0.operation == version.operation }
+                if !isKnown, !message.isRetracted { message.edit(version) }
+            case 6, 7: message.hide(for: user, by: writer.nextDot())
+            case 8, 9: message.restore(for: user)
+            case 10...12 where !message.isRetracted:
+                message.setPin(Pin(by: random.pick([nil, user])), at: writer.nextStamp())
+            default: if random.chance(20) { message.retract() }
+            }
+            return message
+        })
+
+    @Test func `merging is a join, and any order gives the same bytes`() throws {
+        try MessageTests.laws.check(seeds: 0..<1_000)
+    }
+
+    @Test func `of two sendings of one id the earlier stays, with its own edits only`() {
+        var (one, other) = (Author(1, wallMilliseconds: 10), Author(2, wallMilliseconds: 20))
+        let early = one.apply(.send("early"), by: People.alice, to: nil)
+        let late = other.apply(.send("late"), by: People.bob, to: nil)
+        let lateEdited = other.apply(.edit("late edit", operation: 1), by: People.bob, to: late)
+        let earlyEdited = one.apply(.edit("early edit", operation: 2), by: People.alice, to: early)
+        for merged in [
+            early.merged(with: lateEdited), lateEdited.merged(with: early),
+            lateEdited.merged(with: early).merged(with: late),
+        ] {
+            #expect(merged.message?.header == early.message?.header)
+            #expect(merged.message?.versions == [])
+            #expect(!merged.encoded.holds("late"))
+        }
+        for merged in [earlyEdited.merged(with: lateEdited), lateEdited.merged(with: earlyEdited)] {
+            #expect(texts(merged) == ["early", "early edit"])
+        }
+    }
+
+    @Test func `there and back again is four texts`() {
+        var author = Author(1)
+        var document = author.apply(.send("A"), by: People.alice, to: nil)
+        let start = document
+        for (number, text) in ["B", "A", "B"].enumerated() {
+            document = author.apply(
+                .edit(text, operation: UInt64(number)), by: People.alice, to: document)
+        }
+        #expect(texts(document) == ["A", "B", "A", "B"])
+        #expect(texts(start.merged(with: document)) == ["A", "B", "A", "B"])
+        let times = document.message?.edits(among: People.participants()).map(\.at) ?? []
+        #expect(times.sorted() == times && Set(times).count == 4)
+    }
+
+    @Test func `hidden for me stays hidden after merges, and restore undoes only one's own`() {
+        var (one, other) = (Author(1), Author(2))
+        let sent = one.apply(.send("hello"), by: People.alice, to: nil)
+        let hidden = other.apply(.hide, by: People.bob, to: sent)
+        let edited = one.apply(.edit("edited", operation: 1), by: People.alice, to: sent)
+        for merged in [hidden.merged(with: edited), edited.merged(with: hidden)] {
+            #expect(view(merged, People.bob) == nil)
+            #expect(view(merged, People.alice)?.text == "edited")
+            #expect(view(merged.merged(with: sent), People.bob) == nil)
+            let aliceRestored = one.apply(.restore, by: People.alice, to: merged)
+            #expect(view(aliceRestored, People.bob) == nil)
+            let bobRestored = one.apply(.restore, by: People.bob, to: merged)
+            #expect(view(bobRestored, People.bob)?.text == "edited")
+            #expect(view(bobRestored.merged(with: hidden), People.bob)?.text == "edited")
+        }
+    }
+
+    @Test func `hidden by every participant it counts as deleted while that holds`() throws {
+        var author = Author(1)
+        var document = author.apply(.send("hello"), by: People.alice, to: nil)
+        for user in People.all.dropLast() { document = author.apply(.hide, by: user, to: document) }
+        let pair = People.participants([People.alice, People.bob])
+        let message = try #require(document.message)
+        #expect(message.isDeletedForEveryone(among: pair))
+        #expect(message.edits(among: pair).isEmpty)
+        #expect(message.text == "hello" && document.encoded.holds("hello"))
+        // Whoever comes sees the text again.
+        #expect(!message.isDeletedForEveryone(among: People.participants()))
+        #expect(view(document, People.carol)?.text == "hello")
+        // And when they have left, it counts as deleted again.
+        var left = People.participants()
+        left.remove(People.carol)
+        #expect(message.isDeletedForEveryone(among: left))
+        // Without participants it does not hold.
+        #expect(!message.isDeletedForEveryone(among: ObservedRemoveSet()))
+        let restored = author.apply(.restore, by: People.bob, to: document)
+        #expect(restored.message?.isDeletedForEveryone(among: pair) == false)
+        #expect(view(restored, People.bob)?.text == "hello")
+    }
+
+    @Test func `deleted for everyone shows as a placeholder, and not to who deleted it`() throws {
+        var author = Author(1)
+        let sent = author.apply(.send("hello"), by: People.alice, to: nil)
+        let pinned = author.apply(.pin, by: People.bob, to: sent)
+        #expect(view(pinned, People.carol)?.pinnedBy == People.bob)
+        let gone = author.apply(.retract, by: People.alice, to: pinned)
+        #expect(view(gone, People.alice) == nil)
+        let seen = try #require(view(gone, People.bob))
+        #expect(seen.text == "[Message deleted]" && seen.isDeletedForEveryone)
+        #expect(seen.pinnedBy == nil && seen.pinnedAt == nil && seen.editedAt == nil)
+        let restored = author.apply(.restore, by: People.alice, to: gone)
+        #expect(view(restored, People.alice)?.text == "[Message deleted]")
+        #expect(restored.message?.edits(among: People.participants()).isEmpty == true)
+    }
+
+    @Test func `a merge never refuses: two sides of a cut may make more edits than the limit`() {
+        var (one, other) = (Author(1), Author(2))
+        let sent = one.apply(.send("A"), by: People.alice, to: nil)
+        var (left, right) = (sent, sent)
+        for number in 0..<UInt64(ChatLimits.editsMax) {
+            left = one.apply(.edit("l\(number)", operation: number), by: People.alice, to: left)
+            right = other.apply(
+                .edit("r\(number)", operation: 1_000 + number), by: People.alice, to: right)
+        }
+        #expect(left.merged(with: right).message?.versions.count == 2 * ChatLimits.editsMax)
+        #expect(left.merged(with: right).encoded == right.merged(with: left).encoded)
+    }
+
+    private func texts(_ document: Document) -> [String] {
+        document.message?.edits(among: People.participants()).map(\.text) ?? []
+    }
+
+    private func view(_ document: Document, _ user: UserID) -> MessageView? {
+        document.message?.view(as: People.message, for: user, among: People.participants())
+    }
+}

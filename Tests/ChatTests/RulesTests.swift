@@ -1,0 +1,248 @@
+import TestKit
+import Testing
+import Wire
+
+@testable import CRDT
+@testable import Chat
+
+struct RulesTests {
+    /// What exists when a request comes.
+    enum Scene: CaseIterable {
+        case nothing
+        /// A conversation, without the message.
+        case conversation
+        /// One where everybody left.
+        case abandoned
+        case message
+        case edited
+        case full
+        case hiddenBySender
+        case hiddenByBob
+        case hiddenByAll
+        case retracted
+        case pinned
+    }
+
+    enum Verdict: Hashable {
+        case changes
+        case isDone
+        case refused(Refusal)
+    }
+
+    struct Row {
+        let action: Mutation.Action
+        let user: UserID
+        let scene: Scene
+        let verdict: Verdict
+
+        init(_ action: Mutation.Action, _ user: UserID, _ scene: Scene, _ verdict: Verdict) {
+            self.action = action
+            self.user = user
+            self.scene = scene
+            self.verdict = verdict
+        }
+    }
+
+    private static let stranger = UserID(checked: "mallory")
+    private static let aboutMessage: [Mutation.Action] = [
+        .edit("new", operation: 500), .hide, .retract, .restore, .pin, .unpin,
+    ]
+    private static let create = Mutation.Action.create(participants: People.all, title: nil)
+    private static let createTitled = Mutation.Action.create(
+        participants: People.all, title: "title")
+    private static let createSmaller = Mutation.Action.create(
+        participants: [People.alice], title: nil)
+
+    /// The order of checks that all verbs share.
+    static let order: [Row] =
+        aboutMessage.flatMap { action in
+            [
+                Row(action, People.alice, .nothing, .refused(.messageNotFound)),
+                Row(action, stranger, .nothing, .refused(.messageNotFound)),
+                Row(action, stranger, .conversation, .refused(.notParticipant)),
+                Row(action, stranger, .retracted, .refused(.notParticipant)),
+                Row(action, People.alice, .abandoned, .refused(.notParticipant)),
+                Row(action, People.alice, .conversation, .refused(.messageNotFound)),
+            ]
+        } + [
+            Row(.send("hello"), stranger, .nothing, .refused(.conversationNotFound)),
+            Row(.send("hello"), stranger, .message, .refused(.notParticipant)),
+            Row(.send("hello"), People.alice, .abandoned, .refused(.notParticipant)),
+        ]
+
+    static let creations: [Row] = [
+        Row(create, People.alice, .nothing, .changes),
+        Row(create, People.alice, .conversation, .isDone),
+        // Departures change nothing about what it was created with.
+        Row(create, People.alice, .abandoned, .isDone),
+        Row(create, People.bob, .conversation, .refused(.conversationExists)),
+        Row(createTitled, People.alice, .conversation, .refused(.conversationExists)),
+        Row(createSmaller, People.alice, .conversation, .refused(.conversationExists)),
+        Row(createSmaller, stranger, .conversation, .refused(.conversationExists)),
+    ]
+
+    static let sendings: [Row] = [
+        Row(.send("hello"), People.alice, .conversation, .changes),
+        Row(.send("hello"), People.alice, .message, .isDone),
+        // Compared with the first text.
+        Row(.send("hello"), People.alice, .edited, .isDone),
+        Row(.send("edited"), People.alice, .edited, .refused(.messageExists)),
+        Row(.send("other"), People.alice, .message, .refused(.messageExists)),
+        Row(.send("hello"), People.bob, .message, .refused(.messageExists)),
+        // Of a message deleted for everyone, the sender alone.
+        Row(.send("other"), People.alice, .retracted, .isDone),
+        Row(.send("other"), People.bob, .retracted, .refused(.messageExists)),
+        Row(.send("other"), People.alice, .hiddenBySender, .refused(.messageExists)),
+    ]
+
+    static let edits: [Row] = [
+        Row(.edit("new", operation: 500), People.alice, .message, .changes),
+        Row(.edit("hello", operation: 500), People.alice, .message, .isDone),
+        Row(.edit("hello", operation: 500), People.alice, .edited, .changes),
+        Row(.edit("edited", operation: 500), People.alice, .edited, .isDone),
+        // The same operation, whatever it says by now.
+        Row(.edit("new", operation: 0), People.alice, .edited, .isDone),
+        Row(.edit("new", operation: 500), People.bob, .message, .refused(.editForbidden)),
+        Row(.edit("hello", operation: 500), People.bob, .message, .refused(.editForbidden)),
+        Row(.edit("new", operation: 500), People.alice, .retracted, .refused(.editForbidden)),
+        Row(.edit("new", operation: 500), People.alice, .hiddenBySender, .refused(.editForbidden)),
+        Row(.edit("new", operation: 500), People.alice, .hiddenByAll, .refused(.editForbidden)),
+        Row(.edit("new", operation: 500), People.alice, .hiddenByBob, .changes),
+        Row(.edit("new", operation: 500), People.alice, .full, .refused(.tooManyEdits)),
+        Row(.edit("new", operation: 500), People.bob, .full, .refused(.editForbidden)),
+        Row(.edit("text 99", operation: 500), People.alice, .full, .isDone),
+    ]
+
+    static let deletions: [Row] = [
+        Row(.hide, People.bob, .message, .changes),
+        Row(.hide, People.bob, .hiddenByBob, .isDone),
+        Row(.hide, People.bob, .retracted, .changes),
+        Row(.hide, People.alice, .retracted, .isDone),
+        Row(.retract, People.alice, .message, .changes),
+        Row(.retract, People.alice, .hiddenBySender, .changes),
+        Row(.retract, People.alice, .hiddenByAll, .changes),
+        Row(.retract, People.alice, .retracted, .isDone),
+        Row(.retract, People.bob, .message, .refused(.notSender)),
+        Row(.retract, People.bob, .retracted, .refused(.notSender)),
+        Row(.restore, People.bob, .hiddenByBob, .changes),
+        Row(.restore, People.alice, .hiddenByBob, .isDone),
+        Row(.restore, People.alice, .message, .isDone),
+        Row(.restore, People.alice, .retracted, .changes),
+        Row(.restore, People.bob, .retracted, .isDone),
+    ]
+
+    static let pins: [Row] = [
+        Row(.pin, People.carol, .message, .changes),
+        Row(.pin, People.bob, .pinned, .isDone),
+        Row(.pin, People.alice, .pinned, .changes),
+        Row(.pin, People.bob, .hiddenByBob, .changes),
+        Row(.pin, People.alice, .retracted, .refused(.messageDeleted)),
+        Row(.pin, People.alice, .hiddenByAll, .refused(.messageDeleted)),
+        Row(.unpin, People.carol, .pinned, .changes),
+        Row(.unpin, People.carol, .message, .isDone),
+        Row(.unpin, People.carol, .retracted, .isDone),
+    ]
+
+    @Test func `every row of the table is judged as the contract says`() throws {
+        let tables = [
+            RulesTests.order, RulesTests.creations, RulesTests.sendings, RulesTests.edits,
+            RulesTests.deletions, RulesTests.pins,
+        ]
+        for row in tables.joined() {
+            let (conversation, target) = try stage(row.scene)
+            let existing = isCreation(row.action) ? nil : target
+            let verdict = verdict(of: row.action, by: row.user, conversation, existing)
+            #expect(verdict == row.verdict, "\(row)")
+        }
+    }
+
+    /// What was judged to change nothing changes nothing, what is done was done.
+    @Test func `what was just done is done`() throws {
+        for scene in Scene.allCases {
+            let (conversation, target) = try stage(scene)
+            guard let conversation, let target else { continue }
+            for action in RulesTests.aboutMessage {
+                var author = Author(3)
+                let done = author.request(action, by: People.alice, of: target, in: conversation)
+                guard done != target else { continue }
+                #expect(
+                    verdict(of: action, by: People.alice, conversation, done) == .isDone,
+                    "\(action) \(scene)")
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            (0, true), (899_999, true), (900_000, false), (900_001, false),
+            (.max - 1_000_000, false),
+        ] as [(UInt64, Bool)])
+    func `the edit window is strict`(age: UInt64, isOpen: Bool) throws {
+        let (conversation, target) = try stage(.message)
+        let expected = isOpen ? Verdict.changes : .refused(.editForbidden)
+        let edit = Mutation.Action.edit("new", operation: 500)
+        #expect(verdict(of: edit, by: People.alice, conversation, target, age: age) == expected)
+    }
+
+    @Test func `a message from a clock that runs ahead may be edited`() throws {
+        let (conversation, target) = try stage(.message)
+        let judge = Judge(wallMilliseconds: 1, editWindowMilliseconds: 900_000)
+        let edit = Mutation(
+            .edit("new", operation: 500), in: People.conversation, by: People.alice)
+        #expect(try edit.judge(conversation: conversation, target: target, by: judge))
+    }
+
+    @Test func `a repeated edit is done even after the window`() throws {
+        let (conversation, target) = try stage(.edited)
+        let again = Mutation.Action.edit("edited", operation: 0)
+        let verdict = verdict(of: again, by: People.alice, conversation, target, age: 900_000)
+        #expect(verdict == .isDone)
+    }
+
+    private func isCreation(_ action: Mutation.Action) -> Bool {
+        if case .create = action { true } else { false }
+    }
+
+    private func verdict(
+        of action: Mutation.Action, by user: UserID, _ conversation: Conversation?,
+        _ target: Document?, age: UInt64 = 0
+    ) -> Verdict {
+        let judge = Judge(
+            wallMilliseconds: 1_000_000 + age, editWindowMilliseconds: 15 * 60 * 1_000)
+        let mutation = Mutation(action, in: People.conversation, by: user)
+        do {
+            let changes = try mutation.judge(
+                conversation: conversation, target: target, by: judge)
+            return changes ? .changes : .isDone
+        } catch {
+            return .refused(error)
+        }
+    }
+
+    private func stage(_ scene: Scene) throws -> (Conversation?, Document?) {
+        guard scene != .nothing else { return (nil, nil) }
+        let conversation = Conversation.among()
+        var author = Author(1)
+        let sent = author.apply(.send("hello"), by: People.alice, to: nil)
+        let edit = { (number: UInt64, text: String, document: Document) in
+            author.apply(.edit(text, operation: number), by: People.alice, to: document)
+        }
+        switch scene {
+        case .nothing, .conversation: return (conversation, nil)
+        case .abandoned:
+            let empty = try conversation.changed { for user in People.all { $0.remove(user) } }
+            return (empty, sent)
+        case .message: return (conversation, sent)
+        case .edited: return (conversation, edit(0, "edited", sent))
+        case .full:
+            return (conversation, (0..<100).reduce(sent) { edit($1, "text \($1)", $0) })
+        case .hiddenBySender: return (conversation, author.apply(.hide, by: People.alice, to: sent))
+        case .hiddenByBob: return (conversation, author.apply(.hide, by: People.bob, to: sent))
+        case .hiddenByAll:
+            let all = People.all.reduce(sent) { author.apply(.hide, by: $1, to: $0) }
+            return (conversation, all)
+        case .retracted: return (conversation, author.apply(.retract, by: People.alice, to: sent))
+        case .pinned: return (conversation, author.apply(.pin, by: People.bob, to: sent))
+        }
+    }
+}
