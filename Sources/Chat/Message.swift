@@ -31,7 +31,7 @@ public struct Message: Hashable, Sendable {
     }
 
     public internal(set) var header: Header
-    /// Ascending by stamp: the last shows, all are the history.
+    /// Ascending by stamp, one for each operation: the last shows, all are the history.
     public internal(set) var versions: [Version]
     /// Who deleted it for themselves.
     public internal(set) var deletedBy: ObservedRemoveSet<UserID>
@@ -93,10 +93,14 @@ extension Message {
         normalize()
     }
 
+    /// One edit for each operation, the earliest: where a forward was not answered, the next owner
+    /// accepts the same operation under a stamp of its own.
     private mutating func mergeVersions(_ others: [Version]) {
-        let missing = others.filter { !versions.contains($0) }
-        guard !missing.isEmpty else { return }
-        versions = (versions + missing).sorted()
+        guard versions != others else { return }
+        var operations: Set<OperationID> = []
+        versions = (versions + others).sorted().filter {
+            operations.insert($0.operation).inserted
+        }
     }
 
     private func merged<Value>(_ left: Register<Value>, _ right: Register<Value>) -> Register<Value>

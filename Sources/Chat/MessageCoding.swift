@@ -62,6 +62,9 @@ private struct Versions: WireValue {
             }
             list.append(version)
         }
+        guard Set(list.map(\.operation)).count == list.count else {
+            throw .invalid("edits, one for each operation")
+        }
         self.list = list
     }
 }

@@ -39,6 +39,16 @@ struct MessageCodingTests {
         }
     }
 
+    @Test func `one operation that stands for two edits is refused`() throws {
+        var author = Author(1)
+        let sent = author.apply(.send("hello"), by: People.alice, to: nil)
+        let once = author.apply(.edit("one", operation: 1), by: People.alice, to: sent)
+        let twice = author.apply(.edit("two", operation: 1), by: People.alice, to: once)
+        #expect(throws: WireError.self) {
+            try Document(MessageCodingTests.key, decoding: twice.encoded)
+        }
+    }
+
     @Test(arguments: MessageType.allCases)
     func `every type and every item comes back`(type: MessageType) throws {
         for item in [nil, ItemID(checked: "item-1")] {

@@ -83,6 +83,20 @@ struct MessageTests {
         #expect(times.sorted() == times && Set(times).count == 4)
     }
 
+    /// A forward that is not answered goes to the next owner under the same operation.
+    @Test func `one edit accepted by two nodes is one change`() {
+        var (one, other) = (Author(1), Author(2, wallMilliseconds: 1_000_500))
+        let sent = one.apply(.send("A"), by: People.alice, to: nil)
+        let first = one.apply(.edit("B", operation: 1), by: People.alice, to: sent)
+        let again = other.apply(.edit("B", operation: 1), by: People.alice, to: sent)
+        let later = other.apply(.edit("C", operation: 2), by: People.alice, to: again)
+        #expect(texts(first.merged(with: again)) == ["A", "B"])
+        #expect(first.merged(with: again).encoded == again.merged(with: first).encoded)
+        #expect(first.merged(with: again).message?.editedAt == first.message?.editedAt)
+        #expect(texts(later.merged(with: first)) == ["A", "B", "C"])
+        #expect(later.merged(with: first).encoded == first.merged(with: later).encoded)
+    }
+
     @Test func `hidden for me stays hidden after merges, and restore undoes only one's own`() {
         var (one, other) = (Author(1), Author(2))
         let sent = one.apply(.send("hello"), by: People.alice, to: nil)
