@@ -43,12 +43,19 @@ public struct Conversation: Hashable, Sendable {
 }
 
 extension Conversation.Header: Comparable {
+    public static func == (left: Self, right: Self) -> Bool {
+        left.created == right.created && left.creator == right.creator
+            && left.participants == right.participants && haveSameBytes(left.title, right.title)
+    }
+
     /// Stamps are never equal unless the headers are; the rest makes the order total over any
     /// bytes.
     public static func < (left: Self, right: Self) -> Bool {
         guard left.created == right.created else { return left.created < right.created }
         guard left.creator == right.creator else { return left.creator < right.creator }
-        guard left.title == right.title else { return (left.title ?? "") < (right.title ?? "") }
+        guard haveSameBytes(left.title, right.title) else {
+            return precedesInBytes(left.title, right.title)
+        }
         return left.participants.lexicographicallyPrecedes(right.participants)
     }
 }

@@ -133,6 +133,11 @@ extension Message {
 }
 
 extension Message.Header: Comparable {
+    public static func == (left: Self, right: Self) -> Bool {
+        left.sent == right.sent && left.sender == right.sender && left.type == right.type
+            && left.item == right.item && haveSameBytes(left.text, right.text)
+    }
+
     /// Stamps are never equal unless the headers are; the rest makes the order total over any
     /// bytes.
     ///
@@ -144,13 +149,21 @@ extension Message.Header: Comparable {
         guard left.item == right.item else {
             return (left.item?.text ?? "") < (right.item?.text ?? "")
         }
-        return left.text < right.text
+        return precedesInBytes(left.text, right.text)
     }
 }
 
 extension Message.Version: Comparable {
+    public static func == (left: Self, right: Self) -> Bool {
+        left.stamp == right.stamp && left.operation == right.operation
+            && haveSameBytes(left.text, right.text)
+    }
+
     public static func < (left: Self, right: Self) -> Bool {
-        (left.stamp, left.operation, left.text) < (right.stamp, right.operation, right.text)
+        guard left.stamp == right.stamp, left.operation == right.operation else {
+            return (left.stamp, left.operation) < (right.stamp, right.operation)
+        }
+        return precedesInBytes(left.text, right.text)
     }
 }
 

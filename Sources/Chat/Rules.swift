@@ -48,7 +48,8 @@ extension Mutation {
         _ participants: [UserID], _ title: String?, existing: Conversation?
     ) throws(Refusal) -> Bool {
         guard let header = existing?.header else { return true }
-        guard header.creator == user, header.participants == participants, header.title == title
+        guard header.creator == user, header.participants == participants,
+            haveSameBytes(header.title, title)
         else { throw .conversationExists }
         return false
     }
@@ -58,7 +59,8 @@ extension Mutation {
     ) throws(Refusal) -> Bool {
         guard let existing else { return true }
         let isDeleted = existing.isDeletedForEveryone(among: participants)
-        guard existing.header.sender == user, isDeleted || existing.header.text == text else {
+        guard existing.header.sender == user, isDeleted || haveSameBytes(existing.header.text, text)
+        else {
             throw .messageExists
         }
         return false
@@ -74,7 +76,7 @@ extension Mutation {
                 return false
             }
             guard !isDeleted, message.mayEdit(user, by: judge) else { throw .editForbidden }
-            guard message.text != text else { return false }
+            guard !haveSameBytes(message.text, text) else { return false }
             guard message.versions.count < ChatLimits.editsMax else { throw .tooManyEdits }
             return true
         case .hide:

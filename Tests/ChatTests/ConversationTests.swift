@@ -57,6 +57,23 @@ struct ConversationTests {
         #expect(merged(left, invited) == merged(invited, left))
     }
 
+    /// Nobody makes two headers with one stamp; bytes from outside may say so all the same.
+    @Test func `the order of headers is total, over any bytes`() {
+        let titles = [nil, "", "a", "caf\u{E9}", "cafe\u{301}"]
+        let headers = titles.flatMap { title in
+            [[People.alice], [People.alice, People.bob]].map { users in
+                conversation(at: 1, by: People.alice, users, title: title).header
+            }
+        }
+        for (index, left) in headers.enumerated() {
+            for (other, right) in headers.enumerated() where index != other {
+                #expect((left < right) != (right < left), "\(left) \(right)")
+                #expect(left != right)
+            }
+            #expect(!(left < left))
+        }
+    }
+
     @Test func `a header whose users do not ascend is refused`() throws {
         let header = conversation(at: 1, by: People.alice, [People.bob, People.alice], title: nil)
             .header

@@ -165,6 +165,26 @@ struct MessageTests {
         #expect(left.merged(with: right).encoded == right.merged(with: left).encoded)
     }
 
+    /// Nobody makes two headers with one stamp; bytes from outside may say so all the same.
+    @Test func `the order of headers is total, over any bytes`() {
+        let texts = ["", "a", "caf\u{E9}", "cafe\u{301}"]
+        let items = [nil, ItemID(checked: "i")]
+        let stamp = Stamp(time: .zero, replica: People.replica(1))
+        let headers = texts.flatMap { text in
+            items.flatMap { item in
+                [MessageType.text, .image].map { type in
+                    Message.Header(
+                        sent: stamp, sender: People.alice, type: type, item: item, text: text)
+                }
+            }
+        }
+        for (index, left) in headers.enumerated() {
+            for (other, right) in headers.enumerated() where index != other {
+                #expect((left < right) != (right < left) && left != right, "\(left) \(right)")
+            }
+        }
+    }
+
     private func texts(_ document: Document) -> [String] {
         document.message?.edits(among: People.participants()).map(\.text) ?? []
     }

@@ -199,6 +199,26 @@ struct RulesTests {
         #expect(verdict == .isDone)
     }
 
+    /// A text is kept exactly, so texts that only look alike are different ones.
+    @Test func `texts and titles are compared byte for byte`() throws {
+        let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+        var author = Author(1)
+        let target = author.apply(.send(composed), by: People.alice, to: nil)
+        let conversation = Conversation.among()
+        let edit = Mutation.Action.edit(decomposed, operation: 500)
+        #expect(verdict(of: edit, by: People.alice, conversation, target) == .changes)
+        let send = Mutation.Action.send(decomposed)
+        #expect(
+            verdict(of: send, by: People.alice, conversation, target)
+                == .refused(.messageExists))
+        let created = author.apply(
+            .create(participants: People.all, title: composed), by: People.alice, to: nil)
+        let again = Mutation.Action.create(participants: People.all, title: decomposed)
+        #expect(
+            verdict(of: again, by: People.alice, created.conversation, nil)
+                == .refused(.conversationExists))
+    }
+
     private func isCreation(_ action: Mutation.Action) -> Bool {
         if case .create = action { true } else { false }
     }
