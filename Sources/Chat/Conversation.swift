@@ -72,10 +72,11 @@ extension Conversation {
     }
 
     init(from fields: inout Fields) throws(WireError) {
-        guard let header = fields.take(FieldNumber.header) else { throw .invalid("a header") }
+        guard let header = fields.take(FieldNumber.header),
+            let participants = fields.take(FieldNumber.participants)
+        else { throw .invalid("a header and participants") }
         self.header = try Header.decode(header)
-        let bytes = fields.take(FieldNumber.participants)
-        participants = try bytes.map(ObservedRemoveSet.decode) ?? ObservedRemoveSet()
+        self.participants = try ObservedRemoveSet.decode(participants)
     }
 }
 

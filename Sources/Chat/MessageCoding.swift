@@ -26,6 +26,7 @@ extension Message {
         }
         if let bytes = fields.take(FieldNumber.deletedBy) {
             deletedBy = try ObservedRemoveSet.decode(bytes)
+            guard deletedBy != ObservedRemoveSet() else { throw .invalid("who deleted it") }
         }
         if let bytes = fields.take(FieldNumber.pin) { pin = try Register.decode(bytes) }
         if let bytes = fields.take(FieldNumber.retracted) {
@@ -62,7 +63,7 @@ private struct Versions: WireValue {
             }
             list.append(version)
         }
-        guard Set(list.map(\.operation)).count == list.count else {
+        guard !list.isEmpty, Set(list.map(\.operation)).count == list.count else {
             throw .invalid("edits, one for each operation")
         }
         self.list = list

@@ -74,6 +74,14 @@ struct ConversationTests {
         }
     }
 
+    @Test func `a conversation without its set of participants is refused`() throws {
+        var envelope = Envelope(changedBy: Context(People.dot(1, 1)))
+        envelope.fields.set(1, to: Conversation.among().header)
+        #expect(throws: WireError.self) {
+            try Document(.conversation(People.conversation), decoding: envelope.bytes)
+        }
+    }
+
     @Test func `a header whose users do not ascend is refused`() throws {
         let header = conversation(at: 1, by: People.alice, [People.bob, People.alice], title: nil)
             .header

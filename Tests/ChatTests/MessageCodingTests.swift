@@ -9,6 +9,17 @@ import Wire
 struct MessageCodingTests {
     private static let key = DocumentKey.message(People.message, in: People.conversation)
 
+    @Test(arguments: [2, 3] as [UInt64])
+    func `an empty list in place of none is refused`(number: UInt64) throws {
+        var author = Author(1)
+        var envelope = try Envelope(
+            author.apply(.send("hello"), by: People.alice, to: nil).encoded)
+        envelope.fields.set(number, toBytes: [0])
+        #expect(throws: WireError.self) {
+            try Document(MessageCodingTests.key, decoding: envelope.bytes)
+        }
+    }
+
     @Test func `a deleted message that has kept a text, an edit or a pin is refused`() throws {
         var author = Author(1)
         let sent = author.apply(.send(""), by: People.alice, to: nil)
