@@ -10,19 +10,19 @@ let package = Package(
     ],
     targets: [
         // Cores: pure values. No I/O, no clock, no randomness, no task.
-        core("Wire", ["CXXHash"]),
-        core("CRDT", ["Wire"]),
-        core("Chat", ["CRDT", "Wire"]),
-        core("Replication", ["CRDT", "Wire"]),
-        core("LineProtocol", ["Chat", "CRDT", "Wire"]),
+        room("Wire", ["CXXHash"]),
+        room("CRDT", ["Wire"]),
+        room("Chat", ["CRDT", "Wire"]),
+        room("Replication", ["CRDT", "Wire"]),
+        room("LineProtocol", ["Chat", "CRDT", "Wire"]),
 
         // Edges: each touches one foreign thing.
         library("CLibuv", pkgConfig: "libuv", package: "libuv1-dev"),
         library("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
         library("CXXHash", pkgConfig: "libxxhash", package: "libxxhash-dev"),
         compiledC("CSystem"),
-        edge("NetworkIO", ["CLibuv", "CSystem"]),
-        edge("Storage", ["CSQLite", "Chat", "CRDT", "Wire"]),
+        room("NetworkIO", ["CLibuv", "CSystem"]),
+        room("Storage", ["CSQLite", "Chat", "CRDT", "Wire"]),
 
         // The node: the actors that run the cores, and what answers lines with them.
         room("Node", ["Replication", "Chat", "CRDT", "Wire"]),
@@ -39,16 +39,14 @@ let package = Package(
         program("grapevine", ["Server"]),
 
         // Tests mirror the sources; TidyTests holds the house together.
+        support("TestKit", ["CRDT", "Wire"]),
         tests("TidyTests", []),
+        tests("WireTests", ["TestKit", "Wire"]),
+        tests("CRDTTests", ["TestKit", "CRDT", "Wire"]),
+        tests("ChatTests", ["TestKit", "Chat", "CRDT", "Wire"]),
         tests("LineProtocolTests", ["LineProtocol", "Chat", "Wire"], exclude: ["Transcripts"]),
         tests("NetworkIOTests", ["NetworkIO", "CSystem"]),
         tests("StorageTests", ["Storage", "CSQLite", "Chat", "CRDT", "Wire"]),
-
-        // Tests mirror the sources.
-        support("TestKit", ["CRDT", "Wire"]),
-        tests("WireTests", ["TestKit", "Wire"]),
-        tests("CRDTTests", ["CRDT", "TestKit", "Wire"]),
-        tests("ChatTests", ["CRDT", "Chat", "TestKit", "Wire"]),
     ],
     swiftLanguageModes: [.v6]
 )
@@ -61,15 +59,7 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-func core(_ name: String, _ imports: [String]) -> Target {
-    .target(name: name, dependencies: dependencies(imports), swiftSettings: strict)
-}
-
 func room(_ name: String, _ imports: [String]) -> Target {
-    .target(name: name, dependencies: dependencies(imports), swiftSettings: strict)
-}
-
-func edge(_ name: String, _ imports: [String]) -> Target {
     .target(name: name, dependencies: dependencies(imports), swiftSettings: strict)
 }
 
@@ -89,14 +79,13 @@ func program(_ name: String, _ imports: [String]) -> Target {
 func tests(_ name: String, _ imports: [String], exclude: [String] = []) -> Target {
     .testTarget(
         name: name, dependencies: dependencies(imports), exclude: exclude, swiftSettings: strict)
+}
+
+/// What several test targets share; it lives beside them.
 func support(_ name: String, _ imports: [String]) -> Target {
     .target(
         name: name, dependencies: dependencies(imports), path: "Tests/\(name)",
         swiftSettings: strict)
-}
-
-func tests(_ name: String, _ imports: [String]) -> Target {
-    .testTarget(name: name, dependencies: dependencies(imports), swiftSettings: strict)
 }
 
 func dependencies(_ names: [String]) -> [Target.Dependency] {

@@ -75,9 +75,9 @@ public struct Document: Hashable, Sendable {
 extension Document {
     /// The format of a document's bytes.
     static let version: UInt8 = 1
-    /// The most bytes of a document, far above what the limits of chat allow (a hundred edits of
-    /// 16 KiB) and below a frame's.
-    public static let bytesMax = 3 << 20
+    /// The most bytes of a document: what two hundred edits of 16 KiB take, and what is around
+    /// them; below a frame's.
+    public static let bytesMax = 15 << 18
 
     public var encoded: [UInt8] {
         var fields = unknown

@@ -33,6 +33,8 @@ public struct Message: Hashable, Sendable {
     public internal(set) var header: Header
     /// Ascending by stamp, one for each operation: the last shows, all are the history.
     public internal(set) var versions: [Version]
+    /// The most edits that a merge keeps: those that both sides of a cut may accept.
+    static let versionsMax = 2 * ChatLimits.editsMax
     /// Who deleted it for themselves.
     public internal(set) var deletedBy: ObservedRemoveSet<UserID>
     public internal(set) var pin: Register<Pin>?
@@ -93,14 +95,20 @@ extension Message {
         normalize()
     }
 
-    /// One edit for each operation, the earliest: where a forward was not answered, the next owner
-    /// accepts the same operation under a stamp of its own.
+    /// One edit for each operation, and of those the newest.
+    ///
+    /// Where a forward was not answered, the next owner accepts the same operation under a stamp of
+    /// its own; the later of the two stays. Both sides of a cut may accept their hundred edits; the
+    /// oldest beyond `versionsMax` go, so that a document always fits its frame. Keeping the
+    /// greatest of each operation and then the greatest of all is a join; with the least of each it
+    /// is not.
     private mutating func mergeVersions(_ others: [Version]) {
         guard versions != others else { return }
         var operations: Set<OperationID> = []
-        versions = (versions + others).sorted().filter {
+        let newestFirst = (versions + others).sorted().reversed().filter {
             operations.insert($0.operation).inserted
         }
+        versions = newestFirst.prefix(Message.versionsMax).reversed()
     }
 
     private func merged<Value>(_ left: Register<Value>, _ right: Register<Value>) -> Register<Value>

@@ -70,7 +70,7 @@ public struct ReplyWriter: Sendable {
 ///
 /// A value that is missing is left out, and so is an empty set and a flag that is false.
 public struct ReplyPairs: Sendable {
-    fileprivate(set) var bytes: [UInt8] = []
+    var bytes: [UInt8] = []
 
     public mutating func pair(_ key: StaticString, _ value: String?) {
         guard let value else { return }
@@ -150,11 +150,11 @@ public struct ReplyPairs: Sendable {
         bytes.append(UInt8(ascii: "="))
     }
 
-    fileprivate mutating func append(_ word: StaticString) {
+    mutating func append(_ word: StaticString) {
         word.withUTF8Buffer { bytes.append(contentsOf: $0) }
     }
 
-    fileprivate mutating func append(decimal number: some FixedWidthInteger) {
+    mutating func append(decimal number: some FixedWidthInteger) {
         if number < 0 { bytes.append(UInt8(ascii: "-")) }
         let start = bytes.count
         var rest = number.magnitude

@@ -17,7 +17,8 @@ import Glibc
 // SAFETY: everything but `mailbox` and `phase` belongs to the thread that calls `run()`; before
 // that, to the one that made the loop.
 package final class EventLoop: @unchecked Sendable {
-    /// How often a turn looks for more jobs: jobs that keep making jobs must not starve the sockets.
+    /// How often a turn looks for more jobs: jobs that keep making jobs must not starve the
+    /// sockets.
     private static let roundsPerTurnMax = 16
 
     /// How often the end of `run` closes what the closing itself has opened.

@@ -7,8 +7,8 @@ package struct Member: Hashable, Sendable {
     package let gossip: String
     /// Where it takes lines.
     package let admin: String
-    /// Raised by the member itself, at each start: what it says later about itself replaces what was
-    /// known.
+    /// Raised by the member itself, at each start: what it says later about itself replaces what
+    /// was known.
     package let incarnation: UInt64
 
     package init(name: NodeName, gossip: String, admin: String, incarnation: UInt64) {

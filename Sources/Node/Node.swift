@@ -32,11 +32,11 @@ package struct NodeOptions: Hashable, Sendable {
     }
 }
 
-/// The hub of a node: its shards, the links to the other members, and the turn in which what changed
-/// goes to the disk and to them.
+/// The hub of a node: its shards, the links to the other members, and the turn in which what
+/// changed goes to the disk and to them.
 ///
-/// It lives on the node's event loop with its shards and sessions; everything between a line and its
-/// reply is synchronous there.
+/// It lives on the node's event loop with its shards and sessions; everything between a line and
+/// its reply is synchronous there.
 package actor Node {
     /// The version of the program.
     package static let version = "0.1.0"
@@ -102,7 +102,8 @@ extension Node {
         static let members = "members"
     }
 
-    /// Starts from what is on disk: goes on as a member, founds a cluster, or waits to be told of one.
+    /// Starts from what is on disk: goes on as a member, founds a cluster, or waits to be told of
+    /// one.
     package func start(settings: [String: [UInt8]], headers: [ShardID: [UInt8]]) {
         do throws(WireError) {
             if let bytes = settings[SettingName.members] {
@@ -275,8 +276,8 @@ private struct CopiesWait {
 // MARK: Turns
 
 extension Node {
-    /// The end of a turn of the event loop: what changed in it goes to the disk as one commit and to
-    /// the co-owners as one write each.
+    /// The end of a turn of the event loop: what changed in it goes to the disk as one commit and
+    /// to the co-owners as one write each.
     package func onTurnEnd() {
         var writes: [ShardWrite] = []
         var served: [(shard: Shard, peers: [NodeName])] = []

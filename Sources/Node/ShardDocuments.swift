@@ -2,7 +2,8 @@ import CRDT
 import Chat
 import Wire
 
-/// The documents of a shard that are in memory: those on their way to disk, and some that are there.
+/// The documents of a shard that are in memory: those on their way to disk, and some that are
+/// there.
 struct ShardDocuments: Sendable {
     /// A document that the disk does not hold yet as it is here.
     struct Pending: Sendable {

@@ -14,7 +14,8 @@ public struct ReplySlot: Hashable, Sendable {
 
 /// On how many owners something is stored.
 ///
-/// Only `Acknowledgements` makes one, so that nothing is acknowledged that is not on this node's disk.
+/// Only `Acknowledgements` makes one, so that nothing is acknowledged that is not on this node's
+/// disk.
 public struct Stored: Hashable, Sendable {
     public let on: Int
     public let owners: Int

@@ -4,8 +4,8 @@ import Wire
 /// One node's copy of a shard, as replication sees it: what is in it, what of that is on disk, what
 /// each co-owner is known to hold, and what has to be fetched.
 ///
-/// A value that does no I/O: frames go in by `receive`, the ones to send wait in `takeOutbox`, and the
-/// documents themselves stay with whoever owns this value.
+/// A value that does no I/O: frames go in by `receive`, the ones to send wait in `takeOutbox`, and
+/// the documents themselves stay with whoever owns this value.
 ///
 /// Invariants:
 /// - `stored.vector` ⊆ `current.vector`; the difference is in commits under way or about to be.

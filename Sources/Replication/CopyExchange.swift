@@ -113,8 +113,8 @@ extension Copy {
 extension Copy {
     /// Equal vectors, different digests: a defect somewhere.
     ///
-    /// All of the peer's documents are fetched and merged, and the peer, which sees the same, fetches
-    /// ours.
+    /// All of the peer's documents are fetched and merged, and the peer, which sees the same,
+    /// fetches ours.
     private mutating func compareAll(with index: Int, now: UInt64) {
         guard pull == nil, now >= peers[index].comparableFrom else { return }
         peers[index].comparableFrom = now + PeerCopy.comparisonPauseMilliseconds

@@ -18,6 +18,8 @@ package enum ExitStatus {
 
 /// Puts a node together from its edges and runs it until it is told to stop.
 package struct Server {
+    package static let version = Node.version
+
     private let command: NodeCommand
 
     package init(_ command: NodeCommand) { self.command = command }

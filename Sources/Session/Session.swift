@@ -15,8 +15,8 @@ package protocol SessionOutput: AnyObject, Sendable {
 
 /// One connection's lines in, its replies out, in order; no socket.
 ///
-/// Each line takes a slot in a ring, and the reply leaves when it is at the head and settled. While a
-/// client does not read, or has asked for too much at once, its lines wait unread.
+/// Each line takes a slot in a ring, and the reply leaves when it is at the head and settled. While
+/// a client does not read, or has asked for too much at once, its lines wait unread.
 package actor Session: ReplySink {
     /// The most replies that may wait before no more lines are taken.
     static let slotsMax = 1_024

@@ -1,4 +1,3 @@
-import Node
 import Server
 
 /// What a person runs: the words of the command line, each a command with its own help.
@@ -16,7 +15,7 @@ enum Command {
     static func run(_ words: [String]) -> Int32 {
         switch words.first {
         case "node": node(Array(words.dropFirst()))
-        case "--version": say("grapevine \(Node.version)\n")
+        case "--version": say("grapevine \(Server.version)\n")
         case "--help", "-h", "help": say(usage)
         case nil: refuse("no command", usage)
         case let word?: refuse("unknown command: \(word)", usage)

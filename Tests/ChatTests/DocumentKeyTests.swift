@@ -8,7 +8,7 @@ struct DocumentKeyTests {
         DocumentKey.conversation(People.conversation),
         .message(MessageID(checked: "m1"), in: People.conversation),
         .message(MessageID(checked: "m2"), in: People.conversation),
-        DocumentKey(kind: DocumentKey.Kind(number: 200), partition: "c1", id: "x"),
+        DocumentKey(checked: DocumentKey.Kind(number: 200), partition: "c1", id: "x"),
         .conversation(ConversationID(checked: "c2")),
     ]
 
@@ -33,11 +33,11 @@ struct DocumentKeyTests {
 
     @Test func `a key whose parts are not names is refused`() {
         for (partition, id) in [("", ""), ("a b", ""), ("c1", "\u{E9}")] {
-            let key = DocumentKey(kind: .message, partition: partition, id: id)
+            let key = DocumentKey(checked: .message, partition: partition, id: id)
             #expect(throws: WireError.self) { try DocumentKey.decode(key.encoded) }
         }
         let long = String(repeating: "a", count: 65)
-        let key = DocumentKey(kind: .message, partition: "c1", id: long)
+        let key = DocumentKey(checked: .message, partition: "c1", id: long)
         #expect(throws: WireError.self) { try DocumentKey.decode(key.encoded) }
     }
 }

@@ -9,7 +9,7 @@ struct DocumentTests {
     static let messageKey = DocumentKey.message(People.message, in: People.conversation)
     static let conversationKey = DocumentKey.conversation(People.conversation)
     static let unknownKey = DocumentKey(
-        kind: DocumentKey.Kind(number: 99), partition: "c1", id: "later")
+        checked: DocumentKey.Kind(number: 99), partition: "c1", id: "later")
 
     static func laws(of key: DocumentKey, _ mutate: @escaping Laws<Document>.Mutate) -> Laws<
         Document

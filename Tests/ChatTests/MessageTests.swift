@@ -92,7 +92,7 @@ struct MessageTests {
         let later = other.apply(.edit("C", operation: 2), by: People.alice, to: again)
         #expect(texts(first.merged(with: again)) == ["A", "B"])
         #expect(first.merged(with: again).encoded == again.merged(with: first).encoded)
-        #expect(first.merged(with: again).message?.editedAt == first.message?.editedAt)
+        #expect(first.merged(with: again).message?.editedAt == again.message?.editedAt)
         #expect(texts(later.merged(with: first)) == ["A", "B", "C"])
         #expect(later.merged(with: first).encoded == first.merged(with: later).encoded)
     }

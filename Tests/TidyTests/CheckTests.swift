@@ -27,7 +27,7 @@ import Testing
 
     @Test(arguments: [
         ("Sources/Wire/A.swift", "import CXXHash"),
-        ("Sources/Storage/A.swift", "import CSQLite\nimport Glibc\nimport Node"),
+        ("Sources/Storage/A.swift", "import CSQLite\nimport Glibc\nimport Chat"),
         ("Sources/Wire/A.swift", "// import Glibc\nlet a = \"import Glibc\""),
         ("Sources/Wire/A.swift", "let isImported = imports.import"),
         ("Tests/ChatTests/A.swift", "import Testing\nimport Wire\n@testable import Chat"),
