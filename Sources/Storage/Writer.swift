@@ -16,7 +16,7 @@ package final class Writer: @unchecked Sendable {
         let then: Completion
     }
 
-    /// The most rows in one transaction, but for a batch that has more alone: some 30 ms of work, so
+    /// The most rows in one transaction, but for a batch that has more alone: some 50 ms of work, so
     /// that the first of many who wait is not kept for the last.
     static let rowsPerTransactionMax = 4_096
 
