@@ -30,8 +30,8 @@ struct ChangeScan {
     /// Steps through the documents that `replica` changed by a seq from `start` on that is not in
     /// `held`, ascending, until `handing` says no.
     ///
-    /// No upper bound: a document that changes during a pull moves up and must still be met. Runs of
-    /// seqs that are held are jumped over, not read.
+    /// No upper bound: a document that changes during a pull moves up and must still be met. Runs
+    /// of seqs that are held are jumped over, not read.
     func scan(
         _ shard: ShardID, _ replica: ReplicaID, from start: UInt64, without held: SeqSet,
         handing: (UInt64, Statement) throws(StorageError) -> Bool
@@ -71,13 +71,13 @@ extension Reader {
     /// The documents that a peer with the vector `theirs` lacks, in parts.
     ///
     /// For each replica in `ours`: whatever it changed last by a seq that is not in `theirs`. What
-    /// `ours` counts has been met when `next` is nil, also when documents change in between, as long
-    /// as `ours` was committed before the first part.
+    /// `ours` counts has been met when `next` is nil, also when documents change in between, as
+    /// long as `ours` was committed before the first part.
     ///
     /// - Parameters:
     ///   - cursor: where the part before ended, nil for the first.
-    ///   - bytesMax: of the documents of one part; one document at least is in it, if any is left. A
-    ///     document met under several seqs is in a part once.
+    ///   - bytesMax: of the documents of one part; one document at least is in it, if any is
+    ///     left. A document met under several seqs is in a part once.
     /// - Returns: `next` nil where nothing is left.
     /// - Throws: `badRecord` at a document whose bytes are bad: none of the part is handed out.
     package func changes(

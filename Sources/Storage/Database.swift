@@ -3,8 +3,8 @@ import CSQLite
 /// A node's durable state: one SQLite file in a folder that one process holds at a time.
 ///
 /// `Writer` has a connection and a thread of its own; `Reader` another connection, read from
-/// synchronously by the thread of the event loop: a page of history is 10 µs, and to cross to another
-/// thread and back costs as much. Readers see what is committed.
+/// synchronously by the thread of the event loop: to find the rows of a page of history takes
+/// 10 µs, and to cross to another thread and back as long. Readers see what is committed.
 // SAFETY: nothing in it changes but by `close`, which one thread calls, after its last read.
 package final class Database: @unchecked Sendable {
     /// How long a statement waits for another program that has the file; no thread of ours makes
@@ -111,8 +111,8 @@ package final class Database: @unchecked Sendable {
         }
     }
 
-    /// The pages that the ends of all conversations in use are on, and those above them: taken as they
-    /// are used; with a quarter of it a row in a batch of 500 costs a fifth more.
+    /// The pages that the ends of all conversations in use are on, and those above them: taken as
+    /// they are used; with a quarter of it a row in a batch of 500 costs a fifth more.
     private static let writerCacheKibibytes = 65_536
     /// What is on no page of it is in the system's cache, a copy away.
     private static let readerCacheKibibytes = 8_192

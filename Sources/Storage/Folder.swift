@@ -3,7 +3,8 @@ import Glibc
 /// The data folder, which belongs to one process at a time.
 struct Folder {
     let path: String
-    /// Open for as long as the folder is held: the lock goes with it, also when the process is killed.
+    /// Open for as long as the folder is held: the lock goes with it, also when the process is
+    /// killed.
     private let lock: Int32
 
     /// Makes the folder where there is none, and takes it.

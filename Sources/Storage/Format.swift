@@ -3,16 +3,17 @@ import Glibc
 
 /// The layout of the file, and the number by which versions know each other's.
 ///
-/// The order of the keys is what makes writes and reads cheap, for a commit costs a page in the log
-/// for each page that it touches, and a page read costs as much as fifty rows on it:
-/// - `document` is keyed by conversation and, in it, by the time of sending: a page of history is one
-///   run of rows, and a new message goes to the end of its conversation's run, onto the page where
-///   the last one went. Everything else of a conversation stands in front of it under time zero.
-/// - `place` finds a message by its id; ids that nodes make ascend with time, so that these rows too
-///   are written at the end of a conversation's run.
-/// - `dot` finds documents by who changed them last: a replica's changes ascend, so they are appended
-///   to one run for each shard and replica, and what a peer lacks is read in one go. A replica's 16
-///   bytes are said once, in `replica`, and in every row by their number.
+/// The order of the keys is what makes writes and reads cheap, for a commit costs a page in the
+/// log for each page that it touches, and a page read costs as much as fifty rows on it:
+/// - `document` is keyed by conversation and, in it, by the time of sending: a page of history is
+///   one run of rows, and a new message goes to the end of its conversation's run, onto the page
+///   where the last one went. Everything else of a conversation stands in front of it under time
+///   zero.
+/// - `place` finds a message by its id; ids that nodes make ascend with time, so that these rows
+///   too are written at the end of a conversation's run.
+/// - `dot` finds documents by who changed them last: a replica's changes ascend, so they are
+///   appended to one run for each shard and replica, and what a peer lacks is read in one go. A
+///   replica's 16 bytes are said once, in `replica`, and in every row by their number.
 /// - The shard comes first everywhere: a copy is scanned, recomputed and dropped by one range.
 enum Format {
     static let number: Int64 = 1
@@ -38,8 +39,8 @@ enum Format {
             PRIMARY KEY(shard, replica, seq)) WITHOUT ROWID;
         """
 
-    /// Creates the file under another name and renames it, so that what stands under its own name is
-    /// always whole.
+    /// Creates the file under another name and renames it, so that what stands under its own name
+    /// is always whole.
     static func create(at path: String) throws(StorageError) {
         let draft = path + ".new"
         for leftover in [draft, draft + "-journal"] { unlink(leftover) }

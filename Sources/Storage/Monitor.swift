@@ -2,7 +2,8 @@ import Glibc
 
 /// A lock and a condition to wait for under it.
 ///
-/// Over `pthread_mutex_t`, for under the thread sanitizer `Synchronization.Mutex` gives false alarms.
+/// Over `pthread_mutex_t`, for under the thread sanitizer `Synchronization.Mutex` gives false
+/// alarms.
 // SAFETY: any thread may use a pthread mutex and condition; they live at one address until deinit.
 final class Monitor: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)

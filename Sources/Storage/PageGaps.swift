@@ -2,15 +2,15 @@ import CSQLite
 
 /// Overwrites what SQLite leaves behind in the unused middle of a page.
 ///
-/// `secure_delete` zeroes a row where it is deleted. But when pages are balanced rows move, and what
-/// they leave behind on the page that they came from stays: a text deleted later lives on there, in
-/// 3 of 4 runs of a random load. So every page is cleaned on its way into the file. The log has to keep
-/// it as it is, under its checksums; it is emptied after a purge.
+/// `secure_delete` zeroes a row where it is deleted. But when pages are balanced rows move, and
+/// what they leave behind on the page that they came from stays: a text deleted later lives on
+/// there, in 3 of 4 runs of a random load. So every page is cleaned on its way into the file. The
+/// log has to keep it as it is, under its checksums; it is emptied after a purge.
 enum PageGaps {
     /// 128 GiB.
     ///
-    /// Below 2^25 pages the first byte of an overflow or free page, the head of the number of the next
-    /// one, is 0 or 1, and so is never taken for the type of a page with rows.
+    /// Below 2^25 pages the first byte of an overflow or free page, the head of the number of the
+    /// next one, is 0 or 1, and so is never taken for the type of a page with rows.
     static let pagesMax = 1 << 25 - 1
 
     private typealias Write =
@@ -75,7 +75,8 @@ enum PageGaps {
         }
     }
 
-    /// What lies between the pointers to the rows of a page and the rows, nil where it has no rows.
+    /// What lies between the pointers to the rows of a page and the rows, nil where it has no
+    /// rows.
     ///
     /// Source: "Database File Format", 1.6 B-tree Pages.
     static func gap(in page: UnsafeRawBufferPointer, isFirst: Bool) -> Range<Int>? {

@@ -69,8 +69,8 @@ package final class Reader: @unchecked Sendable {
         return settings
     }
 
-    /// The header of every copy, ascending by shard; nil where its bytes are bad: `remaining` tells
-    /// what a new one has to say.
+    /// The header of every copy, ascending by shard; nil where its bytes are bad: `remaining`
+    /// tells what a new one has to say.
     package func headers() throws(StorageError) -> [(ShardID, [UInt8]?)] {
         try checkOpen()
         defer { selectHeaders.reset() }

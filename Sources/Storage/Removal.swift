@@ -7,8 +7,9 @@ struct Removal {
     private let drops: [Statement]
 
     init(_ connection: Connection) throws(StorageError) {
-        // By id, not by whole key, and so by a scan: of a bad document nobody knows the time, nor by
-        // whom it was changed. What is not even under a name goes along, for nothing finds it again.
+        // By id, not by whole key, and so by a scan: of a bad document nobody knows the time, nor
+        // by whom it was changed. What is not even under a name goes along, for nothing finds it
+        // again.
         let removed = [
             """
             DELETE FROM document WHERE shard = ?1

@@ -1,10 +1,10 @@
 import Wire
 
-/// Bytes on disk with a checksum of their own in front, since SQLite does not notice a flipped byte
-/// in a value.
+/// Bytes on disk with a checksum of their own in front, since SQLite does not notice a flipped
+/// byte in a value.
 ///
-/// The seed is the checksum of the row's key: bytes that came to stand under another key are as bad
-/// as bytes that changed.
+/// The seed is the checksum of the row's key: bytes that came to stand under another key are as
+/// bad as bytes that changed.
 final class Seal {
     static let checksumBytes = 8
 

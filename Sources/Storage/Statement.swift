@@ -3,8 +3,8 @@ import Wire
 
 /// A statement prepared once and used again and again.
 ///
-/// Texts are copied into a buffer of the statement's own and bound without a further copy; bytes are
-/// bound where they lie, so they have to stay there until the last `step`.
+/// Texts are copied into a buffer of the statement's own and bound without a further copy; bytes
+/// are bound where they lie, so they have to stay there until the last `step`.
 final class Statement {
     private let handle: OpaquePointer
     private let doing: String

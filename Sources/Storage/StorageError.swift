@@ -17,8 +17,8 @@ package enum StorageError: Error, Hashable, Sendable {
     case badRecord(ShardID, DocumentKey)
     /// The disk failed, perhaps in a sync: nobody knows what it holds, so the process has to end.
     ///
-    /// The code is SQLite's extended one, or an `errno` where it is positive and below 200 and what
-    /// was being done concerns the folder.
+    /// The code is SQLite's extended one, or an `errno` where it is positive and below 200 and
+    /// what was being done concerns the folder.
     case io(code: Int32, doing: String)
     case readOnly
     case full

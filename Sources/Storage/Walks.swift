@@ -93,7 +93,8 @@ extension Reader {
         return sum
     }
 
-    /// Hands the documents of a shard, in the order of their keys on disk, for whoever checks them.
+    /// Hands the documents of a shard, in the order of their keys on disk, for whoever checks
+    /// them.
     ///
     /// - Parameters:
     ///   - position: where the part before ended, nil for the first.

@@ -29,8 +29,9 @@ package struct WriteBatch: Sendable {
     package var settings: [(String, [UInt8])]
     /// How many failures (`Writer.failures`) the state knew of from which it was built.
     ///
-    /// A batch built on a failed one would claim seqs whose documents are on no disk: where the writer
-    /// has had more failures than this, the batch fails too. Nil: it depends on no batch before it.
+    /// A batch built on a failed one would claim seqs whose documents are on no disk: where the
+    /// writer has had more failures than this, the batch fails too. Nil: it depends on no batch
+    /// before it.
     package var failuresKnown: Int?
 
     package init(
@@ -71,7 +72,8 @@ extension WriteBatch {
 
     /// What in it the tables have no room for, nil where all fits.
     ///
-    /// Keys and seqs come from peers: one that does not fit is refused, not cut and not trapped on.
+    /// Keys and seqs come from peers: one that does not fit is refused, not cut and not trapped
+    /// on.
     var misfit: String? {
         for shard in shards {
             for document in shard.documents {

@@ -3,10 +3,11 @@ import Wire
 
 /// The thread that writes: whatever waits for it becomes one transaction, and one sync.
 ///
-/// Batches are stored in the order in which they were submitted and completed in that order, on the
-/// writer's thread. Where a transaction fails, it is rolled back as a whole, each of its batches is
-/// told, and the writer goes on with the next.
-// SAFETY: `file` belongs to the writer's thread from `start` to its end; all else is under `monitor`.
+/// Batches are stored in the order in which they were submitted and completed in that order, on
+/// the writer's thread. Where a transaction fails, it is rolled back as a whole, each of its
+/// batches is told, and the writer goes on with the next.
+// SAFETY: `file` belongs to the writer's thread from `start` to its end; all else is under
+// `monitor`.
 package final class Writer: @unchecked Sendable {
     package typealias Completion = @Sendable (StorageError?) -> Void
 
@@ -16,8 +17,8 @@ package final class Writer: @unchecked Sendable {
         let then: Completion
     }
 
-    /// The most rows in one transaction, but for a batch that has more alone: some 50 ms of work, so
-    /// that the first of many who wait is not kept for the last.
+    /// The most rows in one transaction, but for a batch that has more alone: some 50 ms of work,
+    /// so that the first of many who wait is not kept for the last.
     static let rowsPerTransactionMax = 4_096
 
     private let file: WriterFile
@@ -35,7 +36,8 @@ package final class Writer: @unchecked Sendable {
     /// Bytes submitted and not completed; a caller that sees too many stops taking requests.
     package var queuedBytes: Int { monitor.withLock { bytesWaiting } }
 
-    /// How many transactions have failed, batches refused for what is in them included; see `WriteBatch.failuresKnown`.
+    /// How many transactions have failed, batches refused for what is in them included; see
+    /// `WriteBatch.failuresKnown`.
     package var failures: Int { monitor.withLock { failuresCount } }
 
     /// Has the batch stored; from any thread.

@@ -7,8 +7,9 @@ import CSQLite
 final class WriterFile {
     /// When the log is folded into the file: 32 MB.
     ///
-    /// A page that many commits touch is written to the file once for all of them; with the default of
-    /// 1,000 pages a row in a batch of 100 costs a fifth more. A longer log costs a longer pause.
+    /// A page that many commits touch is written to the file once for all of them; with the
+    /// default of 1,000 pages a row in a batch of 100 costs a fifth more. A longer log costs a
+    /// longer pause.
     static let logPagesMax: Int32 = 8_000
 
     private let connection: Connection
@@ -92,14 +93,15 @@ extension WriterFile {
         checkpoint(SQLITE_CHECKPOINT_PASSIVE)
     }
 
-    /// Empties the log, so that no text that was purged is left in it; later, where a reader is on it.
+    /// Empties the log, so that no text that was purged is left in it; later, where a reader is
+    /// on it.
     func truncateLog() {
         sqlite3_busy_timeout(connection.handle, 0)
         let isEmpty = checkpoint(SQLITE_CHECKPOINT_TRUNCATE)
         sqlite3_busy_timeout(connection.handle, Database.busyMillisecondsMax)
         purging.noteTruncation(succeeded: isEmpty)
-        // Pages in memory are as they were before they were cleaned on their way into the file: changed
-        // once more, they would bring old texts back into the log.
+        // Pages in memory are as they were before they were cleaned on their way into the file:
+        // changed once more, they would bring old texts back into the log.
         if isEmpty { sqlite3_db_release_memory(connection.handle) }
     }
 

@@ -26,8 +26,8 @@ import Wire
             try database.reader.remaining(in: chats.shard, without: []).digest == chats.digest)
     }
 
-    /// 2,000 messages of many lengths in random order, a third of them retracted in between, at the
-    /// end all.
+    /// 2,000 messages of many lengths in random order, a third of them retracted in between, at
+    /// the end all.
     private func fillAndPurge(
         _ database: Database, _ chats: inout Chats, seed: UInt64, text: String
     ) throws {
