@@ -19,7 +19,9 @@ import Wire
         database.close()
         let inner = TemporaryFolder(existing: folder.path + "/a/b")
         #expect(inner.names == ["grapevine.sqlite", "lock"])
-        _ = TemporaryFolder(existing: folder.path + "/a")
+        inner.remove()
+        TemporaryFolder(existing: folder.path + "/a").remove()
+        folder.remove()
     }
 
     @Test func `a file of a later version is left as it is`() throws {

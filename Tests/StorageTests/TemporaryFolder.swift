@@ -19,7 +19,9 @@ final class TemporaryFolder: Sendable {
 
     init(existing path: String) { self.path = path }
 
-    deinit {
+    deinit { remove() }
+
+    func remove() {
         for name in names { unlink(path + "/" + name) }
         rmdir(path)
     }
