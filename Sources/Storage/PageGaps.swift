@@ -22,8 +22,8 @@ enum PageGaps {
     // SAFETY: set once, before any writer's thread starts.
     private static let methods = MethodTable()
 
+    // SAFETY: written under the monitor alone, and only the first time; never freed.
     private final class MethodTable: @unchecked Sendable {
-        // SAFETY: written under the monitor alone, and only the first time; never freed.
         private let monitor = Monitor()
         private var cleaning: UnsafeMutablePointer<sqlite3_io_methods>?
         private(set) var write: Write?

@@ -83,8 +83,8 @@ func offset(of needle: [UInt8], in bytes: [UInt8]) -> Int? {
 }
 
 /// What a completion on the writer's thread brings to the test's.
+// SAFETY: `list` is touched under the mutex alone.
 final class Outcomes: @unchecked Sendable {
-    // SAFETY: `list` is touched under the mutex alone.
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var list: [(Int, StorageError?)] = []
