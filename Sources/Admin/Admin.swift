@@ -21,12 +21,11 @@ package struct ConnectionState: Sendable {
     package init(ackLevel: Replication.AckLevel) { self.ackLevel = ackLevel }
 
     package mutating func note(_ write: Write) {
-        var vector = writes[write.shard, default: Vector()]
-        vector.insert(write.context)
-        if vector.entries.contains(where: { $0.seqs.ranges.count > ConnectionState.rangesMax }) {
-            vector = vector.enclosing
+        writes[write.shard, default: Vector()].insert(write.context)
+        let isRagged = writes[write.shard]?.entries.contains {
+            $0.seqs.ranges.count > ConnectionState.rangesMax
         }
-        writes[write.shard] = vector
+        if isRagged ?? false { writes[write.shard] = writes[write.shard]?.enclosing }
     }
 }
 

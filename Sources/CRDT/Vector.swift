@@ -45,7 +45,15 @@ public struct Vector: Hashable, Sendable {
         return other.entries.allSatisfy { seqs(of: $0.replica).isSuperset(of: $0.seqs) }
     }
 
-    public mutating func insert(_ dot: Dot) { insert(SeqSet(dot.seq...dot.seq), of: dot.replica) }
+    public mutating func insert(_ dot: Dot) {
+        let index = firstIndex(notBefore: dot.replica)
+        if index < entries.count, entries[index].replica == dot.replica {
+            entries[index].seqs.insert(dot.seq)
+        } else {
+            let seqs = SeqSet(dot.seq...dot.seq)
+            entries.insert(Entry(replica: dot.replica, seqs: seqs), at: index)
+        }
+    }
 
     public mutating func insert(_ seqs: SeqSet, of replica: ReplicaID) {
         guard !seqs.isEmpty else { return }

@@ -66,7 +66,7 @@ extension Conversation {
         static let participants: UInt64 = 2
     }
 
-    func write(to fields: inout Fields) {
+    func write(to fields: inout some FieldSink) {
         fields.set(FieldNumber.header, to: header)
         fields.set(FieldNumber.participants, to: participants)
     }

@@ -7,7 +7,9 @@ import Wire
 /// states. What travels is always a whole document.
 public struct Document: Hashable, Sendable {
     /// What a document of a known kind says.
-    public enum Content: Hashable, Sendable {
+    ///
+    /// Boxed, for a document passes through many hands on its way to the disk.
+    public indirect enum Content: Hashable, Sendable {
         case conversation(Conversation)
         case message(Message)
         /// Written by a later version: kept, merged field by field, sent on.
@@ -80,17 +82,27 @@ extension Document {
     public static let bytesMax = 15 << 18
 
     public var encoded: [UInt8] {
+        var writer = ByteWriter(reserving: 256)
+        writer.write(Document.version)
+        changedBy.encode(into: &writer)
+        if unknown.isEmpty {
+            // The usual case goes straight to the bytes.
+            var fields = FieldWriter(appendingTo: writer)
+            write(to: &fields)
+            return fields.finish().bytes
+        }
         var fields = unknown
+        write(to: &fields)
+        fields.encode(into: &writer)
+        return writer.bytes
+    }
+
+    private func write(to fields: inout some FieldSink) {
         switch content {
         case .conversation(let conversation): conversation.write(to: &fields)
         case .message(let message): message.write(to: &fields)
         case .unknown: break
         }
-        var writer = ByteWriter(reserving: 256)
-        writer.write(Document.version)
-        changedBy.encode(into: &writer)
-        fields.encode(into: &writer)
-        return writer.bytes
     }
 
     /// Reads what `encoded` wrote.

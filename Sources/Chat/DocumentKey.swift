@@ -17,12 +17,15 @@ public struct DocumentKey: Hashable, Sendable {
     public let partition: String
     /// Empty where the partition has one document of the kind.
     public let id: String
+    /// Of all three: made once, since a key is looked up many times on its way to the disk.
+    private let hash: UInt64
 
     /// A key whose parts have been checked: names, and an id that may be empty.
     public init(checked kind: Kind, partition: String, id: String) {
         self.kind = kind
         self.partition = partition
         self.id = id
+        hash = checksum(of: id, seed: checksum(of: partition, seed: UInt64(kind.number)))
     }
 
     public static func conversation(_ conversation: ConversationID) -> DocumentKey {
@@ -36,6 +39,15 @@ public struct DocumentKey: Hashable, Sendable {
 
     /// The shard that it belongs to, in a cluster of so many shards.
     public func shard(of count: UInt16) -> ShardID { ShardID(of: partition, count: count) }
+}
+
+extension DocumentKey {
+    public static func == (left: DocumentKey, right: DocumentKey) -> Bool {
+        left.hash == right.hash && left.kind == right.kind && left.id == right.id
+            && left.partition == right.partition
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 
 extension DocumentKey: Comparable {
@@ -52,11 +64,12 @@ extension DocumentKey: WireValue {
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
-        kind = Kind(number: try reader.readByte())
-        partition = try reader.readText(limit: nameBytesMax)
-        id = try reader.readText(limit: nameBytesMax)
+        let kind = Kind(number: try reader.readByte())
+        let partition = try reader.readText(limit: nameBytesMax)
+        let id = try reader.readText(limit: nameBytesMax)
         guard isName(partition.utf8), id.isEmpty || isName(id.utf8) else {
             throw .invalid("a document's key")
         }
+        self.init(checked: kind, partition: partition, id: id)
     }
 }

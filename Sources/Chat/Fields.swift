@@ -1,12 +1,46 @@
 import Wire
 
+/// Where a document's fields are written to, their numbers ascending.
+protocol FieldSink {
+    mutating func set(_ number: UInt64, _ body: (inout ByteWriter) -> Void)
+}
+
+extension FieldSink {
+    mutating func set(_ number: UInt64, to value: some WireValue) {
+        set(number) { value.encode(into: &$0) }
+    }
+}
+
+/// Writes fields as bytes, in the same form as `Fields` does.
+struct FieldWriter: FieldSink {
+    private var writer: ByteWriter
+    private let start: Int
+    private var count: UInt8 = 0
+
+    init(appendingTo writer: ByteWriter) {
+        self.writer = writer
+        start = writer.count
+        self.writer.write(0)
+    }
+
+    mutating func set(_ number: UInt64, _ body: (inout ByteWriter) -> Void) {
+        writer.write(varint: number)
+        writer.writeCounted(body)
+        count += 1
+        precondition(count < 0x80, "a version knows few fields: their count is one byte")
+        writer.replace(at: start, with: count)
+    }
+
+    func finish() -> ByteWriter { writer }
+}
+
 /// A document's content on the wire and on disk: values under numbers, the numbers ascending.
 ///
 /// A field whose number this version does not know is kept, sent on and digested. It merges as a
 /// last-writer-wins register whose stamp is the head of its bytes: of two, the greater in byte
 /// order. So a later version writes a new field big-endian stamp first; one that needs a richer
 /// merge raises the document's version instead.
-public struct Fields: Hashable, Sendable {
+public struct Fields: FieldSink, Hashable, Sendable {
     struct Field: Hashable, Sendable {
         let number: UInt64
         var bytes: [UInt8]
@@ -17,14 +51,18 @@ public struct Fields: Hashable, Sendable {
 
     init() { fields = [] }
 
+    var isEmpty: Bool { fields.isEmpty }
+
     /// Takes the field out of the ones that are left to be understood.
     mutating func take(_ number: UInt64) -> [UInt8]? {
         guard let index = fields.firstIndex(where: { $0.number == number }) else { return nil }
         return fields.remove(at: index).bytes
     }
 
-    mutating func set(_ number: UInt64, to value: some WireValue) {
-        set(number, toBytes: value.encoded)
+    mutating func set(_ number: UInt64, _ body: (inout ByteWriter) -> Void) {
+        var writer = ByteWriter()
+        body(&writer)
+        set(number, toBytes: writer.bytes)
     }
 
     mutating func set(_ number: UInt64, toBytes bytes: [UInt8]) {

@@ -10,12 +10,12 @@ extension Message {
         static let retracted: UInt64 = 5
     }
 
-    func write(to fields: inout Fields) {
+    func write(to fields: inout some FieldSink) {
         fields.set(FieldNumber.header, to: header)
         if !versions.isEmpty { fields.set(FieldNumber.versions, to: Versions(list: versions)) }
         if deletedBy != ObservedRemoveSet() { fields.set(FieldNumber.deletedBy, to: deletedBy) }
         if let pin { fields.set(FieldNumber.pin, to: pin) }
-        if isRetracted { fields.set(FieldNumber.retracted, toBytes: []) }
+        if isRetracted { fields.set(FieldNumber.retracted) { _ in } }
     }
 
     init(from fields: inout Fields) throws(WireError) {

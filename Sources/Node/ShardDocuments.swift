@@ -15,6 +15,18 @@ struct ShardDocuments: Sendable {
         var previous: Record.Previous?
         /// The last commit it was handed to; 0 before the first.
         var ticket: UInt64
+
+        /// Whether the disk holds it as it is once that commit is there.
+        func isStored(by ticket: UInt64) -> Bool { bytes == nil && self.ticket <= ticket }
+
+        mutating func handOut(_ ticket: UInt64) -> Record? {
+            guard let bytes else { return nil }
+            let record = Record(of: document, bytes: bytes, previous: previous)
+            self.bytes = nil
+            previous = Record.Previous(changedBy: record.changedBy, time: record.time)
+            self.ticket = ticket
+            return record
+        }
     }
 
     /// A document as it was found, with what is needed to change it.
@@ -51,16 +63,15 @@ struct ShardDocuments: Sendable {
     mutating func put(_ document: Document, bytes: [UInt8], digest: Hash128, replacing old: Found?)
     {
         let key = document.key
-        if var entry = pending[key] {
-            if entry.bytes == nil { changed.append(key) }
-            entry.document = document
-            entry.digest = digest
-            entry.bytes = bytes
-            pending[key] = entry
+        if let index = pending.index(forKey: key) {
+            if pending.values[index].bytes == nil { changed.append(key) }
+            pending.values[index].document = document
+            pending.values[index].digest = digest
+            pending.values[index].bytes = bytes
             return
         }
         changed.append(key)
-        cached[key] = nil
+        if old != nil { cached[key] = nil }
         let previous = old.map {
             Record.Previous(
                 changedBy: $0.document.changedBy, time: $0.document.historyTime)
@@ -73,13 +84,8 @@ struct ShardDocuments: Sendable {
     mutating func takeRecords(for ticket: UInt64) -> [Record] {
         guard !changed.isEmpty else { return [] }
         let records = changed.compactMap { key -> Record? in
-            guard var entry = pending[key], let bytes = entry.bytes else { return nil }
-            let record = Record(of: entry.document, bytes: bytes, previous: entry.previous)
-            entry.bytes = nil
-            entry.previous = Record.Previous(changedBy: record.changedBy, time: record.time)
-            entry.ticket = ticket
-            pending[key] = entry
-            return record
+            guard let index = pending.index(forKey: key) else { return nil }
+            return pending.values[index].handOut(ticket)
         }
         handedOut.append((ticket, changed))
         changed = []
@@ -90,11 +96,15 @@ struct ShardDocuments: Sendable {
         while let first = handedOut.first, first.ticket <= ticket {
             handedOut.removeFirst()
             for key in first.keys {
-                guard let entry = pending[key], entry.ticket <= ticket, entry.bytes == nil else {
-                    continue
+                guard let index = pending.index(forKey: key),
+                    pending.values[index].isStored(by: ticket)
+                else { continue }
+                let entry = pending.remove(at: index).value
+                // A message is seldom asked for again; who writes in a conversation always reads
+                // it.
+                if key.kind != .message {
+                    cache(Found(document: entry.document, digest: entry.digest))
                 }
-                pending[key] = nil
-                cache(Found(document: entry.document, digest: entry.digest))
             }
         }
     }

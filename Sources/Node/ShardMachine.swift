@@ -188,7 +188,8 @@ extension ShardMachine {
     }
 
     private mutating func pushAccepted() {
-        guard !accepted.isEmpty else { return }
+        defer { accepted.removeAll(keepingCapacity: true) }
+        guard !accepted.isEmpty, copy.hasPeers else { return }
         var parcels: [Parcel] = []
         var size = 0
         for key in accepted {
@@ -203,7 +204,6 @@ extension ShardMachine {
             size += parcel.size
         }
         copy.push(parcels)
-        accepted = []
     }
 
     package mutating func takeOutbox() -> [(to: NodeName, frame: Frame)] { copy.takeOutbox() }

@@ -25,6 +25,9 @@ extension Copy {
         if pull?.peer == name { pull = nil }
     }
 
+    /// Whether a co-owner is connected.
+    public var hasPeers: Bool { !peers.isEmpty }
+
     func index(of name: NodeName) -> Int? { peers.firstIndex { $0.name == name } }
 
     /// What is known to be on a peer's disk.

@@ -63,6 +63,9 @@ public struct ByteWriter: Sendable {
         write(fixed: hash.low)
     }
 
+    /// Replaces a byte that is written.
+    public mutating func replace(at index: Int, with byte: UInt8) { bytes[index] = byte }
+
     /// Writes what `body` writes, behind the count of its bytes.
     public mutating func writeCounted(_ body: (inout ByteWriter) -> Void) {
         let start = bytes.count

@@ -49,6 +49,12 @@ public func checksum(_ bytes: some Sequence<UInt8>, seed: UInt64 = 0) -> UInt64 
     } ?? Array(bytes).withUnsafeBytes { checksum($0, seed: seed) }
 }
 
+/// XXH3-64 of a text's UTF-8.
+public func checksum(of text: String, seed: UInt64 = 0) -> UInt64 {
+    var text = text
+    return text.withUTF8 { checksum(UnsafeRawBufferPointer($0), seed: seed) }
+}
+
 /// 16 lower-case hexadecimal digits.
 public func hexadecimal(_ number: UInt64) -> String {
     let digits = String(number, radix: 16)

@@ -9,9 +9,7 @@ public struct ShardID: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// - Parameter count: how many shards the cluster has; fixed when it is created.
     public init(of key: String, count: UInt16) {
         precondition(count > 0, "a cluster has at least one shard")
-        var key = key
-        let hash = key.withUTF8 { checksum(UnsafeRawBufferPointer($0)) }
-        number = UInt16(truncatingIfNeeded: hash % UInt64(count))
+        number = UInt16(truncatingIfNeeded: checksum(of: key) % UInt64(count))
     }
 
     public var description: String { String(number) }
