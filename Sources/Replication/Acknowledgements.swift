@@ -45,8 +45,8 @@ struct Acknowledgements: Sendable {
 
     struct Waiter: Sendable {
         let slot: ReplySlot
-        /// The commit that it waits for.
-        let ticket: UInt64
+        /// The commit that it waits for; nil until what it shows is handed to one.
+        var ticket: UInt64?
         /// What has to be stored; empty for a reply that only shows.
         let context: Context
         let level: AckLevel
@@ -58,8 +58,19 @@ struct Acknowledgements: Sendable {
 
     mutating func add(_ waiter: Waiter) { waiters.append(waiter) }
 
+    /// What the replies without a commit wait for is handed to this one.
+    ///
+    /// It cannot be told before: the commits of a node are numbered over all its shards, so that the
+    /// next one of this shard need not be the next number.
+    mutating func noteHandedOut(with ticket: UInt64) {
+        for index in waiters.indices where waiters[index].ticket == nil {
+            waiters[index].ticket = ticket
+        }
+    }
+
     mutating func noteCommit(of ticket: UInt64) {
-        for index in waiters.indices where waiters[index].ticket <= ticket {
+        for index in waiters.indices {
+            guard let awaited = waiters[index].ticket, awaited <= ticket else { continue }
             waiters[index].isOnDisk = true
         }
     }

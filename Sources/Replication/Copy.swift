@@ -75,9 +75,6 @@ public struct Copy: Sendable {
     /// Whether everything in it is on disk.
     public var isSettled: Bool { !isDirty && commits.isEmpty }
 
-    /// The commit that a reply must wait for which shows what is here; nil where all is on disk.
-    var ticketToWaitFor: UInt64? { isDirty ? lastTicket + 1 : commits.last?.ticket }
-
     public mutating func takeOutbox() -> [(to: NodeName, frame: Frame)] {
         defer { outbox.removeAll(keepingCapacity: true) }
         return outbox
@@ -198,6 +195,7 @@ extension Copy {
         precondition(ticket > lastTicket, "commits are numbered in order")
         isDirty = false
         lastTicket = ticket
+        acknowledgements.noteHandedOut(with: ticket)
         commits.append(Commit(ticket: ticket, header: current, owed: owed))
         return current
     }
@@ -269,12 +267,11 @@ extension Copy {
     public mutating func wait(
         _ slot: ReplySlot, storing context: Context, level: AckLevel, now: UInt64
     ) {
-        let ticket = ticketToWaitFor
         acknowledgements.add(
             Acknowledgements.Waiter(
-                slot: slot, ticket: ticket ?? 0, context: context, level: level,
-                deadline: now + Acknowledgements.patienceMilliseconds,
-                isOnDisk: ticket == nil || isPlantedEarly))
+                slot: slot, ticket: isDirty ? nil : commits.last?.ticket, context: context,
+                level: level, deadline: now + Acknowledgements.patienceMilliseconds,
+                isOnDisk: isSettled || isPlantedEarly))
     }
 
     private var isPlantedEarly: Bool {
