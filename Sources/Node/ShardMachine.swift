@@ -146,7 +146,12 @@ extension ShardMachine {
         _ frame: Frame, from peer: NodeName, in world: ShardWorld
     ) throws(ShardFailure) {
         for parcel in copy.receive(frame, from: peer, now: world.milliseconds) {
-            try merge(parcel, from: peer, in: world)
+            do throws(ShardFailure) {
+                try merge(parcel, from: peer, in: world)
+            } catch {
+                copy.onMergeFailed(from: peer, now: world.milliseconds)
+                throw error
+            }
         }
     }
 
@@ -233,6 +238,23 @@ extension ShardMachine {
         documents.removeAll()
         accepted = []
         return copy.onCommitFailed()
+    }
+}
+
+// MARK: Bad documents
+
+extension ShardMachine {
+    /// Documents were set aside because their bytes are bad: the copy is what the others make up.
+    ///
+    /// Only while all is on disk. The disk drops the bad documents and keeps `header` in one
+    /// transaction; and the connections to co-owners are given up, for what was confirmed on them
+    /// may not be here any more.
+    ///
+    /// - Parameter header: made from the remaining documents alone.
+    /// - Returns: the replies that will not come.
+    package mutating func onSetAside(_ header: CopyHeader, now: UInt64) -> [ReplySlot] {
+        documents.removeAll()
+        return copy.onSetAside(header, now: now)
     }
 }
 

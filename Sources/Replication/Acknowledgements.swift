@@ -88,6 +88,11 @@ struct Acknowledgements: Sendable {
         return settled
     }
 
+    mutating func takeAll() -> [ReplySlot] {
+        defer { waiters = [] }
+        return waiters.map(\.slot)
+    }
+
     /// Takes out those whose commit will not come.
     mutating func takeFailed() -> [ReplySlot] {
         defer { waiters.removeAll { !$0.isOnDisk } }

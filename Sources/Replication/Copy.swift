@@ -24,6 +24,8 @@ public struct Copy: Sendable {
     struct Commit: Sendable {
         let ticket: UInt64
         let header: CopyHeader
+        /// Whether the copy was serving with what it holds.
+        let isServing: Bool
         /// What to confirm to whom once it is on disk.
         var owed: [NodeName: Vector]
     }
@@ -47,6 +49,9 @@ public struct Copy: Sendable {
     /// By peer.
     var divergences: [NodeName] = []
 
+    private let startedAt: UInt64
+    /// Whether what is on disk was enough to serve: a failed commit goes back to it.
+    private var isServedByDisk = false
     private var replica: ReplicaID?
     private var lastSeq: UInt64 = 0
     private var isDirty = false
@@ -60,8 +65,9 @@ public struct Copy: Sendable {
         self.stored = stored
         current = stored
         phase = .catchingUp(since: now)
+        startedAt = now
         #if PlantedBugs
-            if PlantedBug.servesOldDisk.isOn { phase = .serving }
+            if PlantedBug.servesOldDisk.isOn { serve() }
         #endif
     }
 
@@ -74,6 +80,12 @@ public struct Copy: Sendable {
 
     /// Whether everything in it is on disk.
     public var isSettled: Bool { !isDirty && commits.isEmpty }
+
+    /// What is here may be shown from here on.
+    mutating func serve() {
+        phase = .serving
+        if isSettled { isServedByDisk = true }
+    }
 
     public mutating func takeOutbox() -> [(to: NodeName, frame: Frame)] {
         defer { outbox.removeAll(keepingCapacity: true) }
@@ -196,7 +208,9 @@ extension Copy {
         isDirty = false
         lastTicket = ticket
         acknowledgements.noteHandedOut(with: ticket)
-        commits.append(Commit(ticket: ticket, header: current, owed: owed))
+        commits.append(
+            Commit(
+                ticket: ticket, header: current, isServing: phase == .serving, owed: owed))
         return current
     }
 
@@ -205,6 +219,7 @@ extension Copy {
         while let commit = commits.first, commit.ticket <= ticket {
             commits.removeFirst()
             stored = commit.header
+            if commit.isServing { isServedByDisk = true }
             confirm(commit.owed)
         }
         acknowledgements.noteCommit(of: ticket)
@@ -214,7 +229,7 @@ extension Copy {
     /// A commit failed, and with it all that were handed out: back to what is on disk.
     ///
     /// Their documents may have reached others, so the numbering ends here, and so does every pull
-    /// from or into this copy.
+    /// from or into this copy. A copy that had only caught up in memory has to do so again.
     ///
     /// - Returns: the replies that will not come.
     public mutating func onCommitFailed() -> [ReplySlot] {
@@ -222,6 +237,7 @@ extension Copy {
         commits = []
         owed = [:]
         isDirty = false
+        if !isServedByDisk { phase = .catchingUp(since: startedAt) }
         endNumbering()
         breakPulls()
         return acknowledgements.takeFailed()
@@ -229,15 +245,23 @@ extension Copy {
 
     /// Documents were set aside because their bytes are bad: the copy is what the others make up.
     ///
+    /// The disk has dropped them and kept `header` in one transaction. What was confirmed to
+    /// co-owners may be gone, so their connections have to be given up.
+    ///
     /// - Parameter header: made from the remaining documents alone; it is not complete.
-    public mutating func onSetAside(_ header: CopyHeader, now: UInt64) {
+    /// - Returns: the replies that will not come: what they wait for may be gone.
+    public mutating func onSetAside(_ header: CopyHeader, now: UInt64) -> [ReplySlot] {
         precondition(isSettled, "nothing is under way while a copy is counted anew")
-        current = header
-        current.isComplete = false
-        isDirty = true
+        let greatest = max(stored.greatest, header.greatest)
+        stored = header
+        stored.isComplete = false
+        stored.greatest = greatest
+        current = stored
         phase = .catchingUp(since: now)
+        isServedByDisk = false
         replica = nil
         breakPulls()
+        return acknowledgements.takeAll()
     }
 
     private mutating func endNumbering() {

@@ -81,7 +81,7 @@ extension Copy {
         guard let index = index(of: peer) else { return }
         peers[index].confirmed = stored.vector
         peers[index].isComplete = stored.isComplete
-        if stored.isComplete { phase = .serving }
+        if stored.isComplete { serve() }
     }
 
     /// Tells a peer what is on this disk.
@@ -105,7 +105,7 @@ extension Copy {
         } else if offer.claim.isComplete, current.isComplete,
             current.vector.covers(offer.claim.vector)
         {
-            phase = .serving
+            serve()
         }
         pullIfLacking(now: now)
     }
@@ -136,7 +136,7 @@ extension Copy {
 
     /// No co-owner could be reached for long enough: what is here is all there is to show.
     public mutating func onNobodyReached() {
-        if current.isComplete { phase = .serving }
+        if current.isComplete { serve() }
     }
 
     private mutating func pullIfLacking(now: UInt64) {
@@ -202,7 +202,7 @@ extension Copy {
                 }
             }
         #endif
-        if claim.isComplete { phase = .serving }
+        if claim.isComplete { serve() }
         pullIfLacking(now: now)
     }
 
@@ -212,6 +212,11 @@ extension Copy {
         #else
             return false
         #endif
+    }
+
+    /// What a peer sent could not be merged: a pull that it was part of proves nothing any more.
+    public mutating func onMergeFailed(from peer: NodeName, now: UInt64) {
+        if pull?.peer == peer { breakPull(now: now) }
     }
 
     private mutating func breakPull(now: UInt64) {
