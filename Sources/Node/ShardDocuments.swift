@@ -80,6 +80,9 @@ struct ShardDocuments: Sendable {
             document: document, digest: digest, bytes: bytes, previous: previous, ticket: 0)
     }
 
+    /// Whether it changed since the last commit was handed out.
+    func isHandedOutLater(_ key: DocumentKey) -> Bool { pending[key]?.bytes != nil }
+
     /// Hands what changed to the commit `ticket`.
     mutating func takeRecords(for ticket: UInt64) -> [Record] {
         guard !changed.isEmpty else { return [] }

@@ -48,7 +48,7 @@ package struct ShardMachine: Sendable {
     var documents = ShardDocuments()
     private let shardCount: UInt16
     private var clock: HybridClock
-    /// Accepted since the last turn, for the co-owners.
+    /// Accepted since the last turn, for the co-owners; each once.
     private var accepted: [DocumentKey] = []
 
     package init(_ shard: ShardID, of shardCount: UInt16, stored: CopyHeader, now: UInt64) {
@@ -94,6 +94,11 @@ extension ShardMachine {
     private mutating func write(
         _ mutation: Mutation, over target: ShardDocuments.Found?, in world: ShardWorld
     ) -> (Document, Dot) {
+        // A document names the last seq of a replica alone: were an earlier change of the turn not
+        // sent on its own, the co-owners would lack its seq until the next comparison.
+        if documents.isHandedOutLater(mutation.key), accepted.contains(mutation.key) {
+            pushAccepted()
+        }
         let dot = copy.nextDot { world.entropy.nextID() }
         if let target { clock.observe(target.document.greatestTime) }
         let time = clock.next(wallMilliseconds: world.judge.wallMilliseconds)
