@@ -12,7 +12,8 @@ extension LineError {
         case .store(.full):
             self.init(503, "The disk is full; free some space and try again")
         case .store(.badRecord(let key)):
-            self.init(500, "A record of \(key.partition) on this disk is damaged; ask another node")
+            self.init(
+                503, "A damaged record of \(key.partition) is being fetched anew; ask again")
         case .store(.failed(let reason)): self.init(500, "The disk failed: \(reason)")
         case .badFrame: self.init(500, "A frame cannot be the answer to a request")
         }

@@ -68,6 +68,8 @@ package actor Node {
     /// Addresses given by `--join` that have not answered yet.
     var unanswered: Set<String>
     var settingsToKeep: [Setting] = []
+    /// Shards with bad records, on the way to being counted anew without them.
+    var repairs: [ShardID: Repair] = [:]
     /// When a member was last connected, or the start.
     var reachedAt: UInt64
 
@@ -288,8 +290,9 @@ extension Node {
             settle(end.settled)
             if !end.served.isEmpty { served.append((shard, end.served)) }
             for peer in end.divergences { noteDivergence(of: shard.id, from: peer) }
+            if !end.bad.isEmpty { onBadRecords(end.bad, in: shard.id) }
         }
-        commit(writes)
+        commit(writes + setAsideBadRecords())
         serve(served)
         offerDropped()
         for name in links.keys.sorted() { links[name]?.flush() }
@@ -369,6 +372,7 @@ extension Node {
             for id in first.shards {
                 guard let shard = shard(id) else { continue }
                 settle(shard.assumeIsolated { $0.onCommitted(ticket) })
+                finishRepair(of: shard)
             }
         }
     }
@@ -379,13 +383,16 @@ extension Node {
         if case .failed(let reason) = failure { ports.host.end(.diskFailed(reason)) }
         let failed = Set(underway.flatMap(\.shards))
         underway = []
+        restartRepairs()
         ports.store.resume()
         for id in failed.sorted() {
             let slots = shard(id)?.assumeIsolated { $0.onCommitFailed() } ?? []
-            for slot in slots {
-                sinks[slot.session]?.onSettled(slot.number, .failed(failure))
-            }
+            fail(slots, because: failure)
         }
+    }
+
+    func fail(_ slots: [ReplySlot], because failure: StoreFailure) {
+        for slot in slots { sinks[slot.session]?.onSettled(slot.number, .failed(failure)) }
     }
 
     /// Whether nothing waits for the disk.
@@ -398,7 +405,8 @@ extension Node {
         dial(now: now)
         if !links.isEmpty || cluster == nil { reachedAt = now }
         let isAlone =
-            now >= reachedAt + Node.solitudeMilliseconds || members.members.count <= 1
+            repairs.isEmpty
+            && (now >= reachedAt + Node.solitudeMilliseconds || members.members.count <= 1)
         for shard in shards {
             settle(
                 shard.assumeIsolated { shard in

@@ -19,7 +19,7 @@ struct Greeting: Sendable {
 extension Node {
     /// A connection to or from another node is up.
     package func onChannel(_ channel: any Channel, dialed address: String?) {
-        guard greetings.count < Greeting.greetingsMax else {
+        guard greetings.count < Greeting.greetingsMax, repairs.isEmpty else {
             channel.close()
             return
         }
@@ -312,6 +312,7 @@ extension Node {
     }
 
     func dial(now: UInt64) {
+        guard repairs.isEmpty else { return }
         var wanted = unanswered
         for member in members.members where member.name != me.name && links[member.name] == nil {
             wanted.insert(member.gossip)

@@ -18,6 +18,20 @@ package struct ShardWrite: Sendable {
     package let shard: ShardID
     package let header: CopyHeader
     package let records: [Record]
+    /// Documents set aside because their bytes are bad.
+    package let removed: [DocumentKey]
+}
+
+/// What is left of a shard on disk without its bad documents.
+package struct Remainder: Sendable {
+    package let header: CopyHeader
+    /// All whose bytes are bad, those that were known and those found on the way.
+    package let bad: [DocumentKey]
+
+    package init(header: CopyHeader, bad: [DocumentKey]) {
+        self.header = header
+        self.bad = bad
+    }
 }
 
 /// The documents that are on disk.
@@ -38,6 +52,11 @@ package protocol DocumentReader {
         in shard: ShardID, lackedBy theirs: Vector, of ours: Vector, after cursor: Dot?,
         bytesMax: Int
     ) throws(StoreFailure) -> (parcels: [Parcel], next: Dot?)
+
+    /// Counts a shard anew, without these documents. It reads all of them: some microseconds each.
+    func remainder(
+        of shard: ShardID, without bad: [DocumentKey]
+    ) throws(StoreFailure) -> Remainder
 }
 
 /// A durable store.

@@ -13,6 +13,8 @@ package actor Shard {
         /// The peers whose pulls wait for their next batch.
         let served: [NodeName]
         let divergences: [NodeName]
+        /// Documents whose bytes on disk turned out to be bad.
+        let bad: [DocumentKey]
     }
 
     package nonisolated let id: ShardID
@@ -96,7 +98,8 @@ package actor Shard {
         return TurnEnd(
             write: write, frames: machine.takeOutbox(),
             settled: machine.takeSettled(now: ports.clock.milliseconds),
-            served: machine.copy.served, divergences: machine.takeDivergences())
+            served: machine.copy.served, divergences: machine.takeDivergences(),
+            bad: machine.takeBadKeys())
     }
 
     func serveBatch(to peer: NodeName) -> [(to: NodeName, frame: Frame)] {
@@ -109,6 +112,15 @@ package actor Shard {
     }
 
     func onCommitFailed() -> [ReplySlot] { machine.onCommitFailed() }
+
+    /// Whether everything in it is on disk.
+    var isSettled: Bool { machine.copy.isSettled }
+
+    func suspend() { machine.suspend(now: ports.clock.milliseconds) }
+
+    func onSetAside(_ header: CopyHeader) -> [ReplySlot] {
+        machine.onSetAside(header, now: ports.clock.milliseconds)
+    }
 
     func onPeerUp(_ peer: NodeName) { machine.onPeerUp(peer) }
 

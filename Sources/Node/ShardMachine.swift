@@ -47,6 +47,7 @@ package struct ShardMachine: Sendable {
     package internal(set) var copy: Copy
     var documents = ShardDocuments()
     private let shardCount: UInt16
+    private var badKeys: [DocumentKey] = []
     private var clock: HybridClock
     /// Accepted since the last turn, for the co-owners; each once.
     private var accepted: [DocumentKey] = []
@@ -133,6 +134,7 @@ extension ShardMachine {
         do {
             return try documents.find(key, in: copy.shard, reader: world.reader)
         } catch {
+            note(error)
             throw .store(error)
         }
     }
@@ -194,7 +196,8 @@ extension ShardMachine {
         pushAccepted()
         guard let header = copy.beginCommit(ticket) else { return nil }
         return ShardWrite(
-            shard: copy.shard, header: header, records: documents.takeRecords(for: ticket))
+            shard: copy.shard, header: header, records: documents.takeRecords(for: ticket),
+            removed: [])
     }
 
     private mutating func pushAccepted() {
@@ -227,6 +230,7 @@ extension ShardMachine {
                 bytesMax: Scan.batchBytesMax)
             copy.onScanned(found.parcels, next: found.next, for: peer)
         } catch {
+            note(error)
             copy.onScanFailed(for: peer)
         }
     }
@@ -249,6 +253,20 @@ extension ShardMachine {
 // MARK: Bad documents
 
 extension ShardMachine {
+    /// The documents whose bytes turned out to be bad, since last asked.
+    package mutating func takeBadKeys() -> [DocumentKey] {
+        defer { badKeys = [] }
+        return badKeys
+    }
+
+    /// Notes what a read of the disk found.
+    mutating func note(_ failure: StoreFailure) {
+        if case .badRecord(let key) = failure, !badKeys.contains(key) { badKeys.append(key) }
+    }
+
+    /// Nothing is shown or accepted until the bad documents are set aside.
+    package mutating func suspend(now: UInt64) { copy.suspend(now: now) }
+
     /// Documents were set aside because their bytes are bad: the copy is what the others make up.
     ///
     /// Only while all is on disk. The disk drops the bad documents and keeps `header` in one

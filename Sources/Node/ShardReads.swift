@@ -103,7 +103,7 @@ extension ShardMachine {
     }
 
     /// The page, out of what is on disk and what is on its way there.
-    private func list(
+    private mutating func list(
         _ page: HistoryPage, of conversation: ConversationID, as listing: Listing,
         in world: ShardWorld
     ) throws(ShardFailure) -> [MessageView] {
@@ -123,6 +123,7 @@ extension ShardMachine {
                 return views.count < page.limit
             }
         } catch {
+            note(error)
             throw .store(error)
         }
         for document in pending { take(document) }

@@ -60,8 +60,8 @@ struct Acknowledgements: Sendable {
 
     /// What the replies without a commit wait for is handed to this one.
     ///
-    /// It cannot be told before: the commits of a node are numbered over all its shards, so that the
-    /// next one of this shard need not be the next number.
+    /// It cannot be told before: the commits of a node are numbered over all its shards, so that
+    /// the next one of this shard need not be the next number.
     mutating func noteHandedOut(with ticket: UInt64) {
         for index in waiters.indices where waiters[index].ticket == nil {
             waiters[index].ticket = ticket

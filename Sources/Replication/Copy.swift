@@ -71,11 +71,11 @@ public struct Copy: Sendable {
         #endif
     }
 
-    /// The shard begins here: an empty copy is all there is of it.
+    /// What is here is all there is of the shard: it begins here, or nobody has more.
     public mutating func found() {
         current.isComplete = true
         isDirty = true
-        phase = .serving
+        serve()
     }
 
     /// Whether everything in it is on disk.
@@ -243,6 +243,12 @@ extension Copy {
         return acknowledgements.takeFailed()
     }
 
+    /// Some of its documents are bad: nothing is shown or accepted until they are set aside.
+    public mutating func suspend(now: UInt64) {
+        phase = .catchingUp(since: now)
+        isServedByDisk = false
+    }
+
     /// Documents were set aside because their bytes are bad: the copy is what the others make up.
     ///
     /// The disk has dropped them and kept `header` in one transaction. What was confirmed to
@@ -257,8 +263,7 @@ extension Copy {
         stored.isComplete = false
         stored.greatest = greatest
         current = stored
-        phase = .catchingUp(since: now)
-        isServedByDisk = false
+        suspend(now: now)
         replica = nil
         breakPulls()
         return acknowledgements.takeAll()

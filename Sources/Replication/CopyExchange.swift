@@ -81,6 +81,7 @@ extension Copy {
         guard let index = index(of: peer) else { return }
         peers[index].confirmed = stored.vector
         peers[index].isComplete = stored.isComplete
+        peers[index].hasOffered = true
         if stored.isComplete { serve() }
     }
 
@@ -95,6 +96,7 @@ extension Copy {
     private mutating func onOffer(_ offer: Frame.Offer, from index: Int, now: UInt64) {
         peers[index].confirmed.formUnion(offer.claim.vector)
         peers[index].isComplete = offer.claim.isComplete
+        peers[index].hasOffered = true
         let peer = peers[index].name
         let lacksOurs =
             !offer.claim.vector.covers(stored.vector)
@@ -131,12 +133,23 @@ extension Copy {
     public mutating func onTick(now: UInt64) -> [(ReplySlot, Stored)] {
         if let pull, now >= pull.heardAt + Pull.patienceMilliseconds { breakPull(now: now) }
         pullIfLacking(now: now)
+        uniteWhatIsLeft()
         return takeSettled(now: now)
     }
 
     /// No co-owner could be reached for long enough: what is here is all there is to show.
     public mutating func onNobodyReached() {
         if current.isComplete { serve() }
+    }
+
+    /// Every owner answers and none is complete: what they have together is all that is left.
+    private mutating func uniteWhatIsLeft() {
+        guard !current.isComplete, pull == nil, peers.count + 1 >= owners else { return }
+        let isAllHere = peers.allSatisfy { peer in
+            peer.hasOffered && !peer.isComplete && current.vector.covers(peer.confirmed)
+        }
+        guard isAllHere else { return }
+        found()
     }
 
     private mutating func pullIfLacking(now: UInt64) {

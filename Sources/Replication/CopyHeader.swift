@@ -21,6 +21,19 @@ public struct CopyHeader: Hashable, Sendable {
 
     public init(isComplete: Bool) { self.isComplete = isComplete }
 
+    /// What remains of a copy when documents are set aside: not complete until a peer says so.
+    ///
+    /// - Parameter vector: the seqs that the remaining documents name, and no others.
+    public init(
+        remaining vector: Vector, digest: Hash128, counts: [UInt64], greatest: HybridTimestamp
+    ) {
+        self.init(isComplete: false)
+        self.vector = vector
+        self.digest = digest
+        self.counts = counts
+        self.greatest = greatest
+    }
+
     public func count(ofKind kind: UInt8) -> UInt64 {
         Int(kind) < counts.count ? counts[Int(kind)] : 0
     }

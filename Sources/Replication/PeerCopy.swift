@@ -8,6 +8,8 @@ struct PeerCopy: Sendable {
     var confirmed = Vector()
     /// Whether its copy is complete, as it last said.
     var isComplete = false
+    /// Whether it has said what it holds since the connection came up.
+    var hasOffered = false
     /// The pull of its that is being served.
     var serving: Serving?
     /// When to ask it again, after a pull from it broke; in milliseconds.

@@ -28,7 +28,8 @@ final class DiskStore: Store {
         let batch = WriteBatch(
             shards: writes.map { write in
                 CopyWrite(
-                    shard: write.shard, header: write.header.encoded, documents: write.records)
+                    shard: write.shard, header: write.header.encoded, documents: write.records,
+                    removed: write.removed)
             },
             settings: settings.map { ($0.name, $0.value) },
             failuresKnown: failuresKnown.withLock { $0 })
@@ -77,6 +78,20 @@ final class DiskStore: Store {
                 in: shard, lackedBy: theirs, of: ours, after: cursor, bytesMax: bytesMax)
             let parcels = found.records.map { Parcel(key: $0.key.encoded, bytes: $0.bytes) }
             return (parcels, found.next)
+        } catch {
+            throw StoreFailure(error)
+        }
+    }
+
+    func remainder(
+        of shard: ShardID, without bad: [DocumentKey]
+    ) throws(StoreFailure) -> Remainder {
+        do throws(StorageError) {
+            let sum = try database.reader.remaining(in: shard, without: Set(bad))
+            let header = CopyHeader(
+                remaining: sum.vector, digest: sum.digest, counts: sum.counts,
+                greatest: sum.greatest)
+            return Remainder(header: header, bad: sum.alsoBad)
         } catch {
             throw StoreFailure(error)
         }

@@ -47,21 +47,26 @@ package struct ShardSum: Hashable, Sendable {
     /// The seqs that they name.
     package internal(set) var vector = Vector()
     package internal(set) var digest = Hash128.zero
-    package internal(set) var documents = 0
-    package internal(set) var messages = 0
-    package internal(set) var conversations = 0
+    /// How many documents there are of each kind, indexed by the kind's number.
+    package internal(set) var counts: [UInt64] = []
     package internal(set) var greatest = HybridTimestamp.zero
     /// Documents, besides those that the caller knew, whose bytes are bad.
     package internal(set) var alsoBad: [DocumentKey] = []
 
     package init() {}
 
+    package var documents: UInt64 { counts.reduce(0, +) }
+
+    package func count(of kind: DocumentKey.Kind) -> UInt64 {
+        Int(kind.number) < counts.count ? counts[Int(kind.number)] : 0
+    }
+
     mutating func add(_ document: Document, bytes: [UInt8]) {
         vector.insert(document.changedBy)
         digest += Document.digest(of: document.key, bytes: bytes)
-        documents += 1
-        if document.message != nil { messages += 1 }
-        if document.conversation != nil { conversations += 1 }
+        let kind = Int(document.key.kind.number)
+        while counts.count <= kind { counts.append(0) }
+        counts[kind] += 1
         greatest = max(greatest, document.greatestTime)
     }
 }

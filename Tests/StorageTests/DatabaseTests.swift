@@ -89,6 +89,6 @@ import Wire
         #expect(folder.names == ["grapevine.sqlite", "lock"], "the log is folded in")
         let again = try Database(folder: folder.path)
         defer { again.close() }
-        #expect(try again.reader.remaining(in: chats.shard, without: []).messages == 200)
+        #expect(try again.reader.remaining(in: chats.shard, without: []).count(of: .message) == 200)
     }
 }

@@ -1,0 +1,71 @@
+import Chat
+import Replication
+import Wire
+
+/// A shard whose bad records are being set aside.
+struct Repair: Sendable {
+    var bad: [DocumentKey]
+    /// What it becomes once the disk has dropped them; nil before that is handed to the disk.
+    var header: CopyHeader?
+}
+
+/// A record whose checksum is wrong is never shown, merged or sent. It is set aside: the shard
+/// becomes what its other documents make up, not complete, and the co-owners bring back the rest.
+extension Node {
+    /// A read found records that are not what was written.
+    ///
+    /// Every connection to another node is given up: what was confirmed on it may be gone. None
+    /// comes up before the disk has dropped the records, so that nothing is merged meanwhile.
+    func onBadRecords(_ bad: [DocumentKey], in shard: ShardID) {
+        for key in bad {
+            ports.host.log(
+                .error,
+                "record damaged, set aside shard=\(shard) partition=\(key.partition) id=\(key.id)")
+        }
+        guard repairs[shard]?.header == nil else { return }
+        repairs[shard, default: Repair(bad: [])].bad += bad
+        self.shard(shard)?.assumeIsolated { $0.suspend() }
+        for name in links.keys.sorted() {
+            guard let channel = links[name]?.channel else { continue }
+            channel.close()
+            onClosed(channel.id)
+        }
+        ports.host.turnAgain()
+    }
+
+    /// The writes by which the disk drops the bad records of those shards that have nothing under
+    /// way.
+    func setAsideBadRecords() -> [ShardWrite] {
+        var writes: [ShardWrite] = []
+        for id in repairs.keys.sorted() {
+            guard let repair = repairs[id], repair.header == nil,
+                let shard = shard(id), shard.assumeIsolated({ $0.isSettled })
+            else { continue }
+            do throws(StoreFailure) {
+                let rest = try ports.store.remainder(of: id, without: repair.bad)
+                repairs[id]?.header = rest.header
+                writes.append(
+                    ShardWrite(
+                        shard: id, header: rest.header, records: [],
+                        removed: repair.bad + rest.bad))
+            } catch {
+                ports.host.end(.diskFailed("shard \(id) cannot be read: \(error)"))
+            }
+        }
+        return writes
+    }
+
+    /// The disk has dropped a shard's bad records, if that was what it was doing.
+    func finishRepair(of shard: Shard) {
+        guard let header = repairs[shard.id]?.header else { return }
+        repairs[shard.id] = nil
+        let slots = shard.assumeIsolated { $0.onSetAside(header) }
+        fail(slots, because: .failed("a damaged record was set aside; ask again"))
+        ports.host.log(.info, "shard counted anew shard=\(shard.id) documents=\(header.documents)")
+    }
+
+    /// A commit failed: what was to drop bad records has to be handed out again.
+    func restartRepairs() {
+        for id in repairs.keys { repairs[id]?.header = nil }
+    }
+}
