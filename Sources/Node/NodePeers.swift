@@ -204,7 +204,8 @@ extension Node {
 
     private func link(_ hello: Hello, _ greeting: Greeting) {
         let name = hello.member.name
-        if let old = links[name] {
+        let old = links[name]
+        if let old {
             linked[old.channel.id] = nil
             cutters[old.channel.id] = nil
             old.channel.close()
@@ -219,6 +220,7 @@ extension Node {
             link: Link(to: name, now: now))
         for shard in shards { shard.assumeIsolated { $0.onPeerUp(name) } }
         tickLinks(now: now)
+        guard old == nil else { return }
         ports.host.log(.info, "member alive peer=\(name) gossip=\(hello.member.gossip)")
     }
 }
