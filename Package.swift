@@ -44,6 +44,10 @@ let package = Package(
         tests("WireTests", ["TestKit", "Wire"]),
         tests("CRDTTests", ["TestKit", "CRDT", "Wire"]),
         tests("ChatTests", ["TestKit", "Chat", "CRDT", "Wire"]),
+        tests(
+            "ReplicationTests", ["TestKit", "Replication", "CRDT", "Wire"],
+            exclude: ["Transcripts"]),
+        tests("NodeTests", ["TestKit", "Node", "Replication", "Chat", "CRDT", "Wire"]),
         tests("LineProtocolTests", ["LineProtocol", "Chat", "Wire"], exclude: ["Transcripts"]),
         tests("NetworkIOTests", ["NetworkIO", "CSystem"]),
         tests("StorageTests", ["Storage", "CSQLite", "Chat", "CRDT", "Wire"]),

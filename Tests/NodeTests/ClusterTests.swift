@@ -1,0 +1,173 @@
+import Chat
+import Testing
+import Wire
+
+@testable import Node
+@testable import Replication
+
+let alice = UserID(checked: "alice")
+let lobby = ConversationID(checked: "lobby")
+
+func create(_ conversation: ConversationID = lobby) -> Mutation {
+    Mutation(.create(participants: [alice], title: nil), in: conversation, by: alice)
+}
+
+func send(
+    _ id: String, text: String = "hello", in conversation: ConversationID = lobby
+) -> Mutation {
+    Mutation(
+        .send(MessageID(checked: id), type: .text, item: nil, text: text), in: conversation,
+        by: alice)
+}
+
+@Suite struct ClusterTests {
+    @Test func `a node without a cluster to join founds one and serves at once`() {
+        let world = NodeWorld()
+        let seat = world.add("n1")
+        world.run(milliseconds: 100)
+        #expect(seat.host.isReady)
+        #expect(seat.store.settings["cluster"] != nil)
+        #expect(seat.members == ["n1"])
+    }
+
+    @Test func `who joins takes the cluster's settings and all that it holds`() {
+        let world = NodeWorld()
+        let first = world.add("n1", cluster: "team")
+        world.run(milliseconds: 100)
+        #expect(first.submit(create(), number: 1))
+        #expect(first.submit(send("m1"), number: 2))
+        world.endTurn(of: first)
+        let second = world.add("n2", join: ["n1"], shards: nil)
+        let third = world.add("n3", join: ["n2"], shards: nil)
+        world.run(milliseconds: 1_000)
+        for seat in [second, third] {
+            #expect(seat.host.isReady)
+            #expect(seat.digest == first.digest)
+            #expect(seat.living == 3)
+            #expect(seat.members == ["n1", "n2", "n3"])
+            #expect(seat.store.settings["cluster"] == first.store.settings["cluster"])
+        }
+    }
+
+    @Test func `a node that was told otherwise than the cluster is ends`() {
+        let world = NodeWorld()
+        world.add("n1", shards: 2, cluster: "team")
+        let wrongName = world.add("n2", join: ["n1"], shards: nil, cluster: "other")
+        let wrongShards = world.add("n3", join: ["n1"], shards: 8)
+        world.run(milliseconds: 500)
+        #expect(
+            wrongName.host.endings.first
+                == .badOption("--cluster other: this cluster's name is team"))
+        #expect(
+            wrongShards.host.endings.first
+                == .badOption("--shards 8: this cluster has 2 shards"))
+    }
+
+    @Test func `a folder of another cluster is not taken along`() {
+        let world = NodeWorld()
+        world.add("n1")
+        let other = world.add("n2")
+        world.run(milliseconds: 200)
+        let store = other.store
+        world.kill("n2")
+        let again = world.add("n2", join: ["n1"], store: store)
+        world.run(milliseconds: 500)
+        let reason = "the data folder is of another cluster than the node at n1"
+        #expect(again.host.endings.first == .unusable(reason))
+    }
+
+    @Test func `a second node of a living member's name ends`() {
+        let world = NodeWorld()
+        world.add("n1")
+        world.add("n2", join: ["n1"], shards: nil)
+        world.run(milliseconds: 500)
+        let twin = world.add("n2", join: ["n1"], shards: nil, address: "elsewhere")
+        world.run(milliseconds: 5_000)
+        #expect(twin.host.endings.first == .unusable("a living member has the name n2"))
+        #expect(world.seats["n1"]?.living == 2)
+    }
+
+    @Test func `a write reaches the others, and its reply says how many have it`() {
+        let world = NodeWorld()
+        let first = world.add("n1")
+        let second = world.add("n2", join: ["n1"], shards: nil)
+        world.add("n3", join: ["n1"], shards: nil)
+        world.run(milliseconds: 1_000)
+        #expect(second.submit(create(), number: 1, level: .all))
+        world.endTurn(of: second)
+        #expect(second.sink.outcomes[1] == nil)
+        world.settle()
+        guard case .stored(let stored) = second.sink.outcomes[1] else {
+            Issue.record("no reply")
+            return
+        }
+        #expect(stored.on == 3)
+        #expect(stored.owners == 3)
+        #expect(first.digest == second.digest)
+    }
+
+    @Test func `a killed node is missed at once, and is level again after its return`() {
+        let world = NodeWorld()
+        let first = world.add("n1")
+        let second = world.add("n2", join: ["n1"], shards: nil)
+        world.run(milliseconds: 1_000)
+        let store = second.store
+        world.kill("n2")
+        world.settle()
+        #expect(first.living == 1)
+        #expect(first.submit(create(), number: 1, level: .majority))
+        world.endTurn(of: first)
+        #expect(first.sink.outcomes[1] != nil)
+        let again = world.add("n2", join: ["n1"], store: store, shards: nil)
+        #expect(!again.host.isReady)
+        world.run(milliseconds: 1_000)
+        #expect(again.host.isReady)
+        #expect(again.digest == first.digest)
+        let digest = first.digest
+        world.kill("n1")
+        world.kill("n2")
+        let alone = world.add("n2", store: store, shards: nil)
+        world.run(milliseconds: 500)
+        #expect(!alone.host.isReady)
+        world.run(milliseconds: 1_000)
+        #expect(alone.host.isReady)
+        #expect(alone.digest == digest)
+    }
+
+    @Test func `a connection that ends in the middle of a frame takes nothing with it`() {
+        let world = NodeWorld()
+        let first = world.add("n1")
+        let second = world.add("n2", join: ["n1"], shards: nil)
+        world.run(milliseconds: 1_000)
+        #expect(first.submit(create(), number: 1))
+        world.endTurn(of: first)
+        guard let channel = world.channels.last(where: { $0.owner == "n2" && !$0.isClosed }) else {
+            Issue.record("no connection")
+            return
+        }
+        let half = channel.inbox.removeFirst()
+        channel.inbox = []
+        world.receive(Array(half.prefix(half.count / 2)), on: channel)
+        channel.close()
+        world.settle()
+        world.run(milliseconds: 1_000)
+        #expect(second.digest == first.digest)
+        #expect(second.living == 2)
+    }
+
+    @Test func `bytes that no node sends close their connection and nothing else`() {
+        let world = NodeWorld()
+        let first = world.add("n1")
+        var random = TestBytes(seed: 1)
+        for _ in 0..<200 {
+            let (_, acceptor) = world.connect(from: "stranger", to: "n1")
+            world.settle()
+            world.receive(random.bytes(40), on: acceptor)
+            world.settle()
+            acceptor.other?.close()
+            world.settle()
+        }
+        #expect(first.living == 1)
+        #expect(first.host.endings.isEmpty)
+    }
+}

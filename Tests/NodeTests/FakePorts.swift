@@ -1,0 +1,163 @@
+import CRDT
+import Chat
+import Node
+import Replication
+import TestKit
+import Wire
+
+/// Runs every job at once: all of a test is one thread.
+final class InlineExecutor: SerialExecutor {
+    func enqueue(_ job: consuming ExecutorJob) {
+        job.runSynchronously(on: asUnownedSerialExecutor())
+    }
+
+    func checkIsolated() {}
+
+    func isIsolatingCurrentContext() -> Bool? { true }
+}
+
+/// Time that stands still until the test moves it.
+final class FakeClock: Clock {
+    nonisolated(unsafe) var milliseconds: UInt64 = 10_000
+    nonisolated(unsafe) var wallMilliseconds: UInt64 = 1_800_000_000_000
+
+    func pass(_ milliseconds: UInt64) {
+        self.milliseconds += milliseconds
+        wallMilliseconds += milliseconds
+    }
+}
+
+final class SeededEntropy: Entropy {
+    nonisolated(unsafe) private var random: SplitMix64
+
+    init(seed: UInt64) { random = SplitMix64(seed: seed) }
+
+    func next() -> UInt64 { random.next() }
+}
+
+/// A disk in memory; commits wait until the test has them done or failed.
+final class MemoryStore: Store {
+    struct Commit {
+        let writes: [ShardWrite]
+        let settings: [Setting]
+        let ticket: UInt64
+    }
+
+    nonisolated(unsafe) private(set) var documents: [ShardID: [DocumentKey: Record]] = [:]
+    nonisolated(unsafe) private(set) var headers: [ShardID: CopyHeader] = [:]
+    nonisolated(unsafe) private(set) var settings: [String: [UInt8]] = [:]
+    nonisolated(unsafe) private(set) var waiting: [Commit] = []
+    /// What an applied record said the disk held, and it did not.
+    nonisolated(unsafe) private(set) var lies: [DocumentKey] = []
+    nonisolated(unsafe) private(set) var resumptions = 0
+    nonisolated(unsafe) var queuedBytes = 0
+
+    func commit(_ writes: [ShardWrite], settings: [Setting], ticket: UInt64) {
+        waiting.append(Commit(writes: writes, settings: settings, ticket: ticket))
+    }
+
+    func resume() { resumptions += 1 }
+
+    /// Stores the oldest commit that waits.
+    func completeFirst() -> UInt64? {
+        guard let commit = takeFirst() else { return nil }
+        for write in commit.writes { apply(write) }
+        for setting in commit.settings { settings[setting.name] = setting.value }
+        return commit.ticket
+    }
+
+    /// Takes out the oldest commit that waits without storing it.
+    func takeFirst() -> Commit? { waiting.isEmpty ? nil : waiting.removeFirst() }
+
+    func apply(_ write: ShardWrite) {
+        headers[write.shard] = write.header
+        for record in write.records {
+            let held = documents[write.shard]?[record.key]
+            if held?.changedBy != record.previous?.changedBy || held?.time != record.previous?.time
+            {
+                lies.append(record.key)
+            }
+            documents[write.shard, default: [:]][record.key] = record
+        }
+    }
+
+    /// What is lost with a process: what was not stored.
+    func crash() { waiting = [] }
+
+    func document(_ key: DocumentKey, in shard: ShardID) throws(StoreFailure) -> Document? {
+        guard let record = documents[shard]?[key] else { return nil }
+        return try decode(record)
+    }
+
+    private func decode(_ record: Record) throws(StoreFailure) -> Document {
+        do throws(WireError) {
+            return try Document(record.key, decoding: record.bytes)
+        } catch {
+            throw .badRecord(record.key)
+        }
+    }
+
+    func history(
+        of conversation: ConversationID, in shard: ShardID, page: HistoryPage,
+        handing: (Document) -> Bool
+    ) throws(StoreFailure) {
+        let records = (documents[shard] ?? [:]).values.filter { record in
+            guard record.key.kind == .message, record.key.partition == conversation.text,
+                let id = MessageID(record.key.id)
+            else { return false }
+            return page.admits(HistoryPosition(time: record.time, id: id))
+        }
+        let ascending = records.sorted { ($0.time, $0.key.id) < ($1.time, $1.key.id) }
+        for record in page.isDescending ? ascending.reversed() : ascending {
+            guard handing(try decode(record)) else { return }
+        }
+    }
+
+    func changes(
+        in shard: ShardID, lackedBy theirs: Vector, of ours: Vector, after cursor: Dot?,
+        bytesMax: Int
+    ) throws(StoreFailure) -> (parcels: [Parcel], next: Dot?) {
+        let replicas = Set(ours.entries.map(\.replica))
+        var rows: [(dot: Dot, record: Record)] = []
+        for record in (documents[shard] ?? [:]).values {
+            for dot in record.changedBy.dots
+            where replicas.contains(dot.replica) && !theirs.contains(dot) {
+                rows.append((dot, record))
+            }
+        }
+        rows.sort { $0.dot < $1.dot }
+        var parcels: [Parcel] = []
+        var size = 0
+        var last: Dot?
+        for row in rows where cursor.map({ $0 < row.dot }) ?? true {
+            let parcel = Parcel(key: row.record.key.encoded, bytes: row.record.bytes)
+            if !parcels.isEmpty, size + parcel.size > bytesMax { return (parcels, last) }
+            parcels.append(parcel)
+            size += parcel.size
+            last = row.dot
+        }
+        return (parcels, nil)
+    }
+}
+
+final class FakeHost: Host {
+    nonisolated(unsafe) var dialed: [String] = []
+    nonisolated(unsafe) var endings: [Ending] = []
+    nonisolated(unsafe) var lines: [String] = []
+    nonisolated(unsafe) var isReady = false
+    nonisolated(unsafe) var wantsTurn = false
+    let residentBytes: UInt64 = 0
+
+    func dial(_ address: String) { dialed.append(address) }
+    func onReady() { isReady = true }
+    func end(_ ending: Ending) { endings.append(ending) }
+    func turnAgain() { wantsTurn = true }
+    func setClientsPaused(_ isPaused: Bool) {}
+    func log(_ level: LogLevel, _ line: String) { lines.append(line) }
+}
+
+final class RecordingSink: ReplySink {
+    nonisolated(unsafe) private(set) var outcomes: [UInt64: Settled] = [:]
+
+    func onSettled(_ number: UInt64, _ outcome: Settled) { outcomes[number] = outcome }
+}

@@ -1,0 +1,251 @@
+import Chat
+import Node
+import Replication
+import Testing
+import Wire
+
+/// One end of a connection in memory.
+final class FakeChannel: Channel {
+    let id: UInt64
+    let owner: String
+    /// What was sent to this end and has not arrived.
+    nonisolated(unsafe) var inbox: [[UInt8]] = []
+    nonisolated(unsafe) var isClosed = false
+    nonisolated(unsafe) var isEndTold = false
+    nonisolated(unsafe) var isPaused = false
+    /// Nothing leaves this end, nor does its closing: a cut in this direction.
+    nonisolated(unsafe) var isCut = false
+    nonisolated(unsafe) var queuedBytes = 0
+    nonisolated(unsafe) weak var other: FakeChannel?
+
+    init(_ id: UInt64, of owner: String) {
+        self.id = id
+        self.owner = owner
+    }
+
+    func send(_ bytes: [UInt8]) {
+        guard !isClosed, !isCut else { return }
+        other?.inbox.append(bytes)
+    }
+
+    func setPaused(_ isPaused: Bool) { self.isPaused = isPaused }
+
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
+    }
+}
+
+/// A node on fake ports.
+final class NodeSeat: Sendable {
+    let name: String
+    let store: MemoryStore
+    let host = FakeHost()
+    let sink = RecordingSink()
+    let node: Node
+
+    init(
+        _ name: String, join: [String] = [], store: MemoryStore = MemoryStore(),
+        clock: FakeClock, seed: UInt64, shards: UInt16? = nil, cluster: String? = nil,
+        address: String? = nil
+    ) {
+        self.name = name
+        self.store = store
+        let options = NodeOptions(
+            name: NodeName(checked: name), gossip: address ?? name, admin: "admin-" + name,
+            join: join,
+            cluster: cluster.map(ClusterName.init(checked:)), shards: shards, ackLevel: .majority,
+            editWindowMilliseconds: 900_000)
+        let ports = NodePorts(
+            executor: InlineExecutor(), store: store, entropy: SeededEntropy(seed: seed),
+            clock: clock, host: host)
+        node = Node(options, ports: ports)
+        run { [sink] in $0.attach(sink, as: 1) }
+    }
+
+    func run<Value: Sendable>(_ body: @Sendable (isolated Node) -> Value) -> Value {
+        node.assumeIsolated { body($0) }
+    }
+
+    func start() {
+        let headers = store.headers.mapValues(\.encoded)
+        let settings = store.settings
+        run { $0.start(settings: settings, headers: headers) }
+    }
+
+    /// Sends a message of alice's; its reply is number `number`.
+    func submit(_ mutation: Mutation, number: UInt64, level: AckLevel = .local) -> Bool {
+        run { node in
+            guard let shard = node.shard(of: mutation.conversation) else { return false }
+            let slot = ReplySlot(session: 1, number: number)
+            let result = shard.assumeIsolated {
+                $0.submit(mutation, for: slot, level: level, isFresh: false)
+            }
+            if case .success = result { return true }
+            return false
+        }
+    }
+
+    var living: Int { run { $0.report().living } }
+    var digest: String { run { "\($0.report().digest)" } }
+    var members: [String] { run { $0.memberReports().map(\.member.name.text) } }
+}
+
+/// Something that may happen next in a world.
+enum Event {
+    case arrival(FakeChannel)
+    case end(FakeChannel)
+    case connection(FakeChannel, dialed: String?)
+}
+
+/// Nodes in one thread, and what is on its way between them.
+final class NodeWorld {
+    let clock = FakeClock()
+    private(set) var seats: [String: NodeSeat] = [:]
+    private(set) var channels: [FakeChannel] = []
+    private var connections: [(channel: FakeChannel, dialed: String?)] = []
+    private var seed: UInt64 = 1
+    /// Whether commits are stored as soon as they are handed over.
+    var storesAtOnce = true
+    /// Addresses that nobody answers at.
+    var unreachable: Set<String> = []
+    /// Other spellings of addresses.
+    var aliases: [String: String] = [:]
+
+    @discardableResult func add(
+        _ name: String, join: [String] = [], store: MemoryStore = MemoryStore(),
+        shards: UInt16? = 2, cluster: String? = nil, address: String? = nil
+    ) -> NodeSeat {
+        seed += 1
+        let seat = NodeSeat(
+            name, join: join, store: store, clock: clock, seed: seed, shards: shards,
+            cluster: cluster, address: address)
+        seats[address ?? name] = seat
+        seat.start()
+        return seat
+    }
+
+    /// Kills the node: what was not stored is lost, its connections end.
+    func kill(_ address: String) {
+        seats[address]?.store.crash()
+        seats[address] = nil
+        for channel in channels where channel.owner == address {
+            channel.isClosed = true
+            channel.isEndTold = true
+        }
+    }
+
+    /// A connection that `from` dialled: both ends are told of it as events.
+    func connect(
+        from: String, to address: String, dialed: String? = nil
+    ) -> (dialer: FakeChannel, acceptor: FakeChannel) {
+        let id = UInt64(channels.count)
+        let dialer = FakeChannel(id, of: from)
+        let acceptor = FakeChannel(id + 1, of: address)
+        dialer.other = acceptor
+        acceptor.other = dialer
+        channels += [dialer, acceptor]
+        connections += [(dialer, dialed ?? address), (acceptor, nil)]
+        return (dialer, acceptor)
+    }
+
+    /// All that can happen next.
+    var events: [Event] {
+        var events = connections.map { Event.connection($0.channel, dialed: $0.dialed) }
+        let unopened = Set(connections.map(\.channel.id))
+        for channel in channels where !unopened.contains(channel.id) && !channel.isEndTold {
+            if channel.isClosed {
+                events.append(.end(channel))
+            } else if !channel.inbox.isEmpty, !channel.isPaused {
+                events.append(.arrival(channel))
+            } else if let other = channel.other, other.isClosed, !other.isCut {
+                events.append(.end(channel))
+            }
+        }
+        return events
+    }
+
+    func happen(_ event: Event) {
+        switch event {
+        case .connection(let channel, let dialed):
+            connections.removeAll { $0.channel === channel }
+            with(channel) { $0.onChannel(channel, dialed: dialed) }
+        case .arrival(let channel):
+            let bytes = channel.inbox.removeFirst()
+            receive(bytes, on: channel)
+        case .end(let channel):
+            channel.isClosed = true
+            channel.isEndTold = true
+            with(channel) { $0.onClosed(channel.id) }
+        }
+    }
+
+    func receive(_ bytes: [UInt8], on channel: FakeChannel) {
+        bytes.withUnsafeBytes { buffer in
+            nonisolated(unsafe) let buffer = buffer
+            with(channel) { $0.onBytes(buffer, on: channel.id) }
+        }
+    }
+
+    private func with(_ channel: FakeChannel, _ body: @Sendable (isolated Node) -> Void) {
+        guard let seat = seats[channel.owner] else { return }
+        seat.run(body)
+        endTurn(of: seat)
+    }
+
+    func endTurn(of seat: NodeSeat) {
+        repeat {
+            seat.host.wantsTurn = false
+            seat.run { $0.onTurnEnd() }
+            while storesAtOnce, let ticket = seat.store.completeFirst() {
+                seat.run { $0.onCommitted(ticket, failure: nil) }
+                seat.host.wantsTurn = true
+            }
+        } while seat.host.wantsTurn
+    }
+
+    /// Lets everything that can happen happen, in order, and time pass in ticks.
+    func run(milliseconds: UInt64) {
+        let end = clock.milliseconds + milliseconds
+        while clock.milliseconds < end {
+            settle()
+            clock.pass(Node.tickMilliseconds)
+            for (_, seat) in seats.sorted(by: { $0.key < $1.key }) {
+                seat.run { $0.onTick() }
+                endTurn(of: seat)
+            }
+        }
+        settle()
+    }
+
+    func settle() {
+        var left = 100_000
+        while left > 0 {
+            left -= 1
+            if let event = events.first {
+                happen(event)
+            } else if !takeDials() {
+                return
+            }
+        }
+        Issue.record("the world does not come to rest")
+    }
+
+    private func takeDials() -> Bool {
+        var isAny = false
+        for (name, seat) in seats.sorted(by: { $0.key < $1.key }) {
+            let dialed = seat.host.dialed
+            seat.host.dialed = []
+            for address in dialed {
+                isAny = true
+                let target = aliases[address] ?? address
+                if seats[target] != nil, !unreachable.contains(target) {
+                    _ = connect(from: name, to: target, dialed: address)
+                } else {
+                    seat.run { $0.onDialFailed(address) }
+                }
+            }
+        }
+        return isAny
+    }
+}

@@ -1,0 +1,59 @@
+import Testing
+import Wire
+
+@testable import Replication
+
+@Suite struct LinkTests {
+    private let peer = NodeName(checked: "n2")
+
+    @Test func `a summary is sent at once, then in its rhythm`() {
+        var link = Link(to: peer, now: 1_000)
+        func isDue(now: UInt64) -> Bool { link.takesSummary(now: now) }
+        #expect(isDue(now: 1_000))
+        #expect(!isDue(now: 1_000 + Link.summaryMilliseconds - 1))
+        #expect(isDue(now: 1_000 + Link.summaryMilliseconds))
+    }
+
+    @Test func `a peer that is heard again after a gap is compared with at once`() {
+        var link = Link(to: peer, now: 0)
+        func isDue(now: UInt64) -> Bool { link.takesSummary(now: now) }
+        #expect(isDue(now: 0))
+        link.onHeard(now: 100)
+        #expect(!isDue(now: 200))
+        link.onHeard(now: 100 + Link.gapMilliseconds)
+        #expect(isDue(now: 100 + Link.gapMilliseconds))
+    }
+
+    @Test func `what was dropped makes the next summary due`() {
+        var link = Link(to: peer, now: 0)
+        func isDue(now: UInt64) -> Bool { link.takesSummary(now: now) }
+        #expect(isDue(now: 0))
+        link.compareNow()
+        #expect(isDue(now: 1))
+        #expect(!isDue(now: 2))
+    }
+
+    @Test func `equal summaries mean level`() {
+        var link = Link(to: peer, now: 0)
+        func isLevel(_ theirs: UInt64, ours: UInt64, now: UInt64) -> Bool {
+            link.onSummary(theirs, ours: ours, now: now)
+        }
+        #expect(!isLevel(1, ours: 2, now: 5))
+        #expect(link.levelAt == nil)
+        #expect(isLevel(2, ours: 2, now: 7))
+        #expect(link.levelAt == 7)
+    }
+
+    @Test func `a silent peer is given up, and not before`() {
+        var link = Link(to: peer, now: 0)
+        link.onHeard(now: 50)
+        #expect(!link.isSilent(now: 49 + Link.silenceMilliseconds))
+        #expect(link.isSilent(now: 50 + Link.silenceMilliseconds))
+    }
+
+    @Test func `a summary depends on each hash and on their order`() {
+        #expect(Link.summary(of: [1, 2]) != Link.summary(of: [2, 1]))
+        #expect(Link.summary(of: [1, 2]) != Link.summary(of: [1, 3]))
+        #expect(Link.summary(of: []) == Link.summary(of: []))
+    }
+}
