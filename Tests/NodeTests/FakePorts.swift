@@ -71,6 +71,7 @@ final class MemoryStore: Store {
 
     func apply(_ write: ShardWrite) {
         headers[write.shard] = write.header
+        for key in write.removed { documents[write.shard]?[key] = nil }
         for record in write.records {
             let held = documents[write.shard]?[record.key]
             if held?.changedBy != record.previous?.changedBy || held?.time != record.previous?.time
@@ -95,6 +96,21 @@ final class MemoryStore: Store {
         } catch {
             throw .badRecord(record.key)
         }
+    }
+
+    func remainder(
+        of shard: ShardID, without bad: [DocumentKey]
+    ) throws(StoreFailure) -> Remainder {
+        var (vector, digest, counts) = (Vector(), Hash128.zero, [UInt64](repeating: 0, count: 3))
+        for record in (documents[shard] ?? [:]).values where !bad.contains(record.key) {
+            vector.insert(record.changedBy)
+            digest += Document.digest(of: record.key, bytes: record.bytes)
+            counts[Int(record.key.kind.number)] += 1
+        }
+        let header = CopyHeader(
+            remaining: vector, digest: digest, counts: counts,
+            greatest: headers[shard]?.greatest ?? .zero)
+        return Remainder(header: header, bad: [])
     }
 
     func history(
