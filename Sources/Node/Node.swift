@@ -76,7 +76,9 @@ package actor Node {
     private var sinks: [UInt64: any ReplySink] = [:]
     private var waits: [CopiesWait] = []
     private var nextTicket: UInt64 = 1
-    private var underway: [(ticket: UInt64, shards: [ShardID])] = []
+    private var underway: [Underway] = []
+    /// What a failed commit did not keep; handed out again with the next tick.
+    private var unkept: [Setting] = []
     private var isReady = false
     private var isCongested = false
 
@@ -265,6 +267,13 @@ extension Node {
     }
 }
 
+/// A commit that the disk has not answered yet.
+private struct Underway {
+    let ticket: UInt64
+    let shards: [ShardID]
+    let settings: [Setting]
+}
+
 /// A reply that waits for copies.
 private struct CopiesWait {
     let slot: ReplySlot
@@ -303,7 +312,8 @@ extension Node {
     private func commit(_ writes: [ShardWrite]) {
         guard !writes.isEmpty || !settingsToKeep.isEmpty else { return }
         ports.store.commit(writes, settings: settingsToKeep, ticket: nextTicket)
-        underway.append((nextTicket, writes.map(\.shard)))
+        underway.append(
+            Underway(ticket: nextTicket, shards: writes.map(\.shard), settings: settingsToKeep))
         settingsToKeep = []
         nextTicket += 1
     }
@@ -363,6 +373,9 @@ extension Node {
 
     /// A commit is on disk, or is not going to be.
     package func onCommitted(_ ticket: UInt64, failure: StoreFailure?) {
+        // One that was built on a failed commit fails with it, and again when the store says so:
+        // by then others may be under way that are none of its concern.
+        guard let oldest = underway.first, oldest.ticket <= ticket else { return }
         if let failure {
             onCommitFailed(failure)
             return
@@ -378,10 +391,10 @@ extension Node {
     }
 
     private func onCommitFailed(_ failure: StoreFailure) {
-        guard !underway.isEmpty else { return }
         ports.host.log(.error, "commit failed: \(failure)")
         if case .failed(let reason) = failure { ports.host.end(.diskFailed(reason)) }
         let failed = Set(underway.flatMap(\.shards))
+        unkept += underway.flatMap(\.settings)
         underway = []
         restartRepairs()
         ports.store.resume()
@@ -401,6 +414,8 @@ extension Node {
     /// Every 100 ms.
     package func onTick() {
         let now = ports.clock.milliseconds
+        settingsToKeep = unkept + settingsToKeep
+        unkept = []
         tickLinks(now: now)
         dial(now: now)
         if !links.isEmpty || cluster == nil { reachedAt = now }
