@@ -10,7 +10,7 @@ struct Greeting: Sendable {
 
     /// How long the other side may take to say hello, in milliseconds.
     static let patienceMilliseconds: UInt64 = 3_000
-    /// The most connections that have not said hello.
+    /// The most connections that others dialled and have not said hello on.
     static let greetingsMax = 256
 }
 
@@ -19,7 +19,10 @@ struct Greeting: Sendable {
 extension Node {
     /// A connection to or from another node is up.
     package func onChannel(_ channel: any Channel, dialed address: String?) {
-        guard greetings.count < Greeting.greetingsMax, repairs.isEmpty else {
+        // A flood of strangers does not keep this node from dialling members.
+        let isWelcome = address != nil || greetings.count < Greeting.greetingsMax
+        guard isWelcome, repairs.isEmpty else {
+            if let address { dialer.onEnd(of: address, now: ports.clock.milliseconds) }
             channel.close()
             return
         }
