@@ -145,9 +145,7 @@ extension Node {
         if greeting.dialed == nil { send(.reject(reason), on: greeting.channel) }
         // A folder of another cluster: the one who dials finds out.
         if greeting.dialed != nil, reason == .otherCluster { onOtherCluster(greeting) }
-        if greeting.dialed != nil, reason == .oneself, let address = greeting.dialed {
-            unanswered.remove(address)
-        }
+        noteAnswer(reason, from: greeting)
         drop(greeting)
     }
 
@@ -157,12 +155,18 @@ extension Node {
             onNameTaken()
         case .otherCluster:
             onOtherCluster(greeting)
-        case .oneself:
-            if let address = greeting.dialed { unanswered.remove(address) }
-        case .noCluster, .connected:
+        case .oneself, .noCluster, .connected:
             break
         }
+        noteAnswer(reason, from: greeting)
         drop(greeting)
+    }
+
+    /// An address that leads to a member, or to oneself, has answered, also where no connection
+    /// comes of it.
+    private func noteAnswer(_ reason: Rejection, from greeting: Greeting) {
+        guard let address = greeting.dialed else { return }
+        if reason == .oneself || reason == .connected { unanswered.remove(address) }
     }
 
     /// How long a living member of this name may turn out to be this node's own last process, in
