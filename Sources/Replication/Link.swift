@@ -1,8 +1,8 @@
 import Wire
 
-/// What two nodes tell each other once a second, over all shards that they share.
+/// What two nodes tell each other twice a second, over all shards that they share.
 ///
-/// In sync it is one hash a second and direction, however large the state. Where the hashes differ,
+/// In sync it is one hash each time and direction, however large the state. Where the hashes differ,
 /// the shards' own follow, and for those that differ each says what it holds.
 public struct Link: Sendable {
     public let peer: NodeName
@@ -12,13 +12,14 @@ public struct Link: Sendable {
     public private(set) var levelAt: UInt64?
     private var summarizedAt: UInt64?
 
-    /// How often a summary is sent, in milliseconds.
-    public static let summaryMilliseconds: UInt64 = 1_000
+    /// How often a summary is sent, in milliseconds: what one of two got from a node that died is
+    /// to be with the other within a second, and the exchange that follows takes its time too.
+    public static let summaryMilliseconds: UInt64 = 500
     /// After how much silence a connection is given up, in milliseconds: longer than any pause that
     /// a node should survive without being held dead.
     public static let silenceMilliseconds: UInt64 = 6_000
     /// After how much silence the two compare at once when they hear of each other again.
-    static let gapMilliseconds: UInt64 = 1_500
+    static let gapMilliseconds: UInt64 = 1_000
 
     public init(to peer: NodeName, now: UInt64) {
         self.peer = peer
