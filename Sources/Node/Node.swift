@@ -80,7 +80,8 @@ package actor Node {
     /// What a failed commit did not keep; handed out again with the next tick.
     private var unkept: [Setting] = []
     private var isReady = false
-    private var isCongested = false
+    /// The disk is behind: nothing is read from clients and peers.
+    var isCongested = false
 
     package init(_ options: NodeOptions, ports: NodePorts) {
         self.options = options

@@ -131,6 +131,8 @@ extension Node {
         default: break
         }
         guard let link = links[name] else { return nil }
+        // It died without a word: who returns must not wait until that is noticed.
+        guard isCongested || !link.link.isQuiet(now: ports.clock.milliseconds) else { return nil }
         guard link.process == hello.process else { return .nameTaken }
         // Both sides keep the one that the lesser name dialled.
         let isByLesser = isDialedByLesser(greeting, name)

@@ -58,5 +58,9 @@ public struct Link: Sendable {
         return true
     }
 
+    /// Whether nothing was heard for so long that a connection in its place may be believed: who
+    /// lives sends a summary each half second.
+    public func isQuiet(now: UInt64) -> Bool { now >= heardAt + Link.gapMilliseconds }
+
     public func isSilent(now: UInt64) -> Bool { now >= heardAt + Link.silenceMilliseconds }
 }
