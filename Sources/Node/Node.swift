@@ -80,6 +80,7 @@ package actor Node {
     /// What a failed commit did not keep; handed out again with the next tick.
     private var unkept: [Setting] = []
     private var isReady = false
+    private var tickedAt: UInt64
     /// The disk is behind: nothing is read from clients and peers.
     var isCongested = false
 
@@ -89,6 +90,7 @@ package actor Node {
         process = ports.entropy.nextID()
         startedAt = ports.clock.milliseconds
         reachedAt = startedAt
+        tickedAt = startedAt
         unanswered = Set(options.join)
         me = Member(
             name: options.name, gossip: options.gossip, admin: options.admin, incarnation: 0)
@@ -356,7 +358,11 @@ extension Node {
         } else {
             return
         }
-        for link in links.values { link.channel.setPaused(isCongested) }
+        let now = ports.clock.milliseconds
+        for name in links.keys.sorted() {
+            links[name]?.channel.setPaused(isCongested)
+            links[name]?.link.onHeard(now: now)
+        }
         ports.host.setClientsPaused(isCongested)
     }
 
@@ -417,7 +423,9 @@ extension Node {
         let now = ports.clock.milliseconds
         settingsToKeep = unkept + settingsToKeep
         unkept = []
-        tickLinks(now: now)
+        let isLate = now > tickedAt + 2 * Node.tickMilliseconds
+        tickedAt = now
+        tickLinks(now: now, isDeaf: isLate || isCongested)
         dial(now: now)
         if !links.isEmpty || cluster == nil { reachedAt = now }
         let isAlone =

@@ -299,7 +299,8 @@ extension Node {
 // MARK: Time
 
 extension Node {
-    func tickLinks(now: UInt64) {
+    /// - Parameter isDeaf: silence proves nothing, since this node did not listen.
+    func tickLinks(now: UInt64, isDeaf: Bool = false) {
         for greeting in greetings.values.sorted(by: { $0.channel.id < $1.channel.id })
         where now >= greeting.since + Greeting.patienceMilliseconds {
             drop(greeting)
@@ -307,7 +308,7 @@ extension Node {
         var summary: UInt64?
         for name in links.keys.sorted() {
             guard let link = links[name] else { continue }
-            guard !link.link.isSilent(now: now) else {
+            guard isDeaf || !link.link.isSilent(now: now) else {
                 ports.host.log(.info, "member silent peer=\(name)")
                 link.channel.close()
                 onClosed(link.channel.id)
