@@ -26,7 +26,7 @@ extension Node {
             channel.close()
             return
         }
-        cutters[channel.id] = EnvelopeCutter()
+        cutters[channel.id] = EnvelopeCutter(payloadBytesMax: Hello.bytesMax)
         greetings[channel.id] = Greeting(
             channel: channel, dialed: address, since: ports.clock.milliseconds)
         if address != nil { send(.hello(hello), on: channel) }
@@ -222,6 +222,7 @@ extension Node {
         }
         greetings[greeting.channel.id] = nil
         linked[greeting.channel.id] = name
+        cutters[greeting.channel.id]?.payloadBytesMax = Envelope.payloadBytesMax
         let now = ports.clock.milliseconds
         links[name] = PeerLink(
             channel: greeting.channel, process: hello.process,

@@ -44,6 +44,9 @@ package struct Hello: Hashable, Sendable {
     /// Nil for a node with an empty folder, which waits to be told.
     package let cluster: ClusterSettings?
     package let members: MemberTable
+
+    /// The most bytes of a hello: a hundred and one members of at most 600 bytes, and a cluster.
+    static let bytesMax = 64 << 10
 }
 
 /// Why a node does not talk to another.

@@ -33,8 +33,12 @@ public struct EnvelopeCutter: Sendable {
     /// What has come and is not cut yet; at most one envelope and one read.
     private var bytes: [UInt8] = []
     private var start = 0
+    /// The most bytes of a payload that this stream may bring.
+    public var payloadBytesMax: Int
 
-    public init() {}
+    public init(payloadBytesMax: Int = Envelope.payloadBytesMax) {
+        self.payloadBytesMax = payloadBytesMax
+    }
 
     public mutating func append(_ more: UnsafeRawBufferPointer) {
         if start == bytes.count {
@@ -53,8 +57,8 @@ public struct EnvelopeCutter: Sendable {
         var head = ByteReader(bytes[start..<(start + Envelope.headBytes)])
         let length: UInt32 = try head.readFixed()
         let sum: UInt64 = try head.readFixed()
-        guard length <= Envelope.payloadBytesMax else {
-            throw .tooLong(count: UInt64(length), limit: Envelope.payloadBytesMax)
+        guard length <= payloadBytesMax else {
+            throw .tooLong(count: UInt64(length), limit: payloadBytesMax)
         }
         let end = start + Envelope.headBytes + Int(length)
         guard bytes.count >= end else { return compact() }
