@@ -342,6 +342,7 @@ extension Node {
 
     private func offerDropped() {
         for name in links.keys.sorted() {
+            if links[name]?.takesDroppedTable() ?? false { links[name]?.send(.members(members)) }
             for id in links[name]?.takeDropped() ?? [] {
                 shard(id)?.assumeIsolated { $0.offer(to: name) }
                 ports.host.turnAgain()

@@ -12,6 +12,8 @@ struct PeerLink: Sendable {
     /// The shards of which a frame was dropped since the queue was last short.
     private(set) var dropped: Set<ShardID> = []
 
+    private var hasDroppedTable = false
+
     private var output = ByteWriter()
     private var pingedAt: UInt64?
 
@@ -19,6 +21,8 @@ struct PeerLink: Sendable {
     ///
     /// What comes then is dropped, and the pull repairs it.
     static let queueBytesMax = 8 << 20
+    /// How many bytes of signs of life and tables of members may wait behind those.
+    static let controlBytesMax = 1 << 20
     /// Below this the queue counts as short: pulls are served, dropped shards are offered.
     static let queueBytesShort = 512 << 10
     /// How often a peer is asked for a sign, in milliseconds.
@@ -43,7 +47,12 @@ struct PeerLink: Sendable {
         send(.replication(frame))
     }
 
+    /// Sends what a node says beside its shards, also to a peer that is somewhat behind.
     mutating func send(_ frame: PeerFrame) {
+        guard queuedBytes < PeerLink.queueBytesMax + PeerLink.controlBytesMax else {
+            if case .members = frame { hasDroppedTable = true }
+            return
+        }
         output.writeEnvelope { frame.encode(into: &$0) }
     }
 
@@ -53,6 +62,13 @@ struct PeerLink: Sendable {
         defer { dropped = [] }
         link.compareNow()
         return dropped.sorted()
+    }
+
+    /// Whether a table of members is to be sent anew, since the queue is short again.
+    mutating func takesDroppedTable() -> Bool {
+        guard hasDroppedTable, isShort else { return false }
+        hasDroppedTable = false
+        return true
     }
 
     /// Hands what is to be sent to the network.
