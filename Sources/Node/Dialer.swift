@@ -12,12 +12,19 @@ struct Dialer: Sendable {
     static let pauseMillisecondsMin: UInt64 = 100
     static let pauseMillisecondsMax: UInt64 = 500
 
+    /// How long a failure counts, in milliseconds, where the address leads to a member again and
+    /// again and to nothing that lasts.
+    static let memoryMilliseconds: UInt64 = 10_000
+
     /// By address.
     private var targets: [String: Target] = [:]
 
     /// The addresses to dial now, out of those wanted.
     mutating func due(_ wanted: Set<String>, now: UInt64) -> [String] {
-        targets = targets.filter { wanted.contains($0.key) || $0.value.isDialing }
+        targets = targets.filter { address, target in
+            wanted.contains(address) || target.isDialing
+                || now < target.nextAt + Dialer.memoryMilliseconds
+        }
         return wanted.sorted().filter { address in
             var target = targets[address] ?? Target()
             guard !target.isDialing, now >= target.nextAt else { return false }
@@ -29,7 +36,7 @@ struct Dialer: Sendable {
 
     /// The dial came to an end: nobody there, or a connection that is closed again.
     mutating func onEnd(of address: String, now: UInt64) {
-        guard var target = targets[address] else { return }
+        var target = targets[address] ?? Target()
         target.isDialing = false
         target.nextAt = now + target.pauseMilliseconds
         target.pauseMilliseconds = min(

@@ -85,10 +85,11 @@ extension Node {
             dialer.onEnd(of: address, now: now)
         }
         guard let name = linked.removeValue(forKey: channel) else { return }
+        let isSteady = links[name].map { now >= $0.since + PeerLink.steadyMilliseconds } ?? false
         links[name] = nil
         if let address = members[name]?.gossip {
             dialer.onEnd(of: address, now: now)
-            dialer.encourage(address)
+            if isSteady { dialer.encourage(address) }
         }
         for shard in shards { shard.assumeIsolated { $0.onPeerDown(name) } }
         ports.host.log(.info, "member dead peer=\(name)")

@@ -5,6 +5,8 @@ import Wire
 struct PeerLink: Sendable {
     let channel: any Channel
     let process: RandomID
+    /// When both had said hello, in milliseconds.
+    let since: UInt64
     /// Whether the member with the lesser name dialled: of two connections, that one stays.
     let isDialedByLesser: Bool
     var link: Link
@@ -25,14 +27,19 @@ struct PeerLink: Sendable {
     static let controlBytesMax = 1 << 20
     /// Below this the queue counts as short: pulls are served, dropped shards are offered.
     static let queueBytesShort = 512 << 10
+    /// How long a connection has to have lasted, in milliseconds, for its end to be a fault of the
+    /// network, and the next worth making at once.
+    static let steadyMilliseconds: UInt64 = 5_000
     /// How often a peer is asked for a sign, in milliseconds.
     static let pingMilliseconds: UInt64 = 2_000
 
+    /// - Parameter link: begins now.
     init(channel: any Channel, process: RandomID, isDialedByLesser: Bool, link: Link) {
         self.channel = channel
         self.process = process
         self.isDialedByLesser = isDialedByLesser
         self.link = link
+        since = link.heardAt
     }
 
     private var queuedBytes: Int { channel.queuedBytes + output.count }
