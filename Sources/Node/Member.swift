@@ -22,6 +22,9 @@ package struct Member: Hashable, Sendable {
 extension Member: WireValue {
     /// The most bytes of an address.
     static let addressBytesMax = 256
+    /// The greatest incarnation that is believed: they begin as milliseconds since 1970, and go up
+    /// one by one.
+    static let incarnationMax: UInt64 = 1 << 62
 
     package func encode(into writer: inout ByteWriter) {
         writer.write(name)
@@ -35,6 +38,7 @@ extension Member: WireValue {
         gossip = try reader.readText(limit: Member.addressBytesMax)
         admin = try reader.readText(limit: Member.addressBytesMax)
         incarnation = try reader.readVarint()
+        guard incarnation <= Member.incarnationMax else { throw .invalid("an incarnation") }
     }
 }
 

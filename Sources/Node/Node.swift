@@ -428,6 +428,7 @@ extension Node {
         tickedAt = now
         tickLinks(now: now, isDeaf: isLate || isCongested)
         dial(now: now)
+        refute()
         if !links.isEmpty || cluster == nil { reachedAt = now }
         let isAlone =
             repairs.isEmpty
@@ -440,6 +441,15 @@ extension Node {
                 })
         }
         noteReady()
+    }
+
+    /// What others say of this node is not what it says: an older life of it is remembered, under a
+    /// clock that was ahead. With the ticks, so that two of one name do not outbid each other faster.
+    private func refute() {
+        guard let known = members[me.name], known != me else { return }
+        me = Member(
+            name: me.name, gossip: me.gossip, admin: me.admin, incarnation: known.incarnation + 1)
+        onMembersChanged()
     }
 
     private func noteReady() {

@@ -206,7 +206,7 @@ extension Node {
         onMembersChanged()
     }
 
-    private func onMembersChanged() {
+    func onMembersChanged() {
         keepMembers()
         for name in links.keys { links[name]?.send(.members(members)) }
         for member in members.members { dialer.encourage(member.gossip) }

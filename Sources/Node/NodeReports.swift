@@ -67,7 +67,8 @@ extension Node {
 
     private func changesLacked(by peer: NodeName) -> UInt64 {
         shards.reduce(0) { sum, shard in
-            sum + shard.assumeIsolated { $0.changesLacked(by: peer) }
+            // What a peer claims may be any seqs.
+            sum &+ shard.assumeIsolated { $0.changesLacked(by: peer) }
         }
     }
 
