@@ -44,9 +44,7 @@ let package = Package(
         tests("WireTests", ["TestKit", "Wire"]),
         tests("CRDTTests", ["TestKit", "CRDT", "Wire"]),
         tests("ChatTests", ["TestKit", "Chat", "CRDT", "Wire"]),
-        tests(
-            "ReplicationTests", ["TestKit", "Replication", "CRDT", "Wire"],
-            exclude: ["Transcripts"]),
+        tests("ReplicationTests", ["TestKit", "Replication", "CRDT", "Wire"]),
         tests("NodeTests", ["TestKit", "Node", "Replication", "Chat", "CRDT", "Wire"]),
         tests("LineProtocolTests", ["LineProtocol", "Chat", "Wire"], exclude: ["Transcripts"]),
         tests("NetworkIOTests", ["NetworkIO", "CSystem"]),
