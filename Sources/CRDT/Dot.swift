@@ -6,6 +6,9 @@ public struct Dot: Hashable, Comparable, Sendable {
     /// Counted per shard and replica, from 1.
     public let seq: UInt64
 
+    /// The greatest seq that is believed: more than disks can number, which count in 63 bits.
+    static let seqMax: UInt64 = 1 << 62
+
     public init(replica: ReplicaID, seq: UInt64) {
         self.replica = replica
         self.seq = seq
@@ -24,6 +27,6 @@ extension Dot: WireValue {
 
     public init(from reader: inout ByteReader) throws(WireError) {
         self.init(replica: try reader.readID(), seq: try reader.readVarint())
-        guard seq > 0 else { throw .invalid("a seq from 1") }
+        guard (1...Dot.seqMax).contains(seq) else { throw .invalid("a seq from 1") }
     }
 }

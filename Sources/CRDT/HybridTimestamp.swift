@@ -9,8 +9,9 @@ public struct HybridTimestamp: Hashable, Comparable, Sendable {
 
     public static let zero = HybridTimestamp(bits: 0)
 
-    /// The last millisecond of the year 9999: what comes later has no RFC 3339 form.
-    public static let millisecondsMax: UInt64 = 253_402_300_799_999
+    /// The last millisecond that is believed, in the year 6429: a timestamp is a number of 63 bits,
+    /// as disks keep it.
+    public static let millisecondsMax: UInt64 = (1 << 47) - 1
 
     public init(bits: UInt64) { self.bits = bits }
 
@@ -36,7 +37,7 @@ extension HybridTimestamp: WireValue {
     public init(from reader: inout ByteReader) throws(WireError) {
         bits = try reader.readFixed()
         guard milliseconds <= HybridTimestamp.millisecondsMax else {
-            throw .invalid("a time before the year 10000")
+            throw .invalid("a time before the year 6430")
         }
     }
 }
