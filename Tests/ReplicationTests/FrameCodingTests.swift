@@ -1,0 +1,158 @@
+import CRDT
+import TestKit
+import Testing
+import Wire
+
+@testable import Replication
+
+/// Frames and headers of every kind, made from a seed.
+struct FrameSource {
+    var random: SplitMix64
+
+    init(seed: UInt64) { random = SplitMix64(seed: seed) }
+
+    mutating func vector() -> Vector {
+        var vector = Vector()
+        for _ in 0..<random.below(5) {
+            let first = 1 + UInt64(random.below(50))
+            let range = first...(first + UInt64(random.below(9)))
+            vector.insert(SeqSet(range), of: RandomID(high: 0, low: UInt64(random.below(3))))
+        }
+        return vector
+    }
+
+    mutating func parcels() -> [Parcel] {
+        (0..<random.below(4)).map { _ in
+            Parcel(key: random.bytes(random.below(20)), bytes: random.bytes(random.below(90)))
+        }
+    }
+
+    mutating func claim() -> Frame.Claim {
+        Frame.Claim(vector: vector(), isComplete: random.chance(50))
+    }
+
+    mutating func frame() -> Frame {
+        let shard = ShardID(UInt16(random.below(4_096)))
+        let number = random.next() >> UInt64(random.below(64))
+        switch random.below(9) {
+        case 0: return .push(shard, parcels())
+        case 1: return .confirm(shard, vector())
+        case 2: return .summary(random.next())
+        case 3: return .hashes((0..<random.below(70)).map { _ in random.next() })
+        case 4:
+            let digest = Hash128(high: random.next(), low: random.next())
+            return .offer(
+                Frame.Offer(
+                    shard: shard, claim: claim(), digest: digest, isAnswer: random.chance(50)))
+        case 5: return .pull(shard, number: number, vector())
+        case 6: return .batch(shard, number: number, index: random.next(), parcels())
+        case 7: return .done(shard, number: number, batches: random.next(), claim())
+        default: return .broken(shard, number: number)
+        }
+    }
+
+    mutating func header() -> CopyHeader {
+        CopyHeader(
+            remaining: vector(), digest: Hash128(high: random.next(), low: random.next()),
+            counts: (0..<random.below(4)).map { _ in random.next() },
+            greatest: HybridTimestamp(milliseconds: UInt64(random.below(1 << 40))))
+    }
+
+    mutating func damaged(_ bytes: [UInt8]) -> [UInt8] {
+        guard !bytes.isEmpty else { return bytes }
+        var bytes = bytes
+        for _ in 0...random.below(3) {
+            bytes[random.below(bytes.count)] = UInt8(truncatingIfNeeded: random.next())
+        }
+        return bytes
+    }
+}
+
+@Suite struct FrameCodingTests {
+    @Test func `what is sent is what arrives`() throws {
+        var source = FrameSource(seed: 1)
+        for _ in 0..<5_000 {
+            let frame = source.frame()
+            #expect(try Frame.decode(frame.encoded) == frame)
+        }
+    }
+
+    @Test func `what a later version puts behind a frame is passed over`() throws {
+        var source = FrameSource(seed: 2)
+        for _ in 0..<500 {
+            let frame = source.frame()
+            var reader = ByteReader(frame.encoded + [1, 2, 3])
+            let read = try Frame(from: &reader)
+            #expect(read == frame)
+            #expect(reader.remaining == 3)
+        }
+    }
+
+    @Test func `no part of a frame is a frame`() {
+        var source = FrameSource(seed: 3)
+        for _ in 0..<200 {
+            let bytes = source.frame().encoded
+            for end in bytes.indices {
+                #expect(throws: WireError.self) { try Frame.decode(bytes.prefix(end)) }
+            }
+        }
+    }
+
+    @Test func `bytes that nobody meant never trap`() {
+        var source = FrameSource(seed: 4)
+        var read = 0
+        for round in 0..<100_000 {
+            let kind = UInt8(source.random.below(11))
+            let bytes =
+                round % 2 == 0
+                ? [kind] + source.random.bytes(source.random.below(60))
+                : source.damaged(source.frame().encoded)
+            if (try? Frame.decode(bytes)) != nil { read += 1 }
+        }
+        #expect(read > 0)
+    }
+
+    @Test func `a kind of a later version is refused`() {
+        #expect(throws: WireError.invalid("a frame of a known kind")) {
+            try Frame.decode([10, 0, 0])
+        }
+    }
+}
+
+@Suite struct CopyHeaderTests {
+    @Test func `what is stored is what is read, unknown fields too`() throws {
+        var source = FrameSource(seed: 5)
+        for _ in 0..<2_000 {
+            let header = source.header()
+            #expect(try CopyHeader.decode(header.encoded) == header)
+            let later = header.encoded + [9, 8, 7]
+            #expect(try CopyHeader.decode(later).encoded == later)
+        }
+    }
+
+    @Test func `no part of a header is a header, and nothing traps`() {
+        var source = FrameSource(seed: 6)
+        for _ in 0..<100 {
+            let bytes = source.header().encoded
+            for end in bytes.indices {
+                #expect(throws: WireError.self) { try CopyHeader.decode(bytes.prefix(end)) }
+            }
+        }
+        for _ in 0..<100_000 {
+            let bytes = source.damaged(source.header().encoded)
+            _ = try? CopyHeader.decode(bytes)
+        }
+    }
+
+    @Test func `the hash tells what is claimed, what is held, and whether all of it`() {
+        var source = FrameSource(seed: 7)
+        let header = source.header()
+        var (claiming, holding, complete, later) = (header, header, header, header)
+        claiming.vector.insert(Dot(replica: RandomID(high: 9, low: 9), seq: 1))
+        holding.digest += Hash128(high: 0, low: 1)
+        complete.isComplete = true
+        later.greatest = HybridTimestamp(milliseconds: 1 << 41)
+        #expect(Set([header, claiming, holding, complete].map(\.hash)).count == 4)
+        #expect(header.hash == later.hash)
+    }
+}
