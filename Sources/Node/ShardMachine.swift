@@ -269,9 +269,9 @@ extension ShardMachine {
 
     /// Documents were set aside because their bytes are bad: the copy is what the others make up.
     ///
-    /// Only while all is on disk. The disk drops the bad documents and keeps `header` in one
-    /// transaction; and the connections to co-owners are given up, for what was confirmed on them
-    /// may not be here any more.
+    /// Only while all is on disk. Then the disk drops the bad documents and keeps `copy.stored` in
+    /// one transaction; and the connections to co-owners are given up, for what was confirmed on
+    /// them may not be here any more.
     ///
     /// - Parameter header: made from the remaining documents alone.
     /// - Returns: the replies that will not come.
