@@ -29,6 +29,8 @@ let package = Package(
         room("Admin", ["Node", "LineProtocol", "Replication", "Chat", "CRDT", "Wire"]),
         room("Session", ["Admin", "LineProtocol", "Node", "Replication"]),
 
+        room("Simulator", ["Node", "Replication", "Chat", "CRDT", "Wire"]),
+
         // Programs: they only start things.
         room(
             "Server",
@@ -37,6 +39,7 @@ let package = Package(
                 "NetworkIO", "Storage", "CSystem",
             ]),
         program("grapevine", ["Server"]),
+        program("grapevine-sim", ["Simulator"]),
 
         // Tests mirror the sources; TidyTests holds the house together.
         support("TestKit", ["CRDT", "Wire"]),
@@ -49,6 +52,7 @@ let package = Package(
         tests("LineProtocolTests", ["LineProtocol", "Chat", "Wire"], exclude: ["Transcripts"]),
         tests("NetworkIOTests", ["NetworkIO", "CSystem"]),
         tests("StorageTests", ["Storage", "CSQLite", "Chat", "CRDT", "Wire"]),
+        tests("SimulatorTests", ["Simulator", "Node", "Replication", "Chat", "CRDT", "Wire"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -65,6 +65,7 @@ struct House {
                 "Simulator", .node,
                 """
                 Wire CRDT Chat Membership Placement Replication LineProtocol Node Admin Session
+                Synchronization
                 """),
             // Wire, here and in Benchmarks: the names of conversations and messages.
             Room("LineClient", .program, "LineProtocol NetworkIO Wire"),

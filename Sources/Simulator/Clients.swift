@@ -1,0 +1,290 @@
+import CRDT
+import Chat
+import Node
+import Replication
+import Wire
+
+/// The people: few of them, in few conversations, about few messages, so that they collide.
+struct Clients {
+    struct Session {
+        let user: UserID
+        let node: Int
+        /// Counts what it did, so that a stale wake-up is known as one.
+        var turn = 0
+        var left: Int
+        /// The request whose reply it waits for.
+        var awaited: Int?
+    }
+
+    var sessions: [Session] = []
+    let conversations: [ConversationID]
+    let users: [UserID]
+    /// Messages that anybody might speak of, per conversation.
+    var messages: [[MessageID]]
+    /// What was asked before, to be asked again.
+    var asked: [Asked] = []
+    var texts = 0
+
+    struct Asked {
+        let mutation: Mutation
+        let level: AckLevel
+        let node: Int
+    }
+
+    init(_ plan: Plan, _ dice: inout Dice) {
+        users = ["ann", "ben", "cleo", "dan"].prefix(2 + dice.below(3)).map { UserID(checked: $0) }
+        let count = 1 + dice.below(3)
+        conversations = (0..<count).map { ConversationID(checked: "c\($0)") }
+        let pool = 3 + dice.below(6)
+        messages = conversations.map { _ in (0..<pool).map { MessageID(checked: "m\($0)") } }
+        for index in 0..<(3 + dice.below(4)) {
+            sessions.append(
+                Session(
+                    user: users[index % users.count],
+                    node: index < plan.nodes ? index : dice.below(plan.nodes),
+                    left: 20 + dice.below(60)))
+        }
+    }
+}
+
+/// One request on its way to a reply.
+struct Request {
+    enum State {
+        case open
+        case answered
+        case failed
+    }
+
+    enum Kind {
+        /// What is stored once it is answered, and of which document.
+        case write(Context, DocumentKey, Mutation)
+        case query(Query, ConversationID, Findings, deletionsKnown: Int)
+    }
+
+    let session: Int
+    let user: UserID
+    let address: Shell.Address
+    let shard: Int
+    let kind: Kind
+    let askedAt: UInt64
+    var state = State.open
+}
+
+extension World {
+    /// How long a client waits for a reply before it turns to something else, in microseconds.
+    private static let patienceMicroseconds: UInt64 = 1_600_000
+
+    func onSession(_ index: Int, _ turn: Int) throws(Violation) {
+        let session = clients.sessions[index]
+        guard session.turn == turn, session.left > 0, !weather.isFair else { return }
+        if let awaited = session.awaited, requests[awaited].state != .answered {
+            coverage.count("unanswered")
+            clients.sessions[index].awaited = nil
+        }
+        let burst = workDice.chance(percent: 20) ? 1 + workDice.below(6) : 1
+        for _ in 0..<burst { try act(index, at: session.node) }
+        rest(index)
+    }
+
+    private func rest(_ index: Int) {
+        clients.sessions[index].left -= 1
+        clients.sessions[index].turn += 1
+        let turn = clients.sessions[index].turn
+        let think = workDice.between(500...90_000)
+        let waits = clients.sessions[index].awaited != nil && workDice.chance(percent: 50)
+        push(.session(index, turn: turn), after: waits ? World.patienceMicroseconds : think)
+    }
+
+    /// A reply came: who waited for it goes on.
+    func onReply(to number: Int) {
+        let index = requests[number].session
+        guard clients.sessions.indices.contains(index), clients.sessions[index].awaited == number
+        else { return }
+        clients.sessions[index].awaited = nil
+        clients.sessions[index].turn += 1
+        push(
+            .session(index, turn: clients.sessions[index].turn),
+            after: workDice.between(500...50_000))
+    }
+
+    func act(_ index: Int, at node: Int) throws(Violation) {
+        let draw = workDice.below(100)
+        if draw < 22 {
+            try ask(index, at: node)
+        } else if draw < 32, !clients.asked.isEmpty {
+            let back = min(clients.asked.count, 1 + workDice.below(12))
+            let asked = clients.asked[clients.asked.count - back]
+            if asked.node != node { coverage.count("repeated elsewhere") }
+            try submit(asked.mutation, asked.level, index, at: node, isFresh: false)
+        } else {
+            let (mutation, isFresh) = mutation(by: clients.sessions[index].user)
+            let level = workDice.pick([AckLevel.local, .local, .majority, .majority, .all])
+            clients.asked.append(Clients.Asked(mutation: mutation, level: level, node: node))
+            try submit(mutation, level, index, at: node, isFresh: isFresh)
+        }
+    }
+
+    // MARK: What they ask for
+
+    private func mutation(by user: UserID) -> (Mutation, isFresh: Bool) {
+        let room = workDice.below(clients.conversations.count)
+        let conversation = clients.conversations[room]
+        let isCreated = ledger.entries(of: .conversation(conversation)).isEmpty == false
+        let draw = isCreated ? workDice.below(100) : workDice.below(8)
+        if draw < 5 { return (creation(of: conversation, by: user, isCreated), false) }
+        if draw < 40 { return sending(in: room, by: user) }
+        let id = target(in: room, by: user)
+        let action: Mutation.Action
+        switch draw {
+        case ..<58:
+            action = .edit(id, text: text(), operation: OperationID(from: &workDice))
+        case ..<69: action = .hide(id)
+        case ..<76: action = .retract(id)
+        case ..<85: action = .restore(id)
+        case ..<94: action = .pin(id)
+        default: action = .unpin(id)
+        }
+        return (Mutation(action, in: conversation, by: user), false)
+    }
+
+    private func creation(
+        of conversation: ConversationID, by user: UserID, _ isCreated: Bool
+    ) -> Mutation {
+        let title = workDice.chance(percent: 70) ? "room" : text()
+        let users = workDice.chance(percent: 80) ? clients.users : [user]
+        return Mutation(
+            .create(participants: users.sorted(), title: title), in: conversation, by: user)
+    }
+
+    private func sending(in room: Int, by user: UserID) -> (Mutation, isFresh: Bool) {
+        let conversation = clients.conversations[room]
+        let isFresh = workDice.chance(percent: 35)
+        let id: MessageID
+        if isFresh {
+            let time = HybridTimestamp(milliseconds: milliseconds)
+            id = MessageID.minted(at: time, entropy: workDice.next())
+            clients.messages[room].append(id)
+        } else {
+            id = workDice.pick(clients.messages[room])
+        }
+        let send = Mutation.Action.send(id, type: .text, item: nil, text: text())
+        return (Mutation(send, in: conversation, by: user), isFresh)
+    }
+
+    /// A message to do something to, mostly one's own, mostly a late one.
+    private func target(in room: Int, by user: UserID) -> MessageID {
+        let conversation = clients.conversations[room]
+        for _ in 0..<4 {
+            let id = workDice.pick(clients.messages[room])
+            let first = ledger.entries(of: .message(id, in: conversation)).first
+            if first?.mutation.user == user { return id }
+        }
+        return workDice.pick(clients.messages[room])
+    }
+
+    /// A text that no other is part of.
+    private func text() -> String {
+        clients.texts += 1
+        return "<text \(clients.texts)>"
+    }
+
+    // MARK: Asking
+
+    private func ask(_ index: Int, at node: Int) throws(Violation) {
+        let room = workDice.below(clients.conversations.count)
+        let query: Query
+        if workDice.chance(percent: 30) {
+            query = .edits(workDice.pick(clients.messages[room]))
+        } else {
+            let id = workDice.pick(clients.messages[room])
+            let place = workDice.pick([Query.Place.newest, .newest, .before(id), .after(id)])
+            query = .history(place: place, limit: workDice.pick([1, 3, 10, 100]))
+        }
+        try ask(query, in: clients.conversations[room], index, at: node)
+    }
+
+    func ask(
+        _ query: Query, in conversation: ConversationID, _ index: Int, at node: Int
+    ) throws(Violation) {
+        let node = nodes[node]
+        guard let shell = node.shell, !shell.isUnwell else { return }
+        let shard = Int(ShardID(of: conversation.text, count: UInt16(plan.shards)).number)
+        let user = clients.sessions[index].user
+        let number = requests.count
+        let answer: (findings: Findings, isSettled: Bool)
+        do throws(ShardFailure) {
+            answer = try shell.machines[shard].answer(
+                query, in: conversation, for: user,
+                slot: ReplySlot(session: UInt64(index), number: UInt64(number)),
+                in: world(of: node, shell))
+        } catch {
+            try onAskingFailed(error, node, shell)
+            return
+        }
+        let kind = Request.Kind.query(
+            query, conversation, answer.findings, deletionsKnown: node.deletions.count)
+        requests.append(
+            Request(
+                session: index, user: user, address: shell.address, shard: shard, kind: kind,
+                askedAt: now))
+        coverage.count(query.name)
+        try checkNotBehind(node, shard, shell)
+        if answer.isSettled {
+            try onShown(number)
+        } else {
+            coverage.count("shown later")
+        }
+        scheduleTurn(shell)
+    }
+
+    func submit(
+        _ mutation: Mutation, _ level: AckLevel, _ index: Int, at node: Int, isFresh: Bool
+    ) throws(Violation) {
+        let node = nodes[node]
+        guard let shell = node.shell, !shell.isUnwell else { return }
+        let id = ShardID(of: mutation.conversation.text, count: UInt16(plan.shards))
+        let shard = Int(id.number)
+        let known = shell.machines[shard].copy.current.vector
+        let number = requests.count
+        let slot = ReplySlot(session: UInt64(index), number: UInt64(number))
+        let accepted: ShardMachine.Accepted
+        do throws(ShardFailure) {
+            accepted = try shell.machines[shard].submit(
+                mutation, for: slot, level: level, isFresh: isFresh, in: world(of: node, shell))
+        } catch {
+            try onAskingFailed(error, node, shell)
+            return
+        }
+        let submission = Submission(
+            mutation: mutation, known: known, shard: shard, session: index)
+        try noteAccepted(accepted, submission, node, shell)
+        clients.sessions[index].awaited = number
+        scheduleTurn(shell)
+    }
+
+    private func onAskingFailed(
+        _ failure: ShardFailure, _ node: SimNode, _ shell: Shell
+    ) throws(Violation) {
+        switch failure {
+        case .refused(let refusal): coverage.count("refused \(refusal)")
+        case .notReady: coverage.count("not ready")
+        case .store(.badRecord):
+            noticeBadDocuments(node, shell)
+        case .store(let failure):
+            throw Violation(
+                invariant: .badRecord, explanation: "\(node.name) cannot read: \(failure)")
+        case .badFrame(let error):
+            throw Violation(
+                invariant: .badRecord, explanation: "\(node.name), asked by a client: \(error)")
+        }
+    }
+}
+
+extension Query {
+    var name: String {
+        switch self {
+        case .history: "history"
+        case .edits: "edits"
+        }
+    }
+}

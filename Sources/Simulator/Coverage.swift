@@ -1,0 +1,35 @@
+/// How often each thing happened that a set of runs is there to see.
+package struct Coverage: Sendable {
+    private(set) var counts: [String: Int] = [:]
+
+    mutating func count(_ name: String) { counts[name, default: 0] += 1 }
+
+    package mutating func add(_ other: Coverage) {
+        counts.merge(other.counts) { $0 + $1 }
+    }
+
+    /// Ascending by name.
+    package var list: [(name: String, count: Int)] {
+        counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    /// What must happen somewhere in a large set of runs.
+    package var missing: [String] { Coverage.required.filter { counts[$0] == nil } }
+
+    private static let required: [String] =
+        Fault.Kind.allCases.map(\.rawValue)
+        + ["create", "send", "edit", "hide", "retract", "restore", "pin", "unpin"].flatMap {
+            [$0, "repeated \($0)"]
+        }
+        + ["history", "edits"]
+        + ["push", "confirm", "summary", "hashes", "offer", "pull", "batch", "done", "broken"]
+        + [
+            "alone", "bad-document-met", "commit-failed", "connection-lost", "crash-keeps-commit",
+            "crash-loses-commit", "frame-dropped", "late-frames", "set-aside", "silence",
+            "acknowledged on several", "repeated elsewhere", "shown later",
+        ]
+        + [
+            "edit × edit", "edit × retract", "hide × restore", "pin × pin", "pin × unpin",
+            "send × send", "create × create", "pin × retract", "hide × retract", "edit × send",
+        ].map { "conflict " + $0 }
+}

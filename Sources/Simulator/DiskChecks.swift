@@ -1,0 +1,154 @@
+import CRDT
+import Chat
+import Node
+import Replication
+import Wire
+
+/// What is checked whenever a commit reaches a disk: its documents, and what it claims.
+extension World {
+    func apply(_ commit: SimDisk.Commit, on node: SimNode) throws(Violation) {
+        for part in commit.parts {
+            let shard = part.shard
+            let before = node.disk.state.shards[shard].claim
+            for record in part.records { try apply(record, to: shard, on: node) }
+            let header = try decoded(part.header, on: node)
+            node.disk.state.shards[shard].header = part.header
+            node.disk.state.shards[shard].claim = header
+            try check(header, after: before, shard, on: node)
+            if header.isComplete, !before.isComplete { onCompleted(node, shard, header) }
+        }
+    }
+
+    /// One more complete copy to catch up with: perhaps completed by the very one that has to.
+    private func onCompleted(_ node: SimNode, _ shard: Int, _ header: CopyHeader) {
+        for other in nodes where other !== node {
+            other.floors[shard] = other.floors[shard].intersection(header.vector)
+        }
+    }
+
+    private func decoded(_ bytes: [UInt8], on node: SimNode) throws(Violation) -> CopyHeader {
+        do throws(WireError) {
+            return try CopyHeader.decode(bytes)
+        } catch {
+            throw Violation(
+                invariant: .badRecord, explanation: "\(node.name) stored a bad header: \(error)")
+        }
+    }
+
+    private func apply(_ record: Record, to shard: Int, on node: SimNode) throws(Violation) {
+        func fail(_ invariant: Invariant, _ what: String) -> Violation {
+            Violation(
+                invariant: invariant,
+                explanation: "\(node.name) stores \(record.key.partition)/\(record.key.id), \(what)"
+            )
+        }
+        let old = node.disk.state.shards[shard].documents[record.key]
+        guard record.previous?.changedBy == old?.changedBy, record.previous?.time == old?.time
+        else {
+            throw fail(.claims, "as if the disk held something else of it")
+        }
+        if let old, !record.changedBy.covers(old.changedBy) {
+            throw fail(.claims, "though the disk holds changes that are not in it")
+        }
+        let document: Document
+        do throws(WireError) {
+            document = try Document(record.key, decoding: record.bytes)
+        } catch {
+            throw fail(.badRecord, "which does not decode: \(error)")
+        }
+        guard document.changedBy == record.changedBy, document.historyTime == record.time else {
+            throw fail(.claims, "described as what it is not")
+        }
+        guard document.encoded == record.bytes else { throw fail(.oneDot, "not canonically") }
+        let digest = Document.digest(of: record.key, bytes: record.bytes)
+        if checked.insert(digest).inserted { try Model(of: document, in: ledger).check(document) }
+        node.disk.state.shards[shard].put(
+            ShardDisk.StoredDocument(
+                bytes: record.bytes, changedBy: record.changedBy, time: record.time,
+                digest: digest, greatest: document.greatestTime), at: record.key)
+    }
+
+    /// What the header counts is what is there, and what it newly claims is in the documents.
+    private func check(
+        _ header: CopyHeader, after before: CopyHeader, _ shard: Int, on node: SimNode
+    ) throws(Violation) {
+        let disk = node.disk.state.shards[shard]
+        func fail(_ invariant: Invariant, _ what: String) -> Violation {
+            Violation(invariant: invariant, explanation: "\(node.name), shard \(shard): \(what)")
+        }
+        guard header.digest == disk.digest, header.documents == UInt64(disk.keys.count) else {
+            throw fail(
+                .equal,
+                "the header counts \(header.documents) documents of digest \(header.digest), "
+                    + "the disk holds \(disk.keys.count) of \(disk.digest)")
+        }
+        guard header.greatest >= disk.greatest else {
+            throw fail(.stamps, "a stamp on disk is later than the greatest that it says")
+        }
+        guard before.vector.subtracting(header.vector).isEmpty else {
+            throw fail(.claims, "it claimed more before: \(before.vector.short)")
+        }
+        for dot in header.vector.subtracting(before.vector).dots {
+            guard let entry = ledger[dot, shard] else {
+                throw fail(.claims, "it claims \(dot.short), which nobody ever wrote")
+            }
+            guard disk.documents[entry.mutation.key]?.changedBy.contains(dot) == true else {
+                throw fail(.claims, "it claims a change that its documents lack: \(entry.words)")
+            }
+        }
+    }
+
+    /// Every claim of a disk against its documents, and every document against the model.
+    func checkWhole(_ node: SimNode) throws(Violation) {
+        for (shard, disk) in node.disk.state.shards.enumerated() {
+            var digest = Hash128.zero
+            for key in disk.keys {
+                guard let stored = disk.documents[key] else { continue }
+                digest += Document.digest(of: key, bytes: stored.bytes)
+                let document: Document
+                do throws(WireError) {
+                    document = try Document(key, decoding: stored.bytes)
+                } catch {
+                    throw Violation(
+                        invariant: .badRecord, explanation: "\(node.name) holds \(key): \(error)")
+                }
+                try Model(of: document, in: ledger).check(document)
+                try checkPurged(document, stored.bytes, on: node)
+            }
+            guard digest == disk.claim.digest else {
+                throw Violation(
+                    invariant: .equal,
+                    explanation: "\(node.name), shard \(shard): the digest is not its documents'")
+            }
+            try check(disk.claim, after: CopyHeader(isComplete: false), shard, on: node)
+        }
+    }
+
+    /// No text of a message that is deleted for everyone is left in its bytes.
+    private func checkPurged(
+        _ document: Document, _ bytes: [UInt8], on node: SimNode
+    ) throws(Violation) {
+        guard Model(of: document, in: ledger).isRetracted else { return }
+        let texts = ledger.entries(of: document.key).compactMap(\.mutation.action.text)
+        guard let text = texts.first(where: { bytes.contains($0.utf8) }) else { return }
+        throw Violation(
+            invariant: .deleted,
+            explanation: "\(node.name) holds the text '\(text)' of a message deleted for everyone")
+    }
+}
+
+extension Vector {
+    /// Every dot in it, ascending.
+    var dots: [Dot] {
+        entries.flatMap { entry in
+            entry.seqs.ranges.flatMap { range in
+                range.map { Dot(replica: entry.replica, seq: $0) }
+            }
+        }
+    }
+
+    var short: String {
+        entries.map { "\($0.replica.description.prefix(6)):\($0.seqs.ranges)" }
+            .joined(separator: " ")
+    }
+}

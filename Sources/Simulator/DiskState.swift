@@ -1,0 +1,70 @@
+import CRDT
+import Chat
+import Replication
+import Wire
+
+/// What one disk holds of one shard, as the bytes that were committed.
+struct ShardDisk {
+    struct StoredDocument {
+        let bytes: [UInt8]
+        let changedBy: Context
+        let time: HybridTimestamp
+        let digest: Hash128
+        /// The greatest stamp in it.
+        let greatest: HybridTimestamp
+        /// Whether a byte of it has flipped: the checksum says so to whoever reads it.
+        var isBad = false
+    }
+
+    /// Nil before the first commit.
+    var header: [UInt8]?
+    /// What the header says.
+    var claim = CopyHeader(isComplete: false)
+    var documents: [DocumentKey: StoredDocument] = [:]
+    /// The keys of `documents`, ascending.
+    var keys: [DocumentKey] = []
+    /// The sum of the documents' digests, counted apart from the header.
+    var digest = Hash128.zero
+    /// The greatest stamp in any document.
+    var greatest = HybridTimestamp.zero
+
+    mutating func put(_ document: StoredDocument, at key: DocumentKey) {
+        if let old = documents.updateValue(document, forKey: key) {
+            digest -= old.digest
+        } else {
+            keys.insert(key, at: keys.firstIndex { key < $0 } ?? keys.endIndex)
+        }
+        digest += document.digest
+        greatest = max(greatest, document.greatest)
+    }
+
+    mutating func remove(_ key: DocumentKey) {
+        guard let old = documents.removeValue(forKey: key) else { return }
+        digest -= old.digest
+        keys.removeAll { $0 == key }
+    }
+
+    /// The keys of the documents whose bytes are bad, ascending.
+    var badKeys: [DocumentKey] { keys.filter { documents[$0]?.isBad ?? false } }
+
+    /// The header that the documents which are not bad make by themselves.
+    func headerOfGoodDocuments(of shard: ShardID, now: UInt64) -> CopyHeader {
+        let nobody = NodeName(checked: "scrub")
+        var copy = Copy(shard, stored: CopyHeader(isComplete: false), now: now)
+        for key in keys {
+            guard let stored = documents[key], !stored.isBad else { continue }
+            let change = Change(
+                kind: key.kind.number, before: nil, after: stored.digest,
+                greatest: stored.greatest)
+            copy.noteMerge(change, naming: stored.changedBy, from: nobody)
+        }
+        return copy.current
+    }
+}
+
+/// All that one disk holds.
+struct DiskState {
+    var shards: [ShardDisk]
+
+    init(shards: Int) { self.shards = Array(repeating: ShardDisk(), count: shards) }
+}

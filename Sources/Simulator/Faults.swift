@@ -1,0 +1,225 @@
+import CRDT
+import Chat
+import Node
+import Replication
+import Wire
+
+/// Carrying out a plan's faults, and ending those that last.
+extension World {
+    private static let year2100: Int64 = 4_102_444_800_000
+
+    func onFault(_ fault: Fault) throws(Violation) {
+        guard !weather.isFair else { return }
+        let node = nodes[fault.node]
+        let lasts = UInt64(abs(fault.amount)) * 1_000
+        note(9, UInt64(fault.node), "FAULT \(fault.kind.rawValue) \(fault.node + 1) \(fault.other)")
+        switch fault.kind {
+        case .crash, .crashAll, .wipe, .snapshot, .restore, .clone, .flip:
+            guard try strike(fault, node) else { return }
+        case .pause:
+            node.pausedUntil = max(node.pausedUntil, now + lasts)
+        case .cut:
+            cut(fault.node, fault.other, +1)
+            cut(fault.other, fault.node, +1)
+        case .cutOneWay:
+            cut(fault.node, fault.other, +1)
+        case .isolate:
+            for other in nodes.indices where other != fault.node {
+                cut(fault.node, other, +1)
+                cut(other, fault.node, +1)
+            }
+        case .reset:
+            reset(fault.node, fault.other)
+        case .slow:
+            weather.slow[fault.node][fault.other] += 1
+            weather.slow[fault.other][fault.node] += 1
+        case .narrow:
+            weather.narrow[fault.node][fault.other] += 1
+        case .clockJump: node.wall.jump(by: Int64(fault.amount))
+        case .clockFreeze: node.wall.freeze(now: now)
+        case .clockZero: node.wall.set(to: 0, now: now)
+        case .clockFuture: node.wall.set(to: World.year2100, now: now)
+        case .diskFull: node.disk.isFull = true
+        case .diskSlow: node.disk.isSlow += 1
+        }
+        coverage.count(fault.kind.rawValue)
+        push(.end(fault), after: lasts)
+    }
+
+    /// - Returns: false where the fault would destroy the last complete copy.
+    private func strike(_ fault: Fault, _ node: SimNode) throws(Violation) -> Bool {
+        switch fault.kind {
+        case .crash:
+            try crash(node)
+        case .crashAll:
+            for node in nodes { try crash(node) }
+        case .wipe:
+            guard isSpared(without: node) else { return false }
+            try crash(node)
+            try replaceDisk(of: node, with: DiskState(shards: plan.shards))
+        case .snapshot:
+            node.disk.snapshot = node.disk.state
+        case .restore:
+            guard let snapshot = node.disk.snapshot, isSpared(without: node) else { return false }
+            try crash(node)
+            try replaceDisk(of: node, with: snapshot)
+        case .clone:
+            guard isSpared(without: node) else { return false }
+            try crash(node)
+            try replaceDisk(of: node, with: nodes[fault.other].disk.state)
+        case .flip:
+            return flip(fault.other, on: node)
+        default:
+            break
+        }
+        return true
+    }
+
+    /// Whether every shard has a whole complete copy on some other disk.
+    ///
+    /// Where none is left, nobody can know what was there: that is outside of what is promised.
+    private func isSpared(without node: SimNode) -> Bool {
+        (0..<plan.shards).allSatisfy { shard in
+            nodes.contains {
+                $0 !== node && $0.disk.state.shards[shard].claim.isComplete
+                    && $0.disk.state.shards[shard].badKeys.isEmpty
+            }
+        }
+    }
+
+    private func replaceDisk(of node: SimNode, with state: DiskState) throws(Violation) {
+        node.disk.state = state
+        onDestroyed(node)
+    }
+
+    private func flip(_ number: Int, on node: SimNode) -> Bool {
+        guard isSpared(without: node) else { return false }
+        let shard = number % plan.shards
+        let keys = node.disk.state.shards[shard].keys
+        guard !keys.isEmpty else { return false }
+        let key = keys[number % keys.count]
+        node.disk.state.shards[shard].documents[key]?.isBad = true
+        node.destroyedAt = now
+        node.deletions = Deletions()
+        ledger.noteLost { entry in
+            entry.mutation.key != key
+                || nodes.contains { $0 !== node && holds(entry, $0) }
+        }
+        return true
+    }
+
+    func onEnd(of fault: Fault) {
+        guard !weather.isFair else { return }
+        end(fault)
+    }
+
+    private func end(_ fault: Fault) {
+        let node = nodes[fault.node]
+        switch fault.kind {
+        case .crash, .wipe, .restore, .clone: start(node)
+        case .crashAll: for node in nodes { start(node) }
+        case .cut:
+            cut(fault.node, fault.other, -1)
+            cut(fault.other, fault.node, -1)
+        case .cutOneWay:
+            cut(fault.node, fault.other, -1)
+        case .isolate:
+            for other in nodes.indices where other != fault.node {
+                cut(fault.node, other, -1)
+                cut(other, fault.node, -1)
+            }
+        case .slow:
+            weather.slow[fault.node][fault.other] -= 1
+            weather.slow[fault.other][fault.node] -= 1
+        case .narrow: weather.narrow[fault.node][fault.other] -= 1
+        case .clockFreeze: node.wall.thaw()
+        case .diskFull: node.disk.isFull = false
+        case .diskSlow: node.disk.isSlow -= 1
+        case .pause, .reset, .snapshot, .clockJump, .clockZero, .clockFuture, .flip: break
+        }
+    }
+
+    private func cut(_ from: Int, _ to: Int, _ change: Int) {
+        weather.cuts[from][to] += change
+        if change < 0 { onCutEnded(from: from, to: to) }
+    }
+
+    private func reset(_ one: Int, _ other: Int) {
+        guard let index = nodes[one].shell?.connections[other] else { return }
+        for end in [0, 1] { onClosed(index, end) }
+    }
+
+    /// The last fault is over: all that lasts ends, and whoever is down starts.
+    func heal() {
+        weather.isFair = true
+        weather.narrow = weather.narrow.map { $0.map { _ in 0 } }
+        for node in nodes {
+            node.disk.isFull = false
+            node.disk.isSlow = 0
+            node.wall.thaw()
+        }
+        let pairs = nodes.indices.flatMap { from in nodes.indices.map { (from, $0) } }
+        for (from, to) in pairs where weather.cuts[from][to] > 0 {
+            weather.cuts[from][to] = 0
+            onCutEnded(from: from, to: to)
+        }
+        for node in nodes { start(node) }
+    }
+
+    // MARK: Processes
+
+    func start(_ node: SimNode) {
+        guard node.shell == nil else { return }
+        node.starts += 1
+        let machines = (0..<plan.shards).map { shard -> ShardMachine in
+            var machine = ShardMachine(
+                ShardID(UInt16(shard)), of: UInt16(plan.shards),
+                stored: storedHeader(of: node, shard), now: milliseconds)
+            machine.setOwners(plan.nodes)
+            return machine
+        }
+        var dice = Dice(seed: plan.seed, stream: UInt64(1_000 + node.index))
+        for _ in 0..<node.starts { _ = dice.next() }
+        let address = Shell.Address(node: node.index, start: node.starts)
+        let shell = Shell(
+            address, machines: machines, nodes: plan.nodes, seed: dice.next(), now: now)
+        node.shell = shell
+        node.floors = floor(of: node)
+        note(10, UInt64(node.starts), "\(node.name) starts")
+        push(.tick(address), after: netDice.between(0...20_000))
+    }
+
+    private func storedHeader(of node: SimNode, _ shard: Int) -> CopyHeader {
+        guard let bytes = node.disk.state.shards[shard].header else {
+            return CopyHeader(isComplete: false)
+        }
+        do throws(WireError) {
+            return try CopyHeader.decode(bytes)
+        } catch {
+            preconditionFailure("a header is read as it was written: \(error)")
+        }
+    }
+
+    func crash(_ node: SimNode) throws(Violation) {
+        guard let shell = node.shell else { return }
+        note(11, 0, "\(node.name) dies")
+        node.shell = nil
+        node.pausedUntil = min(node.pausedUntil, now)
+        for index in shell.connections.compactMap({ $0 }) {
+            close(index, by: connections[index].end(of: node.index))
+        }
+        let disk = node.disk
+        if disk.isWriting, !disk.isFull, !disk.hasFailed, let commit = disk.waiting.first,
+            diskDice.chance(percent: 30)
+        {
+            coverage.count("crash-keeps-commit")
+            try apply(commit, on: node)
+        } else if !disk.waiting.isEmpty {
+            coverage.count("crash-loses-commit")
+        }
+        disk.onCrash()
+        for index in requests.indices where requests[index].address == shell.address {
+            if requests[index].state == .open { requests[index].state = .failed }
+        }
+    }
+}

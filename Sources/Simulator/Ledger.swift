@@ -1,0 +1,122 @@
+import CRDT
+import Chat
+import Replication
+import Wire
+
+/// Every change that any node ever accepted, kept outside of all of them.
+struct Ledger {
+    struct Entry {
+        let dot: Dot
+        let shard: Int
+        let node: Int
+        let mutation: Mutation
+        /// What the document named as its changes when this one was in: its past, and itself.
+        let past: Context
+        /// When it was written; nil where it leaves no stamp in the document.
+        let stamp: Stamp?
+        /// When the message was sent that it edits.
+        let base: Stamp?
+        /// The document's bytes at that moment, hashed.
+        let bytes: Hash128
+        /// On how many disks a client was told that it is.
+        var acknowledgedOn = 0
+        /// Every disk that held it was destroyed: nobody can keep it.
+        var isLost = false
+    }
+
+    private struct ShardDot: Hashable {
+        let shard: Int
+        let dot: Dot
+    }
+
+    private(set) var entries: [Entry] = []
+    private var numbers: [ShardDot: Int] = [:]
+    private var ofKey: [DocumentKey: [Int]] = [:]
+
+    /// Adds a change; fails where another has its dot.
+    mutating func add(_ entry: Entry) throws(Violation) {
+        let name = ShardDot(shard: entry.shard, dot: entry.dot)
+        if let other = numbers[name] {
+            throw Violation(
+                invariant: .oneDot,
+                explanation: "\(entry.dot.short) names two changes of shard \(entry.shard): "
+                    + "\(entries[other].words), and \(entry.words)")
+        }
+        numbers[name] = entries.count
+        ofKey[entry.mutation.key, default: []].append(entries.count)
+        entries.append(entry)
+    }
+
+    subscript(dot: Dot, shard: Int) -> Entry? {
+        numbers[ShardDot(shard: shard, dot: dot)].map { entries[$0] }
+    }
+
+    /// The changes of a document, in the order in which they were accepted.
+    func entries(of key: DocumentKey) -> [Entry] { (ofKey[key] ?? []).map { entries[$0] } }
+
+    mutating func noteAcknowledged(_ context: Context, of key: DocumentKey, on copies: Int) {
+        for index in ofKey[key] ?? [] where context.contains(entries[index].dot) {
+            entries[index].acknowledgedOn = max(entries[index].acknowledgedOn, copies)
+        }
+    }
+
+    /// Notes which acknowledged changes no disk holds any more.
+    mutating func noteLost(where isHeld: (Entry) -> Bool) {
+        for index in entries.indices
+        where entries[index].acknowledgedOn > 0 && !entries[index].isLost {
+            entries[index].isLost = !isHeld(entries[index])
+        }
+    }
+}
+
+extension Ledger.Entry {
+    /// Whether this change was made by who knew of `other`.
+    func knew(of other: Ledger.Entry) -> Bool { dot != other.dot && past.contains(other.dot) }
+
+    /// What was done, to be read in an explanation.
+    var words: String {
+        "\(dot.short) on n\(node + 1): \(mutation.user) \(mutation.action.words) "
+            + "in \(mutation.conversation)"
+    }
+}
+
+extension Dot {
+    /// Enough of it to tell dots of one run apart.
+    var short: String { "\(replica.description.prefix(6)):\(seq)" }
+}
+
+extension Mutation.Action {
+    var verb: String {
+        switch self {
+        case .create: "create"
+        case .send: "send"
+        case .edit: "edit"
+        case .hide: "hide"
+        case .retract: "retract"
+        case .restore: "restore"
+        case .pin: "pin"
+        case .unpin: "unpin"
+        }
+    }
+
+    var words: String {
+        switch self {
+        case .create(let users, let title): "create for \(users) as \(title ?? "-")"
+        case .send(let id, _, _, let text): "send \(id) '\(text)'"
+        case .edit(let id, let text, _): "edit \(id) to '\(text)'"
+        case .hide(let id): "hide \(id)"
+        case .retract(let id): "retract \(id)"
+        case .restore(let id): "restore \(id)"
+        case .pin(let id): "pin \(id)"
+        case .unpin(let id): "unpin \(id)"
+        }
+    }
+
+    /// The text that it brings into a message.
+    var text: String? {
+        switch self {
+        case .send(_, _, _, let text), .edit(_, let text, _): text
+        case .create, .hide, .retract, .restore, .pin, .unpin: nil
+        }
+    }
+}

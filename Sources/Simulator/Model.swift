@@ -1,0 +1,157 @@
+import CRDT
+import Chat
+import Wire
+
+/// What a document must say, told from the changes that it names: a naive model of `Chat`.
+///
+/// It knows nothing of merges. A document is a function of the set of changes in it, whichever way
+/// they came.
+struct Model {
+    let key: DocumentKey
+    /// The changes in it, in no order that matters.
+    let entries: [Ledger.Entry]
+
+    init(of document: Document, in ledger: Ledger) {
+        key = document.key
+        entries = ledger.entries(of: document.key).filter {
+            document.changedBy.contains($0.dot)
+        }
+    }
+
+    /// The sending that counts: the earliest.
+    private var header: Ledger.Entry? {
+        entries.filter { $0.mutation.action.isCreation }.min {
+            guard let left = $0.stamp, let right = $1.stamp else { return false }
+            return left < right
+        }
+    }
+
+    var isRetracted: Bool { entries.contains { $0.mutation.action.verb == "retract" } }
+
+    /// Who hides it: by some hide that no restoring user knew of.
+    var hiddenBy: [UserID] {
+        let hides = entries.filter { ["hide", "retract"].contains($0.mutation.action.verb) }
+        let restores = entries.filter { $0.mutation.action.verb == "restore" }
+        let live = hides.filter { hide in
+            !restores.contains { $0.mutation.user == hide.mutation.user && $0.knew(of: hide) }
+        }
+        return Set(live.map(\.mutation.user)).sorted()
+    }
+
+    /// The edits of the sending that counts, one for each request, the earliest of each.
+    private var versions: [(stamp: Stamp, operation: OperationID, text: String)] {
+        var found: [(stamp: Stamp, operation: OperationID, text: String)] = []
+        for entry in entries where entry.base == header?.stamp {
+            guard case .edit(_, let text, let operation) = entry.mutation.action,
+                let stamp = entry.stamp
+            else { continue }
+            if let index = found.firstIndex(where: { $0.operation == operation }) {
+                if stamp < found[index].stamp { found[index] = (stamp, operation, text) }
+            } else {
+                found.append((stamp, operation, text))
+            }
+        }
+        return found.sorted { $0.stamp < $1.stamp }
+    }
+
+    /// The text that the edits leave.
+    var lastText: String? { versions.last?.text ?? header?.mutation.action.text }
+
+    /// Whether `document` says what its changes make it say.
+    func check(_ document: Document) throws(Violation) {
+        switch document.content {
+        case .conversation(let conversation): try check(conversation)
+        case .message(let message): try check(message)
+        case .unknown: throw violation(.claims, "is of no kind that was ever written")
+        }
+    }
+
+    private func check(_ conversation: Conversation) throws(Violation) {
+        guard let header, case .create(_, let title) = header.mutation.action else {
+            throw violation(.claims, "was never created")
+        }
+        guard conversation.header.created == header.stamp, conversation.header.title == title,
+            conversation.header.creator == header.mutation.user
+        else { throw violation(.claims, "has the head \(conversation.header)") }
+        var users: Set<UserID> = []
+        for entry in entries {
+            if case .create(let participants, _) = entry.mutation.action {
+                users.formUnion(participants)
+            }
+        }
+        guard conversation.participants.elements == users.sorted() else {
+            throw violation(.claims, "has the users \(conversation.participants.elements)")
+        }
+    }
+
+    private func check(_ message: Message) throws(Violation) {
+        guard let header, case .send(_, _, _, let text) = header.mutation.action else {
+            throw violation(.claims, "was never sent")
+        }
+        guard message.isRetracted == isRetracted else {
+            throw violation(.deleted, "is deleted for everyone: \(message.isRetracted)")
+        }
+        let hidden = hiddenBy
+        if let user = hidden.first(where: { !message.deletedBy.contains($0) }) {
+            throw violation(.deleted, "shows again to \(user), who deleted it")
+        }
+        if let user = message.deletedBy.elements.first(where: { !hidden.contains($0) }) {
+            throw violation(.kept, "is hidden from \(user), who restored it")
+        }
+        guard message.header.sent == header.stamp, message.header.sender == header.mutation.user
+        else { throw violation(.claims, "has the head \(message.header)") }
+        guard !isRetracted else {
+            guard message.header.text.isEmpty, message.versions.isEmpty, message.pin == nil else {
+                throw violation(.deleted, "is deleted for everyone and has a text or a pin")
+            }
+            return
+        }
+        guard message.header.text == text else {
+            throw violation(.claims, "has the text '\(message.header.text)'")
+        }
+        try checkVersionsAndPin(of: message)
+    }
+
+    private func checkVersionsAndPin(of message: Message) throws(Violation) {
+        let operations = message.versions.map(\.operation).sorted()
+        guard zip(operations, operations.dropFirst()).allSatisfy({ $0 < $1 }) else {
+            throw violation(.oneChange, "has one edit twice: \(message.versions)")
+        }
+        let versions = versions
+        let isSame =
+            message.versions.count == versions.count
+            && zip(message.versions, versions).allSatisfy {
+                $0.stamp == $1.stamp && $0.operation == $1.operation && $0.text == $1.text
+            }
+        guard isSame else {
+            throw violation(
+                .claims, "has the edits \(message.versions.map(\.text)), not \(versions)")
+        }
+        let pins = entries.filter { ["pin", "unpin"].contains($0.mutation.action.verb) }
+        let last = pins.max {
+            guard let left = $0.stamp, let right = $1.stamp else { return false }
+            return left < right
+        }
+        let isPinned = last?.mutation.action.verb == "pin"
+        guard message.pin?.stamp == last?.stamp,
+            message.pin?.value.by == (isPinned ? last?.mutation.user : nil)
+        else { throw violation(.claims, "has the pin \(String(describing: message.pin))") }
+    }
+
+    private func violation(_ invariant: Invariant, _ what: String) -> Violation {
+        let changes = entries.map { "\n    " + $0.words }.joined()
+        return Violation(
+            invariant: invariant,
+            explanation: "\(key.partition)/\(key.id) \(what), though these changes are in it:"
+                + changes)
+    }
+}
+
+extension Mutation.Action {
+    var isCreation: Bool {
+        switch self {
+        case .create, .send: true
+        case .edit, .hide, .retract, .restore, .pin, .unpin: false
+        }
+    }
+}

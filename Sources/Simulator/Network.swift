@@ -1,0 +1,266 @@
+import Node
+import Replication
+import Wire
+
+/// One connection: two ordered streams that end together, though not always at one moment.
+final class Connection {
+    /// Whose it is: 0 dialled, 1 accepted.
+    let nodes: [Int]
+    let starts: [Int]
+    var isOpen = [false, false]
+    var isUp = [false, false]
+    /// Per direction, named by the end it comes from.
+    var inFlight = [0, 0]
+    var lastAt: [UInt64] = [0, 0]
+    /// Sent into a cut: delivered when it heals, as TCP would, or lost with the connection.
+    var stalled: [[[UInt8]]] = [[], []]
+    let connectedAt: UInt64
+
+    init(_ nodes: [Int], _ starts: [Int], now: UInt64) {
+        self.nodes = nodes
+        self.starts = starts
+        connectedAt = now
+    }
+}
+
+/// What the network is like between any two nodes.
+struct Weather {
+    /// How many cuts lie from one to the other.
+    var cuts: [[Int]]
+    var slow: [[Int]]
+    var narrow: [[Int]]
+    /// After the heal: short delays only.
+    var isFair = false
+
+    init(nodes: Int) {
+        cuts = Array(repeating: Array(repeating: 0, count: nodes), count: nodes)
+        slow = cuts
+        narrow = cuts
+    }
+}
+
+extension World {
+    /// Frames under way on one direction of a connection before the next ones wait.
+    private static let windowFrames = 12
+
+    func dial(from node: SimNode, to peer: Int, _ shell: Shell) {
+        shell.dialAt[peer] = now + netDice.between(100_000...500_000)
+        guard let other = nodes[peer].shell, !other.isUnwell,
+            weather.cuts[node.index][peer] == 0, weather.cuts[peer][node.index] == 0
+        else { return }
+        let connection = Connection(
+            [node.index, peer], [shell.address.start, other.address.start], now: now)
+        connections.append(connection)
+        let there = delay(node.index, peer)
+        connection.lastAt = [now + there, now + 2 * there]
+        push(.connected(connection: connections.count - 1, end: 1), after: there)
+        push(.connected(connection: connections.count - 1, end: 0), after: 2 * there)
+        shell.dialAt[peer] += 2 * there
+        connection.isOpen = [true, true]
+    }
+
+    func onConnected(_ index: Int, _ end: Int) {
+        let connection = connections[index]
+        guard let shell = shell(of: connection, end), connection.isOpen[end], !shell.isUnwell else {
+            close(index, by: end)
+            return
+        }
+        let peer = connection.nodes[1 - end]
+        if let old = shell.connections[peer] {
+            close(old, by: connections[old].end(of: shell.address.node))
+        }
+        connection.isUp[end] = true
+        shell.connections[peer] = index
+        shell.links[peer] = Link(to: names[peer], now: milliseconds)
+        note(1, UInt64(peer), "n\(shell.address.node + 1) connected to \(names[peer])")
+        for shard in shell.machines.indices { shell.machines[shard].onPeerUp(names[peer]) }
+        scheduleTurn(shell)
+    }
+
+    func shell(of connection: Connection, _ end: Int) -> Shell? {
+        shell(Shell.Address(node: connection.nodes[end], start: connection.starts[end]))
+    }
+
+    /// One end gives the connection up; the other hears of it, unless a cut lies between.
+    func close(_ index: Int, by end: Int) {
+        let connection = connections[index]
+        guard connection.isOpen[end] else { return }
+        connection.isOpen[end] = false
+        forget(index, end)
+        connection.stalled[end] = []
+        guard connection.isOpen[1 - end],
+            weather.cuts[connection.nodes[end]][connection.nodes[1 - end]] == 0
+        else {
+            return
+        }
+        let isGraceful = netDice.chance(percent: 50)
+        let at = now + delay(connection.nodes[end], connection.nodes[1 - end])
+        queue.push(
+            .closed(connection: index, end: 1 - end),
+            at: isGraceful ? max(at, connection.lastAt[end] + 1) : at)
+    }
+
+    func onClosed(_ index: Int, _ end: Int) {
+        let connection = connections[index]
+        guard connection.isOpen[end] else { return }
+        connection.isOpen[end] = false
+        note(
+            2, UInt64(end), "n\(connection.nodes[end] + 1) lost \(names[connection.nodes[1 - end]])"
+        )
+        coverage.count("connection-lost")
+        forget(index, end)
+    }
+
+    private func forget(_ index: Int, _ end: Int) {
+        let connection = connections[index]
+        let peer = connection.nodes[1 - end]
+        guard connection.isUp[end], let shell = shell(of: connection, end),
+            shell.connections[peer] == index
+        else {
+            return
+        }
+        shell.connections[peer] = nil
+        shell.links[peer] = nil
+        shell.queues[peer] = SendQueue()
+        if shell.isAlone { shell.aloneSince = now }
+        for shard in shell.machines.indices { shell.machines[shard].onPeerDown(names[peer]) }
+        scheduleTurn(shell)
+    }
+
+    /// Puts a frame on the way to a peer, behind those that wait; drops it where too many do.
+    func send(_ frame: Frame, to peer: Int, from shell: Shell) throws(Violation) {
+        guard let index = shell.connections[peer] else { return }
+        let bytes = frame.encoded
+        guard bytes.count <= Frame.bytesMax else {
+            throw Violation(
+                invariant: .bounded, explanation: "a frame of \(bytes.count) bytes: \(frame.name)")
+        }
+        note(3, UInt64(bytes.count), "n\(shell.address.node + 1) → \(names[peer]) \(frame.name)")
+        quiet.note(frame)
+        if shell.queues[peer].frames.isEmpty, hasRoom(connections[index], from: shell) {
+            transmit(bytes, on: index, from: connections[index].end(of: shell.address.node))
+        } else if shell.queues[peer].frames.count < SendQueue.framesMax {
+            shell.queues[peer].frames.append(bytes)
+        } else {
+            coverage.count("frame-dropped")
+            note(4, 0, "  dropped: the queue is full")
+            shell.queues[peer].drop(frame.shard)
+        }
+    }
+
+    private func hasRoom(_ connection: Connection, from shell: Shell) -> Bool {
+        let end = connection.end(of: shell.address.node)
+        let isNarrow = weather.narrow[connection.nodes[end]][connection.nodes[1 - end]] > 0
+        return connection.inFlight[end] < (isNarrow ? 1 : World.windowFrames)
+    }
+
+    private func transmit(_ bytes: [UInt8], on index: Int, from end: Int) {
+        let connection = connections[index]
+        let (from, to) = (connection.nodes[end], connection.nodes[1 - end])
+        connection.inFlight[end] += 1
+        guard weather.cuts[from][to] == 0, connection.stalled[end].isEmpty else {
+            connection.stalled[end].append(bytes)
+            return
+        }
+        deliver(bytes, on: index, from: end)
+    }
+
+    private func deliver(_ bytes: [UInt8], on index: Int, from end: Int) {
+        let connection = connections[index]
+        let at = max(
+            connection.lastAt[end] + 1,
+            now + delay(connection.nodes[end], connection.nodes[1 - end]))
+        connection.lastAt[end] = at
+        queue.push(.arrived(connection: index, end: 1 - end, bytes: bytes), at: at)
+    }
+
+    /// How long a frame takes, in microseconds.
+    func delay(_ from: Int, _ to: Int) -> UInt64 {
+        if weather.isFair { return netDice.between(50...2_000) }
+        if weather.slow[from][to] > 0 { return netDice.between(20_000...2_500_000) }
+        if weather.narrow[from][to] > 0 { return netDice.between(5_000...40_000) }
+        return netDice.chance(percent: 10)
+            ? netDice.between(2_000...50_000) : netDice.between(50...2_000)
+    }
+
+    func onArrived(_ index: Int, _ end: Int, _ bytes: [UInt8]) throws(Violation) {
+        let connection = connections[index]
+        connection.inFlight[1 - end] -= 1
+        if connection.isOpen[end], connection.isUp[end], let shell = shell(of: connection, end) {
+            note(
+                5, checksum(bytes),
+                "n\(connection.nodes[end] + 1) ← \(names[connection.nodes[1 - end]])")
+            try receive(bytes, from: connection.nodes[1 - end], at: shell)
+        }
+        drain(index, from: 1 - end)
+    }
+
+    /// Sends on what waited; where something was dropped, says so once all of it is out.
+    private func drain(_ index: Int, from end: Int) {
+        let connection = connections[index]
+        let peer = connection.nodes[1 - end]
+        guard connection.isOpen[end], let shell = shell(of: connection, end),
+            shell.connections[peer] == index
+        else {
+            return
+        }
+        while hasRoom(connection, from: shell), !shell.queues[peer].frames.isEmpty {
+            transmit(shell.queues[peer].frames.removeFirst(), on: index, from: end)
+        }
+        guard shell.queues[peer].frames.isEmpty else { return }
+        let queue = shell.queues[peer]
+        shell.queues[peer] = SendQueue()
+        for shard in queue.dropped { shell.machines[shard].offer(to: names[peer]) }
+        if queue.hasDroppedComparison { shell.links[peer]?.compareNow() }
+        if !queue.dropped.isEmpty || queue.hasDroppedComparison
+            || shell.machines.contains(where: { $0.copy.served.contains(names[peer]) })
+        {
+            scheduleTurn(shell)
+        }
+    }
+
+    /// A cut is gone: what stalled goes on, or the connection turns out to be dead.
+    func onCutEnded(from: Int, to: Int) {
+        guard weather.cuts[from][to] == 0 else { return }
+        for index in connections.indices {
+            let connection = connections[index]
+            guard connection.isOpen[0] || connection.isOpen[1],
+                let end = connection.nodes.firstIndex(of: from),
+                connection.nodes[1 - end] == to
+            else { continue }
+            let stalled = connection.stalled[end]
+            connection.stalled[end] = []
+            if !connection.isOpen[end] || shell(of: connection, end) == nil {
+                push(.closed(connection: index, end: 1 - end), after: delay(from, to))
+            } else if netDice.chance(percent: 30) {
+                close(index, by: end)
+            } else {
+                if !stalled.isEmpty { coverage.count("late-frames") }
+                for bytes in stalled { deliver(bytes, on: index, from: end) }
+            }
+        }
+    }
+}
+
+extension Connection {
+    func end(of node: Int) -> Int { nodes[0] == node ? 0 : 1 }
+}
+
+extension Frame {
+    /// Its kind, and what tells it from others of the kind.
+    var name: String {
+        switch self {
+        case .push(let shard, let parcels): "push \(shard) of \(parcels.count)"
+        case .confirm(let shard, let vector): "confirm \(shard) \(vector.count)"
+        case .summary: "summary"
+        case .hashes: "hashes"
+        case .offer(let offer): "offer \(offer.shard) \(offer.claim.vector.count)"
+        case .pull(let shard, let number, let vector): "pull \(shard) #\(number) \(vector.count)"
+        case .batch(let shard, let number, let index, let parcels):
+            "batch \(shard) #\(number) \(index) of \(parcels.count)"
+        case .done(let shard, let number, let batches, let claim):
+            "done \(shard) #\(number) \(batches) \(claim.vector.count)"
+        case .broken(let shard, let number): "broken \(shard) #\(number)"
+        }
+    }
+}

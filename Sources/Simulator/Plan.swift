@@ -1,0 +1,123 @@
+/// All that decides a run: a seed for every draw of chance, and the faults, each at its moment.
+package struct Plan: Hashable, Sendable {
+    package let seed: UInt64
+    package let nodes: Int
+    package let shards: Int
+    /// How long faults and clients go on, in milliseconds.
+    package let chaosMilliseconds: UInt64
+    package var faults: [Fault]
+
+    /// The plan of a seed.
+    package init(seed: UInt64) {
+        var dice = Dice(seed: seed, stream: 1)
+        self.seed = seed
+        nodes = dice.pick([2, 3, 3, 3, 3, 4, 5])
+        shards = dice.pick([1, 1, 2, 3])
+        chaosMilliseconds = dice.between(1_500...5_000)
+        faults = []
+        let count = dice.chance(percent: 10) ? 0 : dice.below(16)
+        for _ in 0..<count { addFault(&dice) }
+        faults.sort { $0.at < $1.at }
+    }
+
+    private mutating func addFault(_ dice: inout Dice) {
+        let kind = dice.pick(Plan.lots)
+        let node = dice.below(nodes)
+        let other = kind == .flip ? dice.below(1_000) : (node + 1 + dice.below(nodes - 1)) % nodes
+        let at = dice.between(50...chaosMilliseconds)
+        faults.append(
+            Fault(at: at, kind, node: node, other: other, amount: Plan.amount(kind, &dice)))
+        if kind == .restore {
+            faults.append(Fault(at: dice.between(10...max(at, 20)), .snapshot, node: node))
+        }
+        // Troubles rarely come alone: a second fault at nearly the same moment.
+        guard dice.chance(percent: 25) else { return }
+        let second = dice.pick(Plan.lots)
+        guard second != .restore else { return }
+        let victim = dice.chance(percent: 50) ? node : dice.below(nodes)
+        faults.append(
+            Fault(
+                at: at + dice.between(0...120), second, node: victim,
+                other: (victim + 1 + dice.below(nodes - 1)) % nodes,
+                amount: Plan.amount(second, &dice)))
+    }
+
+    /// How often each kind is drawn.
+    private static let lots: [Fault.Kind] = [
+        .crash, .crash, .crash, .crash, .crash, .crashAll, .wipe, .wipe, .snapshot, .restore,
+        .restore, .clone, .pause, .cut, .cut, .cut, .cut, .cutOneWay, .isolate, .isolate, .reset,
+        .reset, .slow, .slow, .narrow, .narrow, .clockJump, .clockJump, .clockFreeze, .clockZero,
+        .clockFuture, .diskFull, .diskFull, .diskSlow, .diskSlow, .flip,
+    ]
+
+    private static func amount(_ kind: Fault.Kind, _ dice: inout Dice) -> Int {
+        switch kind {
+        case .crash, .crashAll, .wipe, .restore, .clone: Int(dice.between(5...1_500))
+        case .clockJump: Int(dice.between(0...7_200_000)) - 3_600_000
+        case .pause: Int(dice.between(100...7_000))
+        case .snapshot, .reset, .clockZero, .clockFuture, .flip: 0
+        case .diskFull: Int(dice.between(1...400))
+        case .cut, .cutOneWay, .isolate, .slow, .narrow, .clockFreeze, .diskSlow:
+            Int(dice.between(50...3_000))
+        }
+    }
+}
+
+/// The saved form: a line for each thing, in words.
+extension Plan {
+    package static let title = "grapevine-plan 1"
+
+    package var text: String {
+        let head = [
+            Plan.title, "seed \(seed)", "nodes \(nodes)", "shards \(shards)",
+            "chaos \(chaosMilliseconds)",
+        ]
+        let lines = faults.map {
+            "fault \($0.at) \($0.kind.rawValue) \($0.node) \($0.other) \($0.amount)"
+        }
+        return (head + lines).joined(separator: "\n") + "\n"
+    }
+
+    /// What is wrong with the text of a plan: the line.
+    package struct Unreadable: Error, Hashable, Sendable {
+        package let line: String
+    }
+
+    package init(parsing text: String) throws(Unreadable) {
+        var numbers: [String: UInt64] = [:]
+        var faults: [Fault] = []
+        for line in text.split(separator: "\n") where line != Plan.title {
+            let words = line.split(separator: " ")
+            if words.first == "fault", let fault = Fault(words: words.dropFirst()) {
+                faults.append(fault)
+            } else if words.count == 2, let number = UInt64(words[1]) {
+                numbers[String(words[0])] = number
+            } else {
+                throw Unreadable(line: String(line))
+            }
+        }
+        guard let seed = numbers["seed"], let nodes = numbers["nodes"],
+            let shards = numbers["shards"], let chaos = numbers["chaos"],
+            (2...9).contains(nodes), (1...9).contains(shards), chaos < 1 << 40,
+            faults.allSatisfy({ $0.node < nodes && ($0.kind == .flip || $0.other < nodes) })
+        else { throw Unreadable(line: "seed, nodes (2–9), shards (1–9), chaos; nodes of faults") }
+        self.seed = seed
+        self.nodes = Int(nodes)
+        self.shards = Int(shards)
+        chaosMilliseconds = chaos
+        self.faults = faults.sorted { $0.at < $1.at }
+    }
+}
+
+extension Fault {
+    /// Fails for anything but `AT KIND NODE OTHER AMOUNT`.
+    init?(words: ArraySlice<Substring>) {
+        let words = Array(words)
+        guard words.count == 5, let at = UInt64(words[0]),
+            let kind = Kind(rawValue: String(words[1])),
+            let node = Int(words[2]), let other = Int(words[3]), let amount = Int(words[4]),
+            node >= 0, other >= 0, abs(amount) < 1 << 40, at < 1 << 40
+        else { return nil }
+        self.init(at: at, kind, node: node, other: other, amount: amount)
+    }
+}

@@ -1,0 +1,43 @@
+import Wire
+
+/// The planted bugs, each with the invariants that it breaks: one of them must find it.
+package struct Plant: Hashable, Sendable {
+    package let name: String
+    package let breaks: [Invariant]
+
+    /// Those of this build: none without the package trait.
+    package static var all: [Plant] {
+        #if PlantedBugs
+            PlantedBug.allCases.map { Plant(name: $0.rawValue, breaks: $0.breaks) }
+        #else
+            []
+        #endif
+    }
+
+    /// Switches the bug on, for every run of this process; before the first.
+    package static func plant(_ plant: Plant?) {
+        #if PlantedBugs
+            PlantedBug.planted = plant.flatMap { PlantedBug(rawValue: $0.name) }
+        #endif
+    }
+}
+
+#if PlantedBugs
+    extension PlantedBug {
+        var breaks: [Invariant] {
+            switch self {
+            case .acknowledgedBeforeStored, .confirmationOutlivesConnection: [.kept]
+            case .claimFromMemory, .claimsUnited, .lateDoneCounts, .vectorAdvancedBeforeDone:
+                [.claims]
+            case .coversFirstRangeOnly: [.equal, .kept]
+            case .dotsReusedAfterWipe, .numberingContinuedAfterFailure,
+                .numberingContinuedAfterRestore:
+                [.oneDot]
+            case .editRevivesDeleted, .servesOldDisk: [.deleted]
+            case .setContextLost: [.kept, .deleted]
+            case .shownBeforeStored: [.reads]
+            case .wallClockOnly: [.stamps]
+            }
+        }
+    }
+#endif

@@ -1,0 +1,182 @@
+import CRDT
+import Chat
+import Node
+import Replication
+import Wire
+
+/// What happens once nothing goes wrong any more: the nodes must become equal, and fall silent.
+struct QuietPhase {
+    enum Stage {
+        case chaos
+        /// All is healed: level within `patienceMicroseconds`.
+        case healing
+        /// A few last writes were made.
+        case writing
+        /// Level: wait for what is still under way.
+        case settling
+        /// Only summaries may travel.
+        case silent
+    }
+
+    /// How long the nodes may take to become level after the heal, in microseconds.
+    ///
+    /// A connection that a cut left half open is given up after six seconds.
+    static let patienceMicroseconds: UInt64 = 20_000_000
+    /// And after the last fault and the last write, with less than 1,000 changes.
+    static let levelMicroseconds: UInt64 = 1_000_000
+    static let pollMicroseconds: UInt64 = 20_000
+    static let settlingMicroseconds: UInt64 = 1_500_000
+    static let silentMicroseconds: UInt64 = 5_000_000
+
+    var stage = Stage.chaos
+    var since: UInt64 = 0
+    var isOver = false
+    /// How long each became level took, in microseconds.
+    var healedIn: UInt64 = 0
+    var levelIn: UInt64 = 0
+    /// What travelled while all should be silent.
+    var noise: [String] = []
+
+    mutating func note(_ frame: Frame) {
+        guard case .silent = stage else { return }
+        if case .summary = frame { return }
+        noise.append(frame.name)
+    }
+
+    mutating func enter(_ stage: Stage, now: UInt64) {
+        self.stage = stage
+        since = now
+    }
+}
+
+extension World {
+    func onPhase() throws(Violation) {
+        push(.phase, after: QuietPhase.pollMicroseconds)
+        let elapsed = now - quiet.since
+        switch quiet.stage {
+        case .chaos:
+            try healAll()
+        case .healing:
+            if isLevel, areSlowFramesIn {
+                quiet.healedIn = elapsed
+                try checkEqual()
+                for index in clients.sessions.indices {
+                    for _ in 0..<3 { try act(index, at: clients.sessions[index].node) }
+                }
+                quiet.enter(.writing, now: now)
+            } else if elapsed > QuietPhase.patienceMicroseconds {
+                throw notLevel(.equal, elapsed)
+            }
+        case .writing:
+            if isLevel {
+                quiet.levelIn = elapsed
+                quiet.enter(.settling, now: now)
+            } else if elapsed > QuietPhase.levelMicroseconds {
+                throw notLevel(.quiet, elapsed)
+            }
+        case .settling:
+            if elapsed > QuietPhase.settlingMicroseconds { quiet.enter(.silent, now: now) }
+        case .silent:
+            guard elapsed > QuietPhase.silentMicroseconds else { return }
+            try finish()
+        }
+    }
+
+    private func healAll() throws(Violation) {
+        note(15, 0, "HEAL")
+        for node in nodes { try checkWhole(node) }
+        // Half of the time everyone starts again, half of the time old connections live on.
+        if netDice.chance(percent: 50) { for node in nodes { try crash(node) } }
+        heal()
+        for node in nodes { scrub(node) }
+        quiet.enter(.healing, now: now)
+    }
+
+    /// Reads all that a disk holds, so that no bad document stays unnoticed.
+    private func scrub(_ node: SimNode) {
+        guard let shell = node.shell else { return }
+        for disk in node.disk.state.shards where !disk.badKeys.isEmpty {
+            node.disk.noteFoundBad()
+            noticeBadDocuments(node, shell)
+        }
+    }
+
+    /// Whether all disks claim and hold the same, nothing is under way, and everyone serves.
+    private var isLevel: Bool {
+        let hashes = nodes[0].disk.state.shards.map(\.claim.hash)
+        return nodes.allSatisfy { node in
+            guard let shell = node.shell, !shell.isUnwell, node.pausedUntil <= now else {
+                return false
+            }
+            return shell.connections.count { $0 != nil } == nodes.count - 1
+                && shell.machines.allSatisfy { $0.copy.isSettled && $0.copy.phase == .serving }
+                && node.disk.state.shards.map(\.claim.hash) == hashes && shell.hashes == hashes
+        }
+    }
+
+    /// Whether nothing is under way any more that was sent while the network was slow.
+    private var areSlowFramesIn: Bool {
+        connections.allSatisfy { connection in
+            !connection.isOpen.contains(true)
+                || connection.lastAt.allSatisfy { $0 <= now + QuietPhase.pollMicroseconds }
+        }
+    }
+
+    private func notLevel(_ invariant: Invariant, _ elapsed: UInt64) -> Violation {
+        let lines = nodes.flatMap { node in
+            (0..<plan.shards).map { shard in
+                let claim = node.disk.state.shards[shard].claim
+                let copy = node.shell?.machines[shard].copy
+                return "\n    \(node.name), shard \(shard): "
+                    + (copy.map { "\($0.phase)" } ?? "down")
+                    + (claim.isComplete ? "" : ", incomplete")
+                    + " \(claim.digest.description.prefix(6)) \(claim.vector.short)"
+            }
+        }
+        return Violation(
+            invariant: invariant,
+            explanation: "not level \(elapsed / 1_000) ms after the last fault and write:"
+                + lines.joined())
+    }
+
+    /// Byte for byte.
+    private func checkEqual() throws(Violation) {
+        for node in nodes.dropFirst() {
+            for (mine, theirs) in zip(nodes[0].disk.state.shards, node.disk.state.shards) {
+                let isEqual =
+                    mine.claim.vector == theirs.claim.vector
+                    && mine.claim.digest == theirs.claim.digest
+                    && mine.claim.counts == theirs.claim.counts && mine.keys == theirs.keys
+                    && mine.keys.allSatisfy {
+                        mine.documents[$0]?.bytes == theirs.documents[$0]?.bytes
+                    }
+                guard isEqual else {
+                    throw Violation(
+                        invariant: .equal,
+                        explanation: "n1 and \(node.name) hold different things though level")
+                }
+            }
+        }
+    }
+
+    private func finish() throws(Violation) {
+        guard quiet.noise.isEmpty else {
+            throw Violation(
+                invariant: .quiet,
+                explanation: "level, and still there travels: \(quiet.noise.prefix(10))")
+        }
+        try checkEqual()
+        for node in nodes { try checkWhole(node) }
+        for entry in ledger.entries where entry.acknowledgedOn > 0 && !entry.isLost {
+            for node in nodes where !holds(entry, node) {
+                throw Violation(
+                    invariant: .kept,
+                    explanation: "\(node.name) lacks what was acknowledged as stored on "
+                        + "\(entry.acknowledgedOn): \(entry.words)")
+            }
+        }
+        for node in nodes { try checkViews(at: node) }
+        countConflicts()
+        quiet.isOver = true
+    }
+}

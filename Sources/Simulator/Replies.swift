@@ -1,0 +1,181 @@
+import CRDT
+import Chat
+import Node
+import Replication
+import Wire
+
+/// What is checked when a client gets its reply.
+extension World {
+    func settle(_ replies: [(ReplySlot, Stored)], at shell: Shell) throws(Violation) {
+        for (slot, stored) in replies {
+            let number = Int(slot.number)
+            guard requests[number].state == .open, requests[number].address == shell.address else {
+                throw Violation(
+                    invariant: .oneChange,
+                    explanation: "n\(shell.address.node + 1) answers request \(number) again")
+            }
+            switch requests[number].kind {
+            case .write: try onAcknowledged(number, stored, shell)
+            case .query: try onShown(number)
+            }
+        }
+    }
+
+    private func onAcknowledged(
+        _ number: Int, _ stored: Stored, _ shell: Shell
+    ) throws(Violation) {
+        guard case .write(let context, let key, let mutation) = requests[number].kind else {
+            return
+        }
+        let node = nodes[shell.address.node]
+        let shard = requests[number].shard
+        note(13, UInt64(stored.on), "\(node.name) OK on \(stored.on): \(mutation.action.words)")
+        requests[number].state = .answered
+        guard node.disk.state.shards[shard].claim.vector.contains(context) else {
+            throw Violation(
+                invariant: .kept,
+                explanation: "\(node.name) acknowledged \(mutation.action.words) "
+                    + "before it was on its disk")
+        }
+        let holders = 1 + nodes.count { $0 !== node && holds(context, shard, $0, for: shell) }
+        guard stored.on <= holders, stored.owners == plan.nodes else {
+            throw Violation(
+                invariant: .kept,
+                explanation: "\(node.name) said that \(mutation.action.words) is on \(stored.on) "
+                    + "of \(stored.owners), but it is on \(holders) disks")
+        }
+        if stored.on > 1 { coverage.count("acknowledged on several") }
+        ledger.noteAcknowledged(context, of: key, on: stored.on)
+        noteDeletion(mutation, key, context, shard, node)
+        onReply(to: number)
+    }
+
+    /// Whether a peer's disk holds it, or did when it said so on a connection that still lasts.
+    private func holds(_ context: Context, _ shard: Int, _ peer: SimNode, for shell: Shell) -> Bool
+    {
+        if peer.disk.state.shards[shard].claim.vector.contains(context) { return true }
+        guard let index = shell.connections[peer.index] else { return false }
+        return peer.destroyedAt >= connections[index].connectedAt
+    }
+
+    /// An acknowledged deletion was seen: by who asked for it.
+    private func noteDeletion(
+        _ mutation: Mutation, _ key: DocumentKey, _ context: Context, _ shard: Int, _ node: SimNode
+    ) {
+        guard ["hide", "retract"].contains(mutation.action.verb) else { return }
+        if mutation.action.verb == "retract" { node.deletions.noteRetracted(key) }
+        for dot in context.dots {
+            guard let entry = ledger[dot, shard], entry.mutation.user == mutation.user,
+                ["hide", "retract"].contains(entry.mutation.action.verb)
+            else { continue }
+            node.deletions.noteHidden(key, from: mutation.user, by: dot)
+        }
+    }
+
+    // MARK: What is shown
+
+    func onShown(_ number: Int) throws(Violation) {
+        let request = requests[number]
+        guard case .query(let query, let conversation, let findings, let known) = request.kind
+        else { return }
+        requests[number].state = .answered
+        let node = nodes[request.address.node]
+        note(14, UInt64(number), "\(node.name) shows \(query.name) to \(request.user)")
+        switch (query, findings) {
+        case (.history(_, let limit), .messages(let views)):
+            guard views.count <= limit else {
+                throw Violation(
+                    invariant: .bounded, explanation: "a page of \(views.count), not \(limit)")
+            }
+            for view in views {
+                let key = DocumentKey.message(view.id, in: conversation)
+                try checkShown(view, key, request, known, node)
+            }
+            try checkOrder(views, node)
+        case (.edits(let id), .edits(let views)):
+            let key = DocumentKey.message(id, in: conversation)
+            if !views.isEmpty, let at = node.deletions.retracted[key], at <= known {
+                throw shownAgain(key, "its edits", request, node)
+            }
+            for view in views {
+                try checkOnDisk(key, view.at, view.text, request, node)
+            }
+        default:
+            throw Violation(invariant: .reads, explanation: "a reply to another question")
+        }
+        onReply(to: number)
+    }
+
+    private func checkOrder(_ views: [MessageView], _ node: SimNode) throws(Violation) {
+        let positions = views.map { HistoryPosition(time: $0.sentAt, id: $0.id) }
+        guard zip(positions, positions.dropFirst()).allSatisfy({ $0 < $1 }) else {
+            throw Violation(
+                invariant: .reads,
+                explanation: "\(node.name) shows a page out of order: \(views.map(\.id))")
+        }
+    }
+
+    private func checkShown(
+        _ view: MessageView, _ key: DocumentKey, _ request: Request, _ known: Int, _ node: SimNode
+    ) throws(Violation) {
+        if view.isDeletedForEveryone {
+            node.deletions.noteRetracted(key)
+            guard view.text == MessageView.placeholder else {
+                throw shownAgain(key, "'\(view.text)'", request, node)
+            }
+            return
+        }
+        if let at = node.deletions.retracted[key], at <= known {
+            throw shownAgain(key, "'\(view.text)'", request, node)
+        }
+        for hide in node.deletions.hides[key] ?? []
+        where hide.user == request.user && hide.number <= known {
+            let isRestored = ledger.entries(of: key).contains {
+                $0.mutation.action.verb == "restore" && $0.mutation.user == hide.user
+                    && $0.past.contains(hide.dot)
+            }
+            guard isRestored else { throw shownAgain(key, "'\(view.text)'", request, node) }
+        }
+        try checkOnDisk(key, view.editedAt ?? view.sentAt, view.text, request, node)
+        for user in view.deletedBy { noteSeenHidden(key, from: user, request.shard, node) }
+    }
+
+    /// Others' deletions were seen too.
+    private func noteSeenHidden(
+        _ key: DocumentKey, from user: UserID, _ shard: Int, _ node: SimNode
+    ) {
+        guard let stored = node.disk.state.shards[shard].documents[key] else { return }
+        for entry in ledger.entries(of: key)
+        where entry.mutation.user == user && stored.changedBy.contains(entry.dot)
+            && ["hide", "retract"].contains(entry.mutation.action.verb)
+        {
+            node.deletions.noteHidden(key, from: user, by: entry.dot)
+        }
+    }
+
+    /// A crash at this moment would not take back what is shown.
+    private func checkOnDisk(
+        _ key: DocumentKey, _ time: HybridTimestamp, _ text: String, _ request: Request,
+        _ node: SimNode
+    ) throws(Violation) {
+        let stored = node.disk.state.shards[request.shard].documents[key]
+        let isOnDisk = ledger.entries(of: key).contains {
+            $0.stamp?.time == time && $0.mutation.action.text == text
+                && stored?.changedBy.contains($0.dot) == true
+        }
+        guard !isOnDisk else { return }
+        throw Violation(
+            invariant: .reads,
+            explanation: "\(node.name) shows '\(text)' of \(key.id), which is not on its disk")
+    }
+
+    private func shownAgain(
+        _ key: DocumentKey, _ what: String, _ request: Request, _ node: SimNode
+    ) -> Violation {
+        let changes = ledger.entries(of: key).map { "\n    " + $0.words }.joined()
+        return Violation(
+            invariant: .deleted,
+            explanation: "\(node.name) shows \(what) of \(key.partition)/\(key.id) to "
+                + "\(request.user), after it was seen deleted there:" + changes)
+    }
+}

@@ -1,0 +1,171 @@
+import CRDT
+import Chat
+import Node
+import Replication
+import Wire
+
+/// A simulated disk: commits wait in line, each is there as a whole or not at all.
+///
+/// Time is the world's: it says when the first in line is done.
+final class SimDisk {
+    /// What one commit writes, as bytes.
+    struct Commit {
+        struct Part {
+            let shard: Int
+            let header: [UInt8]
+            let records: [Record]
+        }
+
+        let ticket: UInt64
+        let parts: [Part]
+    }
+
+    var state: DiskState
+    /// Put back by a `restore`.
+    var snapshot: DiskState?
+    private(set) var waiting: [Commit] = []
+    var isWriting = false
+    /// Grows with every crash, so that what was begun before it is never finished.
+    private(set) var epoch = 0
+    /// Commits fail.
+    var isFull = false
+    /// How many faults make every commit take half a second.
+    var isSlow = 0
+    /// A commit failed: all that were handed in since fail too, until `resume`.
+    private(set) var hasFailed = false
+    /// How large a batch of changes may be here: far smaller than a real one, so that pulls have
+    /// several.
+    let batchBytesMax: Int
+    /// Whether a reader met a bad document.
+    private var isFoundBad = false
+
+    /// - Parameter reader: limits that differ from run to run.
+    init(shards: Int, batchBytesMax: Int) {
+        state = DiskState(shards: shards)
+        self.batchBytesMax = batchBytesMax
+    }
+
+    /// Writes what says that the cluster begins with this copy.
+    func found() {
+        for shard in state.shards.indices {
+            state.shards[shard].claim = CopyHeader(isComplete: true)
+            state.shards[shard].header = state.shards[shard].claim.encoded
+        }
+    }
+
+    func hand(in writes: [ShardWrite], ticket: UInt64) {
+        let parts = writes.map {
+            Commit.Part(
+                shard: Int($0.shard.number), header: $0.header.encoded, records: $0.records)
+        }
+        waiting.append(Commit(ticket: ticket, parts: parts))
+    }
+
+    /// The commit under way is over.
+    ///
+    /// - Returns: it, and whether it failed.
+    func finish() -> (commit: Commit, isFailed: Bool)? {
+        isWriting = false
+        guard !waiting.isEmpty else { return nil }
+        let commit = waiting.removeFirst()
+        if isFull { hasFailed = true }
+        return (commit, hasFailed)
+    }
+
+    func resume() {
+        abandon()
+        hasFailed = false
+    }
+
+    /// Forgets all that is not done.
+    func abandon() {
+        waiting = []
+        isWriting = false
+        epoch += 1
+    }
+
+    func onCrash() {
+        abandon()
+        hasFailed = false
+        isFoundBad = false
+    }
+
+    func noteFoundBad() { isFoundBad = true }
+
+    func takeFoundBad() -> Bool {
+        defer { isFoundBad = false }
+        return isFoundBad
+    }
+}
+
+extension SimDisk: DocumentReader {
+    func document(_ key: DocumentKey, in shard: ShardID) throws(StoreFailure) -> Document? {
+        guard let stored = state.shards[Int(shard.number)].documents[key] else { return nil }
+        return try read(stored, at: key)
+    }
+
+    func history(
+        of conversation: ConversationID, in shard: ShardID, page: HistoryPage,
+        handing: (Document) -> Bool
+    ) throws(StoreFailure) {
+        let disk = state.shards[Int(shard.number)]
+        var found: [(position: HistoryPosition, key: DocumentKey)] = []
+        for key in disk.keys where key.kind == .message && key.partition == conversation.text {
+            guard let time = disk.documents[key]?.time, let id = MessageID(key.id) else { continue }
+            let position = HistoryPosition(time: time, id: id)
+            if page.admits(position) { found.append((position, key)) }
+        }
+        found.sort { page.isDescending ? $0.position > $1.position : $0.position < $1.position }
+        for (_, key) in found {
+            guard let stored = disk.documents[key] else { continue }
+            guard handing(try read(stored, at: key)) else { return }
+        }
+    }
+
+    func changes(
+        in shard: ShardID, lackedBy theirs: Vector, of ours: Vector, after cursor: Dot?,
+        bytesMax: Int
+    ) throws(StoreFailure) -> (parcels: [Parcel], next: Dot?) {
+        let disk = state.shards[Int(shard.number)]
+        var found: [(dot: Dot, key: DocumentKey)] = []
+        for key in disk.keys {
+            for dot in disk.documents[key]?.changedBy.dots ?? []
+            where !theirs.contains(dot) && !ours.seqs(of: dot.replica).isEmpty {
+                if let cursor, dot <= cursor { continue }
+                found.append((dot, key))
+            }
+        }
+        found.sort { $0.dot < $1.dot }
+        var parcels: [Parcel] = []
+        var taken: Set<DocumentKey> = []
+        var size = 0
+        for (index, (dot, key)) in found.enumerated() {
+            guard let stored = disk.documents[key], !taken.contains(key) else { continue }
+            guard !stored.isBad else { throw bad(key) }
+            let parcel = Parcel(key: key.encoded, bytes: stored.bytes)
+            if !parcels.isEmpty, size + parcel.size > min(bytesMax, batchBytesMax) {
+                return (parcels, index > 0 ? found[index - 1].dot : dot)
+            }
+            parcels.append(parcel)
+            taken.insert(key)
+            size += parcel.size
+        }
+        return (parcels, nil)
+    }
+
+    private func read(
+        _ stored: ShardDisk.StoredDocument, at key: DocumentKey
+    ) throws(StoreFailure) -> Document {
+        guard !stored.isBad else { throw bad(key) }
+        do throws(WireError) {
+            return try Document(key, decoding: stored.bytes)
+        } catch {
+            throw .failed("\(key) does not decode: \(error)")
+        }
+    }
+
+    private func bad(_ key: DocumentKey) -> StoreFailure {
+        isFoundBad = true
+        return .badRecord(key)
+    }
+}

@@ -1,0 +1,159 @@
+import CRDT
+import Chat
+import Node
+import Replication
+import Wire
+
+/// One simulated machine: a disk and clocks that outlive processes, and at most one process.
+final class SimNode {
+    let index: Int
+    let name: NodeName
+    let disk: SimDisk
+    var shell: Shell?
+    /// How many processes have started here.
+    var starts = 0
+    /// `SIGSTOP` until then, in microseconds.
+    var pausedUntil: UInt64 = 0
+    var wall = SimWall()
+    /// When something on its disk was last destroyed, in microseconds.
+    var destroyedAt: UInt64 = 0
+    /// What this start may not fall behind: per shard, what all the others held when it began.
+    var floors: [Vector]
+    /// What it has shown as deleted, or acknowledged to be.
+    var deletions = Deletions()
+
+    init(_ index: Int, disk: SimDisk, shards: Int) {
+        self.index = index
+        self.disk = disk
+        name = NodeName(checked: "n\(index + 1)")
+        floors = Array(repeating: Vector(), count: shards)
+    }
+}
+
+/// A wall clock that somebody plays with.
+struct SimWall {
+    /// Milliseconds since 1970 at the beginning of every run.
+    static let start: Int64 = 1_790_000_000_000
+
+    private var offset: Int64 = start
+    private var frozen: Int64?
+
+    /// - Parameter now: microseconds since the run began.
+    func milliseconds(now: UInt64) -> UInt64 { UInt64(max(0, frozen ?? running(now))) }
+
+    mutating func jump(by milliseconds: Int64) { offset += milliseconds }
+
+    mutating func set(to milliseconds: Int64, now: UInt64) {
+        offset += milliseconds - running(now)
+    }
+
+    mutating func freeze(now: UInt64) { frozen = max(0, running(now)) }
+
+    mutating func thaw() { frozen = nil }
+
+    private func running(_ now: UInt64) -> Int64 { offset + Int64(now / 1_000) }
+}
+
+/// What a node has shown as deleted: never to be shown again.
+struct Deletions {
+    struct Hide {
+        let user: UserID
+        let dot: Dot
+        let number: Int
+    }
+
+    /// Grows with each deletion, so that a reply is judged by what was known when it was made.
+    private(set) var count = 0
+    private(set) var retracted: [DocumentKey: Int] = [:]
+    private(set) var hides: [DocumentKey: [Hide]] = [:]
+
+    mutating func noteRetracted(_ key: DocumentKey) {
+        guard retracted[key] == nil else { return }
+        count += 1
+        retracted[key] = count
+    }
+
+    mutating func noteHidden(_ key: DocumentKey, from user: UserID, by dot: Dot) {
+        guard hides[key]?.contains(where: { $0.dot == dot }) != true else { return }
+        count += 1
+        hides[key, default: []].append(Hide(user: user, dot: dot, number: count))
+    }
+}
+
+/// One process: the shards as machines, and the little that a node does around them.
+final class Shell {
+    struct Address: Hashable {
+        let node: Int
+        /// Which of its processes.
+        let start: Int
+    }
+
+    let address: Address
+    let entropy: SimEntropy
+    let startedAt: UInt64
+    var machines: [ShardMachine]
+    /// By the peer's index: nil where no connection is up.
+    var links: [Link?]
+    /// The connection of each link: its index in the world.
+    var connections: [Int?]
+    var queues: [SendQueue]
+    /// When each peer is dialled next, in microseconds.
+    var dialAt: [UInt64]
+    var ticket: UInt64 = 0
+    var isTurnDue = false
+    /// Since when no link was up, in microseconds.
+    var aloneSince: UInt64
+    var wasAlone = false
+    /// The last report of the disk, so that reports keep their order.
+    var reportedAt: UInt64 = 0
+    /// A bad document was met: nothing is taken or given until it is set aside.
+    var isUnwell = false
+    /// Up to which ticket a failure was handled.
+    var failedThrough: UInt64 = 0
+    /// The greatest stamp given, per shard.
+    var stamped: [HybridTimestamp]
+
+    init(_ address: Address, machines: [ShardMachine], nodes: Int, seed: UInt64, now: UInt64) {
+        self.address = address
+        self.machines = machines
+        entropy = SimEntropy(seed: seed)
+        startedAt = now
+        aloneSince = now
+        links = Array(repeating: nil, count: nodes)
+        connections = Array(repeating: nil, count: nodes)
+        queues = Array(repeating: SendQueue(), count: nodes)
+        dialAt = Array(repeating: now, count: nodes)
+        stamped = Array(repeating: .zero, count: machines.count)
+    }
+
+    /// The hash of each shard, in order.
+    var hashes: [UInt64] { machines.map(\.copy.stored.hash) }
+
+    var isAlone: Bool { connections.allSatisfy { $0 == nil } }
+}
+
+/// Frames that wait for room on a connection; full, it drops the next and remembers the shard.
+struct SendQueue {
+    /// The most frames that wait.
+    static let framesMax = 24
+    /// Below this many, the next batch of a pull is read.
+    static let servingMax = 4
+
+    var frames: [[UInt8]] = []
+    /// The shards of frames that were dropped, ascending.
+    var dropped: [Int] = []
+    /// A frame about no shard was dropped.
+    var hasDroppedComparison = false
+
+    mutating func drop(_ shard: ShardID?) {
+        guard let shard else {
+            hasDroppedComparison = true
+            return
+        }
+        let number = Int(shard.number)
+        if !dropped.contains(number) {
+            dropped.append(number)
+            dropped.sort()
+        }
+    }
+}

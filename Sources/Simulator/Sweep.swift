@@ -1,0 +1,48 @@
+/// Many runs, added up.
+package struct Sweep: Sendable {
+    package private(set) var runs = 0
+    package private(set) var events: UInt64 = 0
+    package private(set) var changes = 0
+    package private(set) var coverage = Coverage()
+    /// The longest that any run took to be level, in microseconds.
+    package private(set) var healedInMax: UInt64 = 0
+    package private(set) var levelInMax: UInt64 = 0
+    /// The run of the lowest seed that broke something.
+    package private(set) var failure: Run?
+
+    /// Below this many runs, a fault or a conflict that never happened is no failure.
+    package static let coverageRunsMin = 1_000
+
+    package init() {}
+
+    package mutating func add(_ run: Run) {
+        runs += 1
+        events += run.events
+        changes += run.changes
+        coverage.add(run.coverage)
+        healedInMax = max(healedInMax, run.healedIn)
+        levelInMax = max(levelInMax, run.levelIn)
+        note(failureOf: run)
+    }
+
+    package mutating func add(_ other: Sweep) {
+        runs += other.runs
+        events += other.events
+        changes += other.changes
+        coverage.add(other.coverage)
+        healedInMax = max(healedInMax, other.healedInMax)
+        levelInMax = max(levelInMax, other.levelInMax)
+        if let failure = other.failure { note(failureOf: failure) }
+    }
+
+    private mutating func note(failureOf run: Run) {
+        guard run.violation != nil else { return }
+        if let failure, failure.plan.seed < run.plan.seed { return }
+        failure = run
+    }
+
+    /// What should have happened somewhere and did not.
+    package var missing: [String] {
+        runs < Sweep.coverageRunsMin ? [] : coverage.missing
+    }
+}

@@ -1,0 +1,293 @@
+import CRDT
+import Chat
+import Node
+import Replication
+import Wire
+
+/// What happens at a process: frames, ticks, the ends of turns, reports of its disk.
+extension World {
+    private static let tickMicroseconds: UInt64 = 100_000
+
+    /// How long no link may be up before what is on disk is all there is.
+    private static let aloneMicroseconds: UInt64 = 1_000_000
+
+    func scheduleTurn(_ shell: Shell) {
+        guard !shell.isTurnDue else { return }
+        shell.isTurnDue = true
+        let wait = netDice.chance(percent: 60) ? 0 : netDice.between(0...300)
+        push(.turn(shell.address), after: wait)
+    }
+
+    // MARK: Frames
+
+    func receive(_ bytes: [UInt8], from peer: Int, at shell: Shell) throws(Violation) {
+        let frame: Frame
+        do throws(WireError) {
+            frame = try Frame.decode(bytes)
+        } catch {
+            throw Violation(
+                invariant: .badRecord, explanation: "a node sent a frame that is none: \(error)")
+        }
+        if let tracer { tracer("    \(frame.name)") }
+        coverage.count(frame.kind)
+        shell.links[peer]?.onHeard(now: milliseconds)
+        switch frame {
+        case .summary(let theirs):
+            try onSummary(theirs, from: peer, at: shell)
+        case .hashes(let theirs):
+            for (shard, (mine, theirs)) in zip(shell.hashes, theirs).enumerated() {
+                if mine == theirs {
+                    shell.machines[shard].onLevel(with: names[peer])
+                } else {
+                    shell.machines[shard].offer(to: names[peer])
+                }
+            }
+        case .push, .confirm, .offer, .pull, .batch, .done, .broken:
+            try receive(frame, from: peer, at: shell)
+        }
+        scheduleTurn(shell)
+    }
+
+    private func receive(_ frame: Frame, from peer: Int, at shell: Shell) throws(Violation) {
+        guard let shard = frame.shard, !shell.isUnwell else { return }
+        let node = nodes[shell.address.node]
+        do throws(ShardFailure) {
+            try shell.machines[Int(shard.number)].receive(
+                frame, from: names[peer], in: world(of: node, shell))
+        } catch {
+            guard case .store(.badRecord) = error else {
+                throw Violation(
+                    invariant: .badRecord,
+                    explanation: "\(node.name) cannot take \(frame.name): \(error)")
+            }
+        }
+        noticeBadDocuments(node, shell)
+    }
+
+    private func onSummary(_ theirs: UInt64, from peer: Int, at shell: Shell) throws(Violation) {
+        let hashes = shell.hashes
+        let ours = Link.summary(of: hashes)
+        guard shell.links[peer]?.onSummary(theirs, ours: ours, now: milliseconds) == true else {
+            try send(.hashes(hashes), to: peer, from: shell)
+            return
+        }
+        for shard in shell.machines.indices {
+            shell.machines[shard].onLevel(with: names[peer])
+        }
+    }
+
+    // MARK: Ticks and turns
+
+    func onTick(_ address: Shell.Address) throws(Violation) {
+        guard let shell = shell(address) else { return }
+        let node = nodes[address.node]
+        let jitter = netDice.chance(percent: 5) ? netDice.between(0...50_000) : 0
+        push(.tick(address), after: World.tickMicroseconds + jitter)
+        for shard in shell.machines.indices {
+            try settle(shell.machines[shard].onTick(now: milliseconds), at: shell)
+        }
+        for peer in shell.links.indices where peer != address.node {
+            if let link = shell.links[peer] {
+                if link.isSilent(now: milliseconds), let index = shell.connections[peer] {
+                    coverage.count("silence")
+                    close(index, by: connections[index].end(of: address.node))
+                }
+            } else if address.node < peer, now >= shell.dialAt[peer], !shell.isUnwell {
+                dial(from: node, to: peer, shell)
+            }
+        }
+        if !shell.wasAlone, shell.isAlone, now >= shell.aloneSince + World.aloneMicroseconds {
+            shell.wasAlone = true
+            coverage.count("alone")
+            for shard in shell.machines.indices { shell.machines[shard].onNobodyReached() }
+            node.floors = node.floors.map { _ in Vector() }
+        }
+        if !shell.isAlone { shell.wasAlone = false }
+        try onTurn(address)
+    }
+
+    func onTurn(_ address: Shell.Address) throws(Violation) {
+        guard let shell = shell(address) else { return }
+        let node = nodes[address.node]
+        shell.isTurnDue = false
+        shell.ticket += 1
+        var writes: [ShardWrite] = []
+        for shard in shell.machines.indices {
+            if let write = shell.machines[shard].takeWrite(shell.ticket) { writes.append(write) }
+        }
+        if !writes.isEmpty {
+            node.disk.hand(in: writes, ticket: shell.ticket)
+            beginWriting(node)
+        }
+        for shard in shell.machines.indices {
+            try settle(shell.machines[shard].takeSettled(now: milliseconds), at: shell)
+            serve(shard, node, shell)
+            for (to, frame) in shell.machines[shard].takeOutbox() {
+                try send(frame, to: index(of: to), from: shell)
+            }
+            if let peer = shell.machines[shard].takeDivergences().first {
+                throw Violation(
+                    invariant: .equal,
+                    explanation: "\(node.name) and \(peer) claim the same of shard \(shard) "
+                        + "and hold different documents")
+            }
+        }
+        noticeBadDocuments(node, shell)
+        setAsideIfSettled(node, shell)
+        try sendSummaries(shell)
+    }
+
+    private func serve(_ shard: Int, _ node: SimNode, _ shell: Shell) {
+        for name in shell.machines[shard].copy.served {
+            let peer = index(of: name)
+            guard shell.queues[peer].frames.count < SendQueue.servingMax else { continue }
+            shell.machines[shard].serveBatch(to: name, reader: node.disk)
+            if shell.machines[shard].copy.served.contains(name) { scheduleTurn(shell) }
+        }
+    }
+
+    private func sendSummaries(_ shell: Shell) throws(Violation) {
+        for peer in shell.links.indices
+        where shell.links[peer]?.takesSummary(now: milliseconds) == true {
+            try send(.summary(Link.summary(of: shell.hashes)), to: peer, from: shell)
+        }
+    }
+
+    func index(of name: NodeName) -> Int {
+        guard let index = names.firstIndex(of: name) else {
+            preconditionFailure("machines know the names of the world's nodes only")
+        }
+        return index
+    }
+
+    // MARK: Disk
+
+    private func beginWriting(_ node: SimNode) {
+        guard !node.disk.isWriting, !node.disk.waiting.isEmpty else { return }
+        node.disk.isWriting = true
+        let wait: UInt64
+        if node.disk.isSlow > 0 {
+            wait = 500_000
+        } else if !weather.isFair, diskDice.chance(percent: 1) {
+            wait = diskDice.between(20_000...500_000)
+        } else {
+            wait =
+                weather.isFair || diskDice.chance(percent: 70)
+                ? diskDice.between(100...2_000) : diskDice.between(2_000...20_000)
+        }
+        push(.diskDone(node: node.index, epoch: node.disk.epoch), after: wait)
+    }
+
+    func onDiskDone(_ node: SimNode, _ epoch: Int) throws(Violation) {
+        guard node.disk.epoch == epoch, let (commit, isFailed) = node.disk.finish() else { return }
+        if !isFailed { try apply(commit, on: node) }
+        if let shell = node.shell {
+            let at = max(shell.reportedAt + 1, now + diskDice.between(0...1_000))
+            shell.reportedAt = at
+            queue.push(
+                .diskReported(shell.address, ticket: commit.ticket, isFailed: isFailed), at: at)
+        }
+        beginWriting(node)
+    }
+
+    func onDiskReported(
+        _ address: Shell.Address, _ ticket: UInt64, isFailed: Bool
+    ) throws(Violation) {
+        guard let shell = shell(address), ticket > shell.failedThrough else { return }
+        note(6, ticket, "n\(address.node + 1) commit \(ticket) \(isFailed ? "failed" : "done")")
+        if isFailed {
+            coverage.count("commit-failed")
+            shell.failedThrough = shell.ticket
+            for shard in shell.machines.indices {
+                for slot in shell.machines[shard].onCommitFailed() {
+                    requests[Int(slot.number)].state = .failed
+                }
+            }
+            nodes[address.node].disk.resume()
+        } else {
+            for shard in shell.machines.indices {
+                try settle(
+                    shell.machines[shard].onCommitted(ticket, now: milliseconds), at: shell)
+            }
+        }
+        scheduleTurn(shell)
+    }
+
+    // MARK: Bad documents
+
+    func noticeBadDocuments(_ node: SimNode, _ shell: Shell) {
+        guard node.disk.takeFoundBad(), !shell.isUnwell else { return }
+        note(7, 0, "\(node.name) met a bad document")
+        coverage.count("bad-document-met")
+        shell.isUnwell = true
+        for index in shell.connections.compactMap({ $0 }) {
+            close(index, by: connections[index].end(of: node.index))
+        }
+        scheduleTurn(shell)
+    }
+
+    /// Sets bad documents aside once nothing is under way: the copy is what the rest makes it.
+    private func setAsideIfSettled(_ node: SimNode, _ shell: Shell) {
+        guard shell.isUnwell, shell.machines.allSatisfy(\.copy.isSettled) else { return }
+        let floor = floor(of: node)
+        for shard in shell.machines.indices {
+            let bad = node.disk.state.shards[shard].badKeys
+            guard !bad.isEmpty else { continue }
+            node.floors[shard] = floor[shard]
+            let id = ShardID(UInt16(shard))
+            let header = node.disk.state.shards[shard].headerOfGoodDocuments(
+                of: id, now: milliseconds)
+            for key in bad { node.disk.state.shards[shard].remove(key) }
+            for slot in shell.machines[shard].onSetAside(header, now: milliseconds) {
+                requests[Int(slot.number)].state = .failed
+            }
+            let stored = shell.machines[shard].copy.stored
+            node.disk.state.shards[shard].header = stored.encoded
+            node.disk.state.shards[shard].claim = stored
+            coverage.count("set-aside")
+            note(8, UInt64(bad.count), "\(node.name) set \(bad.count) documents aside")
+        }
+        onDestroyed(node)
+        shell.isUnwell = false
+        scheduleTurn(shell)
+    }
+
+    /// What every other complete disk holds, per shard: what a fresh start must catch up with.
+    func floor(of node: SimNode) -> [Vector] {
+        (0..<plan.shards).map { shard in
+            let others = nodes.filter { $0 !== node }.map { $0.disk.state.shards[shard].claim }
+                .filter(\.isComplete).map(\.vector)
+            guard let first = others.first else { return Vector() }
+            return others.dropFirst().reduce(first) { $0.intersection($1) }
+        }
+    }
+
+    /// A disk holds less than it did: nobody can be asked for what is nowhere any more.
+    func onDestroyed(_ node: SimNode) {
+        node.destroyedAt = now
+        node.deletions = Deletions()
+        let left = node.disk.state.shards.map(\.claim.vector)
+        for other in nodes where other !== node {
+            other.floors = zip(other.floors, left).map { $0.intersection($1) }
+        }
+        ledger.noteLost { entry in nodes.contains { holds(entry, $0) } }
+    }
+
+    /// Whether a disk has a document with this change in it.
+    ///
+    /// Its vector may have a hole there: the seq itself is nowhere any more, a later one of the same
+    /// replica and document stands for it.
+    func holds(_ entry: Ledger.Entry, _ node: SimNode) -> Bool {
+        let stored = node.disk.state.shards[entry.shard].documents[entry.mutation.key]
+        return stored?.changedBy.contains(entry.dot) ?? false
+    }
+}
+
+extension Vector {
+    func intersection(_ other: Vector) -> Vector { subtracting(subtracting(other)) }
+}
+
+extension Frame {
+    /// The kind alone.
+    var kind: String { String(name.prefix { $0 != " " }) }
+}

@@ -1,0 +1,23 @@
+/// What must hold in every run, by the numbers of the project's list.
+package enum Invariant: String, CaseIterable, Sendable {
+    case kept = "I1 every acknowledged write is kept"
+    case deleted = "I2 what was seen deleted is never seen again"
+    case equal = "I3 replicas are equal after the heal"
+    case oneDot = "I4 one dot, one byte string"
+    case badRecord = "I5 bad records are never applied, shown or sent"
+    case reads = "I6 shown is on disk, and stays"
+    case bounded = "I8 every queue within its limit"
+    case quiet = "I9 level within a second, and then no pull"
+    case claims = "I11 what a vector claims is in the state"
+    case oneChange = "I13 one client id, one message; a repeated request is one change"
+    case stamps = "I14 a node's stamps never go back"
+
+    /// Its number in the list, such as `I1`.
+    package var number: Substring { rawValue.prefix { $0 != " " } }
+}
+
+/// An invariant that does not hold, and where it was seen.
+package struct Violation: Error, Hashable, Sendable {
+    package let invariant: Invariant
+    package let explanation: String
+}

@@ -1,0 +1,153 @@
+import CRDT
+import Chat
+import Node
+import Replication
+import Wire
+
+/// A seeded world of nodes: network, disks, clocks, clients, and whatever goes wrong.
+///
+/// It owns the only queue of events; everything that happens is an event at its time. The nodes'
+/// decisions are those of the real machines, the rest is the thinnest shell around them.
+final class World {
+    enum Event {
+        case fault(Int)
+        case end(Fault)
+        case tick(Shell.Address)
+        case turn(Shell.Address)
+        case connected(connection: Int, end: Int)
+        case arrived(connection: Int, end: Int, bytes: [UInt8])
+        case closed(connection: Int, end: Int)
+        case diskDone(node: Int, epoch: Int)
+        case diskReported(Shell.Address, ticket: UInt64, isFailed: Bool)
+        case session(Int, turn: Int)
+        case start(node: Int)
+        case phase
+    }
+
+    let plan: Plan
+    let tracer: ((String) -> Void)?
+    /// Microseconds since the run began.
+    var now: UInt64 = 0
+    var queue = EventQueue<Event>()
+    var events: UInt64 = 0
+    /// Over everything that happened, in order: equal for two runs of one plan.
+    var trace: UInt64 = 0
+
+    var nodes: [SimNode] = []
+    let names: [NodeName]
+    var connections: [Connection] = []
+    var weather: Weather
+    var netDice: Dice
+    var diskDice: Dice
+    var workDice: Dice
+
+    var clients: Clients
+    var requests: [Request] = []
+    var ledger = Ledger()
+    /// The documents that were checked against the model, by the hash of key and bytes.
+    var checked: Set<Hash128> = []
+    var coverage = Coverage()
+    var quiet = QuietPhase()
+
+    init(_ plan: Plan, tracer: ((String) -> Void)?) {
+        self.plan = plan
+        self.tracer = tracer
+        netDice = Dice(seed: plan.seed, stream: 2)
+        diskDice = Dice(seed: plan.seed, stream: 3)
+        workDice = Dice(seed: plan.seed, stream: 4)
+        weather = Weather(nodes: plan.nodes)
+        clients = Clients(plan, &workDice)
+        names = (0..<plan.nodes).map { NodeName(checked: "n\($0 + 1)") }
+        let batchBytesMax = workDice.pick([200, 600, 600, 2_000, 64 << 10])
+        for index in 0..<plan.nodes {
+            let disk = SimDisk(shards: plan.shards, batchBytesMax: batchBytesMax)
+            // The first founds the cluster; of the others, some were there too and some join.
+            if index == 0 || workDice.chance(percent: 70) { disk.found() }
+            nodes.append(SimNode(index, disk: disk, shards: plan.shards))
+        }
+    }
+
+    /// Runs to the end, or to the first thing that is wrong.
+    func run() throws(Violation) {
+        for node in nodes { push(.start(node: node.index), after: netDice.between(0...200_000)) }
+        for (index, fault) in plan.faults.enumerated() {
+            queue.push(.fault(index), at: fault.at * 1_000)
+        }
+        for index in clients.sessions.indices { push(.session(index, turn: 0), after: 100_000) }
+        push(.phase, after: plan.chaosMilliseconds * 1_000)
+        while let (at, event) = queue.pop() {
+            if let until = pausedUntil(for: event), until > at {
+                queue.push(event, at: until)
+                continue
+            }
+            now = at
+            events += 1
+            try carryOut(event)
+            if quiet.isOver { return }
+        }
+    }
+
+    /// Until when whoever the event happens to is stopped.
+    private func pausedUntil(for event: Event) -> UInt64? {
+        switch event {
+        case .tick(let address), .turn(let address), .diskReported(let address, _, _):
+            nodes[address.node].pausedUntil
+        case .connected(let connection, let end), .arrived(let connection, let end, _),
+            .closed(let connection, let end):
+            nodes[connections[connection].nodes[end]].pausedUntil
+        case .diskDone(let node, _): nodes[node].pausedUntil
+        case .session(let index, _): nodes[clients.sessions[index].node].pausedUntil
+        case .fault, .end, .start, .phase: nil
+        }
+    }
+
+    private func carryOut(_ event: Event) throws(Violation) {
+        switch event {
+        case .fault(let index): try onFault(plan.faults[index])
+        case .end(let fault): onEnd(of: fault)
+        case .tick(let address): try onTick(address)
+        case .turn(let address): try onTurn(address)
+        case .connected(let connection, let end): onConnected(connection, end)
+        case .arrived(let connection, let end, let bytes): try onArrived(connection, end, bytes)
+        case .closed(let connection, let end): onClosed(connection, end)
+        case .diskDone(let node, let epoch): try onDiskDone(nodes[node], epoch)
+        case .diskReported(let address, let ticket, let isFailed):
+            try onDiskReported(address, ticket, isFailed: isFailed)
+        case .session(let index, let turn): try onSession(index, turn)
+        case .start(let node): start(nodes[node])
+        case .phase: try onPhase()
+        }
+    }
+
+    func push(_ event: Event, after microseconds: UInt64) {
+        queue.push(event, at: now + microseconds)
+    }
+
+    /// The shell at an address, if that process still runs.
+    func shell(_ address: Shell.Address) -> Shell? {
+        guard let shell = nodes[address.node].shell, shell.address == address else { return nil }
+        return shell
+    }
+
+    /// Milliseconds since the run began: the machines' time.
+    var milliseconds: UInt64 { now / 1_000 }
+
+    /// What a node's machines are handed.
+    func world(of node: SimNode, _ shell: Shell) -> ShardWorld {
+        let judge = Judge(
+            wallMilliseconds: node.wall.milliseconds(now: now), editWindowMilliseconds: 900_000)
+        return ShardWorld(
+            milliseconds: milliseconds, judge: judge, entropy: shell.entropy, reader: node.disk)
+    }
+
+    /// Notes what happened, for the comparison of runs and for whoever watches.
+    func note(_ kind: UInt64, _ detail: UInt64 = 0, _ words: @autoclosure () -> String) {
+        for number in [now, kind, detail] {
+            trace = (trace ^ number) &* 0x9E37_79B9_7F4A_7C15
+            trace ^= trace >> 29
+        }
+        if let tracer {
+            tracer("\(now / 1_000).\(String(1_000 + now % 1_000).dropFirst()) \(words())")
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import Glibc
+import Simulator
+
+/// - Returns: the exit status.
+func carryOut(_ options: Options) async -> Int32 {
+    switch options.job {
+    case .help:
+        print(Options.usage, terminator: "")
+        return 0
+    case .seeds(let seeds):
+        return await runSeeds(seeds)
+    case .seed(let seed, let isTraced, let isShrunk):
+        return runOne(Plan(seed: seed), isTraced: isTraced, isShrunk: isShrunk)
+    case .plan(let path, let isTraced):
+        guard let text = contents(of: path) else {
+            say("grapevine-sim: cannot read \(path)")
+            return 2
+        }
+        do throws(Plan.Unreadable) {
+            return runOne(try Plan(parsing: text), isTraced: isTraced, isShrunk: false)
+        } catch {
+            say("grapevine-sim: \(path) is no plan: \(error.line)")
+            return 2
+        }
+    case .plant(let name):
+        guard let plant = Plant.all.first(where: { $0.name == name }) else {
+            say("grapevine-sim: no planted bug \(name); this build has: \(plantNames)")
+            return 2
+        }
+        return await find(plant, within: options.within) ? 0 : 1
+    case .plantedAll:
+        guard !Plant.all.isEmpty else {
+            say("grapevine-sim: this build has no planted bugs: use --traits PlantedBugs")
+            return 2
+        }
+        var isFound = true
+        for plant in Plant.all {
+            let found = await find(plant, within: options.within)
+            isFound = isFound && found
+        }
+        return isFound ? 0 : 1
+    }
+}
+
+private var plantNames: String {
+    Plant.all.isEmpty
+        ? "none (use --traits PlantedBugs)" : Plant.all.map(\.name).joined(separator: " ")
+}
+
+private func runSeeds(_ seeds: Range<UInt64>) async -> Int32 {
+    let began = seconds()
+    var said = began
+    let total = await sweep(
+        seeds,
+        progress: { sweep in
+            guard seconds() - said > 5 else { return }
+            said = seconds()
+            say("\(sweep.runs) of \(seeds.count) seeds, \(rate(sweep.runs, since: began)) runs/s")
+        })
+    if let failure = total.failure {
+        report(failure)
+        return 1
+    }
+    for (name, count) in total.coverage.list { say("  \(name): \(count)") }
+    say(
+        "\(total.runs) seeds passed: \(total.changes) changes, \(total.events) events, "
+            + "\(rate(total.runs, since: began)) runs/s, "
+            + "\(rate(Int(total.events), since: began)) events/s")
+    say(
+        "level at most \(total.healedInMax / 1_000) ms after the heal, "
+            + "\(total.levelInMax / 1_000) ms after the last write")
+    guard total.missing.isEmpty else {
+        say("never happened: \(total.missing.joined(separator: ", "))")
+        return 1
+    }
+    return 0
+}
+
+private func runOne(_ plan: Plan, isTraced: Bool, isShrunk: Bool) -> Int32 {
+    let run = Run(plan, tracer: isTraced ? { print($0) } : nil)
+    say(run.plan.text)
+    guard let violation = run.violation else {
+        say("passed: \(run.changes) changes, \(run.events) events, trace \(run.trace)")
+        return 0
+    }
+    report(run)
+    if isShrunk {
+        say("needed:\n" + Run.shrunk(plan, breaking: violation.invariant).text)
+    }
+    return 1
+}
+
+private func report(_ run: Run) {
+    guard let violation = run.violation else { return }
+    say("seed \(run.plan.seed) broke \(violation.invariant.rawValue):")
+    say("  " + violation.explanation)
+    say("again: grapevine-sim --seed \(run.plan.seed) --trace")
+}
+
+/// Looks for the seed that finds a planted bug, by an invariant that it breaks.
+private func find(_ plant: Plant, within seeds: UInt64) async -> Bool {
+    Plant.plant(plant)
+    defer { Plant.plant(nil) }
+    let began = seconds()
+    let total = await sweep(0..<seeds)
+    let name = plant.name + String(repeating: " ", count: max(1, 36 - plant.name.utf8.count))
+    guard let failure = total.failure, let violation = failure.violation else {
+        say("\(name)NOT FOUND in \(total.runs) seeds")
+        return false
+    }
+    let isRight = plant.breaks.contains(violation.invariant)
+    let expected = plant.breaks.map { String($0.number) }.joined(separator: " or ")
+    say(
+        "\(name)seed \(failure.plan.seed), \(violation.invariant.number)"
+            + (isRight ? "" : " INSTEAD OF \(expected)") + ", \(tenths(seconds() - began)) s")
+    if !isRight { say("  " + violation.explanation) }
+    return isRight
+}
+
+private func rate(_ count: Int, since began: Double) -> Int {
+    Int(Double(count) / max(seconds() - began, 0.001))
+}
+
+private func tenths(_ seconds: Double) -> Double { (seconds * 10).rounded() / 10 }
+
+private func contents(of path: String) -> String? {
+    guard let file = fopen(path, "r") else { return nil }
+    defer { fclose(file) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 4_096)
+    while true {
+        let count = fread(&buffer, 1, buffer.count, file)
+        guard count > 0 else { break }
+        bytes += buffer[..<count]
+    }
+    return String(validating: bytes, as: UTF8.self)
+}

@@ -1,0 +1,48 @@
+import Glibc
+import Simulator
+
+/// How many runs are made at a time, between two looks at the clock and the findings.
+private let batchRuns: UInt64 = 64
+
+/// Runs the seeds on every core; ends early where `stop` says so of what was found.
+func sweep(
+    _ seeds: Range<UInt64>, progress: ((Sweep) -> Void)? = nil,
+    until stop: (Sweep) -> Bool = { $0.failure != nil }
+) async -> Sweep {
+    var total = Sweep()
+    var next = seeds.lowerBound
+    await withTaskGroup(of: Sweep.self) { group in
+        func begin() {
+            guard next < seeds.upperBound else { return }
+            let part = next..<min(next + batchRuns, seeds.upperBound)
+            next = part.upperBound
+            group.addTask {
+                var sweep = Sweep()
+                for seed in part {
+                    sweep.add(Run(Plan(seed: seed)))
+                    if sweep.failure != nil { break }
+                }
+                return sweep
+            }
+        }
+        for _ in 0..<max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) { begin() }
+        while let part = await group.next() {
+            total.add(part)
+            progress?(total)
+            if !stop(total) { begin() }
+        }
+    }
+    return total
+}
+
+/// Seconds since some moment.
+func seconds() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+}
+
+func say(_ text: String) {
+    print(text)
+    fflush(nil)
+}

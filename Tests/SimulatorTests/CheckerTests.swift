@@ -1,0 +1,144 @@
+import CRDT
+import Chat
+import Node
+import Replication
+import Testing
+import Wire
+
+@testable import Simulator
+
+/// Each checker, seen to fail: on a world in which the thing that it watches was broken by hand.
+@Suite struct CheckerTests {
+    /// A world whose run has ended well, with everything still in it.
+    private func endedWorld() throws -> World {
+        let world = World(Plan(seed: 0), tracer: nil)
+        try world.run()
+        return world
+    }
+
+    /// A message that was not retracted, by its place on the first disk.
+    private func message(in world: World) throws -> (shard: Int, document: Document) {
+        for (shard, disk) in world.nodes[0].disk.state.shards.enumerated() {
+            for key in disk.keys where key.kind == .message {
+                let stored = try #require(disk.documents[key])
+                let document = try Document(key, decoding: stored.bytes)
+                if document.message?.isRetracted == false { return (shard, document) }
+            }
+        }
+        throw Violation(invariant: .kept, explanation: "no message left")
+    }
+
+    private func invariant(_ check: () throws -> Void) -> Invariant? {
+        do {
+            try check()
+            return nil
+        } catch {
+            return (error as? Violation)?.invariant
+        }
+    }
+
+    private func entry(
+        _ seq: UInt64, _ action: Mutation.Action, past: [Dot] = [], at time: UInt64? = nil,
+        base: Stamp? = nil
+    ) throws -> Ledger.Entry {
+        let replica = ReplicaID(high: 1, low: 1)
+        let dot = Dot(replica: replica, seq: seq)
+        var context = Context(dot)
+        for dot in past { context.insert(dot) }
+        let stamp = time.map {
+            Stamp(time: HybridTimestamp(milliseconds: $0), replica: replica)
+        }
+        let mutation = Mutation(
+            action, in: ConversationID(checked: "c"), by: UserID(checked: "ann"))
+        return Ledger.Entry(
+            dot: dot, shard: 0, node: 0, mutation: mutation, past: context, stamp: stamp,
+            base: base, bytes: .zero)
+    }
+
+    @Test func `I1 an acknowledged write that a disk lacks`() throws {
+        let world = try endedWorld()
+        let (shard, document) = try message(in: world)
+        world.nodes[1].disk.state.shards[shard].remove(document.key)
+        let lost = world.ledger.entries(of: document.key)
+        #expect(lost.allSatisfy { world.holds($0, world.nodes[0]) })
+        #expect(lost.allSatisfy { !world.holds($0, world.nodes[1]) })
+        #expect(invariant { try world.checkWhole(world.nodes[1]) } != nil)
+    }
+
+    @Test func `I2 a deletion that does not show`() throws {
+        let world = try endedWorld()
+        let (_, document) = try message(in: world)
+        let first = try #require(world.ledger.entries(of: document.key).first)
+        let retract = Ledger.Entry(
+            dot: Dot(replica: first.dot.replica, seq: first.dot.seq), shard: 99, node: 0,
+            mutation: Mutation(
+                .retract(try #require(MessageID(document.key.id))),
+                in: first.mutation.conversation, by: first.mutation.user),
+            past: first.past, stamp: nil, base: nil, bytes: .zero)
+        try world.ledger.add(retract)
+        #expect(
+            invariant { try Model(of: document, in: world.ledger).check(document) } == .deleted)
+    }
+
+    @Test func `I2 a start that is behind all the others`() throws {
+        let world = try endedWorld()
+        let node = world.nodes[0]
+        let shell = try #require(node.shell)
+        let (shard, _) = try message(in: world)
+        try world.checkNotBehind(node, shard, shell)
+        node.floors[shard].insert(Dot(replica: ReplicaID(high: 9, low: 9), seq: 1))
+        #expect(invariant { try world.checkNotBehind(node, shard, shell) } == .deleted)
+    }
+
+    @Test func `I3 a digest that is not the documents'`() throws {
+        let world = try endedWorld()
+        try world.checkWhole(world.nodes[0])
+        let (shard, document) = try message(in: world)
+        let stored = try #require(world.nodes[0].disk.state.shards[shard].documents[document.key])
+        let other = DocumentKey.message(
+            MessageID(checked: "other"), in: ConversationID(checked: "c0"))
+        world.nodes[0].disk.state.shards[shard].put(stored, at: other)
+        #expect(invariant { try world.checkWhole(world.nodes[0]) } != nil)
+    }
+
+    @Test func `I4 two changes under one dot`() throws {
+        var ledger = Ledger()
+        try ledger.add(try entry(1, .pin(MessageID(checked: "m"))))
+        #expect(
+            invariant { try ledger.add(try entry(1, .unpin(MessageID(checked: "m")))) } == .oneDot)
+        try ledger.add(try entry(2, .unpin(MessageID(checked: "m"))))
+    }
+
+    @Test func `I11 a vector that claims what the documents lack`() throws {
+        let world = try endedWorld()
+        let (shard, document) = try message(in: world)
+        let header = world.nodes[0].disk.state.shards[shard].claim
+        var copy = Copy(ShardID(UInt16(shard)), stored: header, now: 0)
+        let stranger = Context(Dot(replica: ReplicaID(high: 5, low: 5), seq: 1))
+        copy.noteMerge(nil, naming: stranger, from: NodeName(checked: "n2"))
+        let commit = SimDisk.Commit(
+            ticket: 1,
+            parts: [SimDisk.Commit.Part(shard: shard, header: copy.current.encoded, records: [])])
+        #expect(invariant { try world.apply(commit, on: world.nodes[0]) } == .claims)
+        #expect(document.message != nil)
+    }
+
+    @Test func `the model knows a lost header, a lost edit and a restore`() throws {
+        let id = MessageID(checked: "m")
+        var ledger = Ledger()
+        let send = try entry(1, .send(id, type: .text, item: nil, text: "a"), at: 10)
+        let hide = try entry(2, .hide(id), past: [send.dot])
+        try ledger.add(send)
+        try ledger.add(hide)
+        let author = Authorship(dot: send.dot, time: HybridTimestamp(milliseconds: 10))
+        let sent = send.mutation.applied(to: nil, by: author)
+        try Model(of: sent, in: ledger).check(sent)
+        let hidden = hide.mutation.applied(
+            to: sent, by: Authorship(dot: hide.dot, time: HybridTimestamp(milliseconds: 11)))
+        try Model(of: hidden, in: ledger).check(hidden)
+        let model = Model(of: hidden, in: ledger)
+        #expect(model.hiddenBy == [UserID(checked: "ann")])
+        #expect(Model(of: sent, in: ledger).hiddenBy.isEmpty)
+        #expect(invariant { try model.check(sent) } == .deleted)
+    }
+}
