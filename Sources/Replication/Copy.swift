@@ -251,8 +251,8 @@ extension Copy {
 
     /// Documents were set aside because their bytes are bad: the copy is what the others make up.
     ///
-    /// The disk has to drop them and keep what is `stored` from here on in one transaction. What was
-    /// confirmed to co-owners may be gone, so their connections have to be given up.
+    /// The disk has to drop them and keep what is `stored` from here on in one transaction. What
+    /// was confirmed to co-owners may be gone, so their connections have to be given up.
     ///
     /// - Parameter header: made from the remaining documents alone; it is not complete.
     /// - Returns: the replies that will not come: what they wait for may be gone.

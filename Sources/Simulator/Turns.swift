@@ -275,8 +275,8 @@ extension World {
 
     /// Whether a disk has a document with this change in it.
     ///
-    /// Its vector may have a hole there: the seq itself is nowhere any more, a later one of the same
-    /// replica and document stands for it.
+    /// Its vector may have a hole there: the seq itself is nowhere any more, a later one of the
+    /// same replica and document stands for it.
     func holds(_ entry: Ledger.Entry, _ node: SimNode) -> Bool {
         let stored = node.disk.state.shards[entry.shard].documents[entry.mutation.key]
         return stored?.changedBy.contains(entry.dot) ?? false

@@ -123,6 +123,59 @@ import Wire
         #expect(document.message != nil)
     }
 
+    /// A reply that nobody got yet, of a world that ended.
+    private func request(
+        _ kind: Request.Kind, in world: World, shard: Int
+    ) throws -> Int {
+        let shell = try #require(world.nodes[0].shell)
+        world.requests.append(
+            Request(
+                session: -1, user: UserID(checked: "ann"), address: shell.address, shard: shard,
+                kind: kind, askedAt: 0))
+        return world.requests.count - 1
+    }
+
+    @Test func `I5 a frame that is none`() throws {
+        let world = try endedWorld()
+        let shell = try #require(world.nodes[0].shell)
+        #expect(invariant { try world.receive([0xFF], from: 1, at: shell) } == .badRecord)
+    }
+
+    @Test func `I2 and I6 what is shown though it was deleted, or is on no disk`() throws {
+        let world = try endedWorld()
+        let (shard, document) = try message(in: world)
+        let node = world.nodes[0]
+        let conversation = ConversationID(checked: document.key.partition)
+        let id = try #require(MessageID(document.key.id))
+        let view = try #require(
+            document.message?.view(
+                as: id, for: UserID(checked: "nobody"), among: ObservedRemoveSet()))
+        func show(_ views: [MessageView], limit: Int = 10) throws -> Invariant? {
+            let number = try request(
+                .query(
+                    .history(place: .newest, limit: limit), conversation, .messages(views),
+                    deletionsKnown: node.deletions.count), in: world, shard: shard)
+            return invariant { try world.onShown(number) }
+        }
+        #expect(try show([view]) == nil)
+        #expect(try show([view, view], limit: 1) == .bounded)
+        #expect(try show([view, view]) == .reads)
+        node.disk.state.shards[shard].remove(document.key)
+        #expect(try show([view]) == .reads)
+        node.deletions.noteRetracted(document.key)
+        #expect(try show([view]) == .deleted)
+    }
+
+    @Test func `I9 what travels while all should be silent`() {
+        var phase = QuietPhase()
+        phase.note(.hashes([]))
+        phase.enter(.silent, now: 0)
+        phase.note(.summary(1))
+        #expect(phase.noise.isEmpty)
+        phase.note(.hashes([]))
+        #expect(phase.noise == ["hashes"])
+    }
+
     @Test func `the model knows a lost header, a lost edit and a restore`() throws {
         let id = MessageID(checked: "m")
         var ledger = Ledger()
