@@ -151,7 +151,7 @@ extension World {
         of conversation: ConversationID, by user: UserID, _ isCreated: Bool
     ) -> Mutation {
         let title = workDice.chance(percent: 70) ? "room" : text()
-        let users = workDice.chance(percent: 80) ? clients.users : [user]
+        let users = workDice.chance(percent: isCreated ? 70 : 96) ? clients.users : [user]
         return Mutation(
             .create(participants: users.sorted(), title: title), in: conversation, by: user)
     }

@@ -41,7 +41,7 @@ struct Weather {
 
 extension World {
     /// Frames under way on one direction of a connection before the next ones wait.
-    private static let windowFrames = 12
+    private static let windowFrames = 8
 
     func dial(from node: SimNode, to peer: Int, _ shell: Shell) {
         shell.dialAt[peer] = now + netDice.between(100_000...500_000)

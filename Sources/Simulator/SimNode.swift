@@ -135,9 +135,9 @@ final class Shell {
 /// Frames that wait for room on a connection; full, it drops the next and remembers the shard.
 struct SendQueue {
     /// The most frames that wait.
-    static let framesMax = 24
+    static let framesMax = 6
     /// Below this many, the next batch of a pull is read.
-    static let servingMax = 4
+    static let servingMax = 2
 
     var frames: [[UInt8]] = []
     /// The shards of frames that were dropped, ascending.
