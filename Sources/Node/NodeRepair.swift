@@ -43,10 +43,13 @@ extension Node {
             else { continue }
             do throws(StoreFailure) {
                 let rest = try ports.store.remainder(of: id, without: repair.bad)
-                repairs[id]?.header = rest.header
+                var header = rest.header
+                // The clock of the next process starts behind every stamp of this one.
+                header.raise(to: shard.assumeIsolated { $0.stored.greatest })
+                repairs[id]?.header = header
                 writes.append(
                     ShardWrite(
-                        shard: id, header: rest.header, records: [],
+                        shard: id, header: header, records: [],
                         removed: repair.bad + rest.bad))
             } catch {
                 ports.host.end(.diskFailed("shard \(id) cannot be read: \(error)"))

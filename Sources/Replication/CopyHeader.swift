@@ -34,6 +34,9 @@ public struct CopyHeader: Hashable, Sendable {
         self.greatest = greatest
     }
 
+    /// Keeps a greatest stamp that was given or seen, whatever is left of the documents.
+    public mutating func raise(to stamp: HybridTimestamp) { greatest = max(greatest, stamp) }
+
     public func count(ofKind kind: UInt8) -> UInt64 {
         Int(kind) < counts.count ? counts[Int(kind)] : 0
     }
