@@ -9,12 +9,18 @@ extension World {
     func apply(_ commit: SimDisk.Commit, on node: SimNode) throws(Violation) {
         for part in commit.parts {
             let shard = part.shard
-            let before = node.disk.state.shards[shard].claim
+            var before = node.disk.state.shards[shard].claim
+            for key in part.removed { node.disk.state.shards[shard].remove(key) }
+            if !part.removed.isEmpty { before = CopyHeader(isComplete: false) }
             for record in part.records { try apply(record, to: shard, on: node) }
             let header = try decoded(part.header, on: node)
             node.disk.state.shards[shard].header = part.header
             node.disk.state.shards[shard].claim = header
             try check(header, after: before, shard, on: node)
+            if !part.removed.isEmpty {
+                onDestroyed(node)
+                node.floors[shard] = floor(of: node)[shard]
+            }
             if header.isComplete, !before.isComplete { onCompleted(node, shard, header) }
         }
     }

@@ -47,18 +47,21 @@ struct ShardDisk {
     /// The keys of the documents whose bytes are bad, ascending.
     var badKeys: [DocumentKey] { keys.filter { documents[$0]?.isBad ?? false } }
 
-    /// The header that the documents which are not bad make by themselves.
-    func headerOfGoodDocuments(of shard: ShardID, now: UInt64) -> CopyHeader {
-        let nobody = NodeName(checked: "scrub")
-        var copy = Copy(shard, stored: CopyHeader(isComplete: false), now: now)
-        for key in keys {
-            guard let stored = documents[key], !stored.isBad else { continue }
-            let change = Change(
-                kind: key.kind.number, before: nil, after: stored.digest,
-                greatest: stored.greatest)
-            copy.noteMerge(change, naming: stored.changedBy, from: nobody)
+    /// The header that the documents but these make by themselves.
+    func header(without bad: Set<DocumentKey>) -> CopyHeader {
+        var vector = Vector()
+        var (digest, greatest) = (Hash128.zero, HybridTimestamp.zero)
+        var counts: [UInt64] = []
+        for key in keys where !bad.contains(key) {
+            guard let stored = documents[key] else { continue }
+            vector.insert(stored.changedBy)
+            digest += stored.digest
+            greatest = max(greatest, stored.greatest)
+            while counts.count <= Int(key.kind.number) { counts.append(0) }
+            counts[Int(key.kind.number)] += 1
         }
-        return copy.current
+        return CopyHeader(
+            remaining: vector, digest: digest, counts: counts, greatest: greatest)
     }
 }
 

@@ -38,7 +38,7 @@ struct Model {
         return Set(live.map(\.mutation.user)).sorted()
     }
 
-    /// The edits of the sending that counts, one for each request, the earliest of each.
+    /// The edits of the sending that counts, one for each request, the latest of each.
     private var versions: [(stamp: Stamp, operation: OperationID, text: String)] {
         var found: [(stamp: Stamp, operation: OperationID, text: String)] = []
         for entry in entries where entry.base == header?.stamp {
@@ -46,7 +46,7 @@ struct Model {
                 let stamp = entry.stamp
             else { continue }
             if let index = found.firstIndex(where: { $0.operation == operation }) {
-                if stamp < found[index].stamp { found[index] = (stamp, operation, text) }
+                if found[index].stamp < stamp { found[index] = (stamp, operation, text) }
             } else {
                 found.append((stamp, operation, text))
             }

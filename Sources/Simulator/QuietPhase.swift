@@ -95,9 +95,8 @@ extension World {
     /// Reads all that a disk holds, so that no bad document stays unnoticed.
     private func scrub(_ node: SimNode) {
         guard let shell = node.shell else { return }
-        for disk in node.disk.state.shards where !disk.badKeys.isEmpty {
-            node.disk.noteFoundBad()
-            noticeBadDocuments(node, shell)
+        for (shard, disk) in node.disk.state.shards.enumerated() where !disk.badKeys.isEmpty {
+            onBadDocuments(disk.badKeys, in: shard, node, shell)
         }
     }
 

@@ -14,6 +14,7 @@ final class SimDisk {
             let shard: Int
             let header: [UInt8]
             let records: [Record]
+            let removed: [DocumentKey]
         }
 
         let ticket: UInt64
@@ -36,8 +37,6 @@ final class SimDisk {
     /// How large a batch of changes may be here: far smaller than a real one, so that pulls have
     /// several.
     let batchBytesMax: Int
-    /// Whether a reader met a bad document.
-    private var isFoundBad = false
 
     /// - Parameter reader: limits that differ from run to run.
     init(shards: Int, batchBytesMax: Int) {
@@ -53,12 +52,13 @@ final class SimDisk {
         }
     }
 
-    func hand(in writes: [ShardWrite], ticket: UInt64) {
+    func hand(in writes: [ShardWrite], dropping drops: [Commit.Part], ticket: UInt64) {
         let parts = writes.map {
             Commit.Part(
-                shard: Int($0.shard.number), header: $0.header.encoded, records: $0.records)
+                shard: Int($0.shard.number), header: $0.header.encoded, records: $0.records,
+                removed: $0.removed)
         }
-        waiting.append(Commit(ticket: ticket, parts: parts))
+        waiting.append(Commit(ticket: ticket, parts: parts + drops))
     }
 
     /// The commit under way is over.
@@ -87,14 +87,6 @@ final class SimDisk {
     func onCrash() {
         abandon()
         hasFailed = false
-        isFoundBad = false
-    }
-
-    func noteFoundBad() { isFoundBad = true }
-
-    func takeFoundBad() -> Bool {
-        defer { isFoundBad = false }
-        return isFoundBad
     }
 }
 
@@ -122,6 +114,15 @@ extension SimDisk: DocumentReader {
         }
     }
 
+    func remainder(
+        of shard: ShardID, without bad: [DocumentKey]
+    ) throws(StoreFailure) -> Remainder {
+        let disk = state.shards[Int(shard.number)]
+        let found = disk.badKeys
+        return Remainder(
+            header: disk.header(without: Set(bad + found)), bad: found.filter { !bad.contains($0) })
+    }
+
     func changes(
         in shard: ShardID, lackedBy theirs: Vector, of ours: Vector, after cursor: Dot?,
         bytesMax: Int
@@ -141,7 +142,7 @@ extension SimDisk: DocumentReader {
         var size = 0
         for (index, (dot, key)) in found.enumerated() {
             guard let stored = disk.documents[key], !taken.contains(key) else { continue }
-            guard !stored.isBad else { throw bad(key) }
+            guard !stored.isBad else { throw .badRecord(key) }
             let parcel = Parcel(key: key.encoded, bytes: stored.bytes)
             if !parcels.isEmpty, size + parcel.size > min(bytesMax, batchBytesMax) {
                 return (parcels, index > 0 ? found[index - 1].dot : dot)
@@ -156,16 +157,11 @@ extension SimDisk: DocumentReader {
     private func read(
         _ stored: ShardDisk.StoredDocument, at key: DocumentKey
     ) throws(StoreFailure) -> Document {
-        guard !stored.isBad else { throw bad(key) }
+        guard !stored.isBad else { throw .badRecord(key) }
         do throws(WireError) {
             return try Document(key, decoding: stored.bytes)
         } catch {
             throw .failed("\(key) does not decode: \(error)")
         }
-    }
-
-    private func bad(_ key: DocumentKey) -> StoreFailure {
-        isFoundBad = true
-        return .badRecord(key)
     }
 }

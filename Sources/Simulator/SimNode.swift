@@ -106,8 +106,9 @@ final class Shell {
     var wasAlone = false
     /// The last report of the disk, so that reports keep their order.
     var reportedAt: UInt64 = 0
-    /// A bad document was met: nothing is taken or given until it is set aside.
-    var isUnwell = false
+    /// The shards in which bad documents were met: nothing is taken or given until they are set
+    /// aside.
+    var repairs: [Repair?]
     /// Up to which ticket a failure was handled.
     var failedThrough: UInt64 = 0
     /// The greatest stamp given, per shard.
@@ -123,8 +124,19 @@ final class Shell {
         connections = Array(repeating: nil, count: nodes)
         queues = Array(repeating: SendQueue(), count: nodes)
         dialAt = Array(repeating: now, count: nodes)
+        repairs = Array(repeating: nil, count: machines.count)
         stamped = Array(repeating: .zero, count: machines.count)
     }
+
+    /// A shard whose bad documents are being set aside.
+    struct Repair {
+        var bad: [DocumentKey]
+        /// What it becomes once the disk has dropped them; nil before that is handed to the disk.
+        var header: CopyHeader?
+        var ticket: UInt64 = 0
+    }
+
+    var isUnwell: Bool { repairs.contains { $0 != nil } }
 
     /// The hash of each shard, in order.
     var hashes: [UInt64] { machines.map(\.copy.stored.hash) }

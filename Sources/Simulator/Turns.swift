@@ -115,8 +115,9 @@ extension World {
         for shard in shell.machines.indices {
             if let write = shell.machines[shard].takeWrite(shell.ticket) { writes.append(write) }
         }
-        if !writes.isEmpty {
-            node.disk.hand(in: writes, ticket: shell.ticket)
+        let drops = setAside(node, shell)
+        if !writes.isEmpty || !drops.isEmpty {
+            node.disk.hand(in: writes, dropping: drops, ticket: shell.ticket)
             beginWriting(node)
         }
         for shard in shell.machines.indices {
@@ -133,7 +134,6 @@ extension World {
             }
         }
         noticeBadDocuments(node, shell)
-        setAsideIfSettled(node, shell)
         try sendSummaries(shell)
     }
 
@@ -198,6 +198,7 @@ extension World {
         if isFailed {
             coverage.count("commit-failed")
             shell.failedThrough = shell.ticket
+            for shard in shell.repairs.indices { shell.repairs[shard]?.header = nil }
             for shard in shell.machines.indices {
                 for slot in shell.machines[shard].onCommitFailed() {
                     requests[Int(slot.number)].state = .failed
@@ -208,6 +209,7 @@ extension World {
             for shard in shell.machines.indices {
                 try settle(
                     shell.machines[shard].onCommitted(ticket, now: milliseconds), at: shell)
+                finishRepair(of: shard, shell, ticket)
             }
         }
         scheduleTurn(shell)
@@ -216,40 +218,58 @@ extension World {
     // MARK: Bad documents
 
     func noticeBadDocuments(_ node: SimNode, _ shell: Shell) {
-        guard node.disk.takeFoundBad(), !shell.isUnwell else { return }
-        note(7, 0, "\(node.name) met a bad document")
+        for shard in shell.machines.indices {
+            let bad = shell.machines[shard].takeBadKeys()
+            if !bad.isEmpty { onBadDocuments(bad, in: shard, node, shell) }
+        }
+    }
+
+    /// Every connection is given up, and none comes up before the disk has dropped the documents.
+    func onBadDocuments(_ bad: [DocumentKey], in shard: Int, _ node: SimNode, _ shell: Shell) {
+        note(7, UInt64(bad.count), "\(node.name) met \(bad.count) bad documents")
         coverage.count("bad-document-met")
-        shell.isUnwell = true
+        guard shell.repairs[shard]?.header == nil else { return }
+        shell.repairs[shard] = Shell.Repair(bad: (shell.repairs[shard]?.bad ?? []) + bad)
+        shell.machines[shard].suspend(now: milliseconds)
         for index in shell.connections.compactMap({ $0 }) {
             close(index, by: connections[index].end(of: node.index))
         }
         scheduleTurn(shell)
     }
 
-    /// Sets bad documents aside once nothing is under way: the copy is what the rest makes it.
-    private func setAsideIfSettled(_ node: SimNode, _ shell: Shell) {
-        guard shell.isUnwell, shell.machines.allSatisfy(\.copy.isSettled) else { return }
-        let floor = floor(of: node)
-        for shard in shell.machines.indices {
-            let bad = node.disk.state.shards[shard].badKeys
-            guard !bad.isEmpty else { continue }
-            node.floors[shard] = floor[shard]
-            let id = ShardID(UInt16(shard))
-            let header = node.disk.state.shards[shard].headerOfGoodDocuments(
-                of: id, now: milliseconds)
-            for key in bad { node.disk.state.shards[shard].remove(key) }
-            for slot in shell.machines[shard].onSetAside(header, now: milliseconds) {
-                requests[Int(slot.number)].state = .failed
-            }
-            let stored = shell.machines[shard].copy.stored
-            node.disk.state.shards[shard].header = stored.encoded
-            node.disk.state.shards[shard].claim = stored
-            coverage.count("set-aside")
-            note(8, UInt64(bad.count), "\(node.name) set \(bad.count) documents aside")
+    /// The writes by which the disk drops bad documents, of shards that have nothing under way.
+    private func setAside(_ node: SimNode, _ shell: Shell) -> [SimDisk.Commit.Part] {
+        var drops: [SimDisk.Commit.Part] = []
+        for (shard, machine) in shell.machines.enumerated() {
+            guard let repair = shell.repairs[shard], repair.header == nil, machine.copy.isSettled
+            else { continue }
+            let removed =
+                repair.bad
+                + node.disk.state.shards[shard].badKeys.filter {
+                    !repair.bad.contains($0)
+                }
+            var header = node.disk.state.shards[shard].header(without: Set(removed))
+            header.raise(to: machine.copy.stored.greatest)
+            shell.repairs[shard]?.header = header
+            shell.repairs[shard]?.ticket = shell.ticket
+            drops.append(
+                SimDisk.Commit.Part(
+                    shard: shard, header: header.encoded, records: [], removed: removed))
         }
-        onDestroyed(node)
-        shell.isUnwell = false
-        scheduleTurn(shell)
+        return drops
+    }
+
+    /// The disk has dropped a shard's bad documents.
+    private func finishRepair(of shard: Int, _ shell: Shell, _ ticket: UInt64) {
+        guard let repair = shell.repairs[shard], let header = repair.header,
+            repair.ticket <= ticket
+        else { return }
+        shell.repairs[shard] = nil
+        for slot in shell.machines[shard].onSetAside(header, now: milliseconds) {
+            requests[Int(slot.number)].state = .failed
+        }
+        coverage.count("set-aside")
+        note(8, UInt64(shard), "n\(shell.address.node + 1) set documents of shard \(shard) aside")
     }
 
     /// What every other complete disk holds, per shard: what a fresh start must catch up with.

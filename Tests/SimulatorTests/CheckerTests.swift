@@ -118,7 +118,10 @@ import Wire
         copy.noteMerge(nil, naming: stranger, from: NodeName(checked: "n2"))
         let commit = SimDisk.Commit(
             ticket: 1,
-            parts: [SimDisk.Commit.Part(shard: shard, header: copy.current.encoded, records: [])])
+            parts: [
+                SimDisk.Commit.Part(
+                    shard: shard, header: copy.current.encoded, records: [], removed: [])
+            ])
         #expect(invariant { try world.apply(commit, on: world.nodes[0]) } == .claims)
         #expect(document.message != nil)
     }
