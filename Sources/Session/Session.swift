@@ -29,6 +29,15 @@ package actor Session: ReplySink {
         /// `WAIT`, until it is at the head.
         case whenFirst(copies: Int, deadline: UInt64)
         case waiting
+
+        /// What it holds of a reply, sent or not.
+        var bytesCount: Int {
+            switch self {
+            case .ready(let bytes): bytes.count
+            case .pending(let reply): reply.bytesCount
+            case .whenFirst, .waiting: 0
+            }
+        }
     }
 
     package nonisolated let id: UInt64
@@ -102,10 +111,16 @@ package actor Session: ReplySink {
     package func onDrained() { continueBacklog() }
 
     /// The node has too much to do: lines wait unread until it is done.
+    ///
+    /// To be held may come while a line is answered, `SHUTDOWN` for one: it touches nothing that
+    /// answering uses.
     package func setHeld(_ isHeld: Bool) {
         self.isHeld = isHeld
-        continueBacklog()
+        if isHeld { updateReading() } else { continueBacklog() }
     }
+
+    /// Whether replies wait for the disk, for co-owners or for time.
+    package var isAnswering: Bool { head < slots.count }
 
     package nonisolated func onSettled(_ number: UInt64, _ outcome: Settled) {
         assumeIsolated { $0.settle(number, outcome) }
@@ -115,6 +130,8 @@ package actor Session: ReplySink {
     package func onClosed() {
         hasFinished = true
         slots = []
+        head = 0
+        replyBytes = 0
         backlog = []
         node.assumeIsolated { [id] in $0.detach(id) }
     }
@@ -157,7 +174,7 @@ extension Session {
     }
 
     private func append(_ slot: Slot) {
-        if case .ready(let bytes) = slot { replyBytes += bytes.count }
+        replyBytes += slot.bytesCount
         slots.append(slot)
     }
 
@@ -213,7 +230,7 @@ extension Session {
     }
 
     private func fill(_ index: Int, with bytes: [UInt8]) {
-        replyBytes += bytes.count
+        replyBytes += bytes.count - slots[index].bytesCount
         slots[index] = .ready(bytes)
     }
 
