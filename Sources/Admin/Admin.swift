@@ -59,6 +59,14 @@ package struct PendingReply: Sendable {
     /// What it acknowledges, if it acknowledges anything.
     package let write: Write?
 
+    /// How many bytes of it are written already.
+    package var bytesCount: Int {
+        switch form {
+        case .whole(let bytes): bytes.count
+        case .sent, .done: 0
+        }
+    }
+
     package func bytes(for outcome: Settled) -> [UInt8] {
         switch outcome {
         case .stored(let stored): bytes(stored)
@@ -148,11 +156,20 @@ extension Admin {
         }
         switch result {
         case .failure(let failure):
-            return .now(LineError(failure).reply)
+            return refuse(failure, by: shard, for: slot)
         case .success(let accepted):
             let write = Write(shard: shard.id, context: accepted.context)
             return .later(PendingReply(form: form(of: mutation, accepted), write: write))
         }
+    }
+
+    /// A refusal shows what is here: where that is not on disk yet, it waits for it.
+    func refuse(_ failure: ShardFailure, by shard: Shard, for slot: ReplySlot) -> Answer {
+        let bytes = LineError(failure).reply
+        guard case .refused = failure, shard.assumeIsolated({ $0.showsLater(in: slot) }) else {
+            return .now(bytes)
+        }
+        return .later(PendingReply(form: .whole(bytes), write: nil))
     }
 
     private func form(

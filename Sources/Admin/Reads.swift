@@ -34,7 +34,7 @@ extension Admin {
         }
         switch result {
         case .failure(let failure):
-            return .now(LineError(failure).reply)
+            return refuse(failure, by: shard, for: slot)
         case .success(let answer):
             let bytes = reply(answer.findings)
             return answer.isSettled

@@ -73,6 +73,11 @@ package actor Shard {
         }
     }
 
+    /// Whether what shows what is here has to wait, as `slot` then does.
+    package func showsLater(in slot: ReplySlot) -> Bool {
+        machine.showsLater(in: slot, now: ports.clock.milliseconds)
+    }
+
     /// What is on disk.
     package var stored: CopyHeader { machine.copy.stored }
 

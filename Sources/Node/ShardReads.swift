@@ -54,10 +54,16 @@ extension ShardMachine {
                 try message(id, in: conversation, world).edits(among: participants)
                     .map { EditView(at: $0.at, text: $0.text) })
         }
-        guard !isShownAtOnce else { return (findings, true) }
-        copy.wait(
-            slot, storing: Context(), level: .local, now: world.milliseconds)
-        return (findings, false)
+        return (findings, !showsLater(in: slot, now: world.milliseconds))
+    }
+
+    /// Has a reply that shows what is here wait for the disk.
+    ///
+    /// - Returns: false where all is on disk: it may be sent at once.
+    package mutating func showsLater(in slot: ReplySlot, now: UInt64) -> Bool {
+        guard !isShownAtOnce else { return false }
+        copy.wait(slot, storing: Context(), level: .local, now: now)
+        return true
     }
 
     /// Whether all that is here is on disk.
