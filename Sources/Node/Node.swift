@@ -67,18 +67,22 @@ package actor Node {
     var dialer = Dialer()
     /// Addresses given by `--join` that have not answered yet.
     var unanswered: Set<String>
+    /// Addresses that turned out to be of another cluster, once that was logged.
+    var strangers: Set<String> = []
     var settingsToKeep: [Setting] = []
     /// Shards with bad records, on the way to being counted anew without them.
     var repairs: [ShardID: Repair] = [:]
-    /// When a member was last connected, or the start.
+    /// When a member was last connected or said that this node's name is taken, or the start.
     var reachedAt: UInt64
 
     private var sinks: [UInt64: any ReplySink] = [:]
     private var waits: [CopiesWait] = []
     private var nextTicket: UInt64 = 1
-    private var underway: [Underway] = []
+    /// The commits handed out and not done, in order.
+    private var underway: [Commit] = []
     /// What a failed commit did not keep; handed out again with the next tick.
     private var unkept: [Setting] = []
+    private var isCommitting = true
     private var isReady = false
     private var tickedAt: UInt64
     /// The disk is behind: nothing is read from clients and peers.
@@ -270,8 +274,8 @@ extension Node {
     }
 }
 
-/// A commit that the disk has not answered yet.
-private struct Underway {
+/// What was handed to the disk as one transaction.
+private struct Commit {
     let ticket: UInt64
     let shards: [ShardID]
     let settings: [Setting]
@@ -316,7 +320,7 @@ extension Node {
         guard !writes.isEmpty || !settingsToKeep.isEmpty else { return }
         ports.store.commit(writes, settings: settingsToKeep, ticket: nextTicket)
         underway.append(
-            Underway(ticket: nextTicket, shards: writes.map(\.shard), settings: settingsToKeep))
+            Commit(ticket: nextTicket, shards: writes.map(\.shard), settings: settingsToKeep))
         settingsToKeep = []
         nextTicket += 1
     }
@@ -388,6 +392,10 @@ extension Node {
             onCommitFailed(failure)
             return
         }
+        if !isCommitting {
+            isCommitting = true
+            ports.host.log(.info, "commits work again")
+        }
         while let first = underway.first, first.ticket <= ticket {
             underway.removeFirst()
             for id in first.shards {
@@ -396,20 +404,30 @@ extension Node {
                 finishRepair(of: shard)
             }
         }
+        noteReady()
     }
 
     private func onCommitFailed(_ failure: StoreFailure) {
-        ports.host.log(.error, "commit failed: \(failure)")
+        if isCommitting {
+            isCommitting = false
+            ports.host.log(.error, "commit failed: \(failure); writes are refused until one works")
+        }
         if case .failed(let reason) = failure { ports.host.end(.diskFailed(reason)) }
-        let failed = Set(underway.flatMap(\.shards))
-        unkept += underway.flatMap(\.settings)
+        let failed = Set(underway.flatMap(\.shards)).sorted()
+        keepLater(underway.flatMap(\.settings))
         underway = []
         restartRepairs()
         ports.store.resume()
-        for id in failed.sorted() {
-            let slots = shard(id)?.assumeIsolated { $0.onCommitFailed() } ?? []
-            fail(slots, because: failure)
-        }
+        let slots = failed.flatMap { shard($0)?.assumeIsolated { $0.onCommitFailed() } ?? [] }
+        // Whoever is told may write again at once, so every shard is as on disk before anybody is.
+        fail(slots, because: failure)
+    }
+
+    private func keepLater(_ settings: [Setting]) {
+        unkept += settings
+        guard settings.contains(where: { $0.name == SettingName.cluster }) else { return }
+        // Shards without the cluster that they belong to would be lost with this process.
+        ports.host.end(.diskFailed("no room to store which cluster this node is in"))
     }
 
     func fail(_ slots: [ReplySlot], because failure: StoreFailure) {
@@ -453,7 +471,7 @@ extension Node {
     }
 
     private func noteReady() {
-        guard !isReady, !shards.isEmpty else { return }
+        guard !isReady, !shards.isEmpty, underway.isEmpty, settingsToKeep.isEmpty else { return }
         guard shards.allSatisfy({ $0.assumeIsolated { $0.isServing } }) else { return }
         isReady = true
         ports.host.onReady()

@@ -12,6 +12,8 @@ struct Greeting: Sendable {
     static let patienceMilliseconds: UInt64 = 3_000
     /// The most connections that others dialled and have not said hello on.
     static let greetingsMax = 256
+    /// The most bytes of a hello: a table of a hundred members with the longest addresses fits.
+    static let bytesMax = 128 << 10
 }
 
 // MARK: Channels
@@ -42,6 +44,10 @@ extension Node {
         do throws(WireError) {
             while let payload = try cutters[channel]?.next() {
                 guard onPayload(payload, on: channel) else { return }
+            }
+            let kept = cutters[channel]?.keptCount ?? 0
+            guard greetings[channel] == nil || kept <= Greeting.bytesMax else {
+                throw .tooLong(count: UInt64(kept), limit: Greeting.bytesMax)
             }
         } catch {
             closeUnreadable(channel, because: error)
@@ -177,14 +183,18 @@ extension Node {
     private static let namePatienceMilliseconds: UInt64 = 2_000
 
     private func onNameTaken() {
-        let age = ports.clock.milliseconds - startedAt
+        // As long as somebody says so this node is not alone, and serves nobody.
+        reachedAt = ports.clock.milliseconds
+        let age = reachedAt - startedAt
         guard links.isEmpty, age >= Node.namePatienceMilliseconds else { return }
         ports.host.end(.unusable("a living member has the name \(me.name)"))
     }
 
     private func onOtherCluster(_ greeting: Greeting) {
         guard let address = greeting.dialed else { return }
-        ports.host.log(.error, "another cluster at \(address)")
+        if strangers.insert(address).inserted {
+            ports.host.log(.error, "another cluster at \(address)")
+        }
         guard unanswered.contains(address) else { return }
         ports.host.end(
             .unusable("the data folder is of another cluster than the node at \(address)"))

@@ -40,6 +40,9 @@ public struct EnvelopeCutter: Sendable {
         self.payloadBytesMax = payloadBytesMax
     }
 
+    /// How many bytes are kept of what is not cut yet.
+    public var keptCount: Int { bytes.count - start }
+
     public mutating func append(_ more: UnsafeRawBufferPointer) {
         if start == bytes.count {
             bytes.removeAll(keepingCapacity: bytes.capacity <= 1 << 16)
