@@ -11,7 +11,7 @@ actor NodeHost: Host {
     static let clientsMax = 10_000
     /// How long an orderly end may take, in milliseconds, before the rest is cut short.
     static let endingMillisecondsMax: UInt64 = 3_000
-    /// How long the last bytes may take to leave, in milliseconds.
+    /// How long the last bytes may take to leave, and clients to close, in milliseconds.
     static let flushMillisecondsMax: UInt64 = 500
 
     private struct Client {
@@ -90,6 +90,7 @@ extension NodeHost {
 
     private func holdClients(_ isHeld: Bool) {
         isHoldingClients = isHeld
+        guard ending == nil || isHeld else { return }
         for client in clients.values { client.session.assumeIsolated { $0.setHeld(isHeld) } }
     }
 }
@@ -160,13 +161,19 @@ extension NodeHost {
         guard ending == .shutdown, let node else { return }
         let now = clock.milliseconds
         let isLate = now >= endingSince + NodeHost.endingMillisecondsMax
-        if !isFlushing, isLate || node.assumeIsolated({ $0.isSettled }) {
+        if !isFlushing, isLate || (node.assumeIsolated({ $0.isSettled }) && !isAnswering) {
             isFlushing = true
             endingSince = now
             for client in clients.values { client.connection.closeAfterFlush() }
         }
         guard isFlushing else { return }
-        let isFlushed = clients.values.allSatisfy { $0.connection.queuedBytes == 0 }
-        if isFlushed || now >= endingSince + NodeHost.flushMillisecondsMax { loop.stop() }
+        // A connection that is closed while the client still writes is reset, and the client may
+        // lose the last replies.
+        if clients.isEmpty || now >= endingSince + NodeHost.flushMillisecondsMax { loop.stop() }
+    }
+
+    /// Whether a client still waits for a reply.
+    private var isAnswering: Bool {
+        clients.values.contains { $0.session.assumeIsolated { $0.isAnswering } }
     }
 }
