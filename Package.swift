@@ -53,6 +53,10 @@ let package = Package(
         tests("NetworkIOTests", ["NetworkIO", "CSystem"]),
         tests("StorageTests", ["Storage", "CSQLite", "Chat", "CRDT", "Wire"]),
         tests("SimulatorTests", ["Simulator", "Node", "Replication", "Chat", "CRDT", "Wire"]),
+        tests(
+            "SessionTests",
+            ["Session", "Admin", "Node", "LineProtocol", "Replication", "Chat", "CRDT", "Wire"]),
+        tests("ServerTests", ["Server", "Node", "Replication", "Storage", "Wire"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -38,15 +38,20 @@ package struct NodeCommand: Sendable {
 
         """
 
+    private static let options: Set<String> = [
+        "--name", "--data", "--gossip", "--admin", "--join", "--cluster", "--replicas", "--shards",
+        "--ack", "--edit-window", "--log",
+    ]
+
     /// Reads the words behind `grapevine node`.
     package init(_ words: [String]) throws(UsageError) {
-        var options = try Options(words, flags: ["--faults"])
-        name = try options.required("--name") { NodeName($0) }
+        let options = try Options(words, known: NodeCommand.options, flags: ["--faults"])
+        name = try options.required("--name", "1-64 of A-Z a-z 0-9 _ . : @ -") { NodeName($0) }
         folder = try options.required("--data") { $0.isEmpty ? nil : $0 }
-        gossip = try options.required("--gossip", NodeCommand.loopback)
-        admin = try options.required("--admin", NodeCommand.loopback)
+        gossip = try NodeCommand.address("--gossip", options)
+        admin = try NodeCommand.address("--admin", options)
         join =
-            try options.optional("--join") { value in
+            try options.optional("--join", "host:port, between commas") { value in
                 let addresses = value.split(separator: ",", omittingEmptySubsequences: false)
                 let isValid = addresses.allSatisfy { SocketAddress(String($0)) != nil }
                 return isValid ? addresses.map(String.init) : nil
@@ -55,16 +60,29 @@ package struct NodeCommand: Sendable {
         shards = try options.optional("--shards") { value in
             UInt16(value).flatMap { (1...ClusterSettings.shardsMax).contains($0) ? $0 : nil }
         }
-        _ = try options.optional("--replicas") { $0 == "all" ? $0 : nil }
-        ackLevel = try options.optional("--ack") { AckLevel(rawValue: $0) } ?? ackLevel
-        let window = try options.optional("--edit-window") { Duration(lineValue: $0) }
+        _ = try options.optional("--replicas", "in this version all") { $0 == "all" ? $0 : nil }
+        let level = try options.optional("--ack", "local, majority or all") {
+            Replication.AckLevel(rawValue: $0)
+        }
+        if let level { ackLevel = level }
+        let window = try options.optional("--edit-window", "a number and ms, s, m or h") {
+            Duration(lineValue: $0)
+        }
         if let window { editWindowMilliseconds = window.wholeMilliseconds }
-        logLevel = try options.optional("--log") { LogLevel(rawValue: $0) } ?? logLevel
-        try options.finish()
+        let log = try options.optional("--log", "error, info or debug") { LogLevel(rawValue: $0) }
+        if let log { logLevel = log }
     }
 
     /// Without a key a node talks to its own machine alone.
-    private static func loopback(_ value: String) -> SocketAddress? {
-        SocketAddress(value).flatMap { $0.isLoopback ? $0 : nil }
+    private static func address(
+        _ name: String, _ options: Options
+    ) throws(UsageError) -> SocketAddress {
+        let address = try options.required(name, "host:port") { SocketAddress($0) }
+        guard address.isLoopback else {
+            throw UsageError(
+                "\(name) cannot be '\(address)': an address that is not loopback needs "
+                    + "--key-file, which this version lacks")
+        }
+        return address
     }
 }

@@ -9,7 +9,10 @@ package struct UsageError: Error, Hashable, Sendable {
 struct Options {
     private var values: [String: String] = [:]
 
-    init(_ words: [String], flags: Set<String> = []) throws(UsageError) {
+    /// - Parameters:
+    ///   - known: the options that take a value.
+    ///   - flags: those that take none.
+    init(_ words: [String], known: Set<String>, flags: Set<String> = []) throws(UsageError) {
         var rest = words[...]
         while let word = rest.popFirst() {
             guard word.hasPrefix("--") else {
@@ -17,42 +20,40 @@ struct Options {
             }
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(parts[0])
+            guard known.contains(name) || flags.contains(name) else {
+                throw UsageError("unknown option: \(name)")
+            }
             guard values[name] == nil else { throw UsageError("\(name) is given twice") }
-            if parts.count > 1 {
-                values[name] = String(parts[1])
-            } else if flags.contains(name) {
+            if flags.contains(name) {
+                guard parts.count == 1 else { throw UsageError("\(name) takes no value") }
                 values[name] = "true"
+            } else if parts.count > 1 {
+                values[name] = String(parts[1])
             } else if let value = rest.popFirst() {
                 values[name] = value
             } else {
                 throw UsageError("\(name) needs a value")
             }
         }
-        for flag in flags { values[flag] = nil }
     }
 
-    mutating func optional<Value>(
-        _ name: String, _ parse: (String) -> Value?
+    /// - Parameter form: what the value has to be, for who wrote another.
+    func optional<Value>(
+        _ name: String, _ form: String = "", _ parse: (String) -> Value?
     ) throws(UsageError) -> Value? {
-        guard let text = values.removeValue(forKey: name) else { return nil }
+        guard let text = values[name] else { return nil }
         guard let value = parse(text) else {
-            throw UsageError("\(name) cannot be '\(text)' here")
+            throw UsageError("\(name) cannot be '\(text)'" + (form.isEmpty ? "" : ": \(form)"))
         }
         return value
     }
 
-    mutating func required<Value>(
-        _ name: String, _ parse: (String) -> Value?
+    func required<Value>(
+        _ name: String, _ form: String = "", _ parse: (String) -> Value?
     ) throws(UsageError) -> Value {
-        guard let value = try optional(name, parse) else {
+        guard let value = try optional(name, form, parse) else {
             throw UsageError("\(name) is missing")
         }
         return value
-    }
-
-    /// Throws where an option is left over that nobody knows.
-    func finish() throws(UsageError) {
-        guard let name = values.keys.min() else { return }
-        throw UsageError("unknown option: \(name)")
     }
 }

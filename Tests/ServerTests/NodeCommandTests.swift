@@ -1,0 +1,106 @@
+import Node
+import Replication
+import Testing
+import Wire
+
+@testable import Server
+
+@Suite struct NodeCommandTests {
+    private let least = [
+        "--name", "n1", "--data", "d", "--gossip", "127.0.0.1:7101", "--admin", "127.0.0.1:0",
+    ]
+
+    @Test func `the least that is needed leaves the rest as documented`() throws {
+        let command = try NodeCommand(least)
+        #expect(command.name == NodeName("n1"))
+        #expect(command.folder == "d")
+        #expect(command.gossip.description == "127.0.0.1:7101")
+        #expect(command.admin.description == "127.0.0.1:0")
+        #expect(command.join == [])
+        #expect(command.cluster == nil)
+        #expect(command.shards == nil)
+        #expect(command.ackLevel == .majority)
+        #expect(command.editWindowMilliseconds == 900_000)
+        #expect(command.logLevel == .info)
+    }
+
+    @Test func `every option is read, also behind an equals sign`() throws {
+        let command = try NodeCommand(
+            least + [
+                "--join=127.0.0.1:7102,[::1]:7103", "--cluster", "team", "--replicas", "all",
+                "--shards", "16", "--ack=all", "--edit-window", "2s", "--faults", "--log", "debug",
+            ])
+        #expect(command.join == ["127.0.0.1:7102", "[::1]:7103"])
+        #expect(command.cluster == ClusterName("team"))
+        #expect(command.shards == 16)
+        #expect(command.ackLevel == .all)
+        #expect(command.editWindowMilliseconds == 2_000)
+        #expect(command.logLevel == .debug)
+    }
+
+    @Test(arguments: [
+        ("--name", "--name is missing"), ("--data", "--data is missing"),
+        ("--gossip", "--gossip is missing"), ("--admin", "--admin is missing"),
+    ])
+    func `what is missing is named`(_ option: String, _ sentence: String) throws {
+        let place = try #require(least.firstIndex(of: option))
+        var words = least
+        words.removeSubrange(place...place + 1)
+        #expect(throws: UsageError(sentence)) { try NodeCommand(words) }
+    }
+
+    @Test(arguments: [
+        (["--name", "n2"], "--name is given twice"),
+        (["--log"], "--log needs a value"),
+        (["extra"], "unexpected word: extra"),
+        (["--bogus", "1"], "unknown option: --bogus"),
+        (["--bogus"], "unknown option: --bogus"),
+        (["--faults", "--faults"], "--faults is given twice"),
+        (["--faults=no"], "--faults takes no value"),
+        (["--shards", "0"], "--shards cannot be '0'"),
+        (["--shards", "x"], "--shards cannot be 'x'"),
+        (["--cluster", "a b"], "--cluster cannot be 'a b'"),
+        (["--ack", "most"], "--ack cannot be 'most': local, majority or all"),
+        (["--edit-window", "15"], "--edit-window cannot be '15': a number and ms, s, m or h"),
+        (["--log", "loud"], "--log cannot be 'loud': error, info or debug"),
+        (["--replicas", "3"], "--replicas cannot be '3': in this version all"),
+        (["--join", "nowhere"], "--join cannot be 'nowhere': host:port, between commas"),
+        (
+            ["--join", "127.0.0.1:7101,"],
+            "--join cannot be '127.0.0.1:7101,': host:port, between commas"
+        ),
+    ])
+    func `what makes no sense is refused in one sentence`(_ words: [String], _ sentence: String) {
+        #expect(throws: UsageError(sentence)) { try NodeCommand(least + words) }
+    }
+
+    @Test(arguments: ["0.0.0.0:7101", "192.168.1.5:7101", "[::]:7101"])
+    func `an address that is not loopback needs a key`(_ address: String) {
+        let sentence =
+            "--gossip cannot be '\(address)': an address that is not loopback needs --key-file, "
+            + "which this version lacks"
+        #expect(throws: UsageError(sentence)) {
+            try NodeCommand([
+                "--name", "n1", "--data", "d", "--gossip", address, "--admin", "127.0.0.1:0",
+            ])
+        }
+    }
+
+    @Test(arguments: ["localhost", "127.0.0.1:99999", ":", ""])
+    func `what is no address is refused`(_ address: String) {
+        #expect(throws: UsageError("--gossip cannot be '\(address)': host:port")) {
+            try NodeCommand([
+                "--name", "n1", "--data", "d", "--gossip", address, "--admin", "127.0.0.1:0",
+            ])
+        }
+    }
+
+    @Test func `a name is one of the protocol's`() {
+        #expect(throws: UsageError("--name cannot be 'a b': 1-64 of A-Z a-z 0-9 _ . : @ -")) {
+            try NodeCommand(["--name", "a b"] + least.dropFirst(2))
+        }
+        #expect(throws: UsageError("--data cannot be ''")) {
+            try NodeCommand(["--data", "", "--name", "n1"] + least.dropFirst(4))
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import CRDT
+import Chat
+import Node
+import Replication
+import Wire
+
+/// A disk in memory: commits wait until a test has them done, or are done at once.
+actor MemoryStore: Store {
+    private struct Waiting {
+        let writes: [ShardWrite]
+        let settings: [Setting]
+        let ticket: UInt64
+        let isBuiltOnFailure: Bool
+    }
+
+    private let executor: InlineExecutor
+    private var documents: [DocumentKey: (shard: ShardID, document: Document)] = [:]
+    private(set) var headers: [ShardID: [UInt8]] = [:]
+    private(set) var settings: [String: [UInt8]] = [:]
+    private var waiting: [Waiting] = []
+    private var hasFailed = false
+    /// Whether commits wait for `complete`.
+    private(set) var isHeld = false
+
+    init(on executor: InlineExecutor) { self.executor = executor }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    var waitingCount: Int { waiting.count }
+
+    func hold(_ isHeld: Bool) { self.isHeld = isHeld }
+
+    /// Does the oldest commit that waits, or fails it.
+    ///
+    /// - Returns: its ticket and why it failed, to be told to the node; nil where none waits.
+    func complete(
+        failing failure: StoreFailure? = nil
+    ) -> (ticket: UInt64, failure: StoreFailure?)? {
+        guard !waiting.isEmpty else { return nil }
+        let first = waiting.removeFirst()
+        if first.isBuiltOnFailure { return (first.ticket, .full) }
+        if let failure {
+            hasFailed = true
+            waiting = waiting.map {
+                Waiting(
+                    writes: $0.writes, settings: $0.settings, ticket: $0.ticket,
+                    isBuiltOnFailure: true)
+            }
+            return (first.ticket, failure)
+        }
+        for write in first.writes {
+            headers[write.shard] = write.header.encoded
+            for record in write.records { put(record, in: write.shard) }
+        }
+        for setting in first.settings { settings[setting.name] = setting.value }
+        return (first.ticket, nil)
+    }
+
+    private func put(_ record: Record, in shard: ShardID) {
+        do {
+            let document = try Document(record.key, decoding: record.bytes)
+            documents[record.key] = (shard, document)
+        } catch {
+            preconditionFailure("a record holds a document: \(error)")
+        }
+    }
+
+    private func page(
+        of conversation: ConversationID, in shard: ShardID, page: HistoryPage
+    ) -> [Document] {
+        documents.values.filter {
+            $0.shard == shard && $0.document.key.partition == conversation.text
+        }.compactMap { entry -> (HistoryPosition, Document)? in
+            guard entry.document.message != nil, let id = MessageID(entry.document.key.id)
+            else { return nil }
+            let position = HistoryPosition(time: entry.document.historyTime, id: id)
+            return page.admits(position) ? (position, entry.document) : nil
+        }.sorted { page.isDescending ? $0.0 > $1.0 : $0.0 < $1.0 }.map(\.1)
+    }
+}
+
+extension MemoryStore {
+    nonisolated func commit(_ writes: [ShardWrite], settings: [Setting], ticket: UInt64) {
+        assumeIsolated {
+            $0.waiting.append(
+                Waiting(
+                    writes: writes, settings: settings, ticket: ticket,
+                    isBuiltOnFailure: $0.hasFailed))
+        }
+    }
+
+    nonisolated func resume() { assumeIsolated { $0.hasFailed = false } }
+
+    nonisolated var queuedBytes: Int { 0 }
+
+    nonisolated func document(
+        _ key: DocumentKey, in shard: ShardID
+    ) throws(StoreFailure) -> Document? {
+        assumeIsolated { $0.documents[key]?.document }
+    }
+
+    nonisolated func history(
+        of conversation: ConversationID, in shard: ShardID, page: HistoryPage,
+        handing: (Document) -> Bool
+    ) throws(StoreFailure) {
+        for document in assumeIsolated({ $0.page(of: conversation, in: shard, page: page) }) {
+            guard handing(document) else { return }
+        }
+    }
+
+    /// All that the other lacks, at once.
+    nonisolated func changes(
+        in shard: ShardID, lackedBy theirs: Vector, of ours: Vector, after cursor: Dot?,
+        bytesMax: Int
+    ) throws(StoreFailure) -> (parcels: [Parcel], next: Dot?) {
+        let found = assumeIsolated { store in
+            store.documents.values.filter { $0.shard == shard }.map(\.document)
+        }
+        let lacked = found.filter { !theirs.contains($0.changedBy) }.sorted { $0.key < $1.key }
+        return (lacked.map { Parcel(key: $0.key.encoded, bytes: $0.encoded) }, nil)
+    }
+}

@@ -1,0 +1,135 @@
+import Node
+import Testing
+
+@testable import Session
+
+@Suite struct ReplyOrderTests {
+    private let world = World()
+    private var node: TestNode { world.n1 }
+
+    @Test func `a write is answered once its commit is done, and not before`() {
+        let client = node.connect()
+        node.store.assumeIsolated { $0.hold(true) }
+        client.say("CREATE c alice,bob", "SEND c alice id=m hello", "PING")
+        node.turn()
+        #expect(client.heard().isEmpty)
+        node.complete()
+        #expect(
+            client.heard() == [
+                "OK", "OK id=m at=2026-11-21T06:00:00.000Z replicas=1/1", "OK pong",
+            ])
+    }
+
+    @Test func `what is not on disk is shown to nobody`() {
+        let writer = node.connect()
+        let reader = node.connect()
+        #expect(writer.ask("CREATE c alice,bob") == ["OK"])
+        node.store.assumeIsolated { $0.hold(true) }
+        writer.say("SEND c alice id=m hello")
+        node.turn()
+        reader.say("HISTORY c bob", "EDITS c m bob", "SEND c bob id=m hello")
+        node.turn()
+        #expect(reader.heard().isEmpty)
+        node.complete()
+        node.turn()
+        #expect(
+            reader.heard().map { $0.prefix(20) } == [
+                "MESSAGE id=m from=al", "OK", "EDIT at=2026-11-21T0", "OK", "ERR 409 Message exis",
+            ])
+    }
+
+    @Test func `a refusal that would show what is not on disk waits for it`() {
+        let writer = node.connect()
+        let other = node.connect()
+        node.store.assumeIsolated { $0.hold(true) }
+        writer.say("CREATE c alice,bob")
+        node.turn()
+        other.say("CREATE c carl", "HISTORY c carl", "SEND c carl hello")
+        node.turn()
+        #expect(other.heard().isEmpty)
+        node.complete(failing: .full)
+        #expect(writer.heard() == ["ERR 503 The disk is full; free some space and try again"])
+        #expect(
+            other.heard()
+                == Array(
+                    repeating: "ERR 503 The disk is full; free some space and try again", count: 3))
+    }
+
+    @Test func `a failed commit changes nothing, and the next write is by another replica`() {
+        let client = node.connect()
+        #expect(client.ask("CREATE c alice,bob", "SEND c alice id=m1 one").count == 2)
+        let before = client.ask("DIGEST")
+        let replicas = vectors(client)
+        node.store.assumeIsolated { $0.hold(true) }
+        client.say("SEND c alice id=m2 two", "EDIT c m1 alice changed")
+        node.turn()
+        client.say("SEND c alice id=m3 three", "HISTORY c bob")
+        node.turn()
+        node.complete(failing: .full)
+        node.complete()
+        let refusal = "ERR 503 The disk is full; free some space and try again"
+        #expect(client.heard() == Array(repeating: refusal, count: 4))
+        node.store.assumeIsolated { $0.hold(false) }
+        #expect(client.ask("DIGEST") == before)
+        #expect(client.ask("HISTORY c bob").map(id) == ["m1", nil])
+        #expect(client.ask("SEND c alice id=m2 two").first?.hasPrefix("OK id=m2") == true)
+        #expect(vectors(client).count == replicas.count + 1)
+    }
+
+    @Test func `what failed with an earlier commit does not fail a later one`() {
+        let client = node.connect()
+        #expect(client.ask("CREATE c alice,bob") == ["OK"])
+        node.store.assumeIsolated { $0.hold(true) }
+        client.say("SEND c alice id=m1 one")
+        node.turn()
+        client.say("SEND c alice id=m2 two")
+        node.turn()
+        node.complete(failing: .full)
+        client.say("SEND c alice id=m3 three")
+        node.turn()
+        // The second is told now that it was built on the first.
+        node.complete()
+        #expect(client.heard().count == 2)
+        node.complete()
+        #expect(client.heard().first?.hasPrefix("OK id=m3") == true)
+        node.store.assumeIsolated { $0.hold(false) }
+        #expect(client.ask("HISTORY c bob").map(id) == ["m3", nil])
+        #expect(client.ask("STATUS").first?.contains("messages=1") == true)
+    }
+
+    @Test func `a disk that stays full is logged once`() {
+        let client = node.connect()
+        #expect(client.ask("CREATE c alice,bob") == ["OK"])
+        node.store.assumeIsolated { $0.hold(true) }
+        for number in 1...5 {
+            client.say("SEND c alice id=m\(number) text")
+            node.turn()
+            node.complete(failing: .full)
+        }
+        #expect(client.heard().count == 5)
+        let lines = node.host.assumeIsolated { $0.lines }.filter { $0.hasPrefix("error") }
+        #expect(lines.count == 1)
+    }
+
+    @Test func `a table of members that could not be stored is stored with the next commit`() {
+        node.store.assumeIsolated { $0.hold(true) }
+        let joined = world.join("n2")
+        node.complete(failing: .full)
+        node.store.assumeIsolated { $0.hold(false) }
+        _ = node.connect().ask("CREATE c alice,bob")
+        world.settle(node, joined)
+        let table = node.store.assumeIsolated { $0.settings["members"] } ?? []
+        #expect(String(decoding: table, as: UTF8.self).contains("n2:7101"))
+    }
+
+    /// The lines of every shard's vector.
+    private func vectors(_ client: TestClient) -> [String] {
+        (0..<4).flatMap { client.ask("VECTOR \($0)") }.filter { $0.hasPrefix("VECTOR") }
+    }
+}
+
+/// The id in a data line.
+func id(_ line: String) -> String? {
+    guard let start = line.firstRange(of: " id=") else { return nil }
+    return String(line[start.upperBound...].prefix { $0 != " " })
+}
