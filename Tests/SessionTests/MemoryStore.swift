@@ -108,6 +108,13 @@ extension MemoryStore {
         }
     }
 
+    /// No record goes bad in memory.
+    nonisolated func remainder(
+        of shard: ShardID, without bad: [DocumentKey]
+    ) throws(StoreFailure) -> Remainder {
+        throw .failed("nothing to count anew")
+    }
+
     /// All that the other lacks, at once.
     nonisolated func changes(
         in shard: ShardID, lackedBy theirs: Vector, of ours: Vector, after cursor: Dot?,
