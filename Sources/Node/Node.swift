@@ -461,8 +461,9 @@ extension Node {
         noteReady()
     }
 
-    /// What others say of this node is not what it says: an older life of it is remembered, under a
-    /// clock that was ahead. With the ticks, so that two of one name do not outbid each other faster.
+    /// Outbids what others remember of an older life of this node, under a clock that was ahead.
+    ///
+    /// With the ticks, so that two of one name do not outbid each other faster.
     private func refute() {
         guard let known = members[me.name], known != me else { return }
         me = Member(

@@ -2,8 +2,8 @@ import Wire
 
 /// What two nodes tell each other twice a second, over all shards that they share.
 ///
-/// In sync it is one hash each time and direction, however large the state. Where the hashes differ,
-/// the shards' own follow, and for those that differ each says what it holds.
+/// In sync it is one hash each time and direction, however large the state. Where the hashes
+/// differ, the shards' own follow, and for those that differ each says what it holds.
 public struct Link: Sendable {
     public let peer: NodeName
     /// When anything was last heard of the peer, in milliseconds.
