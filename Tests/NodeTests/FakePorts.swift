@@ -52,6 +52,15 @@ final class MemoryStore: Store {
     nonisolated(unsafe) private(set) var resumptions = 0
     nonisolated(unsafe) var queuedBytes = 0
 
+    init() {}
+
+    /// The same disk once more.
+    init(copying other: MemoryStore) {
+        documents = other.documents
+        headers = other.headers
+        settings = other.settings
+    }
+
     func commit(_ writes: [ShardWrite], settings: [Setting], ticket: UInt64) {
         waiting.append(Commit(writes: writes, settings: settings, ticket: ticket))
     }

@@ -181,9 +181,9 @@ private struct Driven {
     }
 
     @Test func `a done that misses a batch, of another number or of another peer proves nothing`() {
-        for (number, batches, peer) in [(1, 2, n2), (2, 1, n2), (1, 1, n3)] as [
-            (UInt64, UInt64, NodeName)
-        ] {
+        for (number, batches, peer) in [(1, 2, n2), (2, 1, n2), (1, 1, n3)]
+            as [(UInt64, UInt64, NodeName)]
+        {
             var one = Driven(peers: [n2, n3])
             one.offer(seqs(1...9), from: n2)
             let batch = Frame.batch(shard, number: 1, index: 0, [parcel])

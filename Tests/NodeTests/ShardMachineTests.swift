@@ -1,0 +1,258 @@
+import CRDT
+import Chat
+import TestKit
+import Testing
+import Wire
+
+@testable import Node
+@testable import Replication
+
+/// A shard's machine with a disk in memory, driven by a seed, beside a naive model of it.
+private struct Driven {
+    var machine: ShardMachine
+    let store = MemoryStore()
+    let entropy: SeededEntropy
+    var now: UInt64 = 1_000
+    var ticket: UInt64 = 0
+    var random: SplitMix64
+    /// Every document, as the mutations and merges so far make it.
+    var model: [DocumentKey: Document] = [:]
+    var number: UInt64 = 0
+
+    init(seed: UInt64) {
+        machine = ShardMachine(
+            ShardID(0), of: 1, stored: CopyHeader(isComplete: false), now: now)
+        machine.found()
+        entropy = SeededEntropy(seed: seed)
+        random = SplitMix64(seed: seed)
+    }
+
+    var world: ShardWorld {
+        ShardWorld(
+            milliseconds: now,
+            judge: Judge(wallMilliseconds: 1_000_000 + now, editWindowMilliseconds: 900_000),
+            entropy: entropy, reader: store)
+    }
+
+    mutating func submit(_ mutation: Mutation) {
+        number += 1
+        do {
+            let accepted = try machine.submit(
+                mutation, for: ReplySlot(session: 1, number: number), level: .local, in: world)
+            model[accepted.document.key] = accepted.document
+        } catch {
+            return
+        }
+    }
+
+    mutating func step(_ remote: inout [Parcel]) throws {
+        now += UInt64(random.below(3))
+        let id = MessageID(checked: "m\(random.below(12))")
+        switch random.below(12) {
+        case 0...3:
+            submit(send(id.text))
+        case 4:
+            let operation = entropy.nextID()
+            submit(
+                Mutation(
+                    .edit(id, text: "text \(now)", operation: operation), in: lobby, by: alice))
+        case 5: submit(Mutation(.hide(id), in: lobby, by: alice))
+        case 6: submit(Mutation(.restore(id), in: lobby, by: alice))
+        case 7: submit(Mutation(.retract(id), in: lobby, by: alice))
+        case 8 where !remote.isEmpty:
+            let parcel = random.pick(remote)
+            try machine.receive(
+                .push(ShardID(0), [parcel]), from: NodeName(checked: "n2"), in: world)
+            let key = try DocumentKey.decode(parcel.key)
+            let theirs = try Document(key, decoding: parcel.bytes)
+            var merged = model[key] ?? theirs
+            merged.merge(theirs)
+            model[key] = merged
+        case 9, 10: commit()
+        default: complete()
+        }
+    }
+
+    mutating func commit() {
+        ticket += 1
+        guard let write = machine.takeWrite(ticket) else { return }
+        store.commit([write], settings: [], ticket: ticket)
+    }
+
+    mutating func complete() {
+        guard let ticket = store.completeFirst() else { return }
+        _ = machine.onCommitted(ticket, now: now)
+    }
+
+    mutating func settle() {
+        commit()
+        while !store.waiting.isEmpty { complete() }
+    }
+
+    mutating func page(_ place: Query.Place, limit: Int) throws -> [String] {
+        let slot = ReplySlot(session: 2, number: 0)
+        let (findings, _) = try machine.answer(
+            .history(place: place, limit: limit), in: lobby, for: alice, slot: slot, in: world)
+        guard case .messages(let views) = findings else { return [] }
+        return views.map { "\($0.id) \($0.text)" }
+    }
+
+    /// The same page out of the model.
+    func modelPage(_ place: Query.Place, limit: Int) -> [String] {
+        guard let participants = model[.conversation(lobby)]?.conversation?.participants else {
+            return []
+        }
+        let messages = model.values.compactMap { document -> (HistoryPosition, MessageView)? in
+            guard let position = document.historyPosition,
+                let view = document.message?.view(
+                    as: position.id, for: alice, among: participants)
+            else { return nil }
+            return (position, view)
+        }.sorted { $0.0 < $1.0 }
+        func position(of id: MessageID) -> HistoryPosition? {
+            model[.message(id, in: lobby)]?.historyPosition
+        }
+        let shown: ArraySlice<(HistoryPosition, MessageView)>
+        switch place {
+        case .newest: shown = messages.suffix(limit)
+        case .before(let id):
+            shown =
+                position(of: id).map { bound in
+                    messages.filter { $0.0 < bound }.suffix(limit)
+                } ?? []
+        case .after(let id):
+            shown =
+                position(of: id).map { bound in
+                    messages.filter { bound < $0.0 }.prefix(limit)
+                } ?? []
+        }
+        return shown.map { "\($0.1.id) \($0.1.text)" }
+    }
+}
+
+@Suite struct ShardMachineTests {
+    /// What another node wrote of the same messages: earlier and later sendings, edits, deletions.
+    private static func parcels(seed: UInt64) -> [Parcel] {
+        var other = Driven(seed: seed &+ 1_000_000)
+        other.machine.onPeerUp(NodeName(checked: "n1"))
+        other.now = seed % 2 == 0 ? 900 : 1_020
+        other.submit(create())
+        var none: [Parcel] = []
+        var sent: [Parcel] = []
+        for _ in 0..<60 {
+            do { try other.step(&none) } catch { break }
+            for (_, frame) in other.machine.takeOutbox() {
+                if case .push(_, let parcels) = frame { sent += parcels }
+            }
+        }
+        return sent
+    }
+
+    @Test func `pages, records and headers equal a naive model, whatever is on its way to disk`()
+        throws
+    {
+        for seed in UInt64(0)..<150 {
+            var driven = Driven(seed: seed)
+            driven.machine.onPeerUp(NodeName(checked: "n2"))
+            var remote = Self.parcels(seed: seed)
+            #expect(!remote.isEmpty)
+            driven.submit(create())
+            for _ in 0..<80 {
+                try driven.step(&remote)
+                let limit = 1 + driven.random.below(8)
+                let places: [Query.Place] =
+                    [.newest]
+                    + driven.model.keys.sorted().flatMap { key in
+                        MessageID(key.id).map { [.before($0), .after($0)] } ?? []
+                    }
+                let place = driven.random.pick(places)
+                let page = try driven.page(place, limit: limit)
+                #expect(page == driven.modelPage(place, limit: limit), "seed \(seed) \(place)")
+            }
+            driven.settle()
+            check(driven, seed)
+        }
+    }
+
+    private func check(_ driven: Driven, _ seed: UInt64) {
+        let stored = driven.store.documents[ShardID(0)] ?? [:]
+        #expect(driven.store.lies.isEmpty, "seed \(seed)")
+        #expect(stored.mapValues(\.bytes) == driven.model.mapValues(\.encoded), "seed \(seed)")
+        var (digest, vector) = (Hash128.zero, Vector())
+        for document in driven.model.values {
+            digest += Document.digest(of: document.key, bytes: document.encoded)
+            vector.insert(document.changedBy)
+        }
+        let header = driven.machine.copy.stored
+        #expect(header == driven.store.headers[ShardID(0)])
+        #expect(header.digest == digest, "seed \(seed)")
+        #expect(header.documents == UInt64(driven.model.count), "seed \(seed)")
+        #expect(header.vector.covers(vector), "seed \(seed)")
+        #expect(driven.machine.documents.pending.isEmpty)
+    }
+
+    @Test func `changes of one document in one turn are each sent, and stored once`() throws {
+        var driven = Driven(seed: 1)
+        driven.machine.onPeerUp(NodeName(checked: "n2"))
+        driven.submit(create())
+        driven.submit(send("m1"))
+        driven.submit(Mutation(.hide(MessageID(checked: "m1")), in: lobby, by: alice))
+        driven.ticket += 1
+        let taken = driven.machine.takeWrite(driven.ticket)
+        let write = try #require(taken)
+        #expect(write.records.map(\.key.id) == ["", "m1"])
+        var named = Vector()
+        for (_, frame) in driven.machine.takeOutbox() {
+            guard case .push(_, let parcels) = frame else { continue }
+            for parcel in parcels {
+                let key = try DocumentKey.decode(parcel.key)
+                named.insert(try Document(key, decoding: parcel.bytes).changedBy)
+            }
+        }
+        #expect(named == write.header.vector)
+    }
+
+    @Test func `a document of another shard, or that is none, is a bad frame and changes nothing`()
+        throws
+    {
+        var driven = Driven(seed: 2)
+        driven.machine = ShardMachine(
+            ShardID(0), of: 4_096, stored: CopyHeader(isComplete: true), now: 0)
+        driven.machine.onPeerUp(NodeName(checked: "n2"))
+        var random = TestBytes(seed: 9)
+        let good = Self.parcels(seed: 3)
+        for round in 0..<5_000 {
+            let parcel = good[round % good.count]
+            let damaged = Parcel(
+                key: round % 2 == 0 ? parcel.key : random.damaged(parcel.key),
+                bytes: round % 3 == 0 ? parcel.bytes : random.damaged(parcel.bytes))
+            #expect(throws: ShardFailure.self) {
+                try driven.machine.receive(
+                    .push(ShardID(0), [damaged]), from: NodeName(checked: "n2"), in: driven.world)
+            }
+        }
+        #expect(driven.machine.copy.isSettled)
+    }
+
+    @Test func `damaged documents of the right shard never trap`() {
+        var driven = Driven(seed: 4)
+        driven.machine.onPeerUp(NodeName(checked: "n2"))
+        var random = TestBytes(seed: 10)
+        let good = Self.parcels(seed: 3)
+        var merged = 0
+        for round in 0..<20_000 {
+            let parcel = good[round % good.count]
+            let damaged = Parcel(key: parcel.key, bytes: random.damaged(parcel.bytes))
+            let frame = Frame.push(ShardID(0), [damaged])
+            do {
+                try driven.machine.receive(frame, from: NodeName(checked: "n2"), in: driven.world)
+                merged += 1
+            } catch {
+                continue
+            }
+        }
+        #expect(merged > 0)
+        driven.settle()
+        #expect(driven.machine.copy.isSettled)
+    }
+}
