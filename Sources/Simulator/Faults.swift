@@ -46,7 +46,7 @@ extension World {
         push(.end(fault), after: lasts)
     }
 
-    /// - Returns: false where the fault would destroy the last complete copy.
+    /// - Returns: false where there is nothing to strike.
     private func strike(_ fault: Fault, _ node: SimNode) throws(Violation) -> Bool {
         switch fault.kind {
         case .crash:
@@ -54,17 +54,15 @@ extension World {
         case .crashAll:
             for node in nodes { try crash(node) }
         case .wipe:
-            guard isSpared(without: node) else { return false }
             try crash(node)
             try replaceDisk(of: node, with: DiskState(shards: plan.shards))
         case .snapshot:
             node.disk.snapshot = node.disk.state
         case .restore:
-            guard let snapshot = node.disk.snapshot, isSpared(without: node) else { return false }
+            guard let snapshot = node.disk.snapshot else { return false }
             try crash(node)
             try replaceDisk(of: node, with: snapshot)
         case .clone:
-            guard isSpared(without: node) else { return false }
             try crash(node)
             try replaceDisk(of: node, with: nodes[fault.other].disk.state)
         case .flip:
@@ -75,25 +73,12 @@ extension World {
         return true
     }
 
-    /// Whether every shard has a whole complete copy on some other disk.
-    ///
-    /// Where none is left, nobody can know what was there: that is outside of what is promised.
-    private func isSpared(without node: SimNode) -> Bool {
-        (0..<plan.shards).allSatisfy { shard in
-            nodes.contains {
-                $0 !== node && $0.disk.state.shards[shard].claim.isComplete
-                    && $0.disk.state.shards[shard].badKeys.isEmpty
-            }
-        }
-    }
-
     private func replaceDisk(of node: SimNode, with state: DiskState) throws(Violation) {
         node.disk.state = state
         onDestroyed(node)
     }
 
     private func flip(_ number: Int, on node: SimNode) -> Bool {
-        guard isSpared(without: node) else { return false }
         let shard = number % plan.shards
         let keys = node.disk.state.shards[shard].keys
         guard !keys.isEmpty else { return false }
