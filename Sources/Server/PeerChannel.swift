@@ -21,7 +21,10 @@ final class PeerChannel: Channel, ConnectionDelegate {
         if isPaused { connection.pauseReading() } else { connection.resumeReading() }
     }
 
-    func close() { connection.close() }
+    /// What was sent last, a rejection for one, still goes out.
+    func close() {
+        if connection.queuedBytes > 0 { connection.closeAfterFlush() } else { connection.close() }
+    }
 
     func connection(_ connection: Connection, didRead bytes: UnsafeRawBufferPointer) {
         // SAFETY: the node reads the loop's buffer during this call, on the loop's thread, only.
