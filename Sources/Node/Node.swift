@@ -69,6 +69,9 @@ package actor Node {
     var unanswered: Set<String>
     /// Addresses that turned out to be of another cluster, once that was logged.
     var strangers: Set<String> = []
+    /// Connections that sent what no node sends, since that was last logged.
+    var strangersSeen = 0
+    var strangersLoggableFrom: UInt64 = 0
     var settingsToKeep: [Setting] = []
     /// Shards with bad records, on the way to being counted anew without them.
     var repairs: [ShardID: Repair] = [:]

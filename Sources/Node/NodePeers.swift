@@ -7,6 +7,8 @@ struct Greeting: Sendable {
     /// The address that was dialled; nil where the other side dialled.
     let dialed: String?
     let since: UInt64
+    /// Whether this side has said hello and which cluster it is in.
+    var hasNamedCluster: Bool
 
     /// How long the other side may take to say hello, in milliseconds.
     static let patienceMilliseconds: UInt64 = 3_000
@@ -30,7 +32,8 @@ extension Node {
         }
         cutters[channel.id] = EnvelopeCutter(payloadBytesMax: Hello.bytesMax)
         greetings[channel.id] = Greeting(
-            channel: channel, dialed: address, since: ports.clock.milliseconds)
+            channel: channel, dialed: address, since: ports.clock.milliseconds,
+            hasNamedCluster: address != nil && cluster != nil)
         if address != nil { send(.hello(hello), on: channel) }
     }
 
@@ -71,16 +74,30 @@ extension Node {
         case .reject(let reason): onRejected(reason, greeting)
         case .members, .ping, .pong, .replication: drop(greeting)
         }
-        return linked[channel] != nil
+        return linked[channel] != nil || greetings[channel] != nil
     }
 
     /// What came on a connection is not what a node sends.
     private func closeUnreadable(_ channel: UInt64, because error: WireError) {
-        let peer = linked[channel].map { " peer=\($0)" } ?? ""
-        ports.host.log(.error, "connection closed: unreadable frame: \(error)\(peer)")
+        if let name = linked[channel] {
+            ports.host.log(.error, "connection closed: unreadable frame: \(error) peer=\(name)")
+        } else {
+            noteStranger(error)
+        }
         if let name = linked[channel] { links[name]?.channel.close() }
         greetings[channel]?.channel.close()
         onClosed(channel)
+    }
+
+    /// One line a second at most: anybody can connect.
+    private func noteStranger(_ error: WireError) {
+        let now = ports.clock.milliseconds
+        strangersSeen += 1
+        guard now >= strangersLoggableFrom else { return }
+        ports.host.log(
+            .info, "connection closed: not a node's: \(error) connections=\(strangersSeen)")
+        strangersLoggableFrom = now + 1_000
+        strangersSeen = 0
     }
 
     /// A connection is gone.
@@ -123,7 +140,12 @@ extension Node {
         if cluster == nil, let theirs = hello.cluster { adopt(theirs) }
         guard cluster != nil else { return drop(greeting) }
         if let address = greeting.dialed { unanswered.remove(address) }
-        if greeting.dialed == nil { send(.hello(self.hello), on: greeting.channel) }
+        if !greeting.hasNamedCluster {
+            send(.hello(self.hello), on: greeting.channel)
+            greetings[greeting.channel.id]?.hasNamedCluster = true
+        }
+        // It may find that it was told of another cluster; a member says which it is in.
+        guard hello.cluster != nil else { return }
         learn(hello)
         link(hello, greeting)
     }
@@ -192,10 +214,12 @@ extension Node {
 
     private func onOtherCluster(_ greeting: Greeting) {
         guard let address = greeting.dialed else { return }
-        if strangers.insert(address).inserted {
-            ports.host.log(.error, "another cluster at \(address)")
+        guard unanswered.contains(address) else {
+            if strangers.insert(address).inserted {
+                ports.host.log(.error, "another cluster at \(address)")
+            }
+            return
         }
-        guard unanswered.contains(address) else { return }
         ports.host.end(
             .unusable("the data folder is of another cluster than the node at \(address)"))
     }

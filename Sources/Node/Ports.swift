@@ -107,6 +107,7 @@ package protocol Channel: AnyObject, Sendable {
     var queuedBytes: Int { get }
     /// Stops reading, and goes on.
     func setPaused(_ isPaused: Bool)
+    /// Ends it, once what was sent is out or cannot be; nothing that comes in counts any more.
     func close()
 }
 

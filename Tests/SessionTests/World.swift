@@ -15,7 +15,7 @@ final class TestNode {
 
     init(
         _ name: String, join: [String], clock: FakeClock, entropy: CountingEntropy,
-        on executor: InlineExecutor, editWindowMilliseconds: UInt64
+        on executor: InlineExecutor, editWindowMilliseconds: UInt64, shards: UInt16 = 4
     ) {
         self.clock = clock
         self.executor = executor
@@ -25,7 +25,7 @@ final class TestNode {
         node = Node(
             NodeOptions(
                 name: NodeName(checked: name), gossip: address, admin: name + ":7201",
-                join: join, cluster: nil, shards: 4, ackLevel: .majority,
+                join: join, cluster: nil, shards: shards, ackLevel: .majority,
                 editWindowMilliseconds: editWindowMilliseconds),
             ports: NodePorts(
                 executor: executor, store: store, entropy: entropy, clock: clock, host: host))
@@ -83,18 +83,28 @@ struct World {
     }
 
     /// Another node, which joined and is level.
-    func join(_ name: String) -> TestNode {
+    ///
+    /// - Parameter others: whom it dials beside the first one, at the same time.
+    func join(_ name: String, shards: UInt16 = 4, dialing others: TestNode...) -> TestNode {
         let joined = TestNode(
             name, join: [n1.address], clock: clock, entropy: entropy, on: executor,
-            editWindowMilliseconds: 900_000)
+            editWindowMilliseconds: 900_000, shards: shards)
         joined.node.assumeIsolated { $0.start(settings: [:], headers: [:]) }
-        cables.connect(joined, to: n1)
-        settle(n1, joined)
+        for other in [n1] + others { cables.connect(joined, to: other) }
+        settle([n1, joined] + others)
         return joined
     }
 
+    /// Has a node reach the first one again.
+    func connect(_ node: TestNode) {
+        cables.connect(node, to: n1)
+        settle(n1, node)
+    }
+
     /// Has these nodes talk until they have nothing more to say.
-    func settle(_ nodes: TestNode...) {
+    func settle(_ nodes: TestNode...) { settle(nodes) }
+
+    private func settle(_ nodes: [TestNode]) {
         for _ in 0..<30 {
             for node in nodes { node.settle() }
             cables.carry()
