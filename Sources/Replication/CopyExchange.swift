@@ -81,7 +81,6 @@ extension Copy {
         guard let index = index(of: peer) else { return }
         peers[index].confirmed = stored.vector
         peers[index].isComplete = stored.isComplete
-        peers[index].hasOffered = true
         if stored.isComplete { serve() }
     }
 
@@ -96,7 +95,6 @@ extension Copy {
     private mutating func onOffer(_ offer: Frame.Offer, from index: Int, now: UInt64) {
         peers[index].confirmed.formUnion(offer.claim.vector)
         peers[index].isComplete = offer.claim.isComplete
-        peers[index].hasOffered = true
         let peer = peers[index].name
         let lacksOurs =
             !offer.claim.vector.covers(stored.vector)
@@ -134,7 +132,21 @@ extension Copy {
         if let pull, now >= pull.heardAt + Pull.patienceMilliseconds { breakPull(now: now) }
         pullIfLacking(now: now)
         uniteWhatIsLeft()
+        serveBesideIncomplete(now: now)
         return takeSettled(now: now)
+    }
+
+    /// How long a start waits for a complete copy, in milliseconds.
+    private static let solitudeMilliseconds: UInt64 = 1_000
+
+    /// No complete copy could be reached for long enough: those that can be reached are being
+    /// filled, from this one.
+    private mutating func serveBesideIncomplete(now: UInt64) {
+        guard case .catchingUp(let since) = phase, current.isComplete, !peers.isEmpty,
+            now >= since + Copy.solitudeMilliseconds,
+            peers.allSatisfy({ $0.isComplete == false })
+        else { return }
+        serve()
     }
 
     /// No co-owner could be reached for long enough: what is here is all there is to show.
@@ -146,7 +158,7 @@ extension Copy {
     private mutating func uniteWhatIsLeft() {
         guard !current.isComplete, pull == nil, peers.count + 1 >= owners else { return }
         let isAllHere = peers.allSatisfy { peer in
-            peer.hasOffered && !peer.isComplete && current.vector.covers(peer.confirmed)
+            peer.isComplete == false && current.vector.covers(peer.confirmed)
         }
         guard isAllHere else { return }
         found()
@@ -157,7 +169,7 @@ extension Copy {
         let source = peers.first { peer in
             now >= peer.pullableFrom
                 && (!current.vector.covers(peer.confirmed)
-                    || (peer.isComplete && !current.isComplete))
+                    || (peer.isComplete == true && !current.isComplete))
         }
         if let source { open(from: source.name, beyond: current.vector, now: now) }
     }

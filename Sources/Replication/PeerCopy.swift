@@ -6,10 +6,8 @@ struct PeerCopy: Sendable {
     let name: NodeName
     /// What is known to be on its disk; never more.
     var confirmed = Vector()
-    /// Whether its copy is complete, as it last said.
-    var isComplete = false
-    /// Whether it has said what it holds since the connection came up.
-    var hasOffered = false
+    /// Whether its copy is complete, as it last said; nil until it says.
+    var isComplete: Bool?
     /// The pull of its that is being served.
     var serving: Serving?
     /// When to ask it again, after a pull from it broke; in milliseconds.
