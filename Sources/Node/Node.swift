@@ -83,9 +83,11 @@ package actor Node {
     private var nextTicket: UInt64 = 1
     /// The commits handed out and not done, in order.
     private var underway: [Commit] = []
-    /// What a failed commit did not keep; handed out again with the next tick.
+    /// What a failed commit did not keep; handed out again with the next, or with the next tick.
     private var unkept: [Setting] = []
     private var isCommitting = true
+    /// The shard of which a batch was last read for a pull.
+    private var lastServed = ShardID(0)
     private var isReady = false
     private var tickedAt: UInt64
     /// The disk is behind: nothing is read from clients and peers.
@@ -321,25 +323,31 @@ extension Node {
 
     private func commit(_ writes: [ShardWrite]) {
         guard !writes.isEmpty || !settingsToKeep.isEmpty else { return }
-        ports.store.commit(writes, settings: settingsToKeep, ticket: nextTicket)
-        underway.append(
-            Commit(ticket: nextTicket, shards: writes.map(\.shard), settings: settingsToKeep))
+        let settings = unkept + settingsToKeep
+        unkept = []
         settingsToKeep = []
+        ports.store.commit(writes, settings: settings, ticket: nextTicket)
+        underway.append(
+            Commit(ticket: nextTicket, shards: writes.map(\.shard), settings: settings))
         nextTicket += 1
     }
 
     /// The most batches read from the disk in one turn, so that a pull does not hold up clients.
     private static let batchesPerTurn = 4
 
+    /// Reads a batch for each of some pulls. The shards take turns, so that none of many pulls is
+    /// given up for its silence.
     private func serve(_ served: [(shard: Shard, peers: [NodeName])]) {
         var left = Node.batchesPerTurn
-        for (shard, peers) in served {
+        let first = served.firstIndex { $0.shard.id > lastServed } ?? 0
+        for (shard, peers) in served[first...] + served[..<first] {
             for peer in peers where links[peer]?.isShort ?? false {
                 guard left > 0 else {
                     ports.host.turnAgain()
                     return
                 }
                 left -= 1
+                lastServed = shard.id
                 let frames = shard.assumeIsolated { $0.serveBatch(to: peer) }
                 for (peer, frame) in frames { links[peer]?.send(frame) }
                 ports.host.turnAgain()
