@@ -80,6 +80,7 @@ package actor Node {
 
     private var sinks: [UInt64: any ReplySink] = [:]
     private var waits: [CopiesWait] = []
+    private var isEnding = false
     private var nextTicket: UInt64 = 1
     /// The commits handed out and not done, in order.
     private var underway: [Commit] = []
@@ -256,6 +257,9 @@ extension Node {
         ports.host.turnAgain()
     }
 
+    /// The process ends: nobody waits for copies any longer.
+    package func stopWaiting() { isEnding = true }
+
     /// On how many owners all of these are stored.
     private func copies(of writes: [ShardID: Vector]) -> Int {
         writes.map { id, vector in
@@ -265,7 +269,7 @@ extension Node {
 
     private func settleWaits() {
         guard !waits.isEmpty else { return }
-        let now = ports.clock.milliseconds
+        let now = isEnding ? .max : ports.clock.milliseconds
         let judged = waits.map { wait in (wait, copies: copies(of: wait.writes)) }
         waits = []
         // Whoever is told may wait again at once, so the list is whole before anybody is.

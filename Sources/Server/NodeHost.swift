@@ -153,6 +153,7 @@ extension NodeHost {
         clientListener.close()
         guard ending == .shutdown else { return loop.stop() }
         log(.info, "stopping")
+        node?.assumeIsolated { $0.stopWaiting() }
         holdClients(true)
     }
 

@@ -119,6 +119,14 @@ import Testing
         #expect(other.ask("MEMBERS").count == 3)
     }
 
+    @Test func `a wait ends when the node does`() {
+        let client = node.connect()
+        #expect(client.ask("WAIT 2 60000").isEmpty)
+        node.node.assumeIsolated { $0.stopWaiting() }
+        node.turn()
+        #expect(client.heard() == ["ERR 504 Stored on 1 owners, not on as many as asked"])
+    }
+
     @Test func `a shutdown is answered, and ends the node`() {
         let client = node.connect()
         #expect(client.ask("SHUTDOWN") == ["OK"])
