@@ -111,13 +111,12 @@ import Testing
         #expect(lines.count == 1)
     }
 
-    @Test func `a table of members that could not be stored is stored with the next commit`() {
+    @Test func `a table of members that could not be stored is stored with the next tick`() {
         node.store.assumeIsolated { $0.hold(true) }
         let joined = world.join("n2")
         node.complete(failing: .full)
         node.store.assumeIsolated { $0.hold(false) }
-        _ = node.connect().ask("CREATE c alice,bob")
-        world.settle(node, joined)
+        world.pass(milliseconds: 100, node, joined)
         let table = node.store.assumeIsolated { $0.settings["members"] } ?? []
         #expect(String(decoding: table, as: UTF8.self).contains("n2:7101"))
     }
