@@ -41,6 +41,9 @@ let package = Package(
         program("grapevine", ["Server"]),
         program("grapevine-sim", ["Simulator"]),
 
+        // Clients: what asks, measures and breaks a node from outside.
+        room("LineClient", ["LineProtocol", "NetworkIO", "Wire"]),
+
         // Tests mirror the sources; TidyTests holds the house together.
         support("TestKit", ["CRDT", "Wire"]),
         tests("TidyTests", []),
@@ -51,6 +54,7 @@ let package = Package(
         tests("NodeTests", ["TestKit", "Node", "Replication", "Chat", "CRDT", "Wire"]),
         tests("LineProtocolTests", ["LineProtocol", "Chat", "Wire"], exclude: ["Transcripts"]),
         tests("NetworkIOTests", ["NetworkIO", "CSystem"]),
+        tests("LineClientTests", ["LineClient", "LineProtocol", "NetworkIO"]),
         tests("StorageTests", ["Storage", "CSQLite", "Chat", "CRDT", "Wire"]),
         tests("SimulatorTests", ["Simulator", "Node", "Replication", "Chat", "CRDT", "Wire"]),
         tests(

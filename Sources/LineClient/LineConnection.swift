@@ -1,0 +1,151 @@
+import NetworkIO
+
+/// A connection to a node, as its client has it: requests out, replies back in their order.
+///
+/// It lives on its loop's thread, as its `Connection` does. A request is answered exactly once: by
+/// its reply, or by the failure that ended the connection.
+package final class LineConnection {
+    package typealias Answer = Result<LineReply, LineFailure>
+
+    /// The most requests without a reply; as many as a node's session takes before it stops
+    /// reading, four times.
+    package static let unansweredMax = 4_096
+
+    /// The most bytes that wait for the kernel to take them.
+    package static let queuedBytesMax = 8 << 20
+
+    /// How long a node may say nothing while it owes a reply, unless the request says otherwise.
+    package static let patienceMilliseconds: UInt64 = 10_000
+
+    private static let tickMilliseconds: UInt64 = 50
+
+    private struct Unanswered {
+        let patienceMilliseconds: UInt64
+        let then: (Answer) -> Void
+    }
+
+    /// Told once, after every unanswered request.
+    package var onClose: ((LineFailure) -> Void)?
+
+    package var unansweredCount: Int { unanswered.count - answered }
+    package private(set) var isClosed = false
+
+    private let connection: Connection
+    private let loop: EventLoop
+    private var cutter = ReplyCutter()
+    /// The first `answered` of these have been answered.
+    private var unanswered: [Unanswered] = []
+    private var answered = 0
+    private var ticker: Timer?
+    /// When the node last said something, or was first asked since it owed nothing.
+    private var heardNanoseconds: UInt64 = 0
+    private var failure: LineFailure?
+
+    private init(_ connection: Connection, on loop: EventLoop) {
+        self.connection = connection
+        self.loop = loop
+        ticker = Timer(on: loop, everyMilliseconds: Self.tickMilliseconds) { [weak self] in
+            self?.onTick()
+        }
+        connection.delegate = self
+    }
+
+    /// Connects to a node's admin address; `then` is called once, in a later turn of the loop.
+    package static func dial(
+        _ address: SocketAddress, on loop: EventLoop, timeoutMilliseconds: UInt64 = 2_000,
+        then: @escaping (Result<LineConnection, LineFailure>) -> Void
+    ) {
+        Connection.dial(address, on: loop, timeoutMilliseconds: timeoutMilliseconds) { result in
+            then(
+                result.map { LineConnection($0, on: loop) }.mapError { .unreachable($0) })
+        }
+    }
+
+    /// Sends a line behind those that were sent before.
+    ///
+    /// - Parameter line: without its LF, and not blank: a node does not answer a blank line.
+    /// - Returns: false, and `then` is never called, when the connection is closed or full.
+    @discardableResult
+    package func send(
+        _ line: String, patienceMilliseconds: UInt64 = LineConnection.patienceMilliseconds,
+        then: @escaping (Answer) -> Void
+    ) -> Bool {
+        precondition(!line.utf8.contains(UInt8(ascii: "\n")), "a request is one line")
+        precondition(line.utf8.contains { $0 > UInt8(ascii: " ") }, "a blank line has no reply")
+        guard !isClosed, failure == nil, unansweredCount < Self.unansweredMax,
+            connection.queuedBytes < Self.queuedBytesMax
+        else { return false }
+        if unansweredCount == 0 { heardNanoseconds = loop.nanoseconds }
+        unanswered.append(Unanswered(patienceMilliseconds: patienceMilliseconds, then: then))
+        var line = line
+        line.withUTF8 { connection.write(UnsafeRawBufferPointer($0)) }
+        connection.write([UInt8(ascii: "\n")])
+        return true
+    }
+
+    /// Closes at once; what is unanswered fails with `closed`.
+    package func close() { end(.closed) }
+
+    private func end(_ cause: LineFailure) {
+        guard failure == nil else { return }
+        failure = cause
+        ticker?.cancel()
+        ticker = nil
+        connection.close()
+    }
+
+    private func onTick() {
+        guard unansweredCount > 0 else { return }
+        let patience = unanswered[answered].patienceMilliseconds
+        if loop.nanoseconds >= heardNanoseconds + patience * 1_000_000 {
+            end(.silent(milliseconds: patience))
+        }
+    }
+
+    private func onReply(_ reply: LineReply) {
+        guard failure == nil else { return }
+        guard unansweredCount > 0 else { return end(.notAReply) }
+        let first = unanswered[answered]
+        answered += 1
+        if answered == unanswered.count {
+            unanswered.removeAll(keepingCapacity: true)
+            answered = 0
+        } else if answered >= 1_024 {
+            unanswered.removeFirst(answered)
+            answered = 0
+        }
+        first.then(.success(reply))
+    }
+}
+
+extension LineConnection: ConnectionDelegate {
+    package func connection(
+        _ connection: Connection, didRead bytes: UnsafeRawBufferPointer
+    ) {
+        heardNanoseconds = loop.nanoseconds
+        do throws(ReplyCutter.TooLong) {
+            try cutter.feed(bytes) { onReply($0) }
+        } catch {
+            end(.notAReply)
+        }
+    }
+
+    package func connectionDidReachEnd(_ connection: Connection) { end(.ended) }
+
+    package func connection(_ connection: Connection, didDrainTo queuedBytes: Int) {}
+
+    package func connectionDidClose(_ connection: Connection, error: NetworkError?) {
+        isClosed = true
+        ticker?.cancel()
+        ticker = nil
+        let cause = failure ?? error.map { .lost($0) } ?? .closed
+        failure = cause
+        let left = unanswered[answered...]
+        unanswered = []
+        answered = 0
+        for request in left { request.then(.failure(cause)) }
+        let told = onClose
+        onClose = nil
+        told?(cause)
+    }
+}
