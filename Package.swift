@@ -43,6 +43,8 @@ let package = Package(
 
         // Clients: what asks, measures and breaks a node from outside.
         room("LineClient", ["LineProtocol", "NetworkIO", "Wire"]),
+        room("Benchmarks", ["LineClient", "LineProtocol", "NetworkIO", "Wire", "CSystem"]),
+        program("grapevine-bench", ["Benchmarks"]),
 
         // Tests mirror the sources; TidyTests holds the house together.
         support("TestKit", ["CRDT", "Wire"]),
@@ -55,6 +57,7 @@ let package = Package(
         tests("LineProtocolTests", ["LineProtocol", "Chat", "Wire"], exclude: ["Transcripts"]),
         tests("NetworkIOTests", ["NetworkIO", "CSystem"]),
         tests("LineClientTests", ["LineClient", "LineProtocol", "NetworkIO"]),
+        tests("BenchmarksTests", ["Benchmarks", "LineClient", "LineProtocol", "NetworkIO"]),
         tests("StorageTests", ["Storage", "CSQLite", "Chat", "CRDT", "Wire"]),
         tests("SimulatorTests", ["Simulator", "Node", "Replication", "Chat", "CRDT", "Wire"]),
         tests(

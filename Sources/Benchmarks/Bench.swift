@@ -1,0 +1,72 @@
+import CSystem
+import Glibc
+
+/// The commands of `grapevine-bench`: what is measured and proved on real nodes.
+package enum Bench {
+    static let usage = """
+        usage: grapevine-bench <command> …
+
+          sends    sends a second, and how long one takes
+          first    the first figures: one node and five, and one client
+          chaos    kills, wipes and stops nodes under load, and looks for what is lost
+          --help   prints this; grapevine-bench <command> --help tells of one
+
+        """
+
+    /// - Parameter words: the process's arguments, its own name first.
+    /// - Returns: the process's exit status.
+    package static func run(_ words: [String]) -> Int32 {
+        let rest = Array(words.dropFirst(2))
+        guard words.count > 1 else { return refuse("no command", usage) }
+        switch words[1] {
+        case "child": return ChildProcess.become(rest)
+        case "--help", "-h", "help": return say(usage)
+        case "sends", "first", "chaos": break
+        case let word: return refuse("unknown command: \(word)", usage)
+        }
+        if rest.contains("--help") || rest.contains("-h") {
+            return say(words[1] == "chaos" ? ChaosCommand.usage : SendsCommand.usage)
+        }
+        csystem_ignore_signals()
+        do throws(BenchError) {
+            if words[1] == "chaos" {
+                let command = try ChaosCommand(rest)
+                return try Stage.perform(command.run)
+            }
+            let commands =
+                words[1] == "sends" ? [try SendsCommand(rest)] : try SendsCommand.first(rest)
+            return try Stage.perform { () async throws(BenchError) in
+                for command in commands { try await command.run() }
+                return 0
+            }
+        } catch {
+            switch error.kind {
+            case .usage:
+                return refuse(error.sentence, "try: grapevine-bench \(words[1]) --help\n")
+            case .failure:
+                put("grapevine-bench: \(error.sentence)\n", to: STDERR_FILENO)
+                return 1
+            }
+        }
+    }
+
+    /// The binary that lies beside this one.
+    static var neighbour: String {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink("/proc/self/exe", &buffer, buffer.count)
+        let bytes = buffer.prefix(max(0, count)).map(UInt8.init(bitPattern:))
+        let path = String(decoding: bytes, as: UTF8.self)
+        return path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+            .joined(separator: "/") + "/grapevine"
+    }
+
+    private static func say(_ text: String) -> Int32 {
+        put(text, to: STDOUT_FILENO)
+        return 0
+    }
+
+    private static func refuse(_ sentence: String, _ hint: String) -> Int32 {
+        put("grapevine-bench: \(sentence)\n\(hint)", to: STDERR_FILENO)
+        return 64
+    }
+}

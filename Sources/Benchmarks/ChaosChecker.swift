@@ -1,0 +1,160 @@
+import LineProtocol
+
+/// A line of `HISTORY`, as far as a checker looks at it.
+struct HistoryLine: Hashable, Sendable {
+    let id: String
+    let from: String
+    let at: String
+    let text: String
+    let isRetracted: Bool
+
+    /// Nil for what is no `MESSAGE` line.
+    init?(_ line: ArraySlice<UInt8>) {
+        guard case .data("MESSAGE", let fields) = ReplyLine(line), let id = fields["id"],
+            let from = fields["from"], let at = fields["at"], let text = fields["text"]
+        else { return nil }
+        self.init(
+            id: id, from: from, at: at, text: text,
+            isRetracted: fields.isTrue("deletedForEveryone"))
+    }
+
+    init(id: String, from: String, at: String, text: String, isRetracted: Bool) {
+        self.id = id
+        self.from = from
+        self.at = at
+        self.text = text
+        self.isRetracted = isRetracted
+    }
+}
+
+/// Holds what nodes show against the book: each finding is a sentence for a person.
+struct ChaosChecker: Sendable {
+    let book: ChaosBook
+
+    /// The whole history of a conversation, as one node shows it to one user.
+    func findings(
+        inHistory lines: [HistoryLine], of conversation: Int, for user: Int, on node: String
+    ) -> [String] {
+        var findings: [String] = []
+        var shown: [Int: HistoryLine] = [:]
+        let place =
+            "\(node), \(ChaosBook.name(ofConversation: conversation)), "
+            + "seen by \(ChaosBook.users[user])"
+        var last = ""
+        for line in lines {
+            if line.at < last { findings.append("\(place): \(line.id) stands behind a later one") }
+            last = line.at
+            guard let message = known(line, in: conversation) else {
+                findings.append("\(place): \(line.id) from \(line.from) was sent by nobody")
+                continue
+            }
+            if shown.updateValue(line, forKey: message) != nil {
+                findings.append("\(place): \(line.id) stands there twice")
+            }
+        }
+        for message in book.byConversation[conversation] {
+            let finding = finding(about: message, shown: shown[message], to: user)
+            if let finding { findings.append("\(place): \(ChaosBook.id(of: message)) \(finding)") }
+        }
+        return findings
+    }
+
+    private func known(_ line: HistoryLine, in conversation: Int) -> Int? {
+        guard let index = ChaosBook.message(withID: line.id), book.messages.indices.contains(index),
+            book.messages[index].conversation == conversation,
+            ChaosBook.users[book.messages[index].sender] == line.from
+        else { return nil }
+        return index
+    }
+
+    private func finding(about index: Int, shown: HistoryLine?, to user: Int) -> String? {
+        let message = book.messages[index]
+        var standing = Seat.Standing.shown
+        if ChaosBook.hiders.contains(user) {
+            standing = message.seats[user - ChaosBook.hiders.lowerBound].standing
+        }
+        guard let shown else {
+            guard message.sent.isCertain, standing == .shown else { return nil }
+            return "was acknowledged and is not there"
+        }
+        if standing == .hidden { return "shows, though they deleted it for themselves" }
+        return finding(inText: shown.text, isRetracted: shown.isRetracted, of: index)
+    }
+
+    /// A text that is shown where the current one stands.
+    private func finding(inText text: String, isRetracted: Bool, of index: Int) -> String? {
+        let message = book.messages[index]
+        if isRetracted {
+            if message.retracted == .never { return "is deleted for everyone, which nobody asked" }
+            return text == ChaosBook.placeholder ? nil : "is deleted and still shows '\(text)'"
+        }
+        if message.retracted.isCertain { return "was deleted for everyone and shows '\(text)'" }
+        if message.edits.indices.contains(where: { text == ChaosBook.text(of: index, edit: $0) }) {
+            return nil
+        }
+        guard text == ChaosBook.text(of: index) else { return "shows a strange text '\(text)'" }
+        return message.edits.contains { $0.isCertain }
+            ? "was edited, acknowledged, and shows its first text" : nil
+    }
+
+    /// The reply to a `HISTORY` during the run: what this very node had acknowledged as deleted
+    /// before it was asked must not show.
+    func findings(
+        inReply lines: [HistoryLine], to request: ChaosRequest, by node: Int
+    ) -> [String] {
+        lines.compactMap { line in
+            guard let index = known(line, in: request.message) else {
+                return "n\(node + 1) shows \(line.id) from \(line.from), sent by nobody"
+            }
+            let message = book.messages[index]
+            let isBefore = message.retractors >> UInt16(node) & 1 == 1
+            guard isBefore, message.retractedTime <= request.time, !line.isRetracted else {
+                return nil
+            }
+            return
+                "n\(node + 1) shows \(line.id), which it had acknowledged as deleted for everyone"
+        }
+    }
+
+    /// Where two nodes show different lines for the same request; nil where they do not.
+    static func difference(
+        _ first: [ArraySlice<UInt8>], _ other: [ArraySlice<UInt8>], between nodes: [String]
+    ) -> String? {
+        guard first != other else { return nil }
+        let index = (0...min(first.count, other.count)).first { index in
+            !first.indices.contains(index) || !other.indices.contains(index)
+                || first[index] != other[index]
+        }
+        func text(_ lines: [ArraySlice<UInt8>]) -> String {
+            guard let index, lines.indices.contains(index) else { return "nothing" }
+            return String(decoding: lines[index], as: UTF8.self)
+        }
+        return "\(nodes.joined(separator: " and ")) differ at line \(index ?? 0): "
+            + "'\(text(first))' against '\(text(other))'"
+    }
+
+    /// The texts of `EDITS`, as one node shows them.
+    func findings(inEdits texts: [String], of index: Int, on node: String) -> [String] {
+        let message = book.messages[index]
+        let place = "\(node): EDITS of \(ChaosBook.id(of: index))"
+        if message.retracted.isCertain {
+            return texts.isEmpty ? [] : ["\(place) shows '\(texts[0])' of a deleted message"]
+        }
+        if texts.isEmpty {
+            let isOwed = message.sent.isCertain && message.retracted == .never
+            return isOwed ? ["\(place) shows nothing"] : []
+        }
+        var findings: [String] = []
+        for (number, claim) in message.edits.enumerated() where claim.isCertain {
+            let text = ChaosBook.text(of: index, edit: number)
+            if !texts.contains(text) {
+                findings.append("\(place) lacks the acknowledged '\(text)'")
+            }
+        }
+        let known = message.edits.indices.map { ChaosBook.text(of: index, edit: $0) }
+        for text in texts where text != ChaosBook.text(of: index) && !known.contains(text) {
+            findings.append("\(place) shows a strange text '\(text)'")
+        }
+        return findings
+    }
+}

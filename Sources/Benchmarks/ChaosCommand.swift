@@ -1,0 +1,48 @@
+import Glibc
+
+/// `grapevine-bench chaos`: whether real nodes keep what they promise while they are killed.
+struct ChaosCommand: Sendable {
+    static let usage = """
+        usage: grapevine-bench chaos [--nodes 5] [--seconds 30] [--seed N] [--rate 2000]
+               [--log DIR] [--grapevine PATH]
+
+        Starts nodes of its own, sends, edits, deletes and restores on all of them, and meanwhile
+        kills and restarts them, stops them for up to 3 s, removes the disk of one, and kills all
+        at once. Then waits until they are level, reads everything from every node, and looks for
+        what was acknowledged and is gone, what was deleted and shows, and where nodes differ.
+        Exit status 0 where there is nothing of it, else 1; then the folder with data stays.
+          --seed       the plan's, printed first: the same seed, the same faults at the same times
+          --rate       how many requests a second are begun, as far as the nodes keep up
+          --log        where the nodes' logs go; made where it is missing
+          --grapevine  the binary; without it the one beside this
+
+        """
+
+    let plan: ChaosPlan
+    let rate: Int
+    let logs: String?
+    let program: String
+
+    init(_ words: [String]) throws(BenchError) {
+        var arguments = try Arguments(words, flags: [])
+        program = try arguments.take("--grapevine") { $0 } ?? Bench.neighbour
+        logs = try arguments.take("--log") { $0.isEmpty ? nil : $0 }
+        rate = try arguments.take("--rate", in: 1...100_000) ?? 2_000
+        plan = ChaosPlan(
+            seed: try arguments.take("--seed") { UInt64($0) } ?? UInt64.random(in: 0..<1_000_000),
+            nodes: try arguments.take("--nodes", in: 1...9) ?? 5,
+            seconds: try arguments.take("--seconds", in: ChaosPlan.secondsMin...3_600) ?? 30)
+        try arguments.finish()
+    }
+
+    /// What to type to have the same plan again.
+    var rerun: String {
+        "grapevine-bench chaos --nodes \(plan.nodes) --seconds \(plan.seconds) "
+            + "--seed \(plan.seed) --rate \(rate)"
+    }
+
+    @Stage func run() async throws(BenchError) -> Int32 {
+        say("\(rerun)\n\(plan.text)")
+        return try await ChaosRun(self).run() ? 0 : 1
+    }
+}

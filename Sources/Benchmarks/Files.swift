@@ -1,0 +1,111 @@
+import Glibc
+
+/// What a run needs of the file system.
+enum Files {
+    /// A folder of one's own below `$TMPDIR`, or `/tmp`.
+    static func temporaryFolder() throws(BenchError) -> String {
+        let variable: UnsafeMutablePointer<CChar>? = getenv("TMPDIR")
+        let parent = variable.map { String(cString: $0) } ?? "/tmp"
+        var template = Array("\(parent)/grapevine-bench.XXXXXX".utf8CString)
+        guard let name = mkdtemp(&template) else { throw failure("making a folder in \(parent)") }
+        return String(cString: name)
+    }
+
+    static func make(folder: String) throws(BenchError) {
+        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
+            throw failure("making \(folder)")
+        }
+    }
+
+    /// Removes the folder with all that is in it; one that is not there is fine.
+    static func remove(folder: String) throws(BenchError) {
+        guard let stream = opendir(folder) else {
+            if errno == ENOENT { return }
+            throw failure("opening \(folder)")
+        }
+        defer { closedir(stream) }
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { tuple in
+                tuple.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) {
+                    String(cString: $0)
+                }
+            }
+            guard name != ".", name != ".." else { continue }
+            let path = "\(folder)/\(name)"
+            if entry.pointee.d_type == UInt8(DT_DIR) {
+                try remove(folder: path)
+            } else if unlink(path) != 0 {
+                throw failure("removing \(path)")
+            }
+        }
+        guard rmdir(folder) == 0 else { throw failure("removing \(folder)") }
+    }
+
+    /// The bytes of a file; none where it is not there.
+    static func read(_ path: String) throws(BenchError) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return [] }
+            throw failure("opening \(path)")
+        }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = Glibc.read(descriptor, &buffer, buffer.count)
+            guard count >= 0 else { throw failure("reading \(path)") }
+            if count == 0 { return bytes }
+            bytes.append(contentsOf: buffer[..<count])
+        }
+    }
+
+    /// What `errno` says of what was being done.
+    static func failure(_ doing: String) -> BenchError {
+        let cause = strerror(errno).map { String(cString: $0) } ?? "unknown"
+        return BenchError("\(doing): \(cause)")
+    }
+}
+
+/// Writes a line to standard output, at once: a reader of a pipe sees how far a run is.
+func say(_ line: String) { put(line + "\n", to: STDOUT_FILENO) }
+
+/// Writes as much as is taken: who has stopped reading is not told.
+func put(_ text: String, to descriptor: Int32) {
+    var rest = Array(text.utf8)[...]
+    while !rest.isEmpty {
+        let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+        if count <= 0, errno != EINTR { return }
+        rest = rest.dropFirst(max(0, count))
+    }
+}
+
+/// How fast this disk is, for figures that are taken on it: 4 KiB appended and synced at a time.
+struct DiskSpeed {
+    static let syncs = 1_000
+
+    let syncsPerSecond: Double
+    let latencies: Latencies
+
+    init(in folder: String, nanoseconds: () -> UInt64) throws(BenchError) {
+        let path = folder + "/fdatasync"
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Files.failure("opening \(path)") }
+        defer {
+            close(descriptor)
+            unlink(path)
+        }
+        let page = [UInt8](repeating: 0x67, count: 4_096)
+        var latencies = Latencies()
+        let began = nanoseconds()
+        var last = began
+        for _ in 0..<Self.syncs {
+            guard write(descriptor, page, page.count) == page.count, fdatasync(descriptor) == 0
+            else { throw Files.failure("writing \(path)") }
+            let now = nanoseconds()
+            latencies.record(nanoseconds: now - last)
+            last = now
+        }
+        self.latencies = latencies
+        syncsPerSecond = Double(Self.syncs) * 1e9 / Double(last - began)
+    }
+}

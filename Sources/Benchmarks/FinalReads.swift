@@ -1,0 +1,111 @@
+import LineClient
+import LineProtocol
+
+/// Reads everything from every node after a chaos run, and holds it against the book.
+@Stage final class FinalReads {
+    private static let pageLines = 1_000
+    private static let askedAtOnce = 1_000
+
+    private let cluster: LocalCluster
+    private let load: ChaosLoad
+    private let checker: ChaosChecker
+    private var lines: [LineConnection] = []
+
+    init(_ cluster: LocalCluster, _ load: ChaosLoad) {
+        self.cluster = cluster
+        self.load = load
+        checker = ChaosChecker(book: load.book)
+    }
+
+    func run() async throws(BenchError) {
+        defer { for line in lines { line.close() } }
+        for node in cluster.nodes { lines.append(try await cluster.connect(node)) }
+        for conversation in 0..<load.book.conversations {
+            for user in 0...ChaosBook.hiders.upperBound {
+                try await readHistory(of: conversation, for: user)
+            }
+        }
+        let touched = load.book.messages.indices.filter {
+            !load.book.messages[$0].edits.isEmpty || load.book.messages[$0].retracted != .never
+        }
+        var rest = touched[...]
+        while !rest.isEmpty {
+            try await readEdits(of: Array(rest.prefix(Self.askedAtOnce)))
+            rest = rest.dropFirst(Self.askedAtOnce)
+        }
+    }
+
+    private func readHistory(of conversation: Int, for user: Int) async throws(BenchError) {
+        var first: [ArraySlice<UInt8>] = []
+        for (number, node) in cluster.nodes.enumerated() {
+            let lines = try await history(of: conversation, for: user, on: self.lines[number])
+            // Every node is held against the first, and read itself where it differs.
+            if number > 0 {
+                let difference = ChaosChecker.difference(
+                    first, lines, between: [cluster.nodes[0].name, node.name])
+                guard let difference else { continue }
+                load.report(difference)
+            } else {
+                first = lines
+            }
+            let parsed = lines.compactMap { HistoryLine($0) }
+            if parsed.count != lines.count { load.report("\(node.name): lines that are none") }
+            let findings = checker.findings(
+                inHistory: parsed, of: conversation, for: user, on: node.name)
+            for finding in findings { load.report(finding) }
+        }
+    }
+
+    /// All of it, page by page from the end, and for the first page once more from its beginning.
+    private func history(
+        of conversation: Int, for user: Int, on line: LineConnection
+    ) async throws(BenchError) -> [ArraySlice<UInt8>] {
+        let request =
+            "HISTORY \(ChaosBook.name(ofConversation: conversation)) "
+            + "\(ChaosBook.users[user]) limit=\(Self.pageLines)"
+        var pages: [[ArraySlice<UInt8>]] = []
+        var before = ""
+        while true {
+            let page = try await cluster.ask(request + before, on: line).dataLines
+            guard let first = page.first, let oldest = HistoryLine(first) else { break }
+            if let last = pages.last {
+                let forward = try await cluster.ask("\(request) after=\(oldest.id)", on: line)
+                let expected = (page.dropFirst() + last).prefix(Self.pageLines)
+                if forward.dataLines != Array(expected) {
+                    load.report("\(request) after=\(oldest.id) is not what before= showed")
+                }
+            }
+            pages.append(page)
+            before = " before=\(oldest.id)"
+            if page.count < Self.pageLines { break }
+        }
+        return pages.reversed().flatMap(\.self)
+    }
+
+    private func readEdits(of messages: [Int]) async throws(BenchError) {
+        let requests = messages.map { index in
+            let conversation = load.book.messages[index].conversation
+            return "EDITS \(ChaosBook.name(ofConversation: conversation)) "
+                + "\(ChaosBook.id(of: index)) \(ChaosBook.users[0])"
+        }
+        var first: [LineReply] = []
+        for (number, node) in cluster.nodes.enumerated() {
+            let replies = try await cluster.askAll(requests, on: lines[number])
+            if number == 0 { first = replies }
+            for (index, reply) in zip(messages, replies) {
+                guard reply.isOK else {
+                    if load.book.messages[index].sent.isCertain {
+                        load.report(
+                            "\(node.name): EDITS of \(ChaosBook.id(of: index)): \(reply.statusText)"
+                        )
+                    }
+                    continue
+                }
+                let texts = reply.data("EDIT").compactMap { $0["text"] }
+                let findings = checker.findings(inEdits: texts, of: index, on: node.name)
+                for finding in findings { load.report(finding) }
+            }
+            if replies != first { load.report("n1 and \(node.name) answer EDITS differently") }
+        }
+    }
+}

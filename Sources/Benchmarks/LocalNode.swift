@@ -1,0 +1,96 @@
+import Glibc
+import NetworkIO
+
+/// One node of a cluster that a run starts on this machine: its name, its ports, its folder, and
+/// the process if it runs.
+final class LocalNode {
+    let name: String
+    let gossip: SocketAddress
+    let admin: SocketAddress
+    let data: String
+    /// Where its standard error goes, over all its lives.
+    let log: String
+
+    private(set) var process: ChildProcess?
+    private let program: String
+    private let output: String
+
+    init(
+        _ name: String, program: String, folder: String, logs: String
+    ) throws(BenchError) {
+        self.name = name
+        self.program = program
+        gossip = try freeAddress()
+        admin = try freeAddress()
+        data = "\(folder)/\(name)"
+        output = "\(folder)/\(name).out"
+        log = "\(logs)/\(name).log"
+    }
+
+    var isRunning: Bool { process != nil }
+
+    func launch(joining others: [LocalNode], options: [String]) throws(BenchError) {
+        precondition(process == nil, "a node runs once")
+        let join = others.map(\.gossip.description).joined(separator: ",")
+        process = try ChildProcess(
+            program,
+            [
+                "node", "--name", name, "--data", data, "--gossip", gossip.description,
+                "--admin", admin.description,
+            ] + (join.isEmpty ? [] : ["--join", join]) + options, output: output, errors: log)
+    }
+
+    /// Whether it serves, by its own word.
+    func isReady() throws(BenchError) -> Bool {
+        try Files.read(output).starts(with: "ready name=\(name) ".utf8)
+    }
+
+    /// How the process ended, told once; nil while it runs, and when none does.
+    func collect() -> ChildProcess.End? {
+        guard let end = process?.collect() else { return nil }
+        process = nil
+        return end
+    }
+
+    /// Kills it and waits until it is gone.
+    func kill() {
+        guard let process else { return }
+        process.send(SIGKILL)
+        // A killed process ends in a moment, even a stopped one.
+        while process.collect() == nil { usleep(500) }
+        self.process = nil
+    }
+
+    /// The last lines that it said on standard error.
+    func lastWords() throws(BenchError) -> String {
+        let lines = try Files.read(log).split(separator: UInt8(ascii: "\n")).suffix(8)
+        return lines.map { "    \(String(decoding: $0, as: UTF8.self))" }.joined(separator: "\n")
+    }
+}
+
+/// A free port of this machine, below those that the kernel gives to connections: a node that is
+/// down for a while finds it free again.
+private func freeAddress() throws(BenchError) -> SocketAddress {
+    for _ in 0..<200 {
+        let port = UInt16.random(in: 15_000..<32_000)
+        guard isFree(port), let address = SocketAddress("127.0.0.1:\(port)") else { continue }
+        return address
+    }
+    throw BenchError("no free port between 15000 and 32000")
+}
+
+private func isFree(_ port: UInt16) -> Bool {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    return withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            bind(descriptor, $0, size) == 0
+        }
+    }
+}

@@ -1,0 +1,175 @@
+import Glibc
+import NetworkIO
+
+/// Sends of 100 bytes on many connections, each with so many in flight.
+///
+/// As cheap as can be, since it shares the machine with what it measures: no text, no parsing, one
+/// clock reading a read.
+final class SendLoad {
+    struct Shape: Sendable {
+        var connections = 50
+        var inFlight = 16
+        /// What `SET ack=` says; nil leaves the node's own.
+        var ackLevel: String?
+        var isWithIDs = false
+    }
+
+    static let conversations = 100
+    static let textBytes = 100
+
+    let loop: EventLoop
+    let shape: Shape
+    private(set) var latencies = Latencies()
+    /// The first reply that was not `OK`.
+    private(set) var refusal: String?
+    private(set) var lost: NetworkError?
+    private var clients: [SendClient] = []
+    private var measuredSince: UInt64?
+    private(set) var isOver = false
+
+    init(_ shape: Shape, on loop: EventLoop) {
+        self.shape = shape
+        self.loop = loop
+    }
+
+    /// Connects to the addresses in turn, and sends from then on.
+    func start(_ addresses: [SocketAddress]) {
+        for number in 0..<shape.connections {
+            let address = addresses[number % addresses.count]
+            Connection.dial(address, on: loop, timeoutMilliseconds: 2_000) { [self] result in
+                switch result {
+                case .success(let connection):
+                    clients.append(SendClient(number, connection, self))
+                case .failure(let error): lost = error
+                }
+            }
+        }
+    }
+
+    var connectedCount: Int { clients.count }
+
+    /// Takes the time of every send that is answered from here on.
+    func beginMeasuring() {
+        latencies = Latencies()
+        measuredSince = loop.nanoseconds
+    }
+
+    /// - Returns: how many were answered a second.
+    func endMeasuring() -> Double {
+        guard let began = measuredSince else { return 0 }
+        measuredSince = nil
+        return Double(latencies.count) * 1e9 / Double(loop.nanoseconds - began)
+    }
+
+    /// Sends no more, and closes.
+    func stop() {
+        isOver = true
+        for client in clients { client.close() }
+        clients = []
+    }
+
+    func onReply(nanoseconds: UInt64) {
+        if measuredSince != nil { latencies.record(nanoseconds: nanoseconds) }
+    }
+
+    func onRefusal(_ line: UnsafeRawBufferPointer) {
+        guard refusal == nil else { return }
+        refusal = String(decoding: line, as: UTF8.self)
+    }
+
+    func onClose(_ error: NetworkError?) {
+        if !isOver, lost == nil { lost = error ?? .reset }
+    }
+}
+
+/// One connection's sends.
+///
+/// Its requests lie ready, one for each conversation.
+private final class SendClient: ConnectionDelegate {
+    private static let idDigits = 10
+
+    private let load: SendLoad
+    private let connection: Connection
+    private var requests: [[UInt8]] = []
+    /// Where the digits of the id begin in every request; nil where the node makes the ids.
+    private var idStart: Int?
+    private var sent = 0
+    private var replied = 0
+    /// When each request in flight was sent, a ring.
+    private var sentNanoseconds: [UInt64]
+    /// Replies that belong to no send.
+    private var foreignReplies = 0
+    private var isMidLine = false
+
+    init(_ number: Int, _ connection: Connection, _ load: SendLoad) {
+        self.connection = connection
+        self.load = load
+        sentNanoseconds = .init(repeating: 0, count: load.shape.inFlight)
+        let text = String(repeating: "0123456789", count: SendLoad.textBytes / 10)
+        let zeros = String(repeating: "0", count: Self.idDigits)
+        // The process too, so that two runs against one cluster make different ids.
+        let id = load.shape.isWithIDs ? " id=b\(getpid()).\(number).\(zeros)" : ""
+        for index in 0..<SendLoad.conversations {
+            let conversation = 1_000 + (index + number) % SendLoad.conversations
+            let head = "SEND c\(conversation) alice\(id)"
+            if load.shape.isWithIDs { idStart = head.utf8.count - Self.idDigits }
+            requests.append(Array("\(head) \(text)\n".utf8))
+        }
+        connection.delegate = self
+        if let level = load.shape.ackLevel {
+            foreignReplies = 1
+            connection.write(Array("SET ack=\(level)\n".utf8))
+        }
+        let now = load.loop.nanoseconds
+        for _ in 0..<load.shape.inFlight { send(now) }
+    }
+
+    func close() { connection.close() }
+
+    private func send(_ now: UInt64) {
+        let index = sent % requests.count
+        if let idStart {
+            var rest = sent
+            for place in (idStart..<(idStart + Self.idDigits)).reversed() {
+                requests[index][place] = UInt8(ascii: "0") + UInt8(rest % 10)
+                rest /= 10
+            }
+        }
+        connection.write(requests[index])
+        sentNanoseconds[sent % sentNanoseconds.count] = now
+        sent += 1
+    }
+
+    func connection(_ connection: Connection, didRead bytes: UnsafeRawBufferPointer) {
+        let now = load.loop.nanoseconds
+        var start = 0
+        while start < bytes.count {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[start...])
+            // A line that began in an earlier read was looked at there.
+            if !isMidLine, rest[0] != UInt8(ascii: "O") { load.onRefusal(rest) }
+            guard let base = rest.baseAddress, let end = memchr(base, 0x0A, rest.count) else {
+                isMidLine = true
+                return
+            }
+            isMidLine = false
+            start += base.distance(to: UnsafeRawPointer(end)) + 1
+            onReply(now)
+        }
+    }
+
+    private func onReply(_ now: UInt64) {
+        guard foreignReplies == 0 else {
+            foreignReplies -= 1
+            return
+        }
+        load.onReply(nanoseconds: now - sentNanoseconds[replied % sentNanoseconds.count])
+        replied += 1
+        if !load.isOver { send(now) }
+    }
+
+    func connectionDidReachEnd(_ connection: Connection) { connection.close() }
+
+    func connection(_ connection: Connection, didDrainTo queuedBytes: Int) {}
+
+    func connectionDidClose(_ connection: Connection, error: NetworkError?) { load.onClose(error) }
+}

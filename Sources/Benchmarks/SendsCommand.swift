@@ -1,0 +1,138 @@
+import LineClient
+
+/// `grapevine-bench sends` and `first`: how many sends a second, and how long one takes.
+struct SendsCommand: Sendable {
+    static let usage = """
+        usage: grapevine-bench sends [--nodes 1] [--connections 50] [--inflight 16] [--seconds 5]
+               [--runs 3] [--ack local|majority|all] [--with-ids] [--one-client]
+               [--grapevine PATH]
+               grapevine-bench first [--seconds 5] [--runs 3] [--grapevine PATH]
+
+        Starts nodes of its own, sends texts of 100 bytes into 100 conversations, and prints the
+        median of the runs, each on a fresh cluster. The load runs on the same machine.
+          --nodes        how many nodes; the connections are spread over them
+          --connections  how many connections, each with --inflight sends on their way
+          --seconds      how long each run measures, after one second of the same load
+          --ack          what SET ack= says on each connection; without it the node decides
+          --with-ids     the client names the messages
+          --one-client   one connection, one send at a time
+          --grapevine    the binary; without it the one beside this
+        first: one node and five nodes under the full load, then one client on each.
+
+        """
+
+    var nodes = 1
+    var shape = SendLoad.Shape()
+    var seconds = 5
+    var runs = 3
+    var program: String
+
+    private struct Run {
+        let sendsPerSecond: Double
+        let p50: Double
+        let p99: Double
+    }
+
+    @Stage func run() async throws(BenchError) {
+        var runs: [Run] = []
+        var disks: [DiskSpeed] = []
+        for _ in 0..<self.runs {
+            let (run, disk) = try await runOnce()
+            runs.append(run)
+            disks.append(disk)
+        }
+        let cluster = nodes == 1 ? "1 node" : "\(nodes) nodes"
+        let load =
+            shape.connections == 1 && shape.inFlight == 1
+            ? "one client, one send at a time"
+            : "\(shape.connections) connections, \(shape.inFlight) sends in flight on each"
+        let ack = shape.ackLevel.map { ", ack=\($0)" } ?? ""
+        say("\(cluster), \(load)\(ack)\(shape.isWithIDs ? ", with ids" : "")")
+        say("  sends/s     \(Spread(runs.map(\.sendsPerSecond)).text(digits: 0))")
+        say("  p50 ms      \(Spread(runs.map(\.p50)).text(digits: 2))")
+        say("  p99 ms      \(Spread(runs.map(\.p99)).text(digits: 2))")
+        let p50 = disks.map { Double($0.latencies.percentile(50)) / 1e6 }
+        say("  fdatasync/s \(Spread(disks.map(\.syncsPerSecond)).text(digits: 0))")
+        say("  its p50 ms  \(Spread(p50).text(digits: 2))")
+    }
+
+    @Stage private func runOnce() async throws(BenchError) -> (Run, DiskSpeed) {
+        let cluster = try LocalCluster(
+            of: nodes, program: program, options: ["--log", "error"])
+        defer { cluster.end(keepingFolder: false) }
+        let disk = try DiskSpeed(in: cluster.folder) { Stage.loop.nanoseconds }
+        try await cluster.start()
+        try await createConversations(cluster)
+        let load = SendLoad(shape, on: Stage.loop)
+        defer { load.stop() }
+        load.start(cluster.nodes.map(\.admin))
+        await Stage.pause(milliseconds: 1_000)
+        load.beginMeasuring()
+        await Stage.pause(milliseconds: UInt64(seconds) * 1_000)
+        let sendsPerSecond = load.endMeasuring()
+        if let refusal = load.refusal { throw BenchError("a node answered \(refusal)") }
+        if let lost = load.lost { throw BenchError("a connection was lost: \(lost)") }
+        let latencies = load.latencies
+        guard latencies.count > 0 else { throw BenchError("no send was answered") }
+        return (
+            Run(
+                sendsPerSecond: sendsPerSecond, p50: Double(latencies.percentile(50)) / 1e6,
+                p99: Double(latencies.percentile(99)) / 1e6), disk
+        )
+    }
+
+    @Stage private func createConversations(_ cluster: LocalCluster) async throws(BenchError) {
+        do throws(LineFailure) {
+            let connection = try await LineConnection.dial(cluster.nodes[0].admin)
+            defer { connection.close() }
+            for index in 0..<SendLoad.conversations {
+                let reply = try await connection.ask("CREATE c\(1_000 + index) alice,bob")
+                guard reply.isOK else { throw LineFailure.notAReply }
+            }
+        } catch {
+            throw BenchError("n1 \(error)")
+        }
+        try await cluster.awaitLevel()
+    }
+}
+
+extension SendsCommand {
+    init(_ words: [String]) throws(BenchError) {
+        var arguments = try Arguments(words, flags: ["--with-ids", "--one-client"])
+        program = try arguments.take("--grapevine") { $0 } ?? Bench.neighbour
+        nodes = try arguments.take("--nodes", in: 1...9) ?? nodes
+        seconds = try arguments.take("--seconds", in: 1...600) ?? seconds
+        runs = try arguments.take("--runs", in: 1...99) ?? runs
+        shape.isWithIDs = arguments.take(flag: "--with-ids")
+        shape.ackLevel = try arguments.take("--ack") {
+            ["local", "majority", "all"].contains($0) ? $0 : nil
+        }
+        shape.connections = try arguments.take("--connections", in: 1...5_000) ?? shape.connections
+        shape.inFlight = try arguments.take("--inflight", in: 1...1_000) ?? shape.inFlight
+        if arguments.take(flag: "--one-client") {
+            shape.connections = 1
+            shape.inFlight = 1
+        }
+        try arguments.finish()
+    }
+
+    /// The figures that a change is held against first.
+    static func first(_ words: [String]) throws(BenchError) -> [SendsCommand] {
+        var arguments = try Arguments(words, flags: [])
+        var command = SendsCommand(
+            program: try arguments.take("--grapevine") { $0 } ?? Bench.neighbour)
+        command.seconds = try arguments.take("--seconds", in: 1...600) ?? command.seconds
+        command.runs = try arguments.take("--runs", in: 1...99) ?? command.runs
+        try arguments.finish()
+        var commands: [SendsCommand] = []
+        for (connections, inFlight) in [(50, 16), (1, 1)] {
+            for nodes in [1, 5] {
+                command.nodes = nodes
+                command.shape.connections = connections
+                command.shape.inFlight = inFlight
+                commands.append(command)
+            }
+        }
+        return commands
+    }
+}

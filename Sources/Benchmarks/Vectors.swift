@@ -1,0 +1,47 @@
+import LineProtocol
+
+/// What a node says that it holds: the seqs of each replica in each shard, as ranges.
+struct HeldSeqs: Sendable {
+    struct Source: Hashable, Sendable {
+        let shard: Int
+        let replica: String
+    }
+
+    private(set) var ranges: [Source: [ClosedRange<Int>]] = [:]
+
+    /// Takes a `VECTOR` line; false where it cannot be read.
+    mutating func add(_ line: ReplyFields, of shard: Int) -> Bool {
+        guard let replica = line["replica"], let first = line["seq"].flatMap({ Int($0) }) else {
+            return false
+        }
+        var all = first > 0 ? [1...first] : []
+        for text in line.set("above") {
+            let ends = text.split(separator: "-").compactMap { Int($0) }
+            guard let low = ends.first, let high = ends.last, low <= high else { return false }
+            all.append(low...high)
+        }
+        ranges[Source(shard: shard, replica: replica), default: []] += all
+        return true
+    }
+
+    /// How many seqs it lacks of all that these nodes hold together.
+    static func lacking(_ nodes: [HeldSeqs]) -> [Int] {
+        var all: [Source: [ClosedRange<Int>]] = [:]
+        for node in nodes { all.merge(node.ranges) { $0 + $1 } }
+        return nodes.map { node in
+            all.reduce(0) { $0 + count($1.value) - count(node.ranges[$1.key] ?? []) }
+        }
+    }
+
+    /// How many numbers lie in the ranges, which may overlap.
+    private static func count(_ ranges: [ClosedRange<Int>]) -> Int {
+        var count = 0
+        var end = Int.min
+        for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound })
+        where range.upperBound > end {
+            count += range.upperBound - max(range.lowerBound - 1, end)
+            end = range.upperBound
+        }
+        return count
+    }
+}

@@ -1,0 +1,4 @@
+import Benchmarks
+import Glibc
+
+exit(Bench.run(CommandLine.arguments))

@@ -1,0 +1,74 @@
+import Testing
+
+@testable import Benchmarks
+
+@Suite struct ClaimsTests {
+    @Test func `what only a lost disk had acknowledged is not asked for`() {
+        var alone = Claim.possible
+        alone.onAcknowledged(by: 2, copies: 1)
+        #expect(alone.isCertain)
+        alone.onWipe(of: 1)
+        #expect(alone.isCertain)
+        alone.onWipe(of: 2)
+        #expect(alone == .possible)
+
+        var twice = Claim.never
+        twice.onAcknowledged(by: 2, copies: 2)
+        twice.onWipe(of: 2)
+        #expect(twice.isCertain)
+
+        var twoNodes = Claim.never
+        twoNodes.onAcknowledged(by: 2, copies: 1)
+        twoNodes.onAcknowledged(by: 3, copies: 1)
+        twoNodes.onWipe(of: 2)
+        #expect(twoNodes.isCertain)
+    }
+
+    @Test func `a restore counts where the node had done the only deletion itself`() {
+        var seat = Seat()
+        seat.onAttempt(isDeletion: true, at: 1)
+        #expect(seat.isOpen)
+        seat.onAcknowledged(isDeletion: true, by: 1)
+        #expect(seat.standing == .hidden && !seat.isOpen)
+        var elsewhere = seat
+        seat.onAttempt(isDeletion: false, at: 1)
+        seat.onAcknowledged(isDeletion: false, by: 1)
+        #expect(seat.standing == .shown)
+        elsewhere.onAttempt(isDeletion: false, at: 2)
+        elsewhere.onAcknowledged(isDeletion: false, by: 2)
+        #expect(elsewhere.standing == .unknown)
+    }
+
+    @Test func `a deletion that was repeated may live on elsewhere`() {
+        var seat = Seat()
+        seat.onAttempt(isDeletion: true, at: 1)
+        seat.onAttempt(isDeletion: true, at: 1)
+        seat.onAcknowledged(isDeletion: true, by: 1)
+        #expect(seat.standing == .hidden)
+        seat.onAttempt(isDeletion: false, at: 1)
+        seat.onAcknowledged(isDeletion: false, by: 1)
+        #expect(seat.standing == .unknown)
+    }
+
+    @Test func `a refusal changes nothing, unless another node may have done it`() {
+        var seat = Seat()
+        seat.onAttempt(isDeletion: true, at: 1)
+        seat.onRefused(isDeletion: true, by: 1, isSure: true)
+        #expect(seat == Seat())
+        seat.onAttempt(isDeletion: true, at: 1)
+        seat.onAttempt(isDeletion: true, at: 2)
+        seat.onRefused(isDeletion: true, by: 2, isSure: false)
+        #expect(seat.standing == .unknown)
+    }
+
+    @Test func `a standing that only a lost disk held is unknown`() {
+        var seat = Seat()
+        seat.onAttempt(isDeletion: true, at: 1)
+        seat.onAcknowledged(isDeletion: true, by: 1)
+        var other = seat
+        seat.onWipe(of: 1)
+        #expect(seat.standing == .unknown)
+        other.onWipe(of: 2)
+        #expect(other.standing == .hidden)
+    }
+}
