@@ -28,7 +28,6 @@ let package = Package(
         room("Node", ["Replication", "Chat", "CRDT", "Wire"]),
         room("Admin", ["Node", "LineProtocol", "Replication", "Chat", "CRDT", "Wire"]),
         room("Session", ["Admin", "LineProtocol", "Node", "Replication"]),
-
         room("Simulator", ["Node", "Replication", "Chat", "CRDT", "Wire"]),
 
         // Programs: they only start things.
@@ -38,12 +37,10 @@ let package = Package(
                 "Session", "Admin", "Node", "LineProtocol", "Replication", "Chat", "CRDT", "Wire",
                 "NetworkIO", "Storage", "CSystem",
             ]),
-        program("grapevine", ["Server"]),
-        program("grapevine-sim", ["Simulator"]),
-
-        // Clients: what asks, measures and breaks a node from outside.
         room("LineClient", ["LineProtocol", "NetworkIO", "Wire"]),
         room("Benchmarks", ["LineClient", "LineProtocol", "NetworkIO", "Wire", "CSystem"]),
+        program("grapevine", ["Server", "LineClient"]),
+        program("grapevine-sim", ["Simulator"]),
         program("grapevine-bench", ["Benchmarks"]),
 
         // Tests mirror the sources; TidyTests holds the house together.

@@ -1,3 +1,4 @@
+import LineClient
 import Server
 
 /// What a person runs: the words of the command line, each a command with its own help.
@@ -6,6 +7,7 @@ enum Command {
         usage: grapevine <command> …
 
           node        runs one node of a cluster
+          ask         sends lines to a node and prints its replies
           --version   prints the version
           --help      prints this; grapevine <command> --help tells of one
 
@@ -15,6 +17,7 @@ enum Command {
     static func run(_ words: [String]) -> Int32 {
         switch words.first {
         case "node": node(Array(words.dropFirst()))
+        case "ask": Ask.run(Array(words.dropFirst()))
         case "--version": say("grapevine \(Server.version)\n")
         case "--help", "-h", "help": say(usage)
         case nil: refuse("no command", usage)
