@@ -105,6 +105,8 @@ launch() {
     esac
     mkdir -p "$state/$name"
     if [ -f "$state/$name.log" ]; then mv "$state/$name.log" "$state/$name.log.1"; fi
+    # Whoever waits for the ready line may look before the node is there to write it.
+    : >"$state/$name.log"
     # shellcheck disable=SC2086 # options are words
     setsid "$binary" node --name "$name" --data "$state/$name" \
         --gossip "$(gossip "$name")" --admin "127.0.0.1:$(admin_port "$name")" \
