@@ -16,6 +16,7 @@ import NetworkIO
     private let load: ChaosLoad
     private let stopped = StoppedNodes()
     private var lastReadyNanoseconds: UInt64 = 0
+    private var lastStartNanoseconds: UInt64 = 0
 
     init(_ command: ChaosCommand) throws(BenchError) {
         self.command = command
@@ -92,6 +93,7 @@ import NetworkIO
         case .start:
             // One that ended by itself in between was started again already.
             if !node.isRunning { try cluster.launch(node) }
+            lastStartNanoseconds = Stage.loop.nanoseconds
             stopped.expect(step.node)
         case .stop:
             load.excused.insert(step.node)
@@ -146,13 +148,16 @@ import NetworkIO
         for node in cluster.nodes { lines.append(try await cluster.connect(node)) }
         let lacking = try await self.lacking(lines)
         let most = lacking.max() ?? 0
-        let allowed = most <= 1_000 ? 1.0 : Double(most) / 10_000 + 1
+        // A second for up to 1,000 changes, and 10,000 of them a second for more.
+        let allowed = max(1, Double(most) / 10_000)
         while true {
             var replies: Set<LineReply> = []
             for line in lines { replies.insert(try await cluster.ask("DIGEST", on: line)) }
             let seconds = Double(Stage.loop.nanoseconds - began) / 1e9
             if replies.count == 1 {
                 let counts = lacking.map(String.init).joined(separator: " ")
+                let start = Double(lastReadyNanoseconds &- lastStartNanoseconds) / 1e9
+                say("the last node served \(decimal(start, digits: 3)) s after its start")
                 say(
                     "level \(decimal(seconds, digits: 3)) s after the last fault and write "
                         + "(allowed \(decimal(allowed, digits: 2)) s); nodes lacked \(counts)")
