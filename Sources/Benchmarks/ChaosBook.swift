@@ -75,8 +75,14 @@ struct ChaosBook: Sendable {
         case .retract: messages[request.message].retracted.onAttempt()
         case .hide, .restore:
             messages[request.message].seats[seat(of: request)].onAttempt(
-                isDeletion: request.kind == .hide, at: node)
+                isDeletion: request.kind == .hide, at: node, isRepeat: request.attempts > 1)
         }
+    }
+
+    /// Nothing else is asked about the seat until this has its reply.
+    mutating func onBegin(_ request: ChaosRequest) {
+        guard request.kind == .hide || request.kind == .restore else { return }
+        messages[request.message].seats[seat(of: request)].onBegin()
     }
 
     // MARK: What was answered

@@ -202,6 +202,7 @@ private final class ChaosClient {
         guard load.isIssuing, connection != nil, unansweredCount < ChaosLoad.inFlightMax,
             let request = makeRequest()
         else { return }
+        load.book.onBegin(request)
         send(request)
     }
 

@@ -49,13 +49,15 @@ struct Seat: Hashable, Sendable {
     /// The node whose disk alone may hold the standing.
     private var holder: Int?
 
-    mutating func onAttempt(isDeletion: Bool, at node: Int) {
+    /// A request is about to be sent, at once or as soon as there is a connection.
+    mutating func onBegin() { isOpen = true }
+
+    mutating func onAttempt(isDeletion: Bool, at node: Int, isRepeat: Bool) {
         if isDeletion {
             deletions |= 1 << UInt16(node)
             // What a killed node did not answer may live on where it had sent it.
-            if isOpen { deletions |= Self.elsewhere }
+            if isRepeat { deletions |= Self.elsewhere }
         }
-        isOpen = true
     }
 
     mutating func onAcknowledged(isDeletion: Bool, by node: Int) {

@@ -26,44 +26,45 @@ import Testing
 
     @Test func `a restore counts where the node had done the only deletion itself`() {
         var seat = Seat()
-        seat.onAttempt(isDeletion: true, at: 1)
+        seat.onBegin()
         #expect(seat.isOpen)
+        seat.onAttempt(isDeletion: true, at: 1, isRepeat: false)
         seat.onAcknowledged(isDeletion: true, by: 1)
         #expect(seat.standing == .hidden && !seat.isOpen)
         var elsewhere = seat
-        seat.onAttempt(isDeletion: false, at: 1)
+        seat.onAttempt(isDeletion: false, at: 1, isRepeat: false)
         seat.onAcknowledged(isDeletion: false, by: 1)
         #expect(seat.standing == .shown)
-        elsewhere.onAttempt(isDeletion: false, at: 2)
+        elsewhere.onAttempt(isDeletion: false, at: 2, isRepeat: false)
         elsewhere.onAcknowledged(isDeletion: false, by: 2)
         #expect(elsewhere.standing == .unknown)
     }
 
     @Test func `a deletion that was repeated may live on elsewhere`() {
         var seat = Seat()
-        seat.onAttempt(isDeletion: true, at: 1)
-        seat.onAttempt(isDeletion: true, at: 1)
+        seat.onAttempt(isDeletion: true, at: 1, isRepeat: false)
+        seat.onAttempt(isDeletion: true, at: 1, isRepeat: true)
         seat.onAcknowledged(isDeletion: true, by: 1)
         #expect(seat.standing == .hidden)
-        seat.onAttempt(isDeletion: false, at: 1)
+        seat.onAttempt(isDeletion: false, at: 1, isRepeat: false)
         seat.onAcknowledged(isDeletion: false, by: 1)
         #expect(seat.standing == .unknown)
     }
 
     @Test func `a refusal changes nothing, unless another node may have done it`() {
         var seat = Seat()
-        seat.onAttempt(isDeletion: true, at: 1)
+        seat.onAttempt(isDeletion: true, at: 1, isRepeat: false)
         seat.onRefused(isDeletion: true, by: 1, isSure: true)
         #expect(seat == Seat())
-        seat.onAttempt(isDeletion: true, at: 1)
-        seat.onAttempt(isDeletion: true, at: 2)
+        seat.onAttempt(isDeletion: true, at: 1, isRepeat: false)
+        seat.onAttempt(isDeletion: true, at: 2, isRepeat: true)
         seat.onRefused(isDeletion: true, by: 2, isSure: false)
         #expect(seat.standing == .unknown)
     }
 
     @Test func `a standing that only a lost disk held is unknown`() {
         var seat = Seat()
-        seat.onAttempt(isDeletion: true, at: 1)
+        seat.onAttempt(isDeletion: true, at: 1, isRepeat: false)
         seat.onAcknowledged(isDeletion: true, by: 1)
         var other = seat
         seat.onWipe(of: 1)
