@@ -114,6 +114,19 @@ struct MessageTests {
         }
     }
 
+    /// The node that is asked again has not heard of the restore.
+    @Test func `a deletion asked for again wins over a restore that it did not see`() throws {
+        var (one, other) = (Author(1), Author(2))
+        let sent = one.apply(.send("hello"), by: People.alice, to: nil)
+        let hidden = one.apply(.hide, by: People.bob, to: sent)
+        let restored = other.apply(.restore, by: People.bob, to: hidden)
+        let asked = one.request(.hide, by: People.bob, of: hidden, in: Conversation.among())
+        let again = try #require(asked)
+        #expect(view(restored, People.bob)?.text == "hello")
+        #expect(view(restored.merged(with: again), People.bob) == nil)
+        #expect(view(again.merged(with: restored), People.bob) == nil)
+    }
+
     @Test func `hidden by every participant it counts as deleted while that holds`() throws {
         var author = Author(1)
         var document = author.apply(.send("hello"), by: People.alice, to: nil)

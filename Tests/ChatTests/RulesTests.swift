@@ -115,13 +115,13 @@ struct RulesTests {
 
     static let deletions: [Row] = [
         Row(.hide, People.bob, .message, .changes),
-        Row(.hide, People.bob, .hiddenByBob, .isDone),
+        Row(.hide, People.bob, .hiddenByBob, .changes),
         Row(.hide, People.bob, .retracted, .changes),
-        Row(.hide, People.alice, .retracted, .isDone),
+        Row(.hide, People.alice, .retracted, .changes),
         Row(.retract, People.alice, .message, .changes),
         Row(.retract, People.alice, .hiddenBySender, .changes),
         Row(.retract, People.alice, .hiddenByAll, .changes),
-        Row(.retract, People.alice, .retracted, .isDone),
+        Row(.retract, People.alice, .retracted, .changes),
         Row(.retract, People.bob, .message, .refused(.notSender)),
         Row(.retract, People.bob, .retracted, .refused(.notSender)),
         Row(.restore, People.bob, .hiddenByBob, .changes),
@@ -165,6 +165,8 @@ struct RulesTests {
                 var author = Author(3)
                 let done = author.request(action, by: People.alice, of: target, in: conversation)
                 guard done != target else { continue }
+                // A deletion is made anew each time, so that it wins over a restore on its way.
+                if [.hide, .retract].contains(action) { continue }
                 #expect(
                     verdict(of: action, by: People.alice, conversation, done) == .isDone,
                     "\(action) \(scene)")

@@ -18,11 +18,14 @@ import Wire
 
     /// A message that was not retracted, by its place on the first disk.
     private func message(in world: World) throws -> (shard: Int, document: Document) {
-        for (shard, disk) in world.nodes[0].disk.state.shards.enumerated() {
-            for key in disk.keys where key.kind == .message {
+        let node = world.nodes[0]
+        for (shard, disk) in node.disk.state.shards.enumerated() {
+            // One that nobody there ever deleted.
+            for key in disk.keys where key.kind == .message && node.deletions.hides[key] == nil {
                 let stored = try #require(disk.documents[key])
                 let document = try Document(key, decoding: stored.bytes)
-                if document.message?.isRetracted == false { return (shard, document) }
+                guard let message = document.message, !message.isRetracted else { continue }
+                if message.deletedBy.isEmpty { return (shard, document) }
             }
         }
         throw Violation(invariant: .kept, explanation: "no message left")
