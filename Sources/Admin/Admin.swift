@@ -42,6 +42,9 @@ package enum Answer: Sendable {
     case later(PendingReply)
     /// Once every reply before it is out, and then so many copies of this connection's writes.
     case whenFirst(copies: Int, milliseconds: UInt64)
+    /// By `report`, once every reply before it is out: it tells of what is on disk, and so of all
+    /// that this connection did before.
+    case reportWhenFirst(Request)
 }
 
 /// A reply that is written but may not be sent yet.
@@ -112,8 +115,10 @@ package struct Admin: Sendable {
             set(level, on: &connection)
         case .wait(let wait):
             .whenFirst(copies: wait.replicas, milliseconds: wait.timeout.wholeMilliseconds)
-        case .help, .ping, .status, .members, .digest, .vector, .shutdown:
+        case .help, .ping, .shutdown:
             .now(report(request))
+        case .status, .members, .digest, .vector:
+            .reportWhenFirst(request)
         }
     }
 

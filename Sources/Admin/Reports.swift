@@ -7,7 +7,7 @@ import Wire
 
 extension Admin {
     /// Answers what is asked of the node itself.
-    func report(_ request: Request) -> [UInt8] {
+    package func report(_ request: Request) -> [UInt8] {
         var writer = ReplyWriter()
         switch request {
         case .help(let words): help(words, &writer)

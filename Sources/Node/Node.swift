@@ -339,8 +339,9 @@ extension Node {
     /// The most batches read from the disk in one turn, so that a pull does not hold up clients.
     private static let batchesPerTurn = 4
 
-    /// Reads a batch for each of some pulls. The shards take turns, so that none of many pulls is
-    /// given up for its silence.
+    /// Reads a batch for each of some pulls.
+    ///
+    /// The shards take turns, so that none of many pulls is given up for its silence.
     private func serve(_ served: [(shard: Shard, peers: [NodeName])]) {
         var left = Node.batchesPerTurn
         let first = served.firstIndex { $0.shard.id > lastServed } ?? 0

@@ -28,6 +28,8 @@ package actor Session: ReplySink {
         case pending(PendingReply)
         /// `WAIT`, until it is at the head.
         case whenFirst(copies: Int, deadline: UInt64)
+        /// A report, until it is at the head.
+        case report(Request)
         case waiting
 
         /// What it holds of a reply, sent or not.
@@ -35,7 +37,7 @@ package actor Session: ReplySink {
             switch self {
             case .ready(let bytes): bytes.count
             case .pending(let reply): reply.bytesCount
-            case .whenFirst, .waiting: 0
+            case .whenFirst, .report, .waiting: 0
             }
         }
     }
@@ -170,6 +172,8 @@ extension Session {
         case .later(let reply): append(.pending(reply))
         case .whenFirst(let copies, let milliseconds):
             append(.whenFirst(copies: copies, deadline: clock.milliseconds + milliseconds))
+        case .reportWhenFirst(let request):
+            append(.report(request))
         }
     }
 
@@ -221,7 +225,7 @@ extension Session {
             fill(index, with: reply.bytes(for: outcome))
         case .waiting:
             fill(index, with: Admin.reply(toWait: outcome))
-        case .ready, .whenFirst:
+        case .ready, .whenFirst, .report:
             return
         }
         guard index == head else { return }
@@ -240,6 +244,11 @@ extension Session {
             if case .whenFirst(let copies, let deadline) = slots[head] {
                 slots[head] = .waiting
                 wait(for: copies, until: deadline)
+            }
+            if case .report(let request) = slots[head] {
+                // A report that finds the client's queue full is made when that is drained.
+                guard output.queuedBytes < Session.replyBytesMax else { break }
+                fill(head, with: admin.report(request))
             }
             guard case .ready(let bytes) = slots[head] else { break }
             output.write(bytes)

@@ -38,6 +38,19 @@ import Testing
             ])
     }
 
+    @Test func `a report behind writes counts them, once they are on disk`() throws {
+        let client = node.connect()
+        node.store.assumeIsolated { $0.hold(true) }
+        client.say("CREATE c alice,bob", "SEND c alice hello", "STATUS", "DIGEST")
+        node.turn()
+        #expect(client.heard().isEmpty)
+        node.complete()
+        let heard = client.heard()
+        let status = try #require(heard.first { $0.hasPrefix("NODE ") })
+        #expect(status.contains(" conversations=1 messages=1 "))
+        #expect(heard.contains { $0.hasPrefix("DIGEST ") && $0.contains(" entities=2 ") })
+    }
+
     @Test func `a refusal that would show what is not on disk waits for it`() {
         let writer = node.connect()
         let other = node.connect()
