@@ -311,7 +311,7 @@ extension Node {
         for shard in shards {
             let end = shard.assumeIsolated { [nextTicket] in $0.endTurn(nextTicket) }
             if let write = end.write { writes.append(write) }
-            for (peer, frame) in end.frames { links[peer]?.send(frame) }
+            send(end.frames, of: shard)
             settle(end.settled)
             if !end.served.isEmpty { served.append((shard, end.served)) }
             for peer in end.divergences { noteDivergence(of: shard.id, from: peer) }
@@ -354,9 +354,15 @@ extension Node {
                 left -= 1
                 lastServed = shard.id
                 let frames = shard.assumeIsolated { $0.serveBatch(to: peer) }
-                for (peer, frame) in frames { links[peer]?.send(frame) }
+                send(frames, of: shard)
                 ports.host.turnAgain()
             }
+        }
+    }
+
+    private func send(_ frames: [(to: NodeName, frame: Frame)], of shard: Shard) {
+        for (peer, frame) in frames where links[peer]?.send(frame) == false {
+            shard.assumeIsolated { $0.onDropped(frame, to: peer) }
         }
     }
 

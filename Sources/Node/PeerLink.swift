@@ -46,12 +46,15 @@ struct PeerLink: Sendable {
 
     var isShort: Bool { queuedBytes < PeerLink.queueBytesShort }
 
-    mutating func send(_ frame: Frame) {
+    /// - Returns: false where it was dropped, because too much waits already.
+    @discardableResult
+    mutating func send(_ frame: Frame) -> Bool {
         guard queuedBytes < PeerLink.queueBytesMax else {
             if let shard = frame.shard { dropped.insert(shard) }
-            return
+            return false
         }
         send(.replication(frame))
+        return true
     }
 
     /// Sends what a node says beside its shards, also to a peer that is somewhat behind.

@@ -135,6 +135,10 @@ package actor Shard {
 
     func onLevel(with peer: NodeName) { machine.onLevel(with: peer) }
 
+    func onDropped(_ frame: Frame, to peer: NodeName) {
+        machine.onDropped(frame, to: peer, now: ports.clock.milliseconds)
+    }
+
     func offer(to peer: NodeName) { machine.offer(to: peer) }
 
     func onNobodyReached() { machine.onNobodyReached() }

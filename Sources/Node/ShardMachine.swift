@@ -296,6 +296,11 @@ extension ShardMachine {
     /// The peer's copy is the same as what is on disk here.
     package mutating func onLevel(with peer: NodeName) { copy.onLevel(with: peer) }
 
+    /// A frame of this shard's never left, because too many waited for the peer.
+    package mutating func onDropped(_ frame: Frame, to peer: NodeName, now: UInt64) {
+        copy.onDropped(frame, to: peer, now: now)
+    }
+
     package mutating func offer(to peer: NodeName) { copy.offer(to: peer) }
 
     package mutating func onNobodyReached() { copy.onNobodyReached() }

@@ -84,8 +84,29 @@ extension Copy {
         if stored.isComplete { serve() }
     }
 
+    /// A frame to a peer was dropped, because too many wait for it: what was counting on the frame
+    /// ends, at once and not when its patience does.
+    public mutating func onDropped(_ frame: Frame, to peer: NodeName, now: UInt64) {
+        guard let index = index(of: peer) else { return }
+        switch frame {
+        case .pull(_, let number, _):
+            if isOpen(number, from: peer) { breakPull(now: now) }
+        case .batch(_, let number, _, _), .done(_, let number, _, _):
+            peers[index].serving = nil
+            peers[index].unserved = number
+        case .broken(_, let number):
+            peers[index].unserved = number
+        case .push, .confirm, .summary, .hashes, .offer:
+            break
+        }
+    }
+
     /// Tells a peer what is on this disk.
     public mutating func offer(to peer: NodeName, isAnswer: Bool = false) {
+        if let index = index(of: peer), let number = peers[index].unserved {
+            outbox.append((peer, .broken(shard, number: number)))
+            peers[index].unserved = nil
+        }
         let claim = Frame.Claim(vector: stored.vector, isComplete: stored.isComplete)
         let offer = Frame.Offer(
             shard: shard, claim: claim, digest: stored.digest, isAnswer: isAnswer)
@@ -140,11 +161,14 @@ extension Copy {
     private static let solitudeMilliseconds: UInt64 = 1_000
 
     /// No complete copy could be reached for long enough: those that can be reached are being
-    /// filled, from this one.
+    /// filled, from this one; and what they held beyond it has been fetched, for they may have been
+    /// complete before they lost a record.
     private mutating func serveBesideIncomplete(now: UInt64) {
         guard case .catchingUp(let since) = phase, current.isComplete, !peers.isEmpty,
             now >= since + Copy.solitudeMilliseconds,
-            peers.allSatisfy({ $0.isComplete == false })
+            peers.allSatisfy({
+                $0.isComplete == false && current.vector.covers($0.confirmed)
+            })
         else { return }
         serve()
     }

@@ -10,6 +10,8 @@ struct PeerCopy: Sendable {
     var isComplete: Bool?
     /// The pull of its that is being served.
     var serving: Serving?
+    /// A pull of its of which something was dropped on the way: it is told with the next offer.
+    var unserved: UInt64?
     /// When to ask it again, after a pull from it broke; in milliseconds.
     var pullableFrom: UInt64 = 0
     /// When a difference at equal vectors is worth another look; in milliseconds.

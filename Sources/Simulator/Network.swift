@@ -145,6 +145,10 @@ extension World {
             coverage.count("frame-dropped")
             note(4, 0, "  dropped: the queue is full")
             shell.queues[peer].drop(frame.shard)
+            if let shard = frame.shard {
+                shell.machines[Int(shard.number)].onDropped(
+                    frame, to: names[peer], now: milliseconds)
+            }
         }
     }
 
