@@ -224,6 +224,30 @@ private struct Driven {
         #expect(one.said() == ["n2 pull 3 beyond 0"])
     }
 
+    @Test func `a pull that never left is asked again at once, not when its patience ends`() {
+        var one = Driven()
+        one.offer(seqs(1...5), from: n2)
+        #expect(one.said() == ["n2 pull 1 beyond 0"])
+        one.copy.onDropped(.pull(shard, number: 1, Vector()), to: n2, now: one.now)
+        one.now += Pull.pauseMilliseconds
+        _ = one.copy.onTick(now: one.now)
+        #expect(one.said() == ["n2 pull 2 beyond 0"])
+    }
+
+    @Test func `a peer is told with the next offer that its pull was not served`() {
+        var one = Driven()
+        one.receive(.pull(shard, number: 7, Vector()), from: n2)
+        one.copy.onScanned([parcel], next: nil, for: n2)
+        _ = one.said()
+        one.copy.onDropped(
+            .batch(shard, number: 7, index: 0, [parcel]), to: n2, now: one.now)
+        #expect(one.copy.served.isEmpty)
+        one.copy.offer(to: n2)
+        #expect(one.said().first == "n2 broken 7")
+        one.copy.offer(to: n2)
+        #expect(one.said().contains("n2 broken 7") == false)
+    }
+
     @Test func `a merge that fails ends the pull it came in`() {
         var one = Driven()
         one.offer(seqs(1...5), from: n2)
