@@ -81,7 +81,7 @@ extension Copy {
         guard let index = index(of: peer) else { return }
         peers[index].confirmed = stored.vector
         peers[index].isComplete = stored.isComplete
-        if stored.isComplete { serve() }
+        if stored.isComplete, !peers[index].isFilledFromHere { serve() }
     }
 
     /// A frame to a peer was dropped, because too many wait for it: what was counting on the frame
@@ -123,7 +123,7 @@ extension Copy {
         if lacksOurs, !offer.isAnswer { self.offer(to: peer, isAnswer: true) }
         if isSettled, offer.claim.vector == stored.vector, offer.digest != stored.digest {
             compareAll(with: index, now: now)
-        } else if offer.claim.isComplete, current.isComplete,
+        } else if offer.claim.isComplete, !peers[index].isFilledFromHere, current.isComplete,
             current.vector.covers(offer.claim.vector)
         {
             serve()
@@ -167,7 +167,8 @@ extension Copy {
         guard case .catchingUp(let since) = phase, current.isComplete, !peers.isEmpty,
             now >= since + Copy.solitudeMilliseconds,
             peers.allSatisfy({
-                $0.isComplete == false && current.vector.covers($0.confirmed)
+                ($0.isComplete == false || $0.isFilledFromHere)
+                    && current.vector.covers($0.confirmed)
             })
         else { return }
         serve()
@@ -251,7 +252,7 @@ extension Copy {
                 }
             }
         #endif
-        if claim.isComplete { serve() }
+        if claim.isComplete, !peers[index].isFilledFromHere { serve() }
         pullIfLacking(now: now)
     }
 
@@ -326,6 +327,9 @@ extension Copy {
         peers[index].serving = serving
         guard cursor == nil else { return }
         peers[index].serving = nil
+        if phase != .serving, serving.claim.isComplete, peers[index].isComplete != true {
+            peers[index].isFilledFromHere = true
+        }
         outbox.append(
             (
                 peer,

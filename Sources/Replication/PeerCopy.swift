@@ -8,6 +8,9 @@ struct PeerCopy: Sendable {
     var confirmed = Vector()
     /// Whether its copy is complete, as it last said; nil until it says.
     var isComplete: Bool?
+    /// Whether it was filled from here while this copy was catching up: being complete by that, it
+    /// cannot vouch for what is here.
+    var isFilledFromHere = false
     /// The pull of its that is being served.
     var serving: Serving?
     /// A pull of its of which something was dropped on the way: it is told with the next offer.

@@ -84,7 +84,9 @@ extension World {
         let jitter = netDice.chance(percent: 5) ? netDice.between(0...50_000) : 0
         push(.tick(address), after: World.tickMicroseconds + jitter)
         for shard in shell.machines.indices {
+            let before = shell.machines[shard].copy.phase
             try settle(shell.machines[shard].onTick(now: milliseconds), at: shell)
+            if shell.machines[shard].copy.phase != before { lowerFloor(of: node, shard, shell) }
         }
         for peer in shell.links.indices where peer != address.node {
             if let link = shell.links[peer] {
@@ -104,6 +106,16 @@ extension World {
         }
         if !shell.isAlone { shell.wasAlone = false }
         try onTurn(address)
+    }
+
+    /// It serves because no complete copy could be reached: it may lack what none of those that it
+    /// did reach holds.
+    private func lowerFloor(of node: SimNode, _ shard: Int, _ shell: Shell) {
+        var reached = Vector()
+        for (peer, connection) in shell.connections.enumerated() where connection != nil {
+            reached.formUnion(nodes[peer].disk.state.shards[shard].claim.vector)
+        }
+        node.floors[shard] = node.floors[shard].intersection(reached)
     }
 
     func onTurn(_ address: Shell.Address) throws(Violation) {

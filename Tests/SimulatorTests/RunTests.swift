@@ -5,7 +5,9 @@ import Testing
 @Suite struct RunTests {
     /// Seeds that once broke something, and their neighbours.
     static let seeds: [UInt64] =
-        Array(0..<90) + [125, 146, 169, 181, 215, 286, 408, 468, 596, 1_805, 2_444, 10_541, 13_985]
+        Array(0..<90) + [
+            125, 146, 169, 181, 215, 286, 408, 468, 596, 1_805, 2_444, 10_541, 13_985, 26_656,
+        ]
 
     @Test(arguments: seeds) func `a fixed seed breaks nothing`(seed: UInt64) {
         let run = Run(Plan(seed: seed))
