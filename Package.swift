@@ -51,7 +51,9 @@ let package = Package(
         tests("ChatTests", ["TestKit", "Chat", "CRDT", "Wire"]),
         tests("ReplicationTests", ["TestKit", "Replication", "CRDT", "Wire"]),
         tests("NodeTests", ["TestKit", "Node", "Replication", "Chat", "CRDT", "Wire"]),
-        tests("LineProtocolTests", ["LineProtocol", "Chat", "Wire"], exclude: ["Transcripts"]),
+        tests(
+            "LineProtocolTests", ["TestKit", "LineProtocol", "Chat", "Wire"],
+            exclude: ["Transcripts"]),
         tests("NetworkIOTests", ["NetworkIO", "CSystem"]),
         tests("LineClientTests", ["LineClient", "LineProtocol", "NetworkIO"]),
         tests("BenchmarksTests", ["Benchmarks", "LineClient", "LineProtocol", "NetworkIO"]),

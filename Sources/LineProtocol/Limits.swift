@@ -1,3 +1,5 @@
+import Chat
+
 /// The limits of the line protocol, each with what answers when it is passed.
 public enum LineLimits {
     /// The most bytes of a line before its end (413): four times the longest text, so that one
@@ -5,13 +7,13 @@ public enum LineLimits {
     public static let lineBytesMax = 65_536
 
     /// The most bytes of a text after unescaping (413): some eight printed pages.
-    public static let textBytesMax = 16_384
+    public static let textBytesMax = ChatLimits.textBytesMax
 
     /// The most bytes of a title, name, e-mail address, photo or token (413).
-    public static let fieldBytesMax = 1_024
+    public static let fieldBytesMax = ChatLimits.titleBytesMax
 
     /// The most participants of a conversation (429).
-    public static let participantsMax = 1_000
+    public static let participantsMax = ChatLimits.participantsMax
 
     /// The most messages in one `HISTORY` reply (400), so that a reply stays in memory.
     public static let historyMax = 1_000

@@ -1,4 +1,5 @@
 import LineProtocol
+import TestKit
 import Testing
 
 @Suite struct LineCutterTests {
@@ -55,7 +56,7 @@ import Testing
 
     @Test(arguments: UInt64(0)..<25)
     func `any chunking of a stream cuts the same lines`(seed: UInt64) {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix64(seed: seed)
         var stream: [UInt8] = []
         for _ in 0..<Int.random(in: 1...12, using: &generator) {
             let isLong = Int.random(in: 0..<8, using: &generator) == 0

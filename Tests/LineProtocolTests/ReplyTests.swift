@@ -1,5 +1,6 @@
 import Chat
 import LineProtocol
+import TestKit
 import Testing
 import Wire
 
@@ -92,7 +93,7 @@ import Wire
 
     @Test(arguments: UInt64(0)..<40)
     func `any text comes back from a quoted value`(seed: UInt64) {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix64(seed: seed)
         for _ in 0..<500 {
             let text = randomText(&generator)
             let bytes = Array(
@@ -114,7 +115,7 @@ import Wire
 
     @Test(arguments: UInt64(0)..<20)
     func `no line traps the reader`(seed: UInt64) {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix64(seed: seed)
         let seeds = [
             #"MESSAGE id=m1 text="a \u{85} \n \"b\" \\" done=true"#, "OK pong a=1", "ERR 404 nope",
         ].map { Array($0.utf8) }

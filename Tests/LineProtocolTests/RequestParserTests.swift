@@ -1,4 +1,5 @@
 import LineProtocol
+import TestKit
 import Testing
 import Wire
 
@@ -211,7 +212,7 @@ import Wire
 
     @Test(arguments: UInt64(0)..<20)
     func `any text that a client spells is the text that is sent`(seed: UInt64) {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix64(seed: seed)
         for _ in 0..<500 {
             let text = randomText(&generator)
             let send = sent("SEND c alice type=image -- \(text.asLineText)")
@@ -225,7 +226,7 @@ import Wire
 
     @Test(arguments: UInt64(0)..<20)
     func `no line traps the parser, and every refusal has a code`(seed: UInt64) {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix64(seed: seed)
         let seeds = [
             "SEND c1 alice id=m1 type=text item=i -- hello \\n there", "EDIT c1 m1 alice new text",
             #"CREATE c1 alice,bob title="a \u{7f} \"b\"""#, "HISTORY c1 alice limit=5 before=m1",
