@@ -13,6 +13,8 @@ let package = Package(
         room("Wire", ["CXXHash"]),
         room("CRDT", ["Wire"]),
         room("Chat", ["CRDT", "Wire"]),
+        room("Membership", ["Wire"]),
+        room("Placement", ["Wire"]),
         room("Replication", ["CRDT", "Wire"]),
         room("LineProtocol", ["Chat", "CRDT", "Wire"]),
 
@@ -25,17 +27,24 @@ let package = Package(
         room("Storage", ["CSQLite", "Chat", "CRDT", "Wire"]),
 
         // The node: the actors that run the cores, and what answers lines with them.
-        room("Node", ["Replication", "Chat", "CRDT", "Wire"]),
-        room("Admin", ["Node", "LineProtocol", "Replication", "Chat", "CRDT", "Wire"]),
+        room("Node", ["Membership", "Placement", "Replication", "Chat", "CRDT", "Wire"]),
+        room(
+            "Admin",
+            ["Node", "LineProtocol", "Membership", "Replication", "Chat", "CRDT", "Wire"]),
         room("Session", ["Admin", "LineProtocol", "Node", "Replication"]),
-        room("Simulator", ["Node", "Replication", "Chat", "CRDT", "Wire"]),
+        room(
+            "Simulator",
+            [
+                "Session", "Admin", "Node", "LineProtocol", "Membership", "Placement",
+                "Replication", "Chat", "CRDT", "Wire",
+            ]),
 
         // Programs: they only start things.
         room(
             "Server",
             [
-                "Session", "Admin", "Node", "LineProtocol", "Replication", "Chat", "CRDT", "Wire",
-                "NetworkIO", "Storage", "CSystem",
+                "Session", "Admin", "Node", "LineProtocol", "Membership", "Placement",
+                "Replication", "Chat", "CRDT", "Wire", "NetworkIO", "Storage", "CSystem",
             ]),
         room("LineClient", ["LineProtocol", "NetworkIO", "Wire"]),
         room("Benchmarks", ["LineClient", "LineProtocol", "NetworkIO", "Wire", "CSystem"]),
@@ -49,8 +58,14 @@ let package = Package(
         tests("WireTests", ["TestKit", "Wire"]),
         tests("CRDTTests", ["TestKit", "CRDT", "Wire"]),
         tests("ChatTests", ["TestKit", "Chat", "CRDT", "Wire"]),
+        tests("MembershipTests", ["TestKit", "Membership", "Wire"]),
+        tests("PlacementTests", ["TestKit", "Placement", "Wire"]),
         tests("ReplicationTests", ["TestKit", "Replication", "CRDT", "Wire"]),
-        tests("NodeTests", ["TestKit", "Node", "Replication", "Chat", "CRDT", "Wire"]),
+        tests(
+            "NodeTests",
+            [
+                "TestKit", "Node", "Membership", "Placement", "Replication", "Chat", "CRDT", "Wire",
+            ]),
         tests(
             "LineProtocolTests", ["TestKit", "LineProtocol", "Chat", "Wire"],
             exclude: ["Transcripts"]),
@@ -58,11 +73,19 @@ let package = Package(
         tests("LineClientTests", ["LineClient", "LineProtocol", "NetworkIO"]),
         tests("BenchmarksTests", ["Benchmarks", "LineClient", "LineProtocol", "NetworkIO"]),
         tests("StorageTests", ["Storage", "CSQLite", "Chat", "CRDT", "Wire"]),
-        tests("SimulatorTests", ["Simulator", "Node", "Replication", "Chat", "CRDT", "Wire"]),
+        tests(
+            "SimulatorTests",
+            [
+                "Simulator", "Node", "Membership", "Placement", "Replication", "Chat", "CRDT",
+                "Wire",
+            ]),
         tests(
             "SessionTests",
-            ["Session", "Admin", "Node", "LineProtocol", "Replication", "Chat", "CRDT", "Wire"]),
-        tests("ServerTests", ["Server", "Node", "Replication", "Storage", "Wire"]),
+            [
+                "Session", "Admin", "Node", "LineProtocol", "Membership", "Placement",
+                "Replication", "Chat", "CRDT", "Wire",
+            ]),
+        tests("ServerTests", ["Server", "Node", "Placement", "Replication", "Storage", "Wire"]),
     ],
     swiftLanguageModes: [.v6]
 )

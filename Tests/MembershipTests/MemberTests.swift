@@ -1,0 +1,6 @@
+import Membership
+import Testing
+import Wire
+
+struct MemberTests {
+}
