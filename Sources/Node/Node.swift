@@ -1,5 +1,6 @@
 import CRDT
 import Chat
+import Placement
 import Replication
 import Wire
 
@@ -192,11 +193,12 @@ extension Node {
     private func openShards(
         _ settings: ClusterSettings, stored: [ShardID: CopyHeader], isFounded: Bool
     ) {
+        _ = members.learn(me)
         shards = (0..<settings.shards).map { number in
             let id = ShardID(number)
             return Shard(
                 id, of: settings.shards, stored: stored[id] ?? CopyHeader(isComplete: false),
-                isFounded: isFounded, ports: ports,
+                holders: holders(of: id), isFounded: isFounded, ports: ports,
                 editWindowMilliseconds: options.editWindowMilliseconds)
         }
     }
@@ -208,8 +210,24 @@ extension Node {
     func keepMembers() {
         _ = members.learn(me)
         settingsToKeep.append(Setting(name: SettingName.members, value: members.encoded))
-        let owners = members.members.count
-        for shard in shards { shard.assumeIsolated { $0.setOwners(owners) } }
+        placeShards()
+    }
+
+    /// Tells each shard who owns it.
+    func placeShards() {
+        for shard in shards {
+            let holders = holders(of: shard.id)
+            shard.assumeIsolated { $0.setHolders(holders) }
+        }
+    }
+
+    private func holders(of shard: ShardID) -> Holders {
+        let names = members.members.map(\.name)
+        let owners = Placement.owners(of: shard, among: names, replicas: .all)
+        return Holders(
+            me: me.name, owners: owners,
+            livingOwners: owners.count { $0 == me.name || links[$0] != nil },
+            others: names.filter { $0 != me.name })
     }
 }
 

@@ -115,6 +115,7 @@ extension Node {
             if isSteady { dialer.encourage(address) }
         }
         for shard in shards { shard.assumeIsolated { $0.onPeerDown(name) } }
+        placeShards()
         ports.host.log(.info, "member dead peer=\(name)")
     }
 
@@ -264,6 +265,7 @@ extension Node {
             isDialedByLesser: isDialedByLesser(greeting, name),
             link: Link(to: name, now: now))
         for shard in shards { shard.assumeIsolated { $0.onPeerUp(name) } }
+        placeShards()
         tickLinks(now: now)
         guard old == nil else { return }
         ports.host.log(.info, "member alive peer=\(name) gossip=\(hello.member.gossip)")
@@ -308,25 +310,28 @@ extension Node {
         return false
     }
 
-    private var hashes: [UInt64] {
-        shards.map { $0.assumeIsolated { $0.stored.hash } }
+    /// The hashes of the shards that this node and the other own, as this one sees it.
+    private func hashes(sharedWith name: NodeName) -> [Frame.ShardHash] {
+        shards.compactMap { $0.assumeIsolated { $0.hash(sharedWith: name) } }
     }
 
     private func onSummary(_ theirs: UInt64, from name: NodeName, now: UInt64) {
-        let hashes = hashes
+        let hashes = hashes(sharedWith: name)
         let ours = Link.summary(of: hashes)
         if links[name]?.link.onSummary(theirs, ours: ours, now: now) ?? false {
-            for shard in shards { shard.assumeIsolated { $0.onLevel(with: name) } }
+            for entry in hashes {
+                shard(entry.shard)?.assumeIsolated { $0.onLevel(with: name) }
+            }
         } else {
             links[name]?.send(.hashes(hashes))
         }
     }
 
-    private func onHashes(_ theirs: [UInt64], from name: NodeName) {
-        guard theirs.count == shards.count else { return }
-        for (shard, (mine, theirs)) in zip(shards, zip(hashes, theirs)) {
-            shard.assumeIsolated {
-                if mine == theirs { $0.onLevel(with: name) } else { $0.offer(to: name) }
+    private func onHashes(_ theirs: [Frame.ShardHash], from name: NodeName) {
+        for entry in theirs {
+            shard(entry.shard)?.assumeIsolated {
+                guard let mine = $0.hash(sharedWith: name) else { return }
+                if mine == entry { $0.onLevel(with: name) } else { $0.offer(to: name) }
             }
         }
     }
@@ -341,7 +346,6 @@ extension Node {
         where now >= greeting.since + Greeting.patienceMilliseconds {
             drop(greeting)
         }
-        var summary: UInt64?
         for name in links.keys.sorted() {
             guard let link = links[name] else { continue }
             guard isDeaf || !link.link.isSilent(now: now) else {
@@ -351,9 +355,8 @@ extension Node {
                 continue
             }
             if links[name]?.link.takesSummary(now: now) ?? false {
-                let hash = summary ?? Link.summary(of: hashes)
-                summary = hash
-                links[name]?.send(.summary(hash))
+                let hashes = hashes(sharedWith: name)
+                links[name]?.send(.summary(Link.summary(of: hashes)))
             }
             links[name]?.ping(now: now)
         }

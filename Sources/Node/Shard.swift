@@ -24,15 +24,15 @@ package actor Shard {
     private var machine: ShardMachine
 
     init(
-        _ id: ShardID, of count: UInt16, stored: CopyHeader, isFounded: Bool, ports: NodePorts,
-        editWindowMilliseconds: UInt64
+        _ id: ShardID, of count: UInt16, stored: CopyHeader, holders: Holders, isFounded: Bool,
+        ports: NodePorts, editWindowMilliseconds: UInt64
     ) {
         self.id = id
         self.ports = ports
         self.editWindowMilliseconds = editWindowMilliseconds
         executor = ports.executor
         machine = ShardMachine(
-            id, of: count, stored: stored, now: ports.clock.milliseconds)
+            id, of: count, stored: stored, holders: holders, now: ports.clock.milliseconds)
         if isFounded { machine.found() }
     }
 
@@ -131,7 +131,15 @@ package actor Shard {
 
     func onPeerDown(_ peer: NodeName) { machine.onPeerDown(peer) }
 
-    func setOwners(_ count: Int) { machine.setOwners(count) }
+    func setHolders(_ holders: Holders) {
+        machine.setHolders(holders, now: ports.clock.milliseconds)
+    }
+
+    /// What is on disk, in eight bytes; nil where the two do not both own the shard.
+    func hash(sharedWith peer: NodeName) -> Frame.ShardHash? {
+        machine.copy.isShared(with: peer)
+            ? Frame.ShardHash(id, machine.copy.storedHash) : nil
+    }
 
     func onLevel(with peer: NodeName) { machine.onLevel(with: peer) }
 

@@ -52,9 +52,11 @@ package struct ShardMachine: Sendable {
     /// Accepted since the last turn, for the co-owners; each once.
     private var accepted: [DocumentKey] = []
 
-    package init(_ shard: ShardID, of shardCount: UInt16, stored: CopyHeader, now: UInt64) {
+    package init(
+        _ shard: ShardID, of shardCount: UInt16, stored: CopyHeader, holders: Holders, now: UInt64
+    ) {
         self.shardCount = shardCount
-        copy = Copy(shard, stored: stored, now: now)
+        copy = Copy(shard, stored: stored, holders: holders, now: now)
         clock = HybridClock(startingAfter: stored.greatest)
     }
 }
@@ -71,7 +73,7 @@ extension ShardMachine {
         _ mutation: Mutation, for slot: ReplySlot?, level: AckLevel, isFresh: Bool = false,
         in world: ShardWorld
     ) throws(ShardFailure) -> Accepted {
-        guard copy.phase == .serving else { throw .notReady }
+        guard copy.isReady || copy.isServable else { throw .notReady }
         let conversation = try find(.conversation(mutation.conversation), in: world)
         let target = isFresh ? nil : try find(mutation.key, in: world)
         let isChange: Bool
@@ -287,7 +289,14 @@ extension ShardMachine {
     /// The cluster is founded here: this copy was there from the beginning.
     package mutating func found() { copy.found() }
 
-    package mutating func setOwners(_ count: Int) { copy.owners = count }
+    package mutating func setHolders(_ holders: Holders, now: UInt64) {
+        copy.setHolders(holders, now: now)
+    }
+
+    /// The disk is told to drop the copy: every owner has all of it.
+    package mutating func beginDrop() { copy.beginDrop() }
+
+    package mutating func onDropFailed() { copy.onDropFailed() }
 
     package mutating func onPeerUp(_ peer: NodeName) { copy.onPeerUp(peer) }
 

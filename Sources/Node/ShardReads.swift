@@ -37,7 +37,7 @@ extension ShardMachine {
         _ query: Query, in conversation: ConversationID, for user: UserID, slot: ReplySlot,
         in world: ShardWorld
     ) throws(ShardFailure) -> (findings: Findings, isSettled: Bool) {
-        guard copy.phase == .serving else { throw .notReady }
+        guard copy.isReady || copy.isServable else { throw .notReady }
         let found = try find(.conversation(conversation), in: world)
         guard let participants = found?.document.conversation?.participants else {
             throw .refused(query.missing)

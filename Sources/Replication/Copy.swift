@@ -26,19 +26,44 @@ public struct Copy: Sendable {
         let header: CopyHeader
         /// Whether the copy was serving with what it holds.
         let isServing: Bool
-        /// What to confirm to whom once it is on disk.
-        var owed: [NodeName: Vector]
+        /// What to tell whom once it is on disk.
+        var owed: Owed
+    }
+
+    /// What co-owners and holders are to be told once what is here is on disk.
+    struct Owed: Sendable {
+        var confirmed: [NodeName: Vector] = [:]
+        /// The marks of holders' copies of which all is here.
+        var accepted: [NodeName: UInt64] = [:]
+
+        mutating func add(_ vector: Vector, for peer: NodeName) {
+            confirmed[peer, default: Vector()].formUnion(vector)
+        }
+
+        mutating func add(_ other: Owed) {
+            confirmed.merge(other.confirmed) { $0.union($1) }
+            accepted.merge(other.accepted) { max($0, $1) }
+        }
     }
 
     public let shard: ShardID
     /// What is on disk.
-    public internal(set) var stored: CopyHeader
+    public internal(set) var stored: CopyHeader {
+        didSet { storedHash = stored.hash }
+    }
+    /// The hash of what is on disk: compared with the co-owners' twice a second.
+    public private(set) var storedHash: UInt64
     /// What will be on disk once everything under way is.
     public internal(set) var current: CopyHeader
     public internal(set) var phase: Phase
-    /// How many members should hold the shard, this one included.
-    public var owners = 1
+    /// Who should hold the shard, as this node sees the members.
+    public internal(set) var holders: Holders
+    /// How far the copy is with being given away; nil where it belongs here.
+    var handover: Handover?
+    /// Whether it is on its way off the disk: it takes and gives nothing any more.
+    public internal(set) var isDropping = false
 
+    /// Every connected node, ascending by name.
     var peers: [PeerCopy] = []
     var pull: Pull?
     var pullsOpened: UInt64 = 0
@@ -54,16 +79,24 @@ public struct Copy: Sendable {
     private var isServedByDisk = false
     private var replica: ReplicaID?
     private var lastSeq: UInt64 = 0
-    private var isDirty = false
-    private var owed: [NodeName: Vector] = [:]
-    private var commits: [Commit] = []
+    /// Whether something changed that no commit holds.
+    ///
+    /// With the copy changes what is offered of it.
+    private var isDirty = false {
+        didSet { if isDirty { handover?.restart() } }
+    }
+    var owed = Owed()
+    var commits: [Commit] = []
     /// The ticket of the last commit handed out.
     private var lastTicket: UInt64 = 0
 
-    public init(_ shard: ShardID, stored: CopyHeader, now: UInt64) {
+    public init(_ shard: ShardID, stored: CopyHeader, holders: Holders, now: UInt64) {
         self.shard = shard
         self.stored = stored
+        self.holders = holders
+        storedHash = stored.hash
         current = stored
+        handover = holders.isOwnedHere ? nil : Handover()
         phase = .catchingUp(since: now)
         startedAt = now
         #if PlantedBugs
@@ -80,6 +113,12 @@ public struct Copy: Sendable {
 
     /// Whether everything in it is on disk.
     public var isSettled: Bool { !isDirty && commits.isEmpty }
+
+    /// What is here may not be older than what others hold, until they are heard.
+    mutating func catchUp(now: UInt64) {
+        phase = .catchingUp(since: now)
+        isServedByDisk = false
+    }
 
     /// What is here may be shown from here on.
     mutating func serve() {
@@ -160,7 +199,7 @@ extension Copy {
             current.vector.insert(context)
             isDirty = true
         }
-        owed[peer, default: Vector()].insert(context)
+        owed.confirmed[peer, default: Vector()].insert(context)
     }
 
     private mutating func note(_ change: Change) {
@@ -184,7 +223,7 @@ extension Copy {
             current.isComplete = true
             isDirty = true
         }
-        owed[peer, default: Vector()].formUnion(claim.vector)
+        owed.add(claim.vector, for: peer)
     }
 }
 
@@ -195,12 +234,12 @@ extension Copy {
     ///
     /// - Parameter ticket: the commit's number: greater than every one before.
     public mutating func beginCommit(_ ticket: UInt64) -> CopyHeader? {
-        defer { owed = [:] }
+        defer { owed = Owed() }
         guard isDirty else {
             if commits.isEmpty {
-                confirm(owed)
+                tell(owed)
             } else {
-                commits[commits.count - 1].owed.merge(owed) { $0.union($1) }
+                commits[commits.count - 1].owed.add(owed)
             }
             return nil
         }
@@ -220,7 +259,7 @@ extension Copy {
             commits.removeFirst()
             stored = commit.header
             if commit.isServing { isServedByDisk = true }
-            confirm(commit.owed)
+            tell(commit.owed)
         }
         acknowledgements.noteCommit(of: ticket)
         return takeSettled(now: now)
@@ -235,8 +274,9 @@ extension Copy {
     public mutating func onCommitFailed() -> [ReplySlot] {
         current = stored
         commits = []
-        owed = [:]
+        owed = Owed()
         isDirty = false
+        handover?.restart()
         if !isServedByDisk { phase = .catchingUp(since: startedAt) }
         endNumbering()
         breakPulls()
@@ -244,10 +284,7 @@ extension Copy {
     }
 
     /// Some of its documents are bad: nothing is shown or accepted until they are set aside.
-    public mutating func suspend(now: UInt64) {
-        phase = .catchingUp(since: now)
-        isServedByDisk = false
-    }
+    public mutating func suspend(now: UInt64) { catchUp(now: now) }
 
     /// Documents were set aside because their bytes are bad: the copy is what the others make up.
     ///
@@ -263,7 +300,8 @@ extension Copy {
         stored.isComplete = false
         stored.greatest = greatest
         current = stored
-        suspend(now: now)
+        catchUp(now: now)
+        handover?.restart()
         replica = nil
         breakPulls()
         return acknowledgements.takeAll()
@@ -279,10 +317,14 @@ extension Copy {
         replica = nil
     }
 
-    private mutating func confirm(_ owed: [NodeName: Vector]) {
+    private mutating func tell(_ owed: Owed) {
         for peer in peers {
-            guard let vector = owed[peer.name], !vector.isEmpty else { continue }
-            outbox.append((peer.name, .confirm(shard, vector)))
+            if let vector = owed.confirmed[peer.name], !vector.isEmpty {
+                outbox.append((peer.name, .confirm(shard, vector)))
+            }
+            if let mark = owed.accepted[peer.name], holders.isOwnedHere {
+                outbox.append((peer.name, .accept(shard, mark: mark)))
+            }
         }
     }
 }
@@ -314,23 +356,30 @@ extension Copy {
     /// The replies whose conditions hold.
     public mutating func takeSettled(now: UInt64) -> [(ReplySlot, Stored)] {
         guard !acknowledgements.waiters.isEmpty else { return [] }
-        let (owners, living, peers) = (owners, min(owners, peers.count + 1), peers)
+        let (holders, coOwners) = (holders, peers.filter(\.isOwner))
+        let owners = holders.owners.count
         return acknowledgements.takeSettled { waiter in
             guard !waiter.context.isEmpty else { return Stored(on: 1, owners: owners) }
-            let others = peers.count { $0.confirmed.contains(waiter.context) }
-            let copies = waiter.level.copies(owners: owners, living: living)
-            guard others + 1 >= copies || now >= waiter.deadline else { return nil }
-            return Stored(on: min(others + 1, owners), owners: owners)
+            let mine = holders.isOwnedHere ? 1 : 0
+            let on = mine + coOwners.count { $0.confirmed.contains(waiter.context) }
+            let copies = waiter.level.copies(owners: owners, living: holders.livingOwners)
+            guard on >= copies || waiter.level == .local || now >= waiter.deadline else {
+                return nil
+            }
+            return Stored(on: on, owners: owners)
         }
     }
+
+    /// Whether replies wait for this copy.
+    var isAwaited: Bool { !acknowledgements.waiters.isEmpty }
 
     /// On how many owners each of these seqs is stored: the smallest such number.
     public func copies(of vector: Vector) -> Int {
         vector.entries.map { entry in
-            let mine = stored.vector.seqs(of: entry.replica).isSuperset(of: entry.seqs) ? 1 : 0
-            let others = peers.map { $0.confirmed.seqs(of: entry.replica) }
-            return mine + fewest(entry.seqs, in: others)
-        }.min() ?? owners
+            let isHere = stored.vector.seqs(of: entry.replica).isSuperset(of: entry.seqs)
+            let others = peers.filter(\.isOwner).map { $0.confirmed.seqs(of: entry.replica) }
+            return (isHere && holders.isOwnedHere ? 1 : 0) + fewest(entry.seqs, in: others)
+        }.min() ?? holders.owners.count
     }
 
     /// How many of the sets hold each seq: the smallest such number.

@@ -9,8 +9,8 @@ public enum Frame: Hashable, Sendable {
     case confirm(ShardID, Vector)
     /// A hash over all that the two share: equal means level. Also the sign of life.
     case summary(UInt64)
-    /// A hash for each shard, in order: which ones differ.
-    case hashes([UInt64])
+    /// A hash for each shard that the sender takes both to own, ascending: which ones differ.
+    case hashes([ShardHash])
     /// What the sender's disk holds of a shard.
     case offer(Offer)
     /// Asks for what the receiver holds beyond this vector.
@@ -21,6 +21,14 @@ public enum Frame: Hashable, Sendable {
     case done(ShardID, number: UInt64, batches: UInt64, Claim)
     /// The sender will not finish this pull.
     case broken(ShardID, number: UInt64)
+    /// Asks what the receiver holds of a shard: answered by an offer, or by `absent`.
+    case seek(ShardID)
+    /// The sender holds nothing of the shard.
+    case absent(ShardID)
+    /// The sender holds the shard and should not: this is all of it, under this mark.
+    case handover(ShardID, mark: UInt64, Claim)
+    /// All that the receiver held under this mark is on the sender's disk, who owns the shard.
+    case accept(ShardID, mark: UInt64)
 
     /// The most bytes of a frame.
     public static let bytesMax = 4 << 20
@@ -33,10 +41,29 @@ public enum Frame: Hashable, Sendable {
         public let isAnswer: Bool
     }
 
+    /// What a copy comes to, in eight bytes.
+    public struct ShardHash: Hashable, Sendable {
+        public let shard: ShardID
+        public let hash: UInt64
+
+        public init(_ shard: ShardID, _ hash: UInt64) {
+            self.shard = shard
+            self.hash = hash
+        }
+    }
+
     /// What a copy says that it holds.
     public struct Claim: Hashable, Sendable {
         public let vector: Vector
         public let isComplete: Bool
+    }
+
+    /// Whether its sender believes that the receiver holds a copy, and has to be told if not.
+    public var asksForCopy: Bool {
+        switch self {
+        case .seek, .pull: true
+        default: false
+        }
     }
 
     /// The shard that it is about, where it is about one.
@@ -45,6 +72,8 @@ public enum Frame: Hashable, Sendable {
         case .push(let shard, _), .confirm(let shard, _), .pull(let shard, _, _): shard
         case .batch(let shard, _, _, _), .done(let shard, _, _, _), .broken(let shard, _): shard
         case .offer(let offer): offer.shard
+        case .seek(let shard), .absent(let shard): shard
+        case .handover(let shard, _, _), .accept(let shard, _): shard
         case .summary, .hashes: nil
         }
     }

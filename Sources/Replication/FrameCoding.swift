@@ -13,6 +13,10 @@ extension Frame: WireValue {
         static let batch: UInt8 = 7
         static let done: UInt8 = 8
         static let broken: UInt8 = 9
+        static let seek: UInt8 = 10
+        static let absent: UInt8 = 11
+        static let handover: UInt8 = 12
+        static let accept: UInt8 = 13
     }
 
     public func encode(into writer: inout ByteWriter) {
@@ -31,12 +35,39 @@ extension Frame: WireValue {
         case .hashes(let hashes):
             writer.write(Kind.hashes)
             writer.write(count: hashes.count)
-            for hash in hashes { writer.write(fixed: hash) }
+            for entry in hashes {
+                writer.write(entry.shard)
+                writer.write(fixed: entry.hash)
+            }
         case .offer(let offer):
             writer.write(Kind.offer)
             offer.encode(into: &writer)
         case .pull, .batch, .done, .broken:
             encodePull(into: &writer)
+        case .seek, .absent, .handover, .accept:
+            encodeMove(into: &writer)
+        }
+    }
+
+    private func encodeMove(into writer: inout ByteWriter) {
+        switch self {
+        case .seek(let shard):
+            writer.write(Kind.seek)
+            writer.write(shard)
+        case .absent(let shard):
+            writer.write(Kind.absent)
+            writer.write(shard)
+        case .handover(let shard, let mark, let claim):
+            writer.write(Kind.handover)
+            writer.write(shard)
+            writer.write(varint: mark)
+            claim.encode(into: &writer)
+        case .accept(let shard, let mark):
+            writer.write(Kind.accept)
+            writer.write(shard)
+            writer.write(varint: mark)
+        default:
+            break
         }
     }
 
@@ -60,7 +91,7 @@ extension Frame: WireValue {
             claim.encode(into: &writer)
         case .broken(let shard, let number):
             head(Kind.broken, shard, number)
-        case .push, .confirm, .summary, .hashes, .offer:
+        default:
             break
         }
     }
@@ -75,17 +106,27 @@ extension Frame: WireValue {
         case Kind.summary:
             self = .summary(try reader.readFixed())
         case Kind.hashes:
-            var hashes: [UInt64] = []
-            for _ in 0..<(try reader.readCount(limit: Int(UInt16.max))) {
-                hashes.append(try reader.readFixed())
-            }
-            self = .hashes(hashes)
+            self = .hashes(try reader.readHashes())
         case Kind.offer:
             self = .offer(try Offer(from: &reader))
         case Kind.pull...Kind.broken:
             self = try Frame(pull: kind, from: &reader)
+        case Kind.seek...Kind.accept:
+            self = try Frame(move: kind, from: &reader)
         default:
             throw .invalid("a frame of a known kind")
+        }
+    }
+
+    private init(move kind: UInt8, from reader: inout ByteReader) throws(WireError) {
+        let shard = try reader.readShard()
+        switch kind {
+        case Kind.seek: self = .seek(shard)
+        case Kind.absent: self = .absent(shard)
+        case Kind.handover:
+            let mark = try reader.readVarint()
+            self = .handover(shard, mark: mark, try Claim(from: &reader))
+        default: self = .accept(shard, mark: try reader.readVarint())
         }
     }
 
@@ -143,6 +184,18 @@ extension ByteWriter {
 }
 
 extension ByteReader {
+    mutating func readHashes() throws(WireError) -> [Frame.ShardHash] {
+        var hashes: [Frame.ShardHash] = []
+        for _ in 0..<(try readCount(limit: Int(UInt16.max))) {
+            let shard = try readShard()
+            guard hashes.last.map({ $0.shard < shard }) ?? true else {
+                throw .invalid("shards that ascend")
+            }
+            hashes.append(Frame.ShardHash(shard, try readFixed()))
+        }
+        return hashes
+    }
+
     mutating func readParcels() throws(WireError) -> [Parcel] {
         var parcels: [Parcel] = []
         for _ in 0..<(try readCount()) { parcels.append(try Parcel(from: &self)) }

@@ -26,10 +26,13 @@ public struct Link: Sendable {
         heardAt = now
     }
 
-    /// The hash over all shards.
-    public static func summary(of hashes: [UInt64]) -> UInt64 {
-        var writer = ByteWriter(reserving: hashes.count * 8)
-        for hash in hashes { writer.write(fixed: hash) }
+    /// The hash over all shards that the two own.
+    public static func summary(of hashes: [Frame.ShardHash]) -> UInt64 {
+        var writer = ByteWriter(reserving: hashes.count * 12)
+        for entry in hashes {
+            writer.write(entry.shard)
+            writer.write(fixed: entry.hash)
+        }
         return checksum(writer.bytes)
     }
 

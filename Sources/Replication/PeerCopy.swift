@@ -6,8 +6,14 @@ struct PeerCopy: Sendable {
     let name: NodeName
     /// What is known to be on its disk; never more.
     var confirmed = Vector()
-    /// Whether its copy is complete, as it last said; nil until it says.
-    var isComplete: Bool?
+    /// What it holds of the shard, as it last said.
+    var holding = Holding.unknown
+    /// Whether it should hold the shard, as this node sees it.
+    var isOwner = false
+    /// The state of its copy that it wants to be rid of, and this copy has not all of yet.
+    var wanted: UInt64?
+    /// When it was last asked what it holds, in milliseconds.
+    var soughtAt: UInt64?
     /// Whether it was filled from here while this copy was catching up: being complete by that, it
     /// cannot vouch for what is here.
     var isFilledFromHere = false
@@ -20,6 +26,24 @@ struct PeerCopy: Sendable {
     /// When a difference at equal vectors is worth another look; in milliseconds.
     var comparableFrom: UInt64 = 0
 
+    /// What it held says nothing about what it holds: it may have given that copy away.
+    mutating func forgetCopy() {
+        confirmed = Vector()
+        holding = .unknown
+    }
+
+    /// What a node holds of a shard.
+    enum Holding: Hashable, Sendable {
+        case unknown
+        case nothing
+        case incomplete
+        case complete
+
+        init(_ claim: Frame.Claim) { self = claim.isComplete ? .complete : .incomplete }
+    }
+
+    /// How long an answer to `seek` may take before it is asked again, in milliseconds.
+    static let seekMilliseconds: UInt64 = 500
     /// How long after a full comparison the next one waits, in milliseconds.
     static let comparisonPauseMilliseconds: UInt64 = 60_000
 }
@@ -28,6 +52,8 @@ struct PeerCopy: Sendable {
 struct Pull: Sendable {
     let peer: NodeName
     let number: UInt64
+    /// The peer's mark that was known when the pull began: at its end that is all here.
+    let mark: UInt64?
     var batches: UInt64 = 0
     /// When something of it was last heard.
     var heardAt: UInt64

@@ -206,9 +206,8 @@ extension World {
     func ask(
         _ query: Query, in conversation: ConversationID, _ index: Int, at node: Int
     ) throws(Violation) {
-        let node = nodes[node]
-        guard let shell = node.shell, !shell.isUnwell else { return }
         let shard = Int(ShardID(of: conversation.text, count: UInt16(plan.shards)).number)
+        guard let node = route(shard, from: nodes[node]), let shell = node.shell else { return }
         let user = clients.sessions[index].user
         let number = requests.count
         let answer: (findings: Findings, isSettled: Bool)
@@ -240,10 +239,10 @@ extension World {
     func submit(
         _ mutation: Mutation, _ level: AckLevel, _ index: Int, at node: Int, isFresh: Bool
     ) throws(Violation) {
-        let node = nodes[node]
-        guard let shell = node.shell, !shell.isUnwell else { return }
         let id = ShardID(of: mutation.conversation.text, count: UInt16(plan.shards))
         let shard = Int(id.number)
+        if nodes[node].shell?.isHeld[shard] == false { coverage.count("forwarded") }
+        guard let node = route(shard, from: nodes[node]), let shell = node.shell else { return }
         let known = shell.machines[shard].copy.current.vector
         let number = requests.count
         let slot = ReplySlot(session: UInt64(index), number: UInt64(number))

@@ -23,6 +23,7 @@ package struct Coverage: Sendable {
         + ["create", "send", "edit", "restore", "pin", "unpin"].flatMap { [$0, "repeated \($0)"] }
         + ["history", "edits"]
         + ["push", "confirm", "summary", "hashes", "offer", "pull", "batch", "done", "broken"]
+        + ["seek", "absent", "handover", "accept", "dropped", "left", "owner anew", "forwarded"]
         + [
             "alone", "bad-document-met", "commit-failed", "connection-lost", "crash-keeps-commit",
             "crash-loses-commit", "frame-dropped", "late-frames", "set-aside", "silence",

@@ -9,6 +9,14 @@ extension World {
     func apply(_ commit: SimDisk.Commit, on node: SimNode) throws(Violation) {
         for part in commit.parts {
             let shard = part.shard
+            if part.isDrop {
+                try checkDrop(of: shard, on: node)
+                node.disk.state.shards[shard] = ShardDisk()
+                node.deletions.forget {
+                    Int($0.shard(of: UInt16(plan.shards)).number) == shard
+                }
+                continue
+            }
             var before = node.disk.state.shards[shard].claim
             for key in part.removed { node.disk.state.shards[shard].remove(key) }
             if !part.removed.isEmpty { before = CopyHeader(isComplete: false) }

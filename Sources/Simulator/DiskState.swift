@@ -16,6 +16,8 @@ struct ShardDisk {
         var isBad = false
     }
 
+    var isEmpty: Bool { header == nil && keys.isEmpty }
+
     /// Nil before the first commit.
     var header: [UInt8]?
     /// What the header says.

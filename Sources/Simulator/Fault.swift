@@ -41,6 +41,12 @@ package struct Fault: Hashable, Sendable {
         case diskSlow = "disk-slow"
         /// A byte of a stored document flips; `other` says of which.
         case flip
+        /// It comes for the first time, with an empty disk.
+        case join
+        /// It hands everything over and goes; after `amount` milliseconds it comes back.
+        case leave
+        /// The others give its shards away, and after `amount` milliseconds back.
+        case evict
     }
 
     /// Milliseconds since the run began.

@@ -41,6 +41,8 @@ extension World {
         case .clockFuture: node.wall.set(to: World.year2100, now: now)
         case .diskFull: node.disk.isFull = true
         case .diskSlow: node.disk.isSlow += 1
+        case .join, .leave, .evict:
+            guard move(fault, node) else { return }
         }
         coverage.count(fault.kind.rawValue)
         push(.end(fault), after: lasts)
@@ -102,7 +104,7 @@ extension World {
         let node = nodes[fault.node]
         switch fault.kind {
         case .crash, .wipe, .restore, .clone: start(node)
-        case .crashAll: for node in nodes { start(node) }
+        case .crashAll: for node in nodes where isMember(node.index) { start(node) }
         case .cut:
             cut(fault.node, fault.other, -1)
             cut(fault.other, fault.node, -1)
@@ -120,7 +122,11 @@ extension World {
         case .clockFreeze: node.wall.thaw()
         case .diskFull: node.disk.isFull = false
         case .diskSlow: node.disk.isSlow -= 1
-        case .pause, .reset, .snapshot, .clockJump, .clockZero, .clockFuture, .flip: break
+        case .leave, .evict:
+            node.isLeaving = false
+            setMember(fault.node, true)
+            start(node)
+        case .pause, .reset, .snapshot, .clockJump, .clockZero, .clockFuture, .flip, .join: break
         }
     }
 
@@ -148,7 +154,11 @@ extension World {
             weather.cuts[from][to] = 0
             onCutEnded(from: from, to: to)
         }
-        for node in nodes { start(node) }
+        // Who was given up and lives says so; who left ends what it began.
+        for node in nodes {
+            if !node.isLeaving { setMember(node.index, true) }
+            start(node)
+        }
     }
 
     // MARK: Processes
@@ -156,12 +166,8 @@ extension World {
     func start(_ node: SimNode) {
         guard node.shell == nil else { return }
         node.starts += 1
-        let machines = (0..<plan.shards).map { shard -> ShardMachine in
-            var machine = ShardMachine(
-                ShardID(UInt16(shard)), of: UInt16(plan.shards),
-                stored: storedHeader(of: node, shard), now: milliseconds)
-            machine.setOwners(plan.nodes)
-            return machine
+        let machines = (0..<plan.shards).map { shard in
+            machine(of: shard, at: node, holders: holders(of: shard, at: node, connected: []))
         }
         var dice = Dice(seed: plan.seed, stream: UInt64(1_000 + node.index))
         for _ in 0..<node.starts { _ = dice.next() }
@@ -172,6 +178,12 @@ extension World {
         node.floors = floor(of: node)
         note(10, UInt64(node.starts), "\(node.name) starts")
         push(.tick(address), after: netDice.between(0...20_000))
+    }
+
+    func machine(of shard: Int, at node: SimNode, holders: Holders) -> ShardMachine {
+        ShardMachine(
+            ShardID(UInt16(shard)), of: UInt16(plan.shards), stored: storedHeader(of: node, shard),
+            holders: holders, now: milliseconds)
     }
 
     private func storedHeader(of node: SimNode, _ shard: Int) -> CopyHeader {

@@ -11,6 +11,7 @@ extension World {
         for conversation in clients.conversations {
             let id = ShardID(of: conversation.text, count: UInt16(plan.shards))
             let shard = Int(id.number)
+            guard shell.isHeld[shard] else { continue }
             for user in clients.users {
                 guard let views = try views(of: conversation, for: user, shard, node, shell)
                 else { continue }

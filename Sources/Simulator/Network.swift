@@ -74,6 +74,7 @@ extension World {
         shell.links[peer] = Link(to: names[peer], now: milliseconds)
         note(1, UInt64(peer), "n\(shell.address.node + 1) connected to \(names[peer])")
         for shard in shell.machines.indices { shell.machines[shard].onPeerUp(names[peer]) }
+        refreshHolders(nodes[shell.address.node], shell)
         scheduleTurn(shell)
     }
 
@@ -124,6 +125,7 @@ extension World {
         shell.queues[peer] = SendQueue()
         if shell.isAlone { shell.aloneSince = now }
         for shard in shell.machines.indices { shell.machines[shard].onPeerDown(names[peer]) }
+        refreshHolders(nodes[shell.address.node], shell)
         scheduleTurn(shell)
     }
 
@@ -265,6 +267,11 @@ extension Frame {
         case .done(let shard, let number, let batches, let claim):
             "done \(shard) #\(number) \(batches) \(claim.vector.count)"
         case .broken(let shard, let number): "broken \(shard) #\(number)"
+        case .seek(let shard): "seek \(shard)"
+        case .absent(let shard): "absent \(shard)"
+        case .handover(let shard, let mark, let claim):
+            "handover \(shard) #\(mark) \(claim.vector.count)"
+        case .accept(let shard, let mark): "accept \(shard) #\(mark)"
         }
     }
 }

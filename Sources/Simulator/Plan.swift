@@ -3,6 +3,8 @@ package struct Plan: Hashable, Sendable {
     package let seed: UInt64
     package let nodes: Int
     package let shards: Int
+    /// How many members own a shard; 0 for all.
+    package let replicas: Int
     /// How long faults and clients go on, in milliseconds.
     package let chaosMilliseconds: UInt64
     package var faults: [Fault]
@@ -11,14 +13,27 @@ package struct Plan: Hashable, Sendable {
     package init(seed: UInt64) {
         var dice = Dice(seed: seed, stream: 1)
         self.seed = seed
-        nodes = dice.pick([2, 3, 3, 3, 3, 4, 5])
+        nodes = dice.pick([2, 3, 3, 3, 3, 4, 5, 5, 6])
+        replicas = dice.pick([0, 0, 1, 2, 2, 3])
         shards = dice.pick([1, 1, 2, 3])
         chaosMilliseconds = dice.between(1_500...5_000)
         faults = []
         let count = dice.chance(percent: 10) ? 0 : dice.below(16)
         for _ in 0..<count { addFault(&dice) }
+        addJoin(&dice)
         faults.sort { $0.at < $1.at }
     }
+
+    /// The last node may come late.
+    private mutating func addJoin(_ dice: inout Dice) {
+        guard nodes > 2, dice.chance(percent: 30) else { return }
+        let at = dice.between(200...chaosMilliseconds)
+        faults.removeAll { $0.node == nodes - 1 && $0.at <= at }
+        faults.append(Fault(at: at, .join, node: nodes - 1))
+    }
+
+    /// Who is no member at first.
+    var joiners: Set<Int> { Set(faults.lazy.filter { $0.kind == .join }.map(\.node)) }
 
     private mutating func addFault(_ dice: inout Dice) {
         let kind = dice.pick(Plan.lots)
@@ -47,7 +62,8 @@ package struct Plan: Hashable, Sendable {
         .crash, .crash, .crash, .crash, .crash, .crashAll, .wipe, .wipe, .snapshot, .restore,
         .restore, .clone, .pause, .cut, .cut, .cut, .cut, .cutOneWay, .isolate, .isolate, .reset,
         .reset, .slow, .slow, .narrow, .narrow, .clockJump, .clockJump, .clockFreeze, .clockZero,
-        .clockFuture, .diskFull, .diskFull, .diskSlow, .diskSlow, .flip,
+        .clockFuture, .diskFull, .diskFull, .diskSlow, .diskSlow, .flip, .leave, .leave, .leave,
+        .evict, .evict, .evict,
     ]
 
     private static func amount(_ kind: Fault.Kind, _ dice: inout Dice) -> Int {
@@ -55,7 +71,8 @@ package struct Plan: Hashable, Sendable {
         case .crash, .crashAll, .wipe, .restore, .clone: Int(dice.between(5...1_500))
         case .clockJump: Int(dice.between(0...7_200_000)) - 3_600_000
         case .pause: Int(dice.between(100...7_000))
-        case .snapshot, .reset, .clockZero, .clockFuture, .flip: 0
+        case .snapshot, .reset, .clockZero, .clockFuture, .flip, .join: 0
+        case .leave, .evict: Int(dice.between(50...4_000))
         case .diskFull: Int(dice.between(1...400))
         case .cut, .cutOneWay, .isolate, .slow, .narrow, .clockFreeze, .diskSlow:
             Int(dice.between(50...3_000))
@@ -70,6 +87,7 @@ extension Plan {
     package var text: String {
         let head = [
             Plan.title, "seed \(seed)", "nodes \(nodes)", "shards \(shards)",
+            "replicas \(replicas)",
             "chaos \(chaosMilliseconds)",
         ]
         let lines = faults.map {
@@ -98,12 +116,16 @@ extension Plan {
         }
         guard let seed = numbers["seed"], let nodes = numbers["nodes"],
             let shards = numbers["shards"], let chaos = numbers["chaos"],
-            (2...9).contains(nodes), (1...9).contains(shards), chaos < 1 << 40,
+            let replicas = numbers["replicas"],
+            (2...9).contains(nodes), (1...9).contains(shards), replicas <= 9, chaos < 1 << 40,
             faults.allSatisfy({ $0.node < nodes && ($0.kind == .flip || $0.other < nodes) })
-        else { throw Unreadable(line: "seed, nodes (2–9), shards (1–9), chaos; nodes of faults") }
+        else {
+            throw Unreadable(line: "seed, nodes (2–9), shards (1–9), replicas (0–9), chaos; nodes")
+        }
         self.seed = seed
         self.nodes = Int(nodes)
         self.shards = Int(shards)
+        self.replicas = Int(replicas)
         chaosMilliseconds = chaos
         self.faults = faults.sorted { $0.at < $1.at }
     }

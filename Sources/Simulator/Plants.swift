@@ -30,6 +30,7 @@ package struct Plant: Hashable, Sendable {
             case .claimFromMemory, .claimsUnited, .lateDoneCounts, .vectorAdvancedBeforeDone:
                 [.claims]
             case .coversFirstRangeOnly: [.equal, .kept]
+            case .droppedBeforeAllAccepted, .droppedOnConfirmedVectors: [.kept]
             case .dotsReusedAfterWipe, .numberingContinuedAfterFailure,
                 .numberingContinuedAfterRestore:
                 [.oneDot]

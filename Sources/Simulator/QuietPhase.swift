@@ -102,14 +102,27 @@ extension World {
 
     /// Whether all disks claim and hold the same, nothing is under way, and everyone serves.
     private var isLevel: Bool {
-        let hashes = nodes[0].disk.state.shards.map(\.claim.hash)
+        let living = nodes.filter { $0.shell != nil }
         return nodes.allSatisfy { node in
-            guard let shell = node.shell, !shell.isUnwell, node.pausedUntil <= now else {
-                return false
+            guard let shell = node.shell else { return !isMember(node.index) }
+            return !shell.isUnwell && node.pausedUntil <= now && node.view == ring
+                && shell.connections.count { $0 != nil } == living.count - 1
+        } && (0..<plan.shards).allSatisfy(isLevel)
+    }
+
+    /// Whether all owners of a shard claim and hold the same, and nobody else holds anything.
+    private func isLevel(_ shard: Int) -> Bool {
+        let owners = owners(of: shard)
+        return nodes.allSatisfy { node in
+            let disk = node.disk.state.shards[shard]
+            guard owners.contains(where: { $0 === node }) else {
+                return node.shell?.isHeld[shard] != true && (node.shell == nil || disk.isEmpty)
             }
-            return shell.connections.count { $0 != nil } == nodes.count - 1
-                && shell.machines.allSatisfy { $0.copy.isSettled && $0.copy.phase == .serving }
-                && node.disk.state.shards.map(\.claim.hash) == hashes && shell.hashes == hashes
+            guard let shell = node.shell, shell.isHeld[shard] else { return false }
+            let copy = shell.machines[shard].copy
+            return copy.isSettled && copy.isReady
+                && disk.claim.hash == owners[0].disk.state.shards[shard].claim.hash
+                && copy.storedHash == disk.claim.hash
         }
     }
 
@@ -126,7 +139,8 @@ extension World {
             (0..<plan.shards).map { shard in
                 let claim = node.disk.state.shards[shard].claim
                 let copy = node.shell?.machines[shard].copy
-                return "\n    \(node.name), shard \(shard): "
+                let isOwner = owners(of: shard).contains { $0 === node }
+                return "\n    \(node.name), shard \(shard)\(isOwner ? ", its own" : ""): "
                     + (copy.map { "\($0.phase)" } ?? "down")
                     + (claim.isComplete ? "" : ", incomplete")
                     + " \(claim.digest.description.prefix(6)) \(claim.vector.short)"
@@ -140,8 +154,11 @@ extension World {
 
     /// Byte for byte.
     private func checkEqual() throws(Violation) {
-        for node in nodes.dropFirst() {
-            for (mine, theirs) in zip(nodes[0].disk.state.shards, node.disk.state.shards) {
+        for shard in 0..<plan.shards {
+            let owners = owners(of: shard)
+            let mine = owners[0].disk.state.shards[shard]
+            for node in owners.dropFirst() {
+                let theirs = node.disk.state.shards[shard]
                 let isEqual =
                     mine.claim.vector == theirs.claim.vector
                     && mine.claim.digest == theirs.claim.digest
@@ -152,7 +169,8 @@ extension World {
                 guard isEqual else {
                     throw Violation(
                         invariant: .equal,
-                        explanation: "n1 and \(node.name) hold different things though level")
+                        explanation: "\(owners[0].name) and \(node.name) hold different things "
+                            + "of shard \(shard) though level")
                 }
             }
         }
@@ -167,7 +185,7 @@ extension World {
         try checkEqual()
         for node in nodes { try checkWhole(node) }
         for entry in ledger.entries where entry.acknowledgedOn > 0 && !entry.isLost {
-            for node in nodes where !holds(entry, node) {
+            for node in owners(of: entry.shard) where !holds(entry, node) {
                 throw Violation(
                     invariant: .kept,
                     explanation: "\(node.name) lacks what was acknowledged as stored on "

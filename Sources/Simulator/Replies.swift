@@ -37,15 +37,23 @@ extension World {
                 explanation: "\(node.name) acknowledged \(mutation.action.words) "
                     + "before it was on its disk")
         }
-        let holders = 1 + nodes.count { $0 !== node && holds(context, shard, $0, for: shell) }
-        guard stored.on <= holders, stored.owners == plan.nodes else {
+        let seen = shell.machines[shard].copy.holders
+        let mine = seen.isOwnedHere ? 1 : 0
+        let holders =
+            mine
+            + nodes.count {
+                $0 !== node && seen.owners.contains($0.name)
+                    && holds(context, shard, $0, for: shell)
+            }
+        guard stored.on <= holders, stored.owners == seen.owners.count else {
             throw Violation(
                 invariant: .kept,
                 explanation: "\(node.name) said that \(mutation.action.words) is on \(stored.on) "
                     + "of \(stored.owners), but it is on \(holders) disks")
         }
         if stored.on > 1 { coverage.count("acknowledged on several") }
-        ledger.noteAcknowledged(context, of: key, on: stored.on)
+        // The node's own disk counts, also where it is not an owner's.
+        ledger.noteAcknowledged(context, of: key, on: max(1, stored.on))
         noteDeletion(mutation, key, context, shard, node)
         onReply(to: number)
     }

@@ -15,6 +15,24 @@ final class SimDisk {
             let header: [UInt8]
             let records: [Record]
             let removed: [DocumentKey]
+            /// The copy goes, with all that is in it.
+            let isDrop: Bool
+
+            init(shard: Int, header: [UInt8], records: [Record], removed: [DocumentKey]) {
+                self.shard = shard
+                self.header = header
+                self.records = records
+                self.removed = removed
+                isDrop = false
+            }
+
+            init(dropping shard: Int) {
+                self.shard = shard
+                header = []
+                records = []
+                removed = []
+                isDrop = true
+            }
         }
 
         let ticket: UInt64
@@ -43,6 +61,8 @@ final class SimDisk {
         state = DiskState(shards: shards)
         self.batchBytesMax = batchBytesMax
     }
+
+    var isEmpty: Bool { state.shards.allSatisfy(\.isEmpty) }
 
     /// Writes what says that the cluster begins with this copy.
     func found() {

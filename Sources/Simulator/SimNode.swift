@@ -12,21 +12,27 @@ final class SimNode {
     var shell: Shell?
     /// How many processes have started here.
     var starts = 0
+    /// Whether it goes once it holds nothing.
+    var isLeaving = false
     /// `SIGSTOP` until then, in microseconds.
     var pausedUntil: UInt64 = 0
     var wall = SimWall()
     /// When something on its disk was last destroyed, in microseconds.
     var destroyedAt: UInt64 = 0
+    /// Which members it takes to own shards, as far as it has heard: per member, how often that
+    /// changed; even where it does.
+    var view: [Int]
     /// What this start may not fall behind: per shard, what all the others held when it began.
     var floors: [Vector]
     /// What it has shown as deleted, or acknowledged to be.
     var deletions = Deletions()
 
-    init(_ index: Int, disk: SimDisk, shards: Int) {
+    init(_ index: Int, disk: SimDisk, shards: Int, ring: [Int]) {
         self.index = index
         self.disk = disk
         name = NodeName(checked: "n\(index + 1)")
         floors = Array(repeating: Vector(), count: shards)
+        view = ring
     }
 }
 
@@ -67,6 +73,12 @@ struct Deletions {
     private(set) var retracted: [DocumentKey: Int] = [:]
     private(set) var hides: [DocumentKey: [Hide]] = [:]
 
+    /// What was shown from a copy that is gone binds the owners, whose disks may be destroyed.
+    mutating func forget(where isGone: (DocumentKey) -> Bool) {
+        retracted = retracted.filter { !isGone($0.key) }
+        hides = hides.filter { !isGone($0.key) }
+    }
+
     mutating func noteRetracted(_ key: DocumentKey) {
         guard retracted[key] == nil else { return }
         count += 1
@@ -91,7 +103,13 @@ final class Shell {
     let address: Address
     let entropy: SimEntropy
     let startedAt: UInt64
+    /// One for each shard; those that are not held here stand idle.
     var machines: [ShardMachine]
+    var isHeld: [Bool]
+    /// The shards that are held here, ascending.
+    var held: [Int] { machines.indices.filter { isHeld[$0] } }
+    /// The commits by which the disk drops copies.
+    var drops: [UInt64?]
     /// By the peer's index: nil where no connection is up.
     var links: [Link?]
     /// The connection of each link: its index in the world.
@@ -117,6 +135,8 @@ final class Shell {
     init(_ address: Address, machines: [ShardMachine], nodes: Int, seed: UInt64, now: UInt64) {
         self.address = address
         self.machines = machines
+        isHeld = machines.map { $0.copy.holders.isOwnedHere || $0.copy.stored.isAnything }
+        drops = machines.map { _ in nil }
         entropy = SimEntropy(seed: seed)
         startedAt = now
         aloneSince = now
@@ -138,8 +158,11 @@ final class Shell {
 
     var isUnwell: Bool { repairs.contains { $0 != nil } }
 
-    /// The hash of each shard, in order.
-    var hashes: [UInt64] { machines.map(\.copy.stored.hash) }
+    /// The hash of each shard that this node and the other own, as this one sees it.
+    func hashes(sharedWith peer: NodeName) -> [Frame.ShardHash] {
+        machines.lazy.filter { $0.copy.isShared(with: peer) }
+            .map { Frame.ShardHash($0.copy.shard, $0.copy.storedHash) }
+    }
 
     var isAlone: Bool { connections.allSatisfy { $0 == nil } }
 }
@@ -168,4 +191,9 @@ struct SendQueue {
             dropped.sort()
         }
     }
+}
+
+extension CopyHeader {
+    /// Whether a disk that says so holds a copy.
+    var isAnything: Bool { isComplete || documents > 0 || !vector.isEmpty }
 }

@@ -35,21 +35,32 @@ extension World {
         case .summary(let theirs):
             try onSummary(theirs, from: peer, at: shell)
         case .hashes(let theirs):
-            for (shard, (mine, theirs)) in zip(shell.hashes, theirs).enumerated() {
-                if mine == theirs {
-                    shell.machines[shard].onLevel(with: names[peer])
-                } else {
-                    shell.machines[shard].offer(to: names[peer])
-                }
-            }
-        case .push, .confirm, .offer, .pull, .batch, .done, .broken:
+            compare(theirs, with: peer, at: shell)
+        case .push, .confirm, .offer, .pull, .batch, .done, .broken, .seek, .absent, .handover,
+            .accept:
             try receive(frame, from: peer, at: shell)
         }
         scheduleTurn(shell)
     }
 
+    private func compare(_ theirs: [Frame.ShardHash], with peer: Int, at shell: Shell) {
+        let ours = shell.hashes(sharedWith: names[peer])
+        for entry in theirs {
+            guard let mine = ours.first(where: { $0.shard == entry.shard }) else { continue }
+            if mine == entry {
+                shell.machines[Int(entry.shard.number)].onLevel(with: names[peer])
+            } else {
+                shell.machines[Int(entry.shard.number)].offer(to: names[peer])
+            }
+        }
+    }
+
     private func receive(_ frame: Frame, from peer: Int, at shell: Shell) throws(Violation) {
         guard let shard = frame.shard, !shell.isUnwell else { return }
+        guard shell.isHeld[Int(shard.number)] else {
+            if frame.asksForCopy { try send(.absent(shard), to: peer, from: shell) }
+            return
+        }
         let node = nodes[shell.address.node]
         do throws(ShardFailure) {
             try shell.machines[Int(shard.number)].receive(
@@ -65,14 +76,14 @@ extension World {
     }
 
     private func onSummary(_ theirs: UInt64, from peer: Int, at shell: Shell) throws(Violation) {
-        let hashes = shell.hashes
+        let hashes = shell.hashes(sharedWith: names[peer])
         let ours = Link.summary(of: hashes)
         guard shell.links[peer]?.onSummary(theirs, ours: ours, now: milliseconds) == true else {
             try send(.hashes(hashes), to: peer, from: shell)
             return
         }
-        for shard in shell.machines.indices {
-            shell.machines[shard].onLevel(with: names[peer])
+        for entry in hashes {
+            shell.machines[Int(entry.shard.number)].onLevel(with: names[peer])
         }
     }
 
@@ -83,7 +94,7 @@ extension World {
         let node = nodes[address.node]
         let jitter = netDice.chance(percent: 5) ? netDice.between(0...50_000) : 0
         push(.tick(address), after: World.tickMicroseconds + jitter)
-        for shard in shell.machines.indices {
+        for shard in shell.held {
             let before = shell.machines[shard].copy.phase
             try settle(shell.machines[shard].onTick(now: milliseconds), at: shell)
             if shell.machines[shard].copy.phase != before { lowerFloor(of: node, shard, shell) }
@@ -101,7 +112,7 @@ extension World {
         if !shell.wasAlone, shell.isAlone, now >= shell.aloneSince + World.aloneMicroseconds {
             shell.wasAlone = true
             coverage.count("alone")
-            for shard in shell.machines.indices { shell.machines[shard].onNobodyReached() }
+            for shard in shell.held { shell.machines[shard].onNobodyReached() }
             node.floors = node.floors.map { _ in Vector() }
         }
         if !shell.isAlone { shell.wasAlone = false }
@@ -124,15 +135,15 @@ extension World {
         shell.isTurnDue = false
         shell.ticket += 1
         var writes: [ShardWrite] = []
-        for shard in shell.machines.indices {
+        for shard in shell.held {
             if let write = shell.machines[shard].takeWrite(shell.ticket) { writes.append(write) }
         }
-        let drops = setAside(node, shell)
+        let drops = setAside(node, shell) + beginDrops(node, shell)
         if !writes.isEmpty || !drops.isEmpty {
             node.disk.hand(in: writes, dropping: drops, ticket: shell.ticket)
             beginWriting(node)
         }
-        for shard in shell.machines.indices {
+        for shard in shell.held {
             try settle(shell.machines[shard].takeSettled(now: milliseconds), at: shell)
             serve(shard, node, shell)
             for (to, frame) in shell.machines[shard].takeOutbox() {
@@ -147,6 +158,7 @@ extension World {
         }
         noticeBadDocuments(node, shell)
         try sendSummaries(shell)
+        try endIfHandedOver(node, shell)
     }
 
     private func serve(_ shard: Int, _ node: SimNode, _ shell: Shell) {
@@ -161,7 +173,8 @@ extension World {
     private func sendSummaries(_ shell: Shell) throws(Violation) {
         for peer in shell.links.indices
         where shell.links[peer]?.takesSummary(now: milliseconds) == true {
-            try send(.summary(Link.summary(of: shell.hashes)), to: peer, from: shell)
+            let hashes = shell.hashes(sharedWith: names[peer])
+            try send(.summary(Link.summary(of: hashes)), to: peer, from: shell)
         }
     }
 
@@ -216,6 +229,7 @@ extension World {
                     requests[Int(slot.number)].state = .failed
                 }
             }
+            onDropsReported(nodes[address.node], shell, ticket, isFailed: true)
             nodes[address.node].disk.resume()
         } else {
             for shard in shell.machines.indices {
@@ -223,6 +237,7 @@ extension World {
                     shell.machines[shard].onCommitted(ticket, now: milliseconds), at: shell)
                 finishRepair(of: shard, shell, ticket)
             }
+            onDropsReported(nodes[address.node], shell, ticket, isFailed: false)
         }
         scheduleTurn(shell)
     }

@@ -21,6 +21,8 @@ final class World {
         case diskReported(Shell.Address, ticket: UInt64, isFailed: Bool)
         case session(Int, turn: Int)
         case start(node: Int)
+        /// A node hears how often a member has come or gone.
+        case learn(node: Int, member: Int, change: Int)
         case phase
     }
 
@@ -37,6 +39,8 @@ final class World {
     let names: [NodeName]
     var connections: [Connection] = []
     var weather: Weather
+    /// Per member, how often it came or went: even while it is one.
+    var ring: [Int]
     var netDice: Dice
     var diskDice: Dice
     var workDice: Dice
@@ -59,17 +63,21 @@ final class World {
         clients = Clients(plan, &workDice)
         names = (0..<plan.nodes).map { NodeName(checked: "n\($0 + 1)") }
         let batchBytesMax = workDice.pick([200, 600, 600, 2_000, 64 << 10])
+        ring = (0..<plan.nodes).map { plan.joiners.contains($0) ? 1 : 0 }
         for index in 0..<plan.nodes {
             let disk = SimDisk(shards: plan.shards, batchBytesMax: batchBytesMax)
             // The first founds the cluster; of the others, some were there too and some join.
-            if index == 0 || workDice.chance(percent: 70) { disk.found() }
-            nodes.append(SimNode(index, disk: disk, shards: plan.shards))
+            let isThere = index == 0 || workDice.chance(percent: 70)
+            if isThere, ring[index] == 0 { disk.found() }
+            nodes.append(SimNode(index, disk: disk, shards: plan.shards, ring: ring))
         }
     }
 
     /// Runs to the end, or to the first thing that is wrong.
     func run() throws(Violation) {
-        for node in nodes { push(.start(node: node.index), after: netDice.between(0...200_000)) }
+        for node in nodes where ring[node.index] == 0 {
+            push(.start(node: node.index), after: netDice.between(0...200_000))
+        }
         for (index, fault) in plan.faults.enumerated() {
             queue.push(.fault(index), at: fault.at * 1_000)
         }
@@ -97,6 +105,7 @@ final class World {
             nodes[connections[connection].nodes[end]].pausedUntil
         case .diskDone(let node, _): nodes[node].pausedUntil
         case .session(let index, _): nodes[clients.sessions[index].node].pausedUntil
+        case .learn(let node, _, _): nodes[node].pausedUntil
         case .fault, .end, .start, .phase: nil
         }
     }
@@ -115,6 +124,7 @@ final class World {
             try onDiskReported(address, ticket, isFailed: isFailed)
         case .session(let index, let turn): try onSession(index, turn)
         case .start(let node): start(nodes[node])
+        case .learn(let node, let member, let change): learn(nodes[node], of: member, change)
         case .phase: try onPhase()
         }
     }

@@ -8,6 +8,8 @@
         case claimsUnited = "claims-united"
         case confirmationOutlivesConnection = "confirmation-outlives-connection"
         case coversFirstRangeOnly = "covers-first-range-only"
+        case droppedBeforeAllAccepted = "dropped-before-all-accepted"
+        case droppedOnConfirmedVectors = "dropped-on-confirmed-vectors"
         case dotsReusedAfterWipe = "dots-reused-after-wipe"
         case editRevivesDeleted = "edit-revives-deleted"
         case lateDoneCounts = "late-done-counts"

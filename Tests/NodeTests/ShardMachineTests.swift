@@ -7,6 +7,15 @@ import Wire
 @testable import Node
 @testable import Replication
 
+extension Holders {
+    /// Nobody else is there.
+    static let sole = Holders(me: n1, owners: [n1], livingOwners: 1, others: [])
+    static let two = Holders(me: n1, owners: [n1, n2], livingOwners: 2, others: [n2])
+
+    private static let n1 = NodeName(checked: "n1")
+    private static let n2 = NodeName(checked: "n2")
+}
+
 /// A shard's machine with a disk in memory, driven by a seed, beside a naive model of it.
 private struct Driven {
     var machine: ShardMachine
@@ -21,7 +30,7 @@ private struct Driven {
 
     init(seed: UInt64) {
         machine = ShardMachine(
-            ShardID(0), of: 1, stored: CopyHeader(isComplete: false), now: now)
+            ShardID(0), of: 1, stored: CopyHeader(isComplete: false), holders: .sole, now: now)
         machine.found()
         entropy = SeededEntropy(seed: seed)
         random = SplitMix64(seed: seed)
@@ -193,6 +202,7 @@ private struct Driven {
 
     @Test func `changes of one document in one turn are each sent, and stored once`() throws {
         var driven = Driven(seed: 1)
+        driven.machine.setHolders(.two, now: 0)
         driven.machine.onPeerUp(NodeName(checked: "n2"))
         driven.submit(create())
         driven.submit(send("m1"))
@@ -217,7 +227,7 @@ private struct Driven {
     {
         var driven = Driven(seed: 2)
         driven.machine = ShardMachine(
-            ShardID(0), of: 4_096, stored: CopyHeader(isComplete: true), now: 0)
+            ShardID(0), of: 4_096, stored: CopyHeader(isComplete: true), holders: .sole, now: 0)
         driven.machine.onPeerUp(NodeName(checked: "n2"))
         var random = TestBytes(seed: 9)
         let good = Self.parcels(seed: 3)

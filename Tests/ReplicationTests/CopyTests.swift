@@ -7,6 +7,9 @@ import Wire
 private let n1 = NodeName(checked: "n1")
 private let n2 = NodeName(checked: "n2")
 private let n3 = NodeName(checked: "n3")
+private let n4 = NodeName(checked: "n4")
+private let n5 = NodeName(checked: "n5")
+private let me = NodeName(checked: "me")
 private let shard = ShardID(0)
 private let mine = RandomID(high: 0, low: 1)
 private let theirs = RandomID(high: 0, low: 2)
@@ -34,8 +37,13 @@ private struct Driven {
     var now: UInt64 = 1_000
 
     init(isComplete: Bool = true, peers: [NodeName] = [n2], owners: Int = 3) {
-        copy = Copy(shard, stored: CopyHeader(isComplete: isComplete), now: now)
-        copy.owners = owners
+        let all = [me] + (peers + [n1, n2, n3, n4, n5].filter { !peers.contains($0) })
+        let names = Array(all.prefix(owners))
+        let holders = Holders(
+            me: me, owners: names, livingOwners: min(owners, peers.count + 1),
+            others: Array(names.dropFirst()))
+        copy = Copy(
+            shard, stored: CopyHeader(isComplete: isComplete), holders: holders, now: now)
         for peer in peers { copy.onPeerUp(peer) }
     }
 
@@ -50,6 +58,11 @@ private struct Driven {
             case .done(_, let number, let batches, let claim):
                 "\(peer) done \(number) of \(batches) claims \(claim.vector.count)"
             case .broken(_, let number): "\(peer) broken \(number)"
+            case .seek: "\(peer) seek"
+            case .absent: "\(peer) absent"
+            case .handover(_, let mark, let claim):
+                "\(peer) handover \(mark) claims \(claim.vector.count)"
+            case .accept(_, let mark): "\(peer) accept \(mark)"
             case .summary, .hashes: "\(peer) ?"
             }
         }

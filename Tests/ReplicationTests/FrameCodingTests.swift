@@ -34,11 +34,15 @@ struct FrameSource {
     mutating func frame() -> Frame {
         let shard = ShardID(UInt16(random.below(4_096)))
         let number = random.next() >> UInt64(random.below(64))
-        switch random.below(9) {
+        switch random.below(13) {
         case 0: return .push(shard, parcels())
         case 1: return .confirm(shard, vector())
         case 2: return .summary(random.next())
-        case 3: return .hashes((0..<random.below(70)).map { _ in random.next() })
+        case 3:
+            return .hashes(
+                (0..<random.below(70)).map {
+                    Frame.ShardHash(ShardID(UInt16($0 * 3)), random.next())
+                })
         case 4:
             let digest = Hash128(high: random.next(), low: random.next())
             return .offer(
@@ -47,7 +51,11 @@ struct FrameSource {
         case 5: return .pull(shard, number: number, vector())
         case 6: return .batch(shard, number: number, index: random.next(), parcels())
         case 7: return .done(shard, number: number, batches: random.next(), claim())
-        default: return .broken(shard, number: number)
+        case 8: return .broken(shard, number: number)
+        case 9: return .seek(shard)
+        case 10: return .absent(shard)
+        case 11: return .handover(shard, mark: number, claim())
+        default: return .accept(shard, mark: number)
         }
     }
 
@@ -114,7 +122,7 @@ struct FrameSource {
 
     @Test func `a kind of a later version is refused`() {
         #expect(throws: WireError.invalid("a frame of a known kind")) {
-            try Frame.decode([10, 0, 0])
+            try Frame.decode([14, 0, 0])
         }
     }
 }

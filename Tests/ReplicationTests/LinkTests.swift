@@ -52,8 +52,12 @@ import Wire
     }
 
     @Test func `a summary depends on each hash and on their order`() {
-        #expect(Link.summary(of: [1, 2]) != Link.summary(of: [2, 1]))
-        #expect(Link.summary(of: [1, 2]) != Link.summary(of: [1, 3]))
+        func summary(_ hashes: [(UInt16, UInt64)]) -> UInt64 {
+            Link.summary(of: hashes.map { Frame.ShardHash(ShardID($0.0), $0.1) })
+        }
+        #expect(summary([(0, 1), (1, 2)]) != summary([(0, 2), (1, 1)]))
+        #expect(summary([(0, 1), (1, 2)]) != summary([(0, 1), (1, 3)]))
+        #expect(summary([(0, 1), (1, 2)]) != summary([(0, 1), (2, 2)]))
         #expect(Link.summary(of: []) == Link.summary(of: []))
     }
 }

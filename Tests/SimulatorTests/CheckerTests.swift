@@ -116,7 +116,10 @@ import Wire
         let world = try endedWorld()
         let (shard, document) = try message(in: world)
         let header = world.nodes[0].disk.state.shards[shard].claim
-        var copy = Copy(ShardID(UInt16(shard)), stored: header, now: 0)
+        let n1 = NodeName(checked: "n1")
+        var copy = Copy(
+            ShardID(UInt16(shard)), stored: header,
+            holders: Holders(me: n1, owners: [n1], livingOwners: 1, others: []), now: 0)
         let stranger = Context(Dot(replica: ReplicaID(high: 5, low: 5), seq: 1))
         copy.noteMerge(nil, naming: stranger, from: NodeName(checked: "n2"))
         let commit = SimDisk.Commit(

@@ -1,0 +1,179 @@
+import CRDT
+import Wire
+
+// MARK: Whose it is
+
+extension Copy {
+    /// The members, or who of them is alive, are seen differently.
+    ///
+    /// A copy that does not belong here is given away; one that belongs here again may be older
+    /// than what the owners made of it meanwhile.
+    public mutating func setHolders(_ holders: Holders, now: UInt64) {
+        let before = self.holders
+        guard holders != before else { return }
+        self.holders = holders
+        for index in peers.indices {
+            let isOwner = holders.owners.contains(peers[index].name)
+            if isOwner, !peers[index].isOwner { peers[index].forgetCopy() }
+            peers[index].isOwner = isOwner
+        }
+        guard holders.owners != before.owners else { return }
+        if !holders.isOwnedHere {
+            if handover == nil { handover = Handover() } else { handover?.restart() }
+            pull = nil
+            for index in peers.indices { peers[index].wanted = nil }
+        } else if handover != nil {
+            handover = nil
+            catchUp(now: now)
+        }
+    }
+
+    /// Whether requests are answered here: the copy belongs here and may be shown.
+    public var isReady: Bool { holders.isOwnedHere && phase == .serving && !isDropping }
+
+    /// Whether it could answer where no owner can: nothing newer is known to be elsewhere.
+    public var isServable: Bool {
+        phase == .serving && current.isComplete && !isDropping
+            && !(handover?.isSuperseded ?? false)
+    }
+
+    /// Whether the holder is rid of it: every owner has all of it on disk.
+    public var isHandedOver: Bool {
+        guard let handover, isSettled, !isAwaited, !isDropping, !holders.owners.isEmpty else {
+            return false
+        }
+        #if PlantedBugs
+            if PlantedBug.droppedOnConfirmedVectors.isOn {
+                return holders.owners.allSatisfy { name in
+                    confirmed(by: name)?.covers(stored.vector) ?? false
+                }
+            }
+            if PlantedBug.droppedBeforeAllAccepted.isOn { return !handover.accepted.isEmpty }
+        #endif
+        return holders.owners.allSatisfy(handover.accepted.contains)
+    }
+
+    /// The disk is told to drop it; nothing is taken or given any more.
+    public mutating func beginDrop() {
+        precondition(isHandedOver, "a copy goes once every owner has all of it")
+        isDropping = true
+        breakPulls()
+        for peer in peers { outbox.append((peer.name, .absent(shard))) }
+    }
+
+    /// The disk could not drop it: it is offered anew.
+    public mutating func onDropFailed() {
+        isDropping = false
+        handover?.restart()
+    }
+}
+
+// MARK: Handing over
+
+extension Copy {
+    /// Offers the copy to each owner that has not accepted it as it is.
+    private mutating func offerHandover(now: UInt64) {
+        guard handover != nil, isSettled, !isDropping else { return }
+        let claim = Frame.Claim(vector: stored.vector, isComplete: stored.isComplete)
+        for peer in peers where peer.isOwner {
+            guard let handover, self.handover?.takesOffer(to: peer.name, now: now) ?? false else {
+                continue
+            }
+            outbox.append((peer.name, .handover(shard, mark: handover.mark, claim)))
+        }
+    }
+
+    /// Somebody holds the shard and should not.
+    ///
+    /// The copy is accepted at the end of a pull that begins from here on, so that all of it is
+    /// in the pull. Who does not own the shard, as it sees the members, accepts nothing.
+    mutating func onHandover(
+        _ mark: UInt64, _ claim: Frame.Claim, from index: Int, now: UInt64
+    ) {
+        guard holders.isOwnedHere, !peers[index].isOwner else { return }
+        peers[index].holding = PeerCopy.Holding(claim)
+        peers[index].confirmed.formUnion(claim.vector)
+        guard pull?.peer != peers[index].name || pull?.mark != mark else { return }
+        peers[index].wanted = mark
+        pullIfLacking(now: now)
+    }
+
+    /// All of a holder's copy is here: it is told so once that is on disk.
+    mutating func accept(_ mark: UInt64, from index: Int) {
+        owed.accepted[peers[index].name] = mark
+        if peers[index].wanted == mark { peers[index].wanted = nil }
+    }
+
+    mutating func onAbsent(at index: Int, now: UInt64) {
+        peers[index].forgetCopy()
+        peers[index].holding = .nothing
+        peers[index].wanted = nil
+        if pull?.peer == peers[index].name { breakPull(now: now) }
+    }
+}
+
+// MARK: Time
+
+extension Copy {
+    /// Time passes: pulls that went silent are given up, replies that waited long enough are sent,
+    /// and a copy that lacks something looks for who has it.
+    public mutating func onTick(now: UInt64) -> [(ReplySlot, Stored)] {
+        guard !isDropping else { return takeSettled(now: now) }
+        if let pull, now >= pull.heardAt + Pull.patienceMilliseconds { breakPull(now: now) }
+        pullIfLacking(now: now)
+        seek(now: now)
+        uniteWhatIsLeft()
+        serveBesideIncomplete(now: now)
+        offerHandover(now: now)
+        return takeSettled(now: now)
+    }
+
+    /// How long a start waits for a complete copy, in milliseconds.
+    private static let solitudeMilliseconds: UInt64 = 1_000
+
+    /// Asks everybody who may hold the shard, where what is here cannot be shown.
+    private mutating func seek(now: UInt64) {
+        guard pull == nil, phase != .serving || (holders.isOwnedHere && !current.isComplete) else {
+            return
+        }
+        for index in peers.indices {
+            if let at = peers[index].soughtAt, now < at + PeerCopy.seekMilliseconds { continue }
+            peers[index].soughtAt = now
+            outbox.append((peers[index].name, .seek(shard)))
+        }
+    }
+
+    /// No complete copy could be reached for long enough: those that can be reached are being
+    /// filled, from this one; and what they held beyond it has been fetched, for they may have been
+    /// complete before they lost a record.
+    private mutating func serveBesideIncomplete(now: UInt64) {
+        guard case .catchingUp(let since) = phase, current.isComplete, !peers.isEmpty,
+            now >= since + Copy.solitudeMilliseconds,
+            peers.allSatisfy({ $0.holding == .nothing || isFilled($0) })
+        else { return }
+        serve()
+    }
+
+    private func isFilled(_ peer: PeerCopy) -> Bool {
+        (peer.holding == .incomplete || (peer.holding == .complete && peer.isFilledFromHere))
+            && current.vector.covers(peer.confirmed)
+    }
+
+    /// No other node could be reached for long enough: what is here is all there is to show.
+    public mutating func onNobodyReached() {
+        if current.isComplete { serve() }
+    }
+
+    /// Every member answers and none has a complete copy, nor has anybody else who is connected:
+    /// what they have together is all that is left.
+    private mutating func uniteWhatIsLeft() {
+        guard !current.isComplete, pull == nil, holders.isOwnedHere else { return }
+        let isEverybodyHere = holders.others.allSatisfy { index(of: $0) != nil }
+        let isAllHere = peers.allSatisfy { peer in
+            peer.holding == .nothing
+                || (peer.holding == .incomplete && current.vector.covers(peer.confirmed))
+        }
+        guard isEverybodyHere, isAllHere else { return }
+        found()
+    }
+}

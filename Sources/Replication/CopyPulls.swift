@@ -1,0 +1,180 @@
+import CRDT
+import Wire
+
+// MARK: Pulling
+
+extension Copy {
+    /// Equal vectors, different digests: a defect somewhere.
+    ///
+    /// All of the peer's documents are fetched and merged, and the peer, which sees the same,
+    /// fetches ours.
+    mutating func compareAll(with index: Int, now: UInt64) {
+        guard pull == nil, now >= peers[index].comparableFrom, holders.isOwnedHere else { return }
+        peers[index].comparableFrom = now + PeerCopy.comparisonPauseMilliseconds
+        divergences.append(peers[index].name)
+        open(from: peers[index].name, beyond: Vector(), now: now)
+    }
+}
+
+extension Copy {
+    /// Opens a pull from somebody who holds what is lacked here, or wants to be rid of a copy.
+    mutating func pullIfLacking(now: UInt64) {
+        guard pull == nil, holders.isOwnedHere, !isDropping else { return }
+        let sources = peers.filter { now >= $0.pullableFrom }
+        let source =
+            sources.first { peer in
+                !current.vector.covers(peer.confirmed)
+                    || (peer.holding == .complete && !current.isComplete)
+            } ?? sources.first { $0.wanted != nil }
+        if let source { open(from: source.name, beyond: current.vector, now: now) }
+    }
+
+    private mutating func open(from peer: NodeName, beyond vector: Vector, now: UInt64) {
+        guard pull == nil else { return }
+        pullsOpened += 1
+        let mark = index(of: peer).flatMap { peers[$0].wanted }
+        pull = Pull(peer: peer, number: pullsOpened, mark: mark, heardAt: now)
+        outbox.append((peer, .pull(shard, number: pullsOpened, vector)))
+        #if PlantedBugs
+            if PlantedBug.vectorAdvancedBeforeDone.isOn, let index = index(of: peer) {
+                noteDone(
+                    Frame.Claim(vector: peers[index].confirmed, isComplete: false), from: peer)
+            }
+        #endif
+    }
+
+    func isOpen(_ number: UInt64, from peer: NodeName) -> Bool {
+        #if PlantedBugs
+            if PlantedBug.lateDoneCounts.isOn { return pull != nil }
+        #endif
+        return pull?.number == number && pull?.peer == peer
+    }
+
+    mutating func onBatch(
+        _ batch: UInt64, of number: UInt64, from peer: NodeName, _ parcels: [Parcel], now: UInt64
+    ) -> [Parcel] {
+        // The documents are good wherever they come from; only the claim at the end is not.
+        guard isOpen(number, from: peer) else { return parcels }
+        if pull?.batches == batch {
+            pull?.batches += 1
+            pull?.heardAt = now
+        } else {
+            breakPull(now: now)
+        }
+        return parcels
+    }
+
+    mutating func onDone(
+        _ number: UInt64, batches: UInt64, _ claim: Frame.Claim, from index: Int, now: UInt64
+    ) {
+        guard isOpen(number, from: peers[index].name), let open = pull else { return }
+        guard open.batches == batches || isLateDonePlanted else {
+            breakPull(now: now)
+            return
+        }
+        pull = nil
+        noteDone(claim, from: peers[index].name)
+        peers[index].confirmed.formUnion(claim.vector)
+        if let mark = open.mark { accept(mark, from: index) }
+        #if PlantedBugs
+            if PlantedBug.claimsUnited.isOn {
+                for peer in peers {
+                    noteDone(
+                        Frame.Claim(vector: peer.confirmed, isComplete: false), from: peer.name)
+                }
+            }
+        #endif
+        if claim.isComplete, !peers[index].isFilledFromHere { serve() }
+        pullIfLacking(now: now)
+    }
+
+    private var isLateDonePlanted: Bool {
+        #if PlantedBugs
+            return PlantedBug.lateDoneCounts.isOn
+        #else
+            return false
+        #endif
+    }
+
+    /// What a peer sent could not be merged: a pull that it was part of proves nothing any more.
+    public mutating func onMergeFailed(from peer: NodeName, now: UInt64) {
+        if pull?.peer == peer { breakPull(now: now) }
+    }
+
+    mutating func breakPull(now: UInt64) {
+        if let pull, let index = index(of: pull.peer) {
+            peers[index].pullableFrom = now + Pull.pauseMilliseconds
+        }
+        pull = nil
+    }
+
+    /// Ends every pull from and into this copy.
+    mutating func breakPulls() {
+        pull = nil
+        for index in peers.indices {
+            guard let serving = peers[index].serving else { continue }
+            outbox.append((peers[index].name, .broken(shard, number: serving.number)))
+            peers[index].serving = nil
+        }
+    }
+}
+
+// MARK: Serving
+
+extension Copy {
+    /// The peers whose pulls wait for their next batch.
+    public var served: [NodeName] { peers.lazy.filter { $0.serving != nil }.map(\.name) }
+
+    mutating func serve(_ number: UInt64, lackedBy theirs: Vector, to index: Int) {
+        var vector = stored.vector
+        #if PlantedBugs
+            if PlantedBug.claimFromMemory.isOn { vector = current.vector }
+        #endif
+        let claim = Frame.Claim(vector: vector, isComplete: stored.isComplete)
+        peers[index].serving = Serving(number: number, theirs: theirs, claim: claim)
+    }
+
+    /// What to read next for a peer's pull.
+    public func nextScan(for peer: NodeName) -> Scan? {
+        guard let index = index(of: peer), let serving = peers[index].serving else { return nil }
+        return Scan(
+            number: serving.number, theirs: serving.theirs, ours: serving.claim.vector,
+            cursor: serving.cursor)
+    }
+
+    /// The scan gave these documents.
+    ///
+    /// - Parameter cursor: behind which to go on; nil at the end.
+    public mutating func onScanned(_ parcels: [Parcel], next cursor: Dot?, for peer: NodeName) {
+        guard let index = index(of: peer), var serving = peers[index].serving else { return }
+        if !parcels.isEmpty {
+            outbox.append(
+                (
+                    peer,
+                    .batch(shard, number: serving.number, index: serving.batches, parcels)
+                ))
+            serving.batches += 1
+        }
+        serving.cursor = cursor
+        peers[index].serving = serving
+        guard cursor == nil else { return }
+        peers[index].serving = nil
+        if phase != .serving, serving.claim.isComplete, peers[index].holding != .complete {
+            peers[index].isFilledFromHere = true
+        }
+        if peers[index].isOwner, serving.claim.isComplete { handover?.isSuperseded = true }
+        outbox.append(
+            (
+                peer,
+                .done(
+                    shard, number: serving.number, batches: serving.batches, serving.claim)
+            ))
+    }
+
+    /// The scan cannot go on.
+    public mutating func onScanFailed(for peer: NodeName) {
+        guard let index = index(of: peer), let serving = peers[index].serving else { return }
+        outbox.append((peer, .broken(shard, number: serving.number)))
+        peers[index].serving = nil
+    }
+}

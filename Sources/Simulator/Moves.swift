@@ -1,0 +1,182 @@
+import CRDT
+import Chat
+import Node
+import Placement
+import Replication
+import Wire
+
+/// Who owns what, as each node sees it: members that come and go, and copies that move after them.
+///
+/// Everybody hears of every change in time, and each at a time of its own: what a node believes may
+/// be older than what another does, member by member.
+extension World {
+    /// How late a node may hear of a member, in microseconds.
+    private static let learningMicrosecondsMax: UInt64 = 2_500_000
+
+    func isMember(_ index: Int) -> Bool { ring[index] % 2 == 0 }
+
+    /// The members that own a shard, once everybody has heard of everybody.
+    func owners(of shard: Int) -> [SimNode] { owners(of: shard, among: ring).map { nodes[$0] } }
+
+    private func owners(of shard: Int, among view: [Int]) -> [Int] {
+        let members = view.indices.filter { view[$0] % 2 == 0 }.map { names[$0] }
+        let replicas = plan.replicas == 0 ? Replicas.all : .count(plan.replicas)
+        return Placement.owners(
+            of: ShardID(UInt16(shard)), among: members, replicas: replicas
+        ).map(index)
+    }
+
+    /// - Parameter connected: whom the node has a connection to: nobody else counts as alive.
+    func holders(of shard: Int, at node: SimNode, connected: Set<Int>) -> Holders {
+        let owners = owners(of: shard, among: node.view)
+        // Who leaves counts until it holds nothing.
+        let others = nodes.indices.filter {
+            $0 != node.index
+                && (node.view[$0] % 2 == 0 || (nodes[$0].isLeaving && !nodes[$0].disk.isEmpty))
+        }
+        return Holders(
+            me: node.name, owners: owners.map { names[$0] },
+            livingOwners: owners.count { $0 == node.index || connected.contains($0) },
+            others: others.map { names[$0] })
+    }
+
+    // MARK: Members
+
+    /// - Returns: false where that makes no difference, or would leave nobody.
+    func move(_ fault: Fault, _ node: SimNode) -> Bool {
+        if fault.kind == .join {
+            guard !isMember(fault.node) else { return false }
+            setMember(fault.node, true)
+            start(node)
+            return true
+        }
+        guard isMember(fault.node), ring.count(where: { $0 % 2 == 0 }) > 1 else { return false }
+        node.isLeaving = fault.kind == .leave
+        setMember(fault.node, false)
+        return true
+    }
+
+    func setMember(_ member: Int, _ isMember: Bool) {
+        guard self.isMember(member) != isMember else { return }
+        ring[member] += 1
+        for node in nodes {
+            let isFirst = node.index == member && node.isLeaving
+            let wait = isFirst ? 0 : netDice.between(0...World.learningMicrosecondsMax)
+            push(
+                .learn(node: node.index, member: member, change: ring[member]),
+                after: weather.isFair ? wait / 20 : wait)
+        }
+    }
+
+    func learn(_ node: SimNode, of member: Int, _ change: Int) {
+        guard node.view[member] < change else { return }
+        node.view[member] = change
+        note(16, UInt64(member), "\(node.name) hears of \(names[member]): \(change)")
+        guard let shell = node.shell else { return }
+        refreshHolders(node, shell)
+        scheduleTurn(shell)
+    }
+
+    /// The members, or the connections to them, are others than before.
+    func refreshHolders(_ node: SimNode, _ shell: Shell) {
+        let connected = Set(shell.connections.indices.filter { shell.connections[$0] != nil })
+        for shard in shell.machines.indices {
+            let holders = holders(of: shard, at: node, connected: connected)
+            let isNew = holders.isOwnedHere && !shell.machines[shard].copy.holders.isOwnedHere
+            if holders.isOwnedHere, !shell.isHeld[shard] {
+                open(shard, holders, node, shell)
+            } else {
+                shell.machines[shard].setHolders(holders, now: milliseconds)
+            }
+            guard isNew else { continue }
+            coverage.count("owner anew")
+            node.floors[shard] = floor(of: node)[shard]
+        }
+    }
+
+    private func open(_ shard: Int, _ holders: Holders, _ node: SimNode, _ shell: Shell) {
+        shell.machines[shard] = machine(of: shard, at: node, holders: holders)
+        shell.isHeld[shard] = true
+        for peer in shell.connections.indices where shell.connections[peer] != nil {
+            shell.machines[shard].onPeerUp(names[peer])
+        }
+    }
+
+    // MARK: Drops
+
+    /// The copies that every owner has accepted go with the next commit.
+    func beginDrops(_ node: SimNode, _ shell: Shell) -> [SimDisk.Commit.Part] {
+        var parts: [SimDisk.Commit.Part] = []
+        for shard in shell.machines.indices
+        where shell.isHeld[shard] && shell.repairs[shard] == nil
+            && shell.machines[shard].copy.isHandedOver
+        {
+            shell.machines[shard].beginDrop()
+            shell.drops[shard] = shell.ticket
+            parts.append(SimDisk.Commit.Part(dropping: shard))
+        }
+        return parts
+    }
+
+    func onDropsReported(_ node: SimNode, _ shell: Shell, _ ticket: UInt64, isFailed: Bool) {
+        for shard in shell.drops.indices {
+            guard let drop = shell.drops[shard], isFailed || drop <= ticket else { continue }
+            shell.drops[shard] = nil
+            if isFailed {
+                shell.machines[shard].onDropFailed()
+            } else {
+                coverage.count("dropped")
+                note(17, UInt64(shard), "\(node.name) dropped shard \(shard)")
+                shell.isHeld[shard] = false
+                let holders = shell.machines[shard].copy.holders
+                shell.machines[shard] = machine(of: shard, at: node, holders: holders)
+                if holders.isOwnedHere { open(shard, holders, node, shell) }
+            }
+        }
+    }
+
+    /// Who leaves goes once it holds nothing.
+    func endIfHandedOver(_ node: SimNode, _ shell: Shell) throws(Violation) {
+        guard node.isLeaving, node.view[node.index] % 2 == 1, !shell.isHeld.contains(true) else {
+            return
+        }
+        coverage.count("left")
+        try crash(node)
+    }
+
+    /// What goes from a disk is on another: nothing acknowledged is lost by a move.
+    func checkDrop(of shard: Int, on node: SimNode) throws(Violation) {
+        let others = nodes.filter { $0 !== node }
+        for entry in ledger.entries where entry.shard == shard && entry.acknowledgedOn > 0 {
+            guard holds(entry, node), !others.contains(where: { holds(entry, $0) }) else {
+                continue
+            }
+            throw Violation(
+                invariant: .kept,
+                explanation: "\(node.name) drops shard \(shard), and nobody else holds what was "
+                    + "acknowledged: \(entry.words)")
+        }
+    }
+
+    // MARK: Routes
+
+    /// The node that answers for a shard when `node` is asked: itself, where it owns the shard and
+    /// may show it; the first connected owner that may; whoever else still holds it.
+    func route(_ shard: Int, from node: SimNode) -> SimNode? {
+        guard let shell = node.shell, !shell.isUnwell else { return nil }
+        if shell.isHeld[shard], shell.machines[shard].copy.isReady { return node }
+        let reachable = shell.connections.indices.filter { shell.connections[$0] != nil }
+        let ranking = Placement.ranking(
+            of: ShardID(UInt16(shard)), among: (reachable + [node.index]).map { names[$0] }
+        ).map { nodes[index(of: $0)] }
+        func first(_ isFit: (Copy) -> Bool) -> SimNode? {
+            ranking.first { candidate in
+                guard let shell = candidate.shell, !shell.isUnwell, shell.isHeld[shard],
+                    candidate.pausedUntil <= now
+                else { return false }
+                return isFit(shell.machines[shard].copy)
+            }
+        }
+        return first(\.isReady) ?? first(\.isServable)
+    }
+}

@@ -1,0 +1,229 @@
+import CRDT
+import Testing
+import Wire
+
+@testable import Replication
+
+private let n1 = NodeName(checked: "n1")
+private let n2 = NodeName(checked: "n2")
+private let n3 = NodeName(checked: "n3")
+private let shard = ShardID(0)
+
+private func seqs(_ range: ClosedRange<UInt64>) -> Vector {
+    var vector = Vector()
+    vector.insert(SeqSet(range), of: RandomID(high: 0, low: 2))
+    return vector
+}
+
+/// The copy of `n1`, connected to the two others.
+private struct Moving {
+    var copy: Copy
+    var ticket: UInt64 = 0
+    var now: UInt64 = 10_000
+
+    init(isComplete: Bool = true, owners: [NodeName]) {
+        copy = Copy(
+            shard, stored: CopyHeader(isComplete: isComplete), holders: holders(owners), now: now)
+        for peer in [n2, n3] { copy.onPeerUp(peer) }
+    }
+
+    mutating func own(_ owners: [NodeName]) { copy.setHolders(holders(owners), now: now) }
+
+    /// The marks of the copy that were offered, by owner.
+    mutating func offered() -> [NodeName: UInt64] {
+        now += Handover.pauseMilliseconds
+        _ = copy.onTick(now: now)
+        var marks: [NodeName: UInt64] = [:]
+        for (peer, frame) in copy.takeOutbox() {
+            if case .handover(_, let mark, _) = frame { marks[peer] = mark }
+        }
+        return marks
+    }
+
+    mutating func accept(_ mark: UInt64?, from peer: NodeName) {
+        _ = copy.receive(.accept(shard, mark: mark ?? 0), from: peer, now: now)
+    }
+
+    mutating func write() {
+        let dot = copy.nextDot { RandomID(high: 0, low: 1) }
+        copy.noteWrite(
+            Change(kind: 2, before: nil, after: Hash128(high: 0, low: dot.seq), greatest: .zero),
+            by: dot)
+    }
+
+    mutating func commit() {
+        ticket += 1
+        if copy.beginCommit(ticket) != nil { _ = copy.onCommitted(ticket, now: now) }
+    }
+
+    mutating func said() -> [Frame] { copy.takeOutbox().map(\.frame) }
+}
+
+private func holders(_ owners: [NodeName]) -> Holders {
+    Holders(me: n1, owners: owners, livingOwners: owners.count, others: [n2, n3])
+}
+
+@Suite struct HandoverTests {
+    @Test func `a copy goes once every owner accepted it as it is`() {
+        var holder = Moving(owners: [n2, n3])
+        let marks = holder.offered()
+        #expect(Set(marks.keys) == [n2, n3])
+        holder.accept(marks[n2], from: n2)
+        #expect(!holder.copy.isHandedOver)
+        holder.accept(marks[n3], from: n3)
+        #expect(holder.copy.isHandedOver)
+        holder.copy.beginDrop()
+        #expect(holder.said() == [.absent(shard), .absent(shard)])
+    }
+
+    @Test func `what was accepted before a change counts for nothing`() {
+        var holder = Moving(owners: [n2])
+        let mark = holder.offered()[n2]
+        holder.write()
+        holder.accept(mark, from: n2)
+        holder.commit()
+        #expect(!holder.copy.isHandedOver)
+        let later = holder.offered()[n2]
+        #expect(later != mark)
+        holder.accept(later, from: n2)
+        #expect(holder.copy.isHandedOver)
+    }
+
+    @Test func `what was accepted by owners that are others by now counts for nothing`() {
+        var holder = Moving(owners: [n2])
+        holder.accept(holder.offered()[n2], from: n2)
+        holder.own([n2, n3])
+        #expect(!holder.copy.isHandedOver)
+        holder.own([n2])
+        #expect(!holder.copy.isHandedOver)
+    }
+
+    @Test func `an acceptance ends with its connection`() {
+        var holder = Moving(owners: [n2])
+        holder.accept(holder.offered()[n2], from: n2)
+        holder.copy.onPeerDown(n2)
+        #expect(!holder.copy.isHandedOver)
+    }
+
+    @Test func `a copy that could not be dropped is offered anew`() {
+        var holder = Moving(owners: [n2])
+        let mark = holder.offered()[n2]
+        holder.accept(mark, from: n2)
+        holder.copy.beginDrop()
+        holder.copy.onDropFailed()
+        #expect(!holder.copy.isHandedOver)
+        #expect(holder.offered()[n2] != mark)
+    }
+
+    @Test func `a copy that belongs nowhere else stays`() {
+        var holder = Moving(owners: [])
+        #expect(holder.offered().isEmpty)
+        #expect(!holder.copy.isHandedOver)
+    }
+
+    @Test func `what an owner has beyond it does not answer for the owners`() {
+        var holder = Moving(owners: [n2])
+        holder.copy.found()
+        holder.commit()
+        #expect(holder.copy.isServable && !holder.copy.isReady)
+        _ = holder.copy.receive(.pull(shard, number: 1, Vector()), from: n2, now: holder.now)
+        holder.copy.onScanned([], next: nil, for: n2)
+        #expect(!holder.copy.isServable)
+    }
+}
+
+@Suite struct AcceptanceTests {
+    private func handover(_ mark: UInt64, isComplete: Bool = true) -> Frame {
+        .handover(shard, mark: mark, Frame.Claim(vector: seqs(1...5), isComplete: isComplete))
+    }
+
+    private func done(_ number: UInt64) -> Frame {
+        .done(
+            shard, number: number, batches: 0,
+            Frame.Claim(vector: seqs(1...5), isComplete: true))
+    }
+
+    @Test func `an owner accepts from its disk, at the end of a pull that began afterwards`() {
+        var owner = Moving(isComplete: false, owners: [n1, n2])
+        _ = owner.copy.receive(handover(7), from: n3, now: owner.now)
+        #expect(owner.said() == [.pull(shard, number: 1, Vector())])
+        _ = owner.copy.receive(done(1), from: n3, now: owner.now)
+        owner.ticket += 1
+        #expect(owner.copy.beginCommit(owner.ticket) != nil)
+        #expect(!owner.said().contains(.accept(shard, mark: 7)))
+        _ = owner.copy.onCommitted(owner.ticket, now: owner.now)
+        #expect(owner.said().contains(.accept(shard, mark: 7)))
+        #expect(owner.copy.isReady)
+    }
+
+    @Test func `a pull under way when the copy was offered is followed by another`() {
+        var owner = Moving(isComplete: false, owners: [n1, n2])
+        _ = owner.copy.receive(handover(7), from: n3, now: owner.now)
+        _ = owner.copy.receive(handover(8), from: n3, now: owner.now)
+        _ = owner.copy.receive(done(1), from: n3, now: owner.now)
+        owner.commit()
+        #expect(!owner.said().contains(.accept(shard, mark: 8)))
+        _ = owner.copy.receive(done(2), from: n3, now: owner.now)
+        owner.commit()
+        #expect(owner.said().contains(.accept(shard, mark: 8)))
+    }
+
+    @Test func `who does not own the shard accepts nothing`() {
+        var other = Moving(owners: [n2])
+        _ = other.said()
+        _ = other.copy.receive(handover(7), from: n3, now: other.now)
+        #expect(other.said().isEmpty)
+    }
+
+    @Test func `who is connected anew is told nothing of before`() {
+        var owner = Moving(isComplete: false, owners: [n1, n2])
+        _ = owner.copy.receive(handover(7), from: n3, now: owner.now)
+        _ = owner.copy.receive(done(1), from: n3, now: owner.now)
+        owner.ticket += 1
+        _ = owner.copy.beginCommit(owner.ticket)
+        owner.copy.onPeerDown(n3)
+        owner.copy.onPeerUp(n3)
+        _ = owner.said()
+        _ = owner.copy.onCommitted(owner.ticket, now: owner.now)
+        #expect(!owner.said().contains(.accept(shard, mark: 7)))
+    }
+}
+
+@Suite struct OwnerTests {
+    @Test func `an owner without a copy asks everybody, and begins anew when all have none`() {
+        var owner = Moving(isComplete: false, owners: [n1, n2])
+        _ = owner.copy.onTick(now: owner.now)
+        #expect(owner.said() == [.seek(shard), .seek(shard)])
+        _ = owner.copy.receive(.absent(shard), from: n2, now: owner.now)
+        _ = owner.copy.onTick(now: owner.now)
+        #expect(!owner.copy.isReady)
+        _ = owner.copy.receive(.absent(shard), from: n3, now: owner.now)
+        _ = owner.copy.onTick(now: owner.now)
+        #expect(owner.copy.isReady)
+    }
+
+    @Test func `a member that does not answer may hold it`() {
+        var owner = Moving(isComplete: false, owners: [n1, n2])
+        owner.copy.onPeerDown(n3)
+        _ = owner.copy.receive(.absent(shard), from: n2, now: owner.now)
+        _ = owner.copy.onTick(now: owner.now)
+        #expect(!owner.copy.isReady)
+    }
+
+    @Test func `an owner again may be behind until it has heard the others`() {
+        var owner = Moving(owners: [n1, n2])
+        owner.copy.found()
+        owner.commit()
+        #expect(owner.copy.isReady)
+        owner.own([n2, n3])
+        owner.own([n1, n2])
+        #expect(!owner.copy.isReady)
+    }
+
+    @Test func `who becomes an owner has confirmed nothing yet`() {
+        var owner = Moving(owners: [n1, n2])
+        _ = owner.copy.receive(.confirm(shard, seqs(1...5)), from: n3, now: owner.now)
+        owner.own([n1, n3])
+        #expect(owner.copy.confirmed(by: n3) == Vector())
+    }
+}
