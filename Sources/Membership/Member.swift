@@ -12,6 +12,13 @@ public struct Member: Hashable, Sendable {
     /// Raised by the member alone: at each start, and to refute what others say of it.
     public internal(set) var incarnation: UInt64
 
+    /// The most bytes of an address: the longest host name and a port fit.
+    public static let addressBytesMax = 256
+    /// The greatest incarnation that is believed.
+    ///
+    /// They begin as milliseconds since 1970 and go up one by one, so none ever comes near it.
+    public static let incarnationMax: UInt64 = 1 << 62
+
     public init(
         name: NodeName, process: RandomID, gossip: String, admin: String, incarnation: UInt64
     ) {
@@ -20,5 +27,89 @@ public struct Member: Hashable, Sendable {
         self.gossip = gossip
         self.admin = admin
         self.incarnation = incarnation
+    }
+}
+
+extension Member: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(name)
+        writer.write(process)
+        writer.write(gossip)
+        writer.write(admin)
+        writer.write(varint: incarnation)
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        name = try reader.readName()
+        process = try reader.readID()
+        gossip = try reader.readText(limit: Member.addressBytesMax)
+        admin = try reader.readText(limit: Member.addressBytesMax)
+        incarnation = try reader.readVarint()
+        guard incarnation <= Member.incarnationMax else { throw .invalid("an incarnation") }
+    }
+}
+
+/// What is known of a member; at equal incarnations the greater wins.
+///
+/// `alive(N) < suspect(N) < dead(N) < evicted(N) < left(N) < alive(N+1)`: the order of A. Das et
+/// al., "SWIM" (2002), section 4.2, with two more ways of being gone, and without its "dead
+/// overrides all", so that a member that was taken for dead comes back by raising its incarnation.
+public enum MemberState: UInt8, Hashable, Comparable, Sendable {
+    case alive = 1
+    case suspect
+    /// Not heard of; its shards wait for it.
+    case dead
+    /// Dead for so long that it is out of the ring; it is dialled all the same.
+    case evicted
+    /// Gone of its own will, or forgotten by somebody's.
+    case left
+
+    public static func < (left: MemberState, right: MemberState) -> Bool {
+        left.rawValue < right.rawValue
+    }
+
+    /// Whether a member in this state owns shards.
+    public var isInRing: Bool { self <= .dead }
+}
+
+/// One line of a member table.
+public struct MemberEntry: Hashable, Sendable {
+    public let member: Member
+    public let state: MemberState
+
+    public init(member: Member, state: MemberState) {
+        self.member = member
+        self.state = state
+    }
+
+    /// Whether this is what holds, of two entries under one name.
+    ///
+    /// Processes and addresses decide only where two lives under one name chose one incarnation:
+    /// any order will do that is the same everywhere.
+    public func supersedes(_ other: MemberEntry) -> Bool {
+        if member.incarnation != other.member.incarnation {
+            return member.incarnation > other.member.incarnation
+        }
+        if state != other.state { return state > other.state }
+        if member.process != other.member.process { return member.process > other.member.process }
+        if !haveSameBytes(member.gossip, other.member.gossip) {
+            return precedesInBytes(other.member.gossip, member.gossip)
+        }
+        return precedesInBytes(other.member.admin, member.admin)
+    }
+}
+
+extension MemberEntry: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        member.encode(into: &writer)
+        writer.write(state.rawValue)
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        member = try Member(from: &reader)
+        guard let state = MemberState(rawValue: try reader.readByte()) else {
+            throw .invalid("a member's state")
+        }
+        self.state = state
     }
 }

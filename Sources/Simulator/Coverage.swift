@@ -14,7 +14,18 @@ package struct Coverage: Sendable {
     }
 
     /// What must happen somewhere in a large set of runs.
-    package var missing: [String] { Coverage.required.filter { counts[$0] == nil } }
+    package func missing(in world: WorldKind) -> [String] {
+        let required = world == .nodes ? Coverage.required : Coverage.requiredOfMembers
+        return required.filter { counts[$0] == nil }
+    }
+
+    private static let requiredOfMembers = [
+        "alive", "suspect", "dead", "evicted", "left", "refuted", "restarted", "twin",
+        "closed link", "link given up", "refused dial",
+        "chaos", "cut", "eviction", "fast restart", "forget", "hundred", "join", "kill", "leave",
+        "long pause", "partial cut", "reset", "rest", "short cut", "short pause",
+        "start with a table", "start without a table", "twins",
+    ]
 
     private static let required: [String] =
         Fault.Kind.allCases.map(\.rawValue)

@@ -4,11 +4,15 @@ import Wire
 package struct Plant: Hashable, Sendable {
     package let name: String
     package let breaks: [Invariant]
+    /// Where it is looked for.
+    package let world: WorldKind
 
     /// Those of this build: none without the package trait.
     package static var all: [Plant] {
         #if PlantedBugs
-            PlantedBug.allCases.map { Plant(name: $0.rawValue, breaks: $0.breaks) }
+            PlantedBug.allCases.map {
+                Plant(name: $0.rawValue, breaks: $0.breaks, world: $0.world)
+            }
         #else
             []
         #endif
@@ -24,6 +28,15 @@ package struct Plant: Hashable, Sendable {
 
 #if PlantedBugs
     extension PlantedBug {
+        var world: WorldKind {
+            switch self {
+            case .evictedNotDialled, .refutesWithoutRaising, .silenceShrinks,
+                .suspectsAfterOwnPause:
+                .members
+            default: .nodes
+            }
+        }
+
         var breaks: [Invariant] {
             switch self {
             case .acknowledgedBeforeStored, .confirmationOutlivesConnection: [.kept]
@@ -34,6 +47,8 @@ package struct Plant: Hashable, Sendable {
             case .dotsReusedAfterWipe, .numberingContinuedAfterFailure,
                 .numberingContinuedAfterRestore:
                 [.oneDot]
+            case .evictedNotDialled, .refutesWithoutRaising: [.oneView]
+            case .silenceShrinks, .suspectsAfterOwnPause: [.noFalseDeath]
             case .editRevivesDeleted, .servesOldDisk: [.deleted]
             case .setContextLost: [.kept, .deleted]
             case .shownBeforeStored: [.reads]

@@ -7,13 +7,19 @@ package struct Sweep: Sendable {
     /// The longest that any run took to be level, in microseconds.
     package private(set) var healedInMax: UInt64 = 0
     package private(set) var levelInMax: UInt64 = 0
-    /// The run of the lowest seed that broke something.
-    package private(set) var failure: Run?
+    /// The lowest seed that broke something.
+    package private(set) var failure: Failure?
+    package let world: WorldKind
+
+    package struct Failure: Sendable {
+        package let seed: UInt64
+        package let violation: Violation
+    }
 
     /// Below this many runs, a fault or a conflict that never happened is no failure.
     package static let coverageRunsMin = 1_000
 
-    package init() {}
+    package init(_ world: WorldKind = .nodes) { self.world = world }
 
     package mutating func add(_ run: Run) {
         runs += 1
@@ -22,7 +28,15 @@ package struct Sweep: Sendable {
         coverage.add(run.coverage)
         healedInMax = max(healedInMax, run.healedIn)
         levelInMax = max(levelInMax, run.levelIn)
-        note(failureOf: run)
+        note(run.violation, of: run.plan.seed)
+    }
+
+    package mutating func add(_ run: MembersRun) {
+        runs += 1
+        events += run.events
+        coverage.add(run.coverage)
+        healedInMax = max(healedInMax, run.levelIn)
+        note(run.violation, of: run.seed)
     }
 
     package mutating func add(_ other: Sweep) {
@@ -32,17 +46,17 @@ package struct Sweep: Sendable {
         coverage.add(other.coverage)
         healedInMax = max(healedInMax, other.healedInMax)
         levelInMax = max(levelInMax, other.levelInMax)
-        if let failure = other.failure { note(failureOf: failure) }
+        if let failure = other.failure { note(failure.violation, of: failure.seed) }
     }
 
-    private mutating func note(failureOf run: Run) {
-        guard run.violation != nil else { return }
-        if let failure, failure.plan.seed < run.plan.seed { return }
-        failure = run
+    private mutating func note(_ violation: Violation?, of seed: UInt64) {
+        guard let violation else { return }
+        if let failure, failure.seed < seed { return }
+        failure = Failure(seed: seed, violation: violation)
     }
 
     /// What should have happened somewhere and did not.
     package var missing: [String] {
-        runs < Sweep.coverageRunsMin ? [] : coverage.missing
+        runs < Sweep.coverageRunsMin ? [] : coverage.missing(in: world)
     }
 }

@@ -11,6 +11,12 @@ package enum Invariant: String, CaseIterable, Sendable {
     case claims = "I11 what a vector claims is in the state"
     case oneChange = "I13 one client id, one message; a repeated request is one change"
     case stamps = "I14 a node's stamps never go back"
+    case oneView = "M1 living members share one view within a second of the heal"
+    case seenDead = "M2 who is gone is dead to the others in time"
+    case noFalseDeath = "M3 a short pause, a reset or a partial cut makes nobody dead"
+    case incarnations = "M4 a member's own incarnation never falls"
+    case gossipBounds = "M5 gossip and tables within their bounds"
+    case twins = "M6 a twin is told apart from an older life"
 
     /// Its number in the list, such as `I1`.
     package var number: Substring { rawValue.prefix { $0 != " " } }

@@ -8,7 +8,9 @@ func carryOut(_ options: Options) async -> Int32 {
         print(Options.usage, terminator: "")
         return 0
     case .seeds(let seeds):
-        return await runSeeds(seeds)
+        return await runSeeds(seeds, of: options.world)
+    case .seed(let seed, let isTraced, _) where options.world == .members:
+        return runMembers(seed, isTraced: isTraced)
     case .seed(let seed, let isTraced, let isShrunk):
         return runOne(Plan(seed: seed), isTraced: isTraced, isShrunk: isShrunk)
     case .plan(let path, let isTraced):
@@ -47,18 +49,18 @@ private var plantNames: String {
         ? "none (use --traits PlantedBugs)" : Plant.all.map(\.name).joined(separator: " ")
 }
 
-private func runSeeds(_ seeds: Range<UInt64>) async -> Int32 {
+private func runSeeds(_ seeds: Range<UInt64>, of world: WorldKind) async -> Int32 {
     let began = seconds()
     var said = began
     let total = await sweep(
-        seeds,
+        seeds, of: world,
         progress: { sweep in
             guard seconds() - said > 5 else { return }
             said = seconds()
             say("\(sweep.runs) of \(seeds.count) seeds, \(rate(sweep.runs, since: began)) runs/s")
         })
     if let failure = total.failure {
-        report(failure)
+        report(failure.violation, at: failure.seed, of: world)
         return 1
     }
     for (name, count) in total.coverage.list { say("  \(name): \(count)") }
@@ -83,18 +85,28 @@ private func runOne(_ plan: Plan, isTraced: Bool, isShrunk: Bool) -> Int32 {
         say("passed: \(run.changes) changes, \(run.events) events, trace \(run.trace)")
         return 0
     }
-    report(run)
+    report(violation, at: run.plan.seed, of: .nodes)
     if isShrunk {
         say("needed:\n" + Run.shrunk(plan, breaking: violation.invariant).text)
     }
     return 1
 }
 
-private func report(_ run: Run) {
-    guard let violation = run.violation else { return }
-    say("seed \(run.plan.seed) broke \(violation.invariant.rawValue):")
+private func runMembers(_ seed: UInt64, isTraced: Bool) -> Int32 {
+    let run = MembersRun(seed: seed, tracer: isTraced ? { print($0) } : nil)
+    guard let violation = run.violation else {
+        say("passed: \(run.events) events, trace \(run.trace)")
+        return 0
+    }
+    report(violation, at: seed, of: .members)
+    return 1
+}
+
+private func report(_ violation: Violation, at seed: UInt64, of world: WorldKind) {
+    say("seed \(seed) broke \(violation.invariant.rawValue):")
     say("  " + violation.explanation)
-    say("again: grapevine-sim --seed \(run.plan.seed) --trace")
+    let choice = world == .nodes ? "" : "--world \(world.rawValue) "
+    say("again: grapevine-sim \(choice)--seed \(seed) --trace")
 }
 
 /// Looks for the seed that finds a planted bug, by an invariant that it breaks.
@@ -102,16 +114,17 @@ private func find(_ plant: Plant, within seeds: UInt64) async -> Bool {
     Plant.plant(plant)
     defer { Plant.plant(nil) }
     let began = seconds()
-    let total = await sweep(0..<seeds)
+    let total = await sweep(0..<seeds, of: plant.world)
     let name = plant.name + String(repeating: " ", count: max(1, 36 - plant.name.utf8.count))
-    guard let failure = total.failure, let violation = failure.violation else {
+    guard let failure = total.failure else {
         say("\(name)NOT FOUND in \(total.runs) seeds")
         return false
     }
+    let violation = failure.violation
     let isRight = plant.breaks.contains(violation.invariant)
     let expected = plant.breaks.map { String($0.number) }.joined(separator: " or ")
     say(
-        "\(name)seed \(failure.plan.seed), \(violation.invariant.number)"
+        "\(name)seed \(failure.seed), \(violation.invariant.number)"
             + (isRight ? "" : " INSTEAD OF \(expected)") + ", \(tenths(seconds() - began)) s")
     if !isRight { say("  " + violation.explanation) }
     return isRight

@@ -1,3 +1,5 @@
+import Simulator
+
 /// What the command line asks for.
 struct Options {
     enum Job {
@@ -10,17 +12,20 @@ struct Options {
     }
 
     var job = Job.help
+    /// What the seeds decide.
+    var world = WorldKind.nodes
     /// In how many seeds a planted bug must be found.
     var within: UInt64 = 20_000
 
     static let usage = """
-        usage: grapevine-sim --seeds A..<B
-               grapevine-sim --seed N [--trace] [--shrink]
+        usage: grapevine-sim [--world nodes|members] --seeds A..<B
+               grapevine-sim [--world nodes|members] --seed N [--trace] [--shrink]
                grapevine-sim --plan FILE [--trace]
                grapevine-sim --plant NAME [--within N]    in a build with --traits PlantedBugs
                grapevine-sim --planted-all [--within N]   in a build with --traits PlantedBugs
                grapevine-sim --help
         Runs seeded worlds of nodes, faults and clients, and checks every promise.
+        --world        of whole nodes (the default), or of membership alone
         --seeds        runs these seeds on all cores
         --seed         runs one, and prints its plan; --trace prints every event, --shrink leaves
                        out the faults that a failure does not need
@@ -49,6 +54,10 @@ struct Options {
             case "--seeds": job = .seeds(try Options.range(rest.popFirst()))
             case "--seed":
                 job = .seed(try Options.number(rest.popFirst()), isTraced: false, isShrunk: false)
+            case "--world":
+                let name = rest.popFirst() ?? ""
+                guard let kind = WorldKind(rawValue: name) else { throw Misused(words: name) }
+                world = kind
             case "--within": within = try Options.number(rest.popFirst())
             case "--plan", "--plant":
                 guard let value = rest.popFirst() else { throw Misused(words: word) }

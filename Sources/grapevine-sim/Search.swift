@@ -6,10 +6,10 @@ private let batchRuns: UInt64 = 64
 
 /// Runs the seeds on every core; ends early where `stop` says so of what was found.
 func sweep(
-    _ seeds: Range<UInt64>, progress: ((Sweep) -> Void)? = nil,
+    _ seeds: Range<UInt64>, of world: WorldKind, progress: ((Sweep) -> Void)? = nil,
     until stop: (Sweep) -> Bool = { $0.failure != nil }
 ) async -> Sweep {
-    var total = Sweep()
+    var total = Sweep(world)
     var next = seeds.lowerBound
     await withTaskGroup(of: Sweep.self) { group in
         func begin() {
@@ -17,9 +17,12 @@ func sweep(
             let part = next..<min(next + batchRuns, seeds.upperBound)
             next = part.upperBound
             group.addTask {
-                var sweep = Sweep()
+                var sweep = Sweep(world)
                 for seed in part {
-                    sweep.add(Run(Plan(seed: seed)))
+                    switch world {
+                    case .nodes: sweep.add(Run(Plan(seed: seed)))
+                    case .members: sweep.add(MembersRun(seed: seed))
+                    }
                     if sweep.failure != nil { break }
                 }
                 return sweep

@@ -1,0 +1,98 @@
+import Wire
+
+/// What members say to each other about members.
+///
+/// Which version of it a link speaks is settled by what carries it.
+public enum Gossip: Hashable, Sendable {
+    /// Are you there? With the hash of the sender's table, and what it has heard lately.
+    case ping(number: UInt64, tableHash: UInt64, [MemberEntry])
+    case ack(number: UInt64, tableHash: UInt64, [MemberEntry])
+    /// Do you hear this member? Asked by who does not, so it is an accusation, too.
+    case probe(number: UInt64, of: NodeName)
+    /// I have heard it since you asked.
+    case heard(number: UInt64, of: NodeName)
+    case updates([MemberEntry])
+    case table(MemberTable)
+
+    /// The most entries that one piece of gossip carries beside a table: half a table.
+    public static let entriesMax = 128
+}
+
+extension Gossip: WireValue {
+    private enum Kind {
+        static let ping: UInt8 = 1
+        static let ack: UInt8 = 2
+        static let probe: UInt8 = 3
+        static let heard: UInt8 = 4
+        static let updates: UInt8 = 5
+        static let table: UInt8 = 6
+    }
+
+    public func encode(into writer: inout ByteWriter) {
+        switch self {
+        case .ping(let number, let hash, let entries):
+            write(Kind.ping, number, hash, entries, into: &writer)
+        case .ack(let number, let hash, let entries):
+            write(Kind.ack, number, hash, entries, into: &writer)
+        case .probe(let number, let name):
+            writer.write(Kind.probe)
+            writer.write(varint: number)
+            writer.write(name)
+        case .heard(let number, let name):
+            writer.write(Kind.heard)
+            writer.write(varint: number)
+            writer.write(name)
+        case .updates(let entries):
+            writer.write(Kind.updates)
+            write(entries, into: &writer)
+        case .table(let table):
+            writer.write(Kind.table)
+            table.encode(into: &writer)
+        }
+    }
+
+    private func write(
+        _ kind: UInt8, _ number: UInt64, _ hash: UInt64, _ entries: [MemberEntry],
+        into writer: inout ByteWriter
+    ) {
+        writer.write(kind)
+        writer.write(varint: number)
+        writer.write(fixed: hash)
+        write(entries, into: &writer)
+    }
+
+    private func write(_ entries: [MemberEntry], into writer: inout ByteWriter) {
+        writer.write(count: entries.count)
+        for entry in entries { entry.encode(into: &writer) }
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        switch try reader.readByte() {
+        case Kind.ping:
+            self = .ping(
+                number: try reader.readVarint(), tableHash: try reader.readFixed(),
+                try Gossip.entries(from: &reader))
+        case Kind.ack:
+            self = .ack(
+                number: try reader.readVarint(), tableHash: try reader.readFixed(),
+                try Gossip.entries(from: &reader))
+        case Kind.probe:
+            self = .probe(number: try reader.readVarint(), of: try reader.readName())
+        case Kind.heard:
+            self = .heard(number: try reader.readVarint(), of: try reader.readName())
+        case Kind.updates: self = .updates(try Gossip.entries(from: &reader))
+        case Kind.table: self = .table(try MemberTable(from: &reader))
+        default: throw .invalid("a kind of gossip")
+        }
+    }
+
+    private static func entries(
+        from reader: inout ByteReader
+    ) throws(WireError) -> [MemberEntry] {
+        var entries: [MemberEntry] = []
+        for _ in 0..<(try reader.readCount(limit: entriesMax)) {
+            entries.append(try MemberEntry(from: &reader))
+        }
+        return entries
+    }
+}

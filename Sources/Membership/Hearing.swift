@@ -1,0 +1,181 @@
+import Wire
+
+/// Time: who is heard, who is asked, who is suspected, who is dead.
+extension Membership {
+    /// Every 100 ms.
+    public mutating func onTick(now: UInt64) {
+        wake(now)
+        lastTickAt = self.now
+        outbidTwin()
+        for entry in table.entries where entry.member.name != me.name {
+            switch entry.state {
+            case .alive, .suspect: judge(entry)
+            case .dead: evictIfDue(entry)
+            case .evicted, .left: break
+            }
+        }
+        if elapsed(since: probedAt) >= Timing.probe {
+            probedAt = self.now
+            probeNext()
+        }
+        spreadToSome()
+    }
+
+    /// Sets the time; after a pause of this process, silence proves nothing.
+    mutating func wake(_ now: UInt64) {
+        self.now = max(self.now, now)
+        guard elapsed(since: lastTickAt) > Timing.lateTick else { return }
+        lastTickAt = self.now
+        health.onFailure()
+        #if PlantedBugs
+            if PlantedBug.suspectsAfterOwnPause.isOn { return }
+        #endif
+        graceUntil = self.now + Timing.grace
+        for entry in table.entries {
+            peers[entry.member.name]?.heardAt = self.now
+            peers[entry.member.name]?.lostAt = nil
+        }
+    }
+
+    func elapsed(since time: UInt64) -> UInt64 { now - min(now, time) }
+
+    /// A sign of life, on whatever path.
+    mutating func sign(_ name: NodeName) {
+        guard let askers = peers[name]?.onSign(now: now) else { return }
+        for asker in askers { send(.heard(number: asker.number, of: name), to: asker.name) }
+        if let entry = table[name], entry.state != .alive { tell(entry) }
+    }
+
+    /// The link is lost: whoever has lost it too says so by asking.
+    mutating func lose(_ name: NodeName) {
+        guard now >= graceUntil, let peer = peers[name], let entry = table[name],
+            entry.state <= .suspect, peer.lostAt == nil
+        else { return }
+        peers[name]?.lostAt = now
+        peers[name]?.requestedAt = nil
+        suspect(entry)
+        askOthers(about: name)
+    }
+
+    private mutating func suspect(_ entry: MemberEntry) {
+        guard entry.state == .alive else { return }
+        merge(MemberEntry(member: entry.member, state: .suspect), from: nil)
+    }
+
+    private mutating func judge(_ entry: MemberEntry) {
+        let name = entry.member.name
+        guard now >= graceUntil, let peer = peers[name] else { return }
+        let accusations = peer.accusationCount(now: now)
+        if let lostAt = peer.lostAt {
+            let timeout = LostLink.timeout(
+                accusations: accusations, others: max(0, othersCount - 1),
+                isUnwell: health.isUnwell)
+            if elapsed(since: lostAt) >= timeout { return bury(entry) }
+        }
+        let silence = elapsed(since: peer.heardAt)
+        if silence >= silenceKills(accusations) { return bury(entry) }
+        if silence >= Timing.silenceAsks {
+            if peer.ping.map({ elapsed(since: $0.at) >= Timing.askAgain }) ?? true { ping(name) }
+            askOthers(about: name)
+        }
+        let limit =
+            health.isUnwell ? Timing.silenceSuspectsUnwell : Timing.silenceSuspects
+        if silence >= limit { suspect(entry) }
+    }
+
+    /// Accusations do not shrink it: many who hear nothing prove no more than a pause.
+    private func silenceKills(_ accusations: Int) -> UInt64 {
+        #if PlantedBugs
+            if PlantedBug.silenceShrinks.isOn, accusations > 0 { return Timing.silenceSuspects }
+        #endif
+        return Timing.silenceKills
+    }
+
+    private mutating func bury(_ entry: MemberEntry) {
+        merge(MemberEntry(member: entry.member, state: .dead), from: nil)
+    }
+
+    private mutating func evictIfDue(_ entry: MemberEntry) {
+        guard let evictAfter, let since = peers[entry.member.name]?.deadSince,
+            elapsed(since: since) >= evictAfter
+        else { return }
+        merge(MemberEntry(member: entry.member, state: .evicted), from: nil)
+    }
+
+    /// How many others are taken to run.
+    private var othersCount: Int {
+        table.entries.count { $0.state <= .suspect && $0.member.name != me.name }
+    }
+
+    // MARK: Probes
+
+    /// Pings the next member of a shuffled round (SWIM, section 4.3).
+    private mutating func probeNext() {
+        if round.isEmpty { round = linked.shuffled(using: &random) }
+        while let name = round.popLast() {
+            guard let peer = peers[name], peer.link != nil else { continue }
+            if peer.ping != nil, table[name]?.state == .alive { health.onFailure() }
+            return ping(name)
+        }
+    }
+
+    mutating func ping(_ name: NodeName) {
+        lastNumber += 1
+        peers[name]?.ping = (lastNumber, now)
+        send(.ping(number: lastNumber, tableHash: table.hash, []), to: name)
+    }
+
+    mutating func onAck(_ number: UInt64, from name: NodeName) {
+        guard let ping = peers[name]?.ping, ping.number == number else { return }
+        let rtt = elapsed(since: ping.at)
+        peers[name]?.ping = nil
+        peers[name]?.rttMilliseconds = rtt
+        health.onSuccess()
+    }
+
+    /// Asks up to three others whether they hear a member, first the one that last did.
+    ///
+    /// Each time the next three, so that after a few everybody was asked.
+    mutating func askOthers(about name: NodeName) {
+        guard var peer = peers[name] else { return }
+        if let at = peer.requestedAt, elapsed(since: at) < Timing.askAgain { return }
+        let others = linked.filter { $0 != name && (table[$0]?.state ?? .left) <= .suspect }
+        guard !others.isEmpty else { return }
+        if peer.requests.isEmpty { peer.helperOffset = random.below(others.count) }
+        lastNumber += 1
+        peer.requests = [lastNumber] + peer.requests.prefix(1)
+        peer.requestedAt = now
+        var asked: [NodeName] = []
+        if let helper = peer.hearsayFrom, others.contains(helper) { asked = [helper] }
+        for step in others.indices where asked.count < Membership.helpersMax {
+            let helper = others[(peer.helperOffset + step) % others.count]
+            if !asked.contains(helper) { asked.append(helper) }
+        }
+        peer.helperOffset = (peer.helperOffset + Membership.helpersMax) % others.count
+        peers[name] = peer
+        for helper in asked { send(.probe(number: lastNumber, of: name), to: helper) }
+    }
+
+    /// How many others are asked at a time.
+    static let helpersMax = 3
+
+    mutating func onProbe(_ number: UInt64, of name: NodeName, from asker: NodeName) {
+        guard name != me.name else { return send(.heard(number: number, of: name), to: asker) }
+        guard table[name] != nil, let peer = peers[name] else { return }
+        peers[name]?.accuse(by: asker, now: now)
+        let until = now + Timing.accusationHolds
+        peers[name]?.await(Peer.Asker(name: asker, number: number, until: until))
+        // What was heard before the question may be the last word of the dead.
+        guard peer.link != nil else { return }
+        if peer.ping.map({ elapsed(since: $0.at) >= Timing.tick }) ?? true { ping(name) }
+    }
+
+    mutating func onHearsay(_ number: UInt64, of name: NodeName, from helper: NodeName) {
+        guard let peer = peers[name], peer.requests.contains(number), let at = peer.requestedAt,
+            elapsed(since: at) <= Timing.accusationHolds
+        else { return }
+        peers[name]?.hearsayAt = now
+        peers[name]?.hearsayFrom = helper
+        sign(name)
+    }
+}

@@ -1,0 +1,112 @@
+import Wire
+
+/// Who belongs to the cluster: one entry a name, ascending by name.
+///
+/// Tables merge entry by entry, and an entry is only ever replaced by one that supersedes it: as
+/// long as no limit is met, any order and any repetition gives the same table everywhere.
+public struct MemberTable: Hashable, Sendable {
+    /// The most members in the ring; one more is refused, and belongs to no ring.
+    public static let ringMax = 100
+    /// The most entries in all: when there is one more, the oldest of those that left goes.
+    ///
+    /// The oldest is the one of the smallest incarnation, so that every table prunes the same.
+    /// Where none has left, the entry that came last is refused.
+    public static let entriesMax = 256
+
+    public private(set) var entries: [MemberEntry] = []
+    /// The sum of the entries' hashes: equal hashes mean equal tables.
+    public private(set) var hash: UInt64 = 0
+    private var ringCount = 0
+
+    public init() {}
+
+    public init(_ entries: [MemberEntry]) {
+        for entry in entries { _ = merge(entry) }
+    }
+
+    public subscript(name: NodeName) -> MemberEntry? {
+        let index = firstIndex(notBelow: name)
+        return holds(name, at: index) ? entries[index] : nil
+    }
+
+    /// Takes in what somebody says of a member.
+    ///
+    /// - Returns: whether that changed the table.
+    public mutating func merge(_ entry: MemberEntry) -> Bool {
+        let name = entry.member.name
+        let index = firstIndex(notBelow: name)
+        if holds(name, at: index) {
+            guard entry.supersedes(entries[index]), hasRoom(for: entry, insteadOf: entries[index])
+            else { return false }
+            forget(entries[index])
+            entries[index] = entry
+        } else {
+            guard hasRoom(for: entry, insteadOf: nil) else { return false }
+            guard entries.count < MemberTable.entriesMax || prune(for: entry) else { return false }
+            entries.insert(entry, at: firstIndex(notBelow: name))
+        }
+        hash &+= hashValue(of: entry)
+        if entry.state.isInRing { ringCount += 1 }
+        return true
+    }
+
+    private mutating func forget(_ entry: MemberEntry) {
+        hash &-= hashValue(of: entry)
+        if entry.state.isInRing { ringCount -= 1 }
+    }
+
+    private func hasRoom(for entry: MemberEntry, insteadOf old: MemberEntry?) -> Bool {
+        guard entry.state.isInRing, old?.state.isInRing != true else { return true }
+        return ringCount < MemberTable.ringMax
+    }
+
+    /// Makes room for one more; fails where that one would be the next to go.
+    private mutating func prune(for entry: MemberEntry) -> Bool {
+        let left = entries.indices.filter { entries[$0].state == .left }
+        guard let oldest = left.min(by: { isOlder(entries[$0], than: entries[$1]) }) else {
+            return false
+        }
+        if entry.state == .left, isOlder(entry, than: entries[oldest]) { return false }
+        forget(entries[oldest])
+        entries.remove(at: oldest)
+        return true
+    }
+
+    private func isOlder(_ entry: MemberEntry, than other: MemberEntry) -> Bool {
+        (entry.member.incarnation, entry.member.name)
+            < (other.member.incarnation, other.member.name)
+    }
+
+    private func hashValue(of entry: MemberEntry) -> UInt64 { checksum(entry.encoded) }
+
+    private func holds(_ name: NodeName, at index: Int) -> Bool {
+        index < entries.endIndex && entries[index].member.name == name
+    }
+
+    private func firstIndex(notBelow name: NodeName) -> Int {
+        var (low, high) = (entries.startIndex, entries.endIndex)
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].member.name < name { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
+
+extension MemberTable: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(count: entries.count)
+        for entry in entries { entry.encode(into: &writer) }
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        self.init()
+        for _ in 0..<(try reader.readCount(limit: MemberTable.entriesMax)) {
+            let entry = try MemberEntry(from: &reader)
+            if let last = entries.last, last.member.name >= entry.member.name {
+                throw .invalid("ascending names")
+            }
+            guard merge(entry) else { throw .invalid("a ring of members") }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import Membership
+import Wire
+
+/// What must hold in the world of members, at each step and after each episode.
+extension MembersWorld {
+    /// The most that one event may bring to send: a table to each, and something for each.
+    static let outboxMax = 1_024
+
+    var running: [MembersNode] { nodes.filter { $0.isRunning && !$0.hasLeft } }
+
+    func check(_ node: MembersNode, _ core: Membership, outbox: Int) {
+        if core.me.incarnation < node.lastIncarnation {
+            fail(.incarnations, "\(node.name) fell to \(core.me.incarnation)")
+        }
+        node.lastIncarnation = core.me.incarnation
+        if core.table.entries.count > MemberTable.entriesMax || outbox > MembersWorld.outboxMax {
+            fail(
+                .gossipBounds, "\(node.name): \(core.table.entries.count) entries, \(outbox) sent")
+        }
+    }
+
+    func look(at event: MemberEvent, of node: MembersNode) {
+        note("\(node.slot) \(node.name): \(event)")
+        switch event {
+        case .changed(let name, _, to: .dead):
+            coverage.count("dead")
+            if !mayDie.contains(name) { fail(.noFalseDeath, "\(name) is dead to \(node.name)") }
+        case .changed(_, _, let state): coverage.count("\(state)")
+        case .restarted(let name):
+            coverage.count("restarted")
+            node.restartsSeen[name, default: 0] += 1
+        case .twin(let other):
+            coverage.count("twin")
+            node.hasSeenTwin = true
+            if !hasTwins { fail(.twins, "\(node.name) takes an older life for a twin: \(other)") }
+        case .refuted: coverage.count("refuted")
+        }
+    }
+
+    /// Runs until all living members have one table in which they, and no others, are alive.
+    func awaitOneView(within milliseconds: UInt64, after what: String) throws(Violation) {
+        let began = now
+        while let difference = differenceOfViews() {
+            guard now - began < milliseconds else {
+                throw Violation(
+                    invariant: .oneView,
+                    explanation: "\(now - began) ms after \(what), at \(now) ms: \(difference)")
+            }
+            try run(milliseconds: 20)
+        }
+        levelInMax = max(levelInMax, (now - began) * 1_000)
+        note("one view \(now - began) ms after \(what)")
+    }
+
+    private func differenceOfViews() -> String? {
+        let living = running
+        guard let first = living.first?.core else { return nil }
+        let names = Set(living.map(\.name))
+        for node in living {
+            guard let core = node.core else { continue }
+            if core.table.hash != first.table.hash {
+                return "\(node.name) and \(first.me.name) differ"
+            }
+            guard core.table == first.table else { return "unequal tables with equal hashes" }
+        }
+        for entry in first.table.entries
+        where names.contains(entry.member.name) != (entry.state == .alive) {
+            return "\(entry.member.name) is \(entry.state)"
+        }
+        return nil
+    }
+
+    /// - Parameter states: which one of the victim's states will do.
+    func require(
+        _ victims: [MembersNode], _ states: ClosedRange<MemberState>, at observers: [MembersNode],
+        _ invariant: Invariant, after what: String
+    ) throws(Violation) {
+        for observer in observers {
+            guard let core = observer.core else { continue }
+            for victim in victims {
+                if let state = core.state(of: victim.name), states.contains(state) { continue }
+                let state = core.state(of: victim.name).map { "\($0)" } ?? "unknown"
+                throw Violation(
+                    invariant: invariant,
+                    explanation: "at \(now) ms, after \(what): "
+                        + "\(victim.name) is \(state) to \(observer.name)")
+            }
+        }
+    }
+}

@@ -1,0 +1,281 @@
+import Membership
+import Wire
+
+/// What happens to members: each episode has faults, a heal, and checks.
+extension MembersWorld {
+    /// After the links are possible again.
+    static let oneViewWithin: UInt64 = 1_000
+    /// From a kill to the last member's knowing of it.
+    static let killSeenWithin: UInt64 = 1_000
+    /// From the last word of a silent member to the last one's holding it dead.
+    static let silenceSeenWithin: UInt64 = 6_100
+    /// Bytes a second and pair, of five members or more at rest.
+    static let idleBytesMax: UInt64 = 60
+
+    func runEpisodes() throws(Violation) {
+        let count = dice.chance(percent: 70) ? 2 + dice.below(4) : 5 + dice.below(7)
+        try found(members: count)
+        for _ in 0..<(2 + dice.below(4)) {
+            // Beyond the grace after a start or a pause.
+            try run(milliseconds: 1_200 + dice.between(0...1_000))
+            mayDie = []
+            try runEpisode()
+        }
+    }
+
+    private func runEpisode() throws(Violation) {
+        let several = running.count >= 3
+        switch dice.below(16) {
+        case 0: try rest()
+        case 1, 2: try killSome()
+        case 3: try restartFast()
+        case 4, 5: try pauseShortly()
+        case 6: try pauseLong()
+        case 7, 8: try cutInTwo()
+        case 9 where several, 10 where several: try cutPartly()
+        case 11 where running.count < 12: try join()
+        case 12 where several: try leaveOrForget()
+        case 13: try resetLinks()
+        case 14: try twin()
+        default: try chaos()
+        }
+    }
+
+    /// The first founds the cluster, the others join it at about the same time.
+    func found(members count: Int) throws(Violation) {
+        for index in 0..<count {
+            let node = add(NodeName(checked: "n\(index)"))
+            start(node, table: nil, contact: index == 0 ? nil : 0)
+        }
+        try awaitOneView(within: 2_000, after: "the founding")
+    }
+
+    private func rest() throws(Violation) {
+        try run(milliseconds: 3_000)
+        let before = gossipBytes
+        let seconds: UInt64 = 30
+        try run(milliseconds: seconds * 1_000)
+        coverage.count("rest")
+        let members = UInt64(running.count)
+        let pairs = members * (members - 1) / 2
+        guard members >= 5, gossipBytes - before > MembersWorld.idleBytesMax * seconds * pairs
+        else { return }
+        throw Violation(
+            invariant: .gossipBounds,
+            explanation: "\((gossipBytes - before) / seconds / pairs) bytes a second and pair")
+    }
+
+    private func killSome() throws(Violation) {
+        let victims = Array(
+            running.shuffled(using: &dice).prefix(1 + dice.below(max(1, running.count - 1))))
+        mayDie = Set(victims.map(\.name))
+        for victim in victims { kill(victim) }
+        coverage.count("kill")
+        try run(milliseconds: MembersWorld.killSeenWithin)
+        try require(victims, .dead ... .left, at: running, .seenDead, after: "a kill")
+        try run(milliseconds: dice.pick([0, 1_000, 20_000]))
+        if let evictAfter, evictAfter <= 30_000, dice.chance(percent: 30) {
+            try run(milliseconds: evictAfter + 500)
+            coverage.count("eviction")
+            try require(victims, .evicted ... .left, at: running, .seenDead, after: "eviction")
+        }
+        for victim in victims { startAgain(victim) }
+        try awaitOneView(within: MembersWorld.oneViewWithin, after: "a start")
+    }
+
+    /// With its table or without, and sometimes with a clock that went back.
+    private func startAgain(_ node: MembersNode) {
+        let contact = running.map(\.slot).filter { $0 != node.slot }.min()
+        let keepsTable = dice.chance(percent: 60) || contact == nil
+        start(
+            node, table: keepsTable ? node.savedTable : nil, contact: contact,
+            isClockBack: dice.chance(percent: 20))
+        coverage.count(keepsTable ? "start with a table" : "start without a table")
+    }
+
+    private func restartFast() throws(Violation) {
+        let victim = dice.pick(running)
+        let others = running.filter { $0.slot != victim.slot }
+        mayDie = [victim.name]
+        for other in others { other.restartsSeen = [:] }
+        kill(victim)
+        try run(milliseconds: dice.between(1...50))
+        startAgain(victim)
+        coverage.count("fast restart")
+        try awaitOneView(within: MembersWorld.oneViewWithin, after: "a fast restart")
+        for other in others where other.restartsSeen[victim.name] == nil {
+            throw Violation(
+                invariant: .seenDead,
+                explanation: "\(other.name) has not seen that \(victim.name) restarted")
+        }
+    }
+
+    private func pauseShortly() throws(Violation) {
+        let paused = running.shuffled(using: &dice).prefix(1 + dice.below(2))
+        for node in paused { pause(node) }
+        try run(milliseconds: dice.between(1_000...5_000))
+        for node in paused { resume(node) }
+        coverage.count("short pause")
+        try awaitOneView(within: MembersWorld.oneViewWithin, after: "a short pause")
+        try run(milliseconds: 1_500)
+    }
+
+    private func pauseLong() throws(Violation) {
+        let victim = dice.pick(running)
+        mayDie = [victim.name]
+        pause(victim)
+        try run(milliseconds: MembersWorld.silenceSeenWithin)
+        let others = running.filter { $0.slot != victim.slot }
+        try require([victim], .dead ... .left, at: others, .seenDead, after: "silence")
+        try run(milliseconds: dice.between(0...60_000))
+        resume(victim)
+        coverage.count("long pause")
+        try awaitOneView(within: MembersWorld.oneViewWithin, after: "a long pause")
+        try run(milliseconds: 1_500)
+    }
+
+    /// Two sides, of which neither hears the other.
+    private func cutInTwo() throws(Violation) {
+        guard running.count >= 2 else { return }
+        let mixed = running.shuffled(using: &dice)
+        let size = 1 + dice.below(mixed.count - 1)
+        let sides = (Array(mixed[..<size]), Array(mixed[size...]))
+        let isShort = dice.chance(percent: 30)
+        if !isShort { mayDie = Set(mixed.map(\.name)) }
+        for one in sides.0 {
+            for other in sides.1 {
+                cut(one.slot, other.slot)
+                cut(other.slot, one.slot)
+            }
+        }
+        if isShort {
+            try run(milliseconds: dice.between(100...4_000))
+        } else {
+            try run(milliseconds: MembersWorld.silenceSeenWithin)
+            try require(sides.0, .dead ... .left, at: sides.1, .seenDead, after: "a cut")
+            try require(sides.1, .dead ... .left, at: sides.0, .seenDead, after: "a cut")
+            let isHours = dice.chance(percent: 1)
+            try run(milliseconds: dice.between(0...(isHours ? 7_200_000 : 60_000)))
+        }
+        healCuts()
+        coverage.count(isShort ? "short cut" : "cut")
+        try awaitOneView(within: MembersWorld.oneViewWithin, after: "the cut")
+    }
+
+    /// Some links cut, one way or both, and everybody is still heard by somebody.
+    private func cutPartly() throws(Violation) {
+        let members = running.shuffled(using: &dice)
+        // The first keeps all its links: it hears everybody and is heard by everybody.
+        for one in members.dropFirst() {
+            for other in members.dropFirst() where one.slot != other.slot {
+                if dice.chance(percent: 30) { cut(one.slot, other.slot) }
+            }
+        }
+        try run(milliseconds: dice.between(1_000...40_000))
+        healCuts()
+        coverage.count("partial cut")
+        try awaitOneView(within: MembersWorld.oneViewWithin, after: "a partial cut")
+        try run(milliseconds: 1_500)
+    }
+
+    private func join() throws(Violation) {
+        let contact = dice.pick(running).slot
+        let node = add(NodeName(checked: "n\(nodes.count)"))
+        start(node, table: nil, contact: contact)
+        coverage.count("join")
+        try awaitOneView(within: MembersWorld.oneViewWithin, after: "a join")
+    }
+
+    private func leaveOrForget() throws(Violation) {
+        let victim = dice.pick(running)
+        if dice.chance(percent: 50) {
+            note("leave \(victim.name)")
+            call(victim) { $0.leave(now: now) }
+            victim.hasLeft = true
+            try run(milliseconds: 1_000)
+            kill(victim)
+            coverage.count("leave")
+        } else {
+            mayDie = [victim.name]
+            kill(victim)
+            try run(milliseconds: MembersWorld.killSeenWithin)
+            let asked = dice.pick(running)
+            guard call(asked, { $0.forget(victim.name, now: now) }) == true else {
+                throw Violation(invariant: .seenDead, explanation: "the dead is not forgotten")
+            }
+            coverage.count("forget")
+        }
+        try run(milliseconds: 1_000)
+        try require([victim], .left ... .left, at: running, .oneView, after: "who left")
+        guard dice.chance(percent: 50) else { return }
+        startAgain(victim)
+        try awaitOneView(within: MembersWorld.oneViewWithin, after: "coming back")
+    }
+
+    private func resetLinks() throws(Violation) {
+        for one in running {
+            for other in running where other.slot > one.slot && dice.chance(percent: 40) {
+                reset(one, other)
+            }
+        }
+        // Of two on slow links, the dial may come later than the death of who cannot be asked for.
+        if isSlow, running.count < 3 { mayDie = Set(running.map(\.name)) }
+        coverage.count("reset")
+        try awaitOneView(within: MembersWorld.oneViewWithin, after: "resets")
+        try run(milliseconds: 1_000)
+        try awaitOneView(within: MembersWorld.oneViewWithin, after: "resets")
+    }
+
+    private func twin() throws(Violation) {
+        guard running.count >= 2 else { return }
+        let first = dice.pick(running)
+        let second = add(first.name)
+        let contact = running.first { $0.slot != first.slot }?.slot
+        mayDie = Set(nodes.map(\.name))
+        hasTwins = true
+        let table = dice.chance(percent: 50) ? first.core?.table : nil
+        start(second, table: table, contact: contact)
+        try run(milliseconds: 5_000)
+        guard first.hasSeenTwin || second.hasSeenTwin else {
+            throw Violation(invariant: .twins, explanation: "the two \(first.name) did not notice")
+        }
+        kill(dice.chance(percent: 50) ? first : second)
+        coverage.count("twins")
+        // What one of them said last may still be on its way; so may its outbidding.
+        try run(milliseconds: 2_500)
+        hasTwins = false
+        try awaitOneView(within: MembersWorld.oneViewWithin, after: "a twin's end")
+    }
+
+    /// Everything at once, and anything may come of it, until the heal.
+    private func chaos() throws(Violation) {
+        mayDie = Set(nodes.map(\.name))
+        for _ in 0..<(3 + dice.below(12)) {
+            disturb()
+            try run(milliseconds: dice.between(0...3_000))
+        }
+        healCuts()
+        for node in nodes where node.isPaused { resume(node) }
+        coverage.count("chaos")
+        try awaitOneView(within: MembersWorld.oneViewWithin, after: "chaos")
+    }
+
+    private func disturb() {
+        let alive = running
+        guard let one = alive.isEmpty ? nil : dice.pick(alive) else { return }
+        let other = dice.pick(alive)
+        switch dice.below(7) {
+        case 0 where alive.count > 1: kill(one)
+        case 1, 2:
+            let names = Set(alive.map(\.name))
+            let gone = nodes.filter { !$0.isRunning && !names.contains($0.name) }
+            if !gone.isEmpty { startAgain(dice.pick(gone)) }
+        case 3: one.isPaused ? resume(one) : pause(one)
+        case 4 where one.slot != other.slot:
+            cut(one.slot, other.slot)
+            if dice.chance(percent: 50) { cut(other.slot, one.slot) }
+        case 5 where one.slot != other.slot: reset(one, other)
+        default: healCuts()
+        }
+    }
+}

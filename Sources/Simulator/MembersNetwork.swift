@@ -1,0 +1,202 @@
+import Membership
+import Wire
+
+/// A connection between two machines; each end notices its end by itself.
+struct MembersLink {
+    /// The earliest time, in microseconds, at which the next frame arrives, by the sender's slot:
+    /// frames of one direction keep their order.
+    var arrivals: [Int: UInt64] = [:]
+    /// What waits at the sender for a cut to heal.
+    var held: [Int: [(to: Int, event: MembersEvent)]] = [:]
+}
+
+struct MembersAttempt {
+    let from: Int
+    let to: Int
+    var isOver = false
+}
+
+/// Links: dials, frames, resets, cuts.
+extension MembersWorld {
+    func isCut(_ from: Int, _ to: Int) -> Bool { cuts.contains([from, to]) }
+
+    func delay() -> UInt64 { dice.between(isSlow ? 1_000...50_000 : 100...5_000) }
+
+    /// Cuts one direction.
+    func cut(_ from: Int, _ to: Int) {
+        note("cut \(from)→\(to)")
+        cuts.insert([from, to])
+    }
+
+    /// Takes all cuts away: what was held back is sent again within a fifth of a second.
+    func healCuts() {
+        guard !cuts.isEmpty else { return }
+        note("heal")
+        cuts = []
+        for link in links.indices {
+            for (from, waiting) in links[link].held.sorted(by: { $0.key < $1.key }) {
+                links[link].held[from] = nil
+                links[link].arrivals[from] = time + dice.between(1_000...200_000)
+                for (to, event) in waiting { put(event, on: link, from: from, to: to) }
+            }
+        }
+    }
+
+    private func put(_ event: MembersEvent, on link: Int, from: Int, to: Int) {
+        let at = max(time + delay(), (links[link].arrivals[from] ?? 0) + 1)
+        links[link].arrivals[from] = at
+        queue.push((to, event), at: at)
+    }
+
+    func send(_ frame: MembersFrame, from node: MembersNode, to peer: Int) {
+        guard let end = node.ends[peer] else { return }
+        let event = MembersEvent.frame(from: node.slot, link: end.link, frame)
+        guard isCut(node.slot, peer) else {
+            return put(event, on: end.link, from: node.slot, to: peer)
+        }
+        links[end.link].held[node.slot, default: []].append((peer, event))
+    }
+
+    /// Says that a link is over, as far as that gets through.
+    func close(_ link: Int, from: Int, to: Int) {
+        links[link].held[from] = nil
+        guard !isCut(from, to) else { return }
+        put(.closed(from: from, link: link), on: link, from: from, to: to)
+    }
+
+    /// Breaks the link between two machines for both.
+    func reset(_ one: MembersNode, _ other: MembersNode) {
+        guard let end = one.ends[other.slot], other.ends[one.slot]?.link == end.link else { return }
+        note("reset \(one.slot)–\(other.slot)")
+        close(end.link, from: one.slot, to: other.slot)
+        close(end.link, from: other.slot, to: one.slot)
+    }
+
+    // MARK: Dials
+
+    func dial(from node: MembersNode) {
+        guard let core = node.core, !node.hasLeft else { return }
+        var slots = core.dialable.compactMap { slot(of: $0.gossip) }
+        if let contact = node.contact, !slots.contains(contact) { slots.append(contact) }
+        for slot in slots where slot != node.slot && node.ends[slot] == nil {
+            var dial = node.dials[slot] ?? MembersNode.Dial()
+            if let attempt = dial.attempt {
+                guard now >= dial.givenUpAt else { continue }
+                attempts[attempt].isOver = true
+                dial.attempt = nil
+            }
+            if now >= dial.nextAt { begin(&dial, from: node, to: slot) }
+            node.dials[slot] = dial
+        }
+    }
+
+    private func begin(_ dial: inout MembersNode.Dial, from node: MembersNode, to slot: Int) {
+        attempts.append(MembersAttempt(from: node.slot, to: slot))
+        dial.attempt = attempts.count - 1
+        dial.givenUpAt = now + MembersNode.dialTimeout
+        dial.nextAt = now + dial.pauseMilliseconds
+        dial.pauseMilliseconds = min(dial.pauseMilliseconds * 2, MembersNode.dialPauseMax)
+        guard !isCut(node.slot, slot) else { return }
+        push(.dialled(from: node.slot, attempt: attempts.count - 1), to: slot, after: delay())
+    }
+
+    private func slot(of address: String) -> Int? {
+        address.split(separator: ":").last.flatMap { Int($0) }
+    }
+
+    func onDialled(_ node: MembersNode, from slot: Int, attempt: Int) {
+        guard !attempts[attempt].isOver, !isCut(node.slot, slot) else { return }
+        guard node.isRunning else {
+            return push(.refused(by: node.slot, attempt: attempt), to: slot, after: delay())
+        }
+        // Of two that dial each other, the dial of the lower stands.
+        if let own = node.dials[slot]?.attempt {
+            guard node.slot > slot else { return }
+            attempts[own].isOver = true
+            node.dials[slot]?.attempt = nil
+        }
+        links.append(MembersLink())
+        let link = links.count - 1
+        open(link, of: node, to: slot)
+        push(
+            .accepted(by: node.slot, attempt: attempt, link: link), to: slot, after: delay())
+    }
+
+    func onAccepted(_ node: MembersNode, by slot: Int, attempt: Int, link: Int) {
+        guard node.isRunning, !attempts[attempt].isOver, node.dials[slot]?.attempt == attempt else {
+            return close(link, from: node.slot, to: slot)
+        }
+        attempts[attempt].isOver = true
+        node.dials[slot]?.attempt = nil
+        open(link, of: node, to: slot)
+    }
+
+    private func open(_ link: Int, of node: MembersNode, to slot: Int) {
+        node.ends[slot] = MembersNode.End(link: link, heardAt: now)
+        guard let core = node.core else { return }
+        send(.hello(core.me.name, core.me.process, core.table), from: node, to: slot)
+    }
+
+    func onRefused(_ node: MembersNode, by slot: Int, attempt: Int) {
+        guard node.isRunning, !attempts[attempt].isOver else { return }
+        attempts[attempt].isOver = true
+        node.dials[slot]?.attempt = nil
+        coverage.count("refused dial")
+        guard node.ends[slot] == nil, let name = name(at: slot, by: node) else { return }
+        call(node) { $0.onRefused(name, now: now) }
+    }
+
+    /// Whom a node expects at an address.
+    private func name(at slot: Int, by node: MembersNode) -> NodeName? {
+        node.core?.table.entries.first { $0.member.gossip == "host:\(slot)" }?.member.name
+    }
+
+    // MARK: Frames
+
+    func onFrame(_ node: MembersNode, from slot: Int, link: Int, _ frame: MembersFrame) {
+        guard node.isRunning, node.ends[slot]?.link == link else {
+            // Nobody is at this end: the sender gets a reset.
+            if !isCut(node.slot, slot) {
+                push(.closed(from: node.slot, link: link), to: slot, after: delay())
+            }
+            return
+        }
+        node.ends[slot]?.heardAt = now
+        switch frame {
+        case .hello(let name, let process, let table):
+            node.ends[slot]?.name = name
+            node.dials[slot] = nil
+            call(node) {
+                $0.onUp(name, process: process, now: now)
+                $0.learn(table, now: now)
+            }
+        case .beat:
+            guard let name = node.ends[slot]?.name else { return }
+            call(node) { $0.onHeard(name, now: now) }
+        case .gossip(let gossip):
+            guard let name = node.ends[slot]?.name else { return }
+            call(node) { $0.receive(gossip, from: name, now: now) }
+        }
+    }
+
+    func onClosed(_ node: MembersNode, from slot: Int, link: Int) {
+        guard node.isRunning, let end = node.ends[slot], end.link == link else { return }
+        node.ends[slot] = nil
+        node.dials[slot] = MembersNode.Dial(nextAt: now + MembersNode.dialPauseMin)
+        coverage.count("closed link")
+        // Another machine may have taken the name over: its link is the one that counts.
+        guard let name = end.name, !node.ends.values.contains(where: { $0.name == name }) else {
+            return
+        }
+        call(node) { $0.onDown(name, now: now) }
+    }
+
+    func giveUpSilentLinks(of node: MembersNode) {
+        for (slot, end) in node.ends.sorted(by: { $0.key < $1.key })
+        where now - end.heardAt >= MembersNode.linkSilenceMax {
+            node.ends[slot] = nil
+            coverage.count("link given up")
+            close(end.link, from: node.slot, to: slot)
+        }
+    }
+}
