@@ -39,10 +39,13 @@ extension Membership {
 
     func elapsed(since time: UInt64) -> UInt64 { now - min(now, time) }
 
-    /// A sign of life, on whatever path.
+    /// The member itself was heard: whoever asked for it is told.
     mutating func sign(_ name: NodeName) {
-        guard let askers = peers[name]?.onSign(now: now) else { return }
-        for asker in askers { send(.heard(number: asker.number, of: name), to: asker.name) }
+        guard peers[name] != nil else { return }
+        peers[name]?.onSign(now: now)
+        for asker in peers[name]?.takeAskers(now: now) ?? [] {
+            send(.heard(number: asker.number, of: name), to: asker.name)
+        }
         if let entry = table[name], entry.state != .alive { tell(entry) }
     }
 
@@ -176,6 +179,7 @@ extension Membership {
         else { return }
         peers[name]?.hearsayAt = now
         peers[name]?.hearsayFrom = helper
-        sign(name)
+        // Passed on to nobody: two that repeat each other would keep the dead alive.
+        peers[name]?.onSign(now: now)
     }
 }

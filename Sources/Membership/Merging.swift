@@ -32,8 +32,7 @@ extension Membership {
         switch entry.state {
         case .alive:
             // Only the member itself can have said so, and lately.
-            peers[name]?.heardAt = now
-            peers[name]?.lostAt = nil
+            peers[name]?.onSign(now: now)
             peers[name]?.acquit()
             peers[name]?.deadSince = nil
         case .suspect: peers[name]?.deadSince = nil

@@ -63,12 +63,14 @@ struct Peer: Hashable, Sendable {
         if askers.count < Peer.askersMax { askers.append(asker) }
     }
 
-    /// It was heard: what was held against it falls.
-    ///
-    /// - Returns: who waited for this.
-    mutating func onSign(now: UInt64) -> [Asker] {
+    /// There was a sign of life, on whatever path.
+    mutating func onSign(now: UInt64) {
         heardAt = now
         lostAt = nil
+    }
+
+    /// Who still waits for the member to be heard.
+    mutating func takeAskers(now: UInt64) -> [Asker] {
         guard !askers.isEmpty else { return [] }
         defer { askers = [] }
         return askers.filter { now <= $0.until }

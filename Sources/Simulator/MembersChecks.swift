@@ -24,7 +24,8 @@ extension MembersWorld {
         switch event {
         case .changed(let name, _, to: .dead):
             coverage.count("dead")
-            if !mayDie.contains(name) { fail(.noFalseDeath, "\(name) is dead to \(node.name)") }
+            let lives = nodes.contains { $0.name == name && $0.isRunning }
+            if lives, !mayDie.contains(name) { fail(.noFalseDeath, "\(name) is dead to \(node.name)") }
         case .changed(_, _, let state): coverage.count("\(state)")
         case .restarted(let name):
             coverage.count("restarted")
@@ -38,9 +39,13 @@ extension MembersWorld {
     }
 
     /// Runs until all living members have one table in which they, and no others, are alive.
-    func awaitOneView(within milliseconds: UInt64, after what: String) throws(Violation) {
+    ///
+    /// - Parameter isOfLiving: looks at what they say of each other alone.
+    func awaitOneView(
+        ofLiving isOfLiving: Bool = false, within milliseconds: UInt64, after what: String
+    ) throws(Violation) {
         let began = now
-        while let difference = differenceOfViews() {
+        while let difference = isOfLiving ? differenceOfLiving() : differenceOfViews() {
             guard now - began < milliseconds else {
                 throw Violation(
                     invariant: .oneView,
@@ -50,6 +55,16 @@ extension MembersWorld {
         }
         levelInMax = max(levelInMax, (now - began) * 1_000)
         note("one view \(now - began) ms after \(what)")
+    }
+
+    private func differenceOfLiving() -> String? {
+        for node in running {
+            for other in running where node.core?.table[other.name] != other.core?.table[other.name]
+            {
+                return "\(other.name) is another to \(node.name) than to itself"
+            }
+        }
+        return nil
     }
 
     private func differenceOfViews() -> String? {

@@ -257,7 +257,11 @@ extension MembersWorld {
         healCuts()
         for node in nodes where node.isPaused { resume(node) }
         coverage.count("chaos")
-        try awaitOneView(within: MembersWorld.oneViewWithin, after: "chaos")
+        try awaitOneView(
+            ofLiving: true, within: MembersWorld.oneViewWithin, after: "chaos")
+        // Who died behind a cut died in silence, and a pause puts off the judgement.
+        try run(milliseconds: MembersWorld.silenceSeenWithin + Timing.grace)
+        try awaitOneView(within: MembersWorld.oneViewWithin, after: "chaos and silence")
     }
 
     private func disturb() {

@@ -117,9 +117,10 @@ extension MembersWorld {
         }
         links.append(MembersLink())
         let link = links.count - 1
+        put(
+            .accepted(by: node.slot, attempt: attempt, link: link), on: link, from: node.slot,
+            to: slot)
         open(link, of: node, to: slot)
-        push(
-            .accepted(by: node.slot, attempt: attempt, link: link), to: slot, after: delay())
     }
 
     func onAccepted(_ node: MembersNode, by slot: Int, attempt: Int, link: Int) {
@@ -164,7 +165,7 @@ extension MembersWorld {
         node.ends[slot]?.heardAt = now
         switch frame {
         case .hello(let name, let process, let table):
-            node.ends[slot]?.name = name
+            replaceLinks(of: node, to: name, by: slot)
             node.dials[slot] = nil
             call(node) {
                 $0.onUp(name, process: process, now: now)
@@ -179,11 +180,22 @@ extension MembersWorld {
         }
     }
 
+    /// A node keeps one link to a name: the last.
+    private func replaceLinks(of node: MembersNode, to name: NodeName, by slot: Int) {
+        for (other, end) in node.ends.sorted(by: { $0.key < $1.key })
+        where other != slot && end.name == name {
+            node.ends[other] = nil
+            close(end.link, from: node.slot, to: other)
+        }
+        node.ends[slot]?.name = name
+    }
+
     func onClosed(_ node: MembersNode, from slot: Int, link: Int) {
         guard node.isRunning, let end = node.ends[slot], end.link == link else { return }
         node.ends[slot] = nil
         node.dials[slot] = MembersNode.Dial(nextAt: now + MembersNode.dialPauseMin)
         coverage.count("closed link")
+        note("\(node.slot) closed \(slot) link \(link)")
         // Another machine may have taken the name over: its link is the one that counts.
         guard let name = end.name, !node.ends.values.contains(where: { $0.name == name }) else {
             return
