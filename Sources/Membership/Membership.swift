@@ -124,6 +124,8 @@ public struct Membership: Sendable {
     }
 
     /// A dial was refused: suspicion at once, unless others have just heard the member.
+    ///
+    /// Not for a name that has a link to another address: that link is the one that counts.
     public mutating func onRefused(_ name: NodeName, now: UInt64) {
         wake(now)
         guard let peer = peers[name], table[name] != nil else { return }

@@ -20,21 +20,26 @@ extension MembersWorld {
     }
 
     func look(at event: MemberEvent, of node: MembersNode) {
-        note("\(node.slot) \(node.name): \(event)")
         switch event {
-        case .changed(let name, _, to: .dead):
-            coverage.count("dead")
+        case .changed(let name, let before, let after):
+            note("\(node.slot): \(name) was \(before?.description ?? "unknown"), is \(after)")
+            coverage.count(after.description)
             let lives = nodes.contains { $0.name == name && $0.isRunning }
-            if lives, !mayDie.contains(name) { fail(.noFalseDeath, "\(name) is dead to \(node.name)") }
-        case .changed(_, _, let state): coverage.count("\(state)")
+            if after == .dead, lives, !mayDie.contains(name) {
+                fail(.noFalseDeath, "\(name) is dead to \(node.name)")
+            }
         case .restarted(let name):
+            note("\(node.slot): \(name) restarted")
             coverage.count("restarted")
             node.restartsSeen[name, default: 0] += 1
         case .twin(let other):
+            note("\(node.slot): a twin of \(other.name) at \(other.gossip)")
             coverage.count("twin")
             node.hasSeenTwin = true
             if !hasTwins { fail(.twins, "\(node.name) takes an older life for a twin: \(other)") }
-        case .refuted: coverage.count("refuted")
+        case .refuted(let incarnation):
+            note("\(node.slot): refutes by \(incarnation)")
+            coverage.count("refuted")
         }
     }
 

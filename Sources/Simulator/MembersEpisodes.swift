@@ -154,7 +154,7 @@ extension MembersWorld {
             try run(milliseconds: MembersWorld.silenceSeenWithin)
             try require(sides.0, .dead ... .left, at: sides.1, .seenDead, after: "a cut")
             try require(sides.1, .dead ... .left, at: sides.0, .seenDead, after: "a cut")
-            let isHours = dice.chance(percent: 1)
+            let isHours = dice.below(400) == 0
             try run(milliseconds: dice.between(0...(isHours ? 7_200_000 : 60_000)))
         }
         healCuts()

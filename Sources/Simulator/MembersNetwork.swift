@@ -76,7 +76,7 @@ extension MembersWorld {
 
     func dial(from node: MembersNode) {
         guard let core = node.core, !node.hasLeft else { return }
-        var slots = core.dialable.compactMap { slot(of: $0.gossip) }
+        var slots = core.dialable.compactMap { addresses[$0.gossip] }
         if let contact = node.contact, !slots.contains(contact) { slots.append(contact) }
         for slot in slots where slot != node.slot && node.ends[slot] == nil {
             var dial = node.dials[slot] ?? MembersNode.Dial()
@@ -98,10 +98,6 @@ extension MembersWorld {
         dial.pauseMilliseconds = min(dial.pauseMilliseconds * 2, MembersNode.dialPauseMax)
         guard !isCut(node.slot, slot) else { return }
         push(.dialled(from: node.slot, attempt: attempts.count - 1), to: slot, after: delay())
-    }
-
-    private func slot(of address: String) -> Int? {
-        address.split(separator: ":").last.flatMap { Int($0) }
     }
 
     func onDialled(_ node: MembersNode, from slot: Int, attempt: Int) {
@@ -143,7 +139,10 @@ extension MembersWorld {
         attempts[attempt].isOver = true
         node.dials[slot]?.attempt = nil
         coverage.count("refused dial")
-        guard node.ends[slot] == nil, let name = name(at: slot, by: node) else { return }
+        // Another machine may have the name by now, and a link.
+        guard let name = name(at: slot, by: node),
+            !node.ends.values.contains(where: { $0.name == name })
+        else { return }
         call(node) { $0.onRefused(name, now: now) }
     }
 

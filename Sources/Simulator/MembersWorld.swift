@@ -12,6 +12,8 @@ final class MembersWorld {
     /// Microseconds since the run began.
     var time: UInt64 = 0
     var nodes: [MembersNode] = []
+    /// Which machine has which address.
+    var addresses: [String: Int] = [:]
     let evictAfter: UInt64?
     /// Whether links are slow: up to 50 ms one way, instead of 5.
     let isSlow: Bool
@@ -116,6 +118,7 @@ final class MembersWorld {
 
     func add(_ name: NodeName) -> MembersNode {
         let node = MembersNode(slot: nodes.count, name: name)
+        addresses["host:\(node.slot)"] = node.slot
         nodes.append(node)
         return node
     }

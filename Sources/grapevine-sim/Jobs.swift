@@ -65,12 +65,13 @@ private func runSeeds(_ seeds: Range<UInt64>, of world: WorldKind) async -> Int3
     }
     for (name, count) in total.coverage.list { say("  \(name): \(count)") }
     say(
-        "\(total.runs) seeds passed: \(total.changes) changes, \(total.events) events, "
-            + "\(rate(total.runs, since: began)) runs/s, "
+        "\(total.runs) seeds passed: "
+            + (world == .nodes ? "\(total.changes) changes, " : "")
+            + "\(total.events) events, \(rate(total.runs, since: began)) runs/s, "
             + "\(rate(Int(total.events), since: began)) events/s")
     say(
-        "level at most \(total.healedInMax / 1_000) ms after the heal, "
-            + "\(total.levelInMax / 1_000) ms after the last write")
+        "level at most \(total.healedInMax / 1_000) ms after the heal"
+            + (world == .nodes ? ", \(total.levelInMax / 1_000) ms after the last write" : ""))
     guard total.missing.isEmpty else {
         say("never happened: \(total.missing.joined(separator: ", "))")
         return 1
