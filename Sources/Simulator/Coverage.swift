@@ -2,6 +2,8 @@
 package struct Coverage: Sendable {
     private(set) var counts: [String: Int] = [:]
 
+    package init() {}
+
     mutating func count(_ name: String) { counts[name, default: 0] += 1 }
 
     package mutating func add(_ other: Coverage) {
@@ -15,7 +17,7 @@ package struct Coverage: Sendable {
 
     /// What must happen somewhere in a large set of runs.
     package func missing(in world: WorldKind) -> [String] {
-        let required = world == .nodes ? Coverage.required : Coverage.requiredOfMembers
+        let required = world == .machines ? Coverage.required : Coverage.requiredOfMembers
         return required.filter { counts[$0] == nil }
     }
 

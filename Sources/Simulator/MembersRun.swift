@@ -2,10 +2,12 @@ import Wire
 
 /// The worlds that a seed can decide.
 package enum WorldKind: String, CaseIterable, Sendable {
-    /// Whole nodes, their disks and their clients.
-    case nodes
+    /// The machines of nodes, in a shell of the simulator's own, with disks and clients.
+    case machines
     /// Who is alive: membership alone, with many more faults of links, pauses and starts.
     case members
+    /// Whole nodes: the actors of real ones, asked in lines.
+    case whole
 }
 
 /// One run of the world of members, from the first event to the last check.

@@ -33,7 +33,7 @@ package struct Plant: Hashable, Sendable {
             case .evictedNotDialled, .refutesWithoutRaising, .silenceShrinks,
                 .suspectsAfterOwnPause:
                 .members
-            default: .nodes
+            default: .machines
             }
         }
 

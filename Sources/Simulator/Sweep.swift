@@ -19,7 +19,7 @@ package struct Sweep: Sendable {
     /// Below this many runs, a fault or a conflict that never happened is no failure.
     package static let coverageRunsMin = 1_000
 
-    package init(_ world: WorldKind = .nodes) { self.world = world }
+    package init(_ world: WorldKind = .machines) { self.world = world }
 
     package mutating func add(_ run: Run) {
         runs += 1

@@ -3,6 +3,7 @@ import Simulator
 
 /// - Returns: the exit status.
 func carryOut(_ options: Options) async -> Int32 {
+    if options.world == .whole { return await carryOutWhole(options) }
     switch options.job {
     case .help:
         print(Options.usage, terminator: "")
@@ -66,12 +67,12 @@ private func runSeeds(_ seeds: Range<UInt64>, of world: WorldKind) async -> Int3
     for (name, count) in total.coverage.list { say("  \(name): \(count)") }
     say(
         "\(total.runs) seeds passed: "
-            + (world == .nodes ? "\(total.changes) changes, " : "")
+            + (world == .machines ? "\(total.changes) changes, " : "")
             + "\(total.events) events, \(rate(total.runs, since: began)) runs/s, "
             + "\(rate(Int(total.events), since: began)) events/s")
     say(
         "level at most \(total.healedInMax / 1_000) ms after the heal"
-            + (world == .nodes ? ", \(total.levelInMax / 1_000) ms after the last write" : ""))
+            + (world == .machines ? ", \(total.levelInMax / 1_000) ms after the last write" : ""))
     guard total.missing.isEmpty else {
         say("never happened: \(total.missing.joined(separator: ", "))")
         return 1
@@ -86,7 +87,7 @@ private func runOne(_ plan: Plan, isTraced: Bool, isShrunk: Bool) -> Int32 {
         say("passed: \(run.changes) changes, \(run.events) events, trace \(run.trace)")
         return 0
     }
-    report(violation, at: run.plan.seed, of: .nodes)
+    report(violation, at: run.plan.seed, of: .machines)
     if isShrunk {
         say("needed:\n" + Run.shrunk(plan, breaking: violation.invariant).text)
     }
@@ -106,7 +107,7 @@ private func runMembers(_ seed: UInt64, isTraced: Bool) -> Int32 {
 private func report(_ violation: Violation, at seed: UInt64, of world: WorldKind) {
     say("seed \(seed) broke \(violation.invariant.rawValue):")
     say("  " + violation.explanation)
-    let choice = world == .nodes ? "" : "--world \(world.rawValue) "
+    let choice = world == .machines ? "" : "--world \(world.rawValue) "
     say("again: grapevine-sim \(choice)--seed \(seed) --trace")
 }
 
@@ -131,7 +132,7 @@ private func find(_ plant: Plant, within seeds: UInt64) async -> Bool {
     return isRight
 }
 
-private func rate(_ count: Int, since began: Double) -> Int {
+func rate(_ count: Int, since began: Double) -> Int {
     Int(Double(count) / max(seconds() - began, 0.001))
 }
 

@@ -13,25 +13,27 @@ struct Options {
 
     var job = Job.help
     /// What the seeds decide.
-    var world = WorldKind.nodes
+    var world = WorldKind.machines
     /// In how many seeds a planted bug must be found.
     var within: UInt64 = 20_000
 
     static let usage = """
-        usage: grapevine-sim [--world nodes|members] --seeds A..<B
-               grapevine-sim [--world nodes|members] --seed N [--trace] [--shrink]
+        usage: grapevine-sim [--world NAME] --seeds A..<B
+               grapevine-sim [--world NAME] --seed N [--trace] [--shrink]
                grapevine-sim --plan FILE [--trace]
                grapevine-sim --plant NAME [--within N]    in a build with --traits PlantedBugs
                grapevine-sim --planted-all [--within N]   in a build with --traits PlantedBugs
                grapevine-sim --help
         Runs seeded worlds of nodes, faults and clients, and checks every promise.
-        --world        of whole nodes (the default), or of membership alone
         --seeds        runs these seeds on all cores
         --seed         runs one, and prints its plan; --trace prints every event, --shrink leaves
                        out the faults that a failure does not need
         --plan         runs a saved plan
         --plant        switches a known bug on and looks for the seed that finds it
         --planted-all  each known bug in turn
+        --world        what is simulated: machines (the default), the machines of nodes in a shell
+                       of the simulator's own; members, membership alone; or whole, the actors of
+                       real nodes, asked in lines, each seed run twice for the same trace
         --within       in how many seeds a bug must be found (default 20000)
         Exits 0 when all is well, 1 when an invariant broke or a planted bug was not found, 2 when
         the command line cannot be understood.
@@ -54,10 +56,7 @@ struct Options {
             case "--seeds": job = .seeds(try Options.range(rest.popFirst()))
             case "--seed":
                 job = .seed(try Options.number(rest.popFirst()), isTraced: false, isShrunk: false)
-            case "--world":
-                let name = rest.popFirst() ?? ""
-                guard let kind = WorldKind(rawValue: name) else { throw Misused(words: name) }
-                world = kind
+            case "--world": world = try Options.world(rest.popFirst())
             case "--within": within = try Options.number(rest.popFirst())
             case "--plan", "--plant":
                 guard let value = rest.popFirst() else { throw Misused(words: word) }
@@ -70,7 +69,26 @@ struct Options {
         case .plan(let path, _): job = .plan(path: path, isTraced: isTraced)
         default: break
         }
+        try refuseOtherWorlds()
         if arguments.isEmpty { throw Misused(words: "nothing asked for") }
+    }
+
+    /// Only the machines have plans in files, and every planted bug knows its world.
+    private func refuseOtherWorlds() throws(Misused) {
+        guard world != .machines else { return }
+        switch job {
+        case .help, .seeds, .seed(_, _, isShrunk: false): break
+        case .seed, .plan, .plant, .plantedAll:
+            throw Misused(words: "--world \(world.rawValue) takes --seeds, --seed and --trace")
+        }
+    }
+
+    private static func world(_ text: String?) throws(Misused) -> WorldKind {
+        guard let world = WorldKind(rawValue: text ?? "") else {
+            let names = WorldKind.allCases.map(\.rawValue).joined(separator: ", ")
+            throw Misused(words: "--world is one of \(names)")
+        }
+        return world
     }
 
     private static func number(_ text: String?) throws(Misused) -> UInt64 {

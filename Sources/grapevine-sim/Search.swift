@@ -20,8 +20,9 @@ func sweep(
                 var sweep = Sweep(world)
                 for seed in part {
                     switch world {
-                    case .nodes: sweep.add(Run(Plan(seed: seed)))
+                    case .machines: sweep.add(Run(Plan(seed: seed)))
                     case .members: sweep.add(MembersRun(seed: seed))
+                    case .whole: preconditionFailure("whole nodes are run by runWholeSeeds")
                     }
                     if sweep.failure != nil { break }
                 }

@@ -1,0 +1,154 @@
+import LineProtocol
+
+/// Whether an answer is one to its request, and what a connection may expect of it.
+extension WholeWorld {
+    func judge(_ answer: WholeAnswer, to request: WholeRequest, on visit: WholeVisit) {
+        if let wrong = fault(in: answer, to: request) {
+            fail(
+                .sound,
+                "n\(visit.address.machine + 1) answers \(answer.summary) to \(request.text): \(wrong)"
+            )
+        }
+        book.noteAnswer(answer, to: request, by: visit.user)
+        coverage.count(answer.code.map { "ERR \($0)" } ?? "OK")
+        guard answer.code == nil else { return }
+        switch request.kind {
+        case .send(let name):
+            visit.sent.append(name)
+        case .retract(let name):
+            visit.retracted.insert(name.id)
+        case .history(let conversation, let isWhole):
+            judgeHistory(answer, of: conversation, isWhole: isWhole, on: visit)
+        case .edits(let name):
+            for line in answer.lines("EDIT") { judgeText(line["text"] ?? "", of: name.id) }
+        default: break
+        }
+    }
+
+    /// What is wrong with an answer by itself, if anything.
+    private func fault(in answer: WholeAnswer, to request: WholeRequest) -> String? {
+        if let code = answer.code {
+            guard answer.data.isEmpty else { return "data lines before an error" }
+            return request.kind.codes.contains(code) ? nil : "ERR \(code) is none of its codes"
+        }
+        if case .bad(let code) = request.kind { return "not \(code)" }
+        let nouns = Set(answer.data.map(\.noun))
+        guard nouns.isSubset(of: [request.kind.noun]) else { return "other data lines" }
+        return fault(inFields: answer, to: request)
+    }
+
+    private func fault(inFields answer: WholeAnswer, to request: WholeRequest) -> String? {
+        guard let fields = answer.fields else { return "no status" }
+        let isRight: Bool
+        switch request.kind {
+        case .send(let name):
+            isRight = fields["id"] == name.id && fields["at"] != nil && fields["replicas"] != nil
+        case .edit: isRight = fields["at"] != nil
+        case .ping: isRight = fields.words == ["pong"]
+        case .set: isRight = fields["ack"] != nil
+        case .wait: isRight = fields["replicas"] != nil
+        case .digest: isRight = fields["digest"] != nil && answer.data.count == plan.shards
+        case .status: isRight = answer.data.count == 1
+        case .members: isRight = !answer.data.isEmpty
+        case .create, .edits, .retract, .hide, .restore, .history, .bad: isRight = true
+        }
+        return isRight ? nil : "not what was asked for"
+    }
+
+    // MARK: Reads
+
+    private func judgeHistory(
+        _ answer: WholeAnswer, of conversation: String, isWhole: Bool, on visit: WholeVisit
+    ) {
+        let lines = answer.lines("MESSAGE")
+        let ids = lines.map { $0["id"] ?? "" }
+        guard Set(ids).count == ids.count else {
+            return fail(.sound, "HISTORY shows a message twice: \(ids)")
+        }
+        for (before, line) in zip(lines, lines.dropFirst())
+        where (before["at"] ?? "") > (line["at"] ?? "") {
+            fail(.sound, "HISTORY is out of order at \(line["id"] ?? "")")
+        }
+        for line in lines {
+            judgeMessage(line, by: visit.user)
+            if visit.retracted.contains(line["id"] ?? ""), !line.isTrue("deletedForEveryone") {
+                fail(.deleted, "\(line["id"] ?? "") shows on the connection that deleted it")
+            }
+        }
+        guard isWhole else { return }
+        for name in visit.sent where name.conversation == conversation && !ids.contains(name.id) {
+            guard book.messages[name.id]?.hidesAsked.contains(visit.user) == false else { continue }
+            fail(.reads, "\(name.id) is missing on the connection that sent it")
+        }
+    }
+
+    /// Whether a message may show as it does.
+    func judgeMessage(_ line: ReplyFields, by user: String) {
+        guard let message = book.messages[line["id"] ?? ""] else {
+            return fail(.sound, "\(line["id"] ?? "") was never sent")
+        }
+        guard message.mayExist else {
+            return fail(.sound, "\(message.name.id) shows, and was refused")
+        }
+        guard line["from"] == message.sender else {
+            return fail(.sound, "\(message.name.id) is not from its sender")
+        }
+        guard line.isTrue("deletedForEveryone") else {
+            return judgeText(line["text"] ?? "", of: message.name.id)
+        }
+        guard message.mayShowDeleted else {
+            return fail(.sound, "\(message.name.id) shows as deleted, and nobody asked for that")
+        }
+        if line["text"] != "[Message deleted]" {
+            fail(.deleted, "\(message.name.id) is deleted and shows \(line["text"] ?? "nothing")")
+        }
+    }
+
+    private func judgeText(_ text: String, of id: String) {
+        guard let message = book.messages[id] else { return }
+        guard text == message.text || message.edits.contains(text) else {
+            return fail(.sound, "\(id) shows a text that nobody gave it: \(text)")
+        }
+    }
+}
+
+extension ReplyLine {
+    var noun: String {
+        if case .data(let noun, _) = self { return noun }
+        return ""
+    }
+}
+
+extension WholeAnswer {
+    var summary: String { code.map { "ERR \($0)" } ?? "OK \(fields?.pairs.map(\.key) ?? [])" }
+}
+
+extension WholeRequest.Kind {
+    /// The noun of its data lines; empty where it has none.
+    var noun: String {
+        switch self {
+        case .history: "MESSAGE"
+        case .edits: "EDIT"
+        case .digest: "DIGEST"
+        case .status: "NODE"
+        case .members: "MEMBER"
+        case .create, .send, .edit, .retract, .hide, .restore, .set, .wait, .ping, .bad: ""
+        }
+    }
+
+    /// The errors that may answer it.
+    var codes: [Int] {
+        switch self {
+        case .create: [503]
+        case .send: [404, 503]
+        case .edit: [403, 404, 503]
+        case .edits, .hide, .restore: [404, 503]
+        case .retract: [403, 404, 503]
+        case .history: [404, 503]
+        case .digest, .status, .members, .set, .ping: []
+        case .wait: [504]
+        case .bad(404): [404, 503]
+        case .bad(let code): [code]
+        }
+    }
+}

@@ -1,0 +1,213 @@
+import LineProtocol
+
+/// The phases of a run, and what every node must say at its end.
+extension WholeWorld {
+    /// How long nodes may take to form a cluster, in microseconds.
+    private static let formMicroseconds: UInt64 = 10_000_000
+    /// How long the nodes may take to be level once everything works, in microseconds: a silent
+    /// connection is given up after 6 s, and a node that stops has 3.
+    private static let levelMicroseconds: UInt64 = 25_000_000
+    /// How old what a co-owner confirmed may be, in microseconds, where a node calls itself level.
+    private static let confirmedMicroseconds: UInt64 = 2_000_000
+    /// How long one question may take in the quiet, in microseconds.
+    private static let questionMicroseconds: UInt64 = 5_000_000
+
+    func run() {
+        push(.look, after: 0)
+        for machine in machines {
+            restart(machine.index, after: networkDice.between(0...300_000))
+        }
+        let isFormed = run(until: WholeWorld.formMicroseconds) { [machines] in
+            machines.allSatisfy { $0.process?.isReady ?? false }
+        }
+        guard isFormed else { return fail(.formed, "not every node is ready") }
+        suffer()
+        guard settle() else { return }
+        afterwards()
+    }
+
+    private func suffer() {
+        clientsUntil = now + plan.chaosMilliseconds * 1_000
+        for (index, fault) in plan.faults.enumerated() {
+            push(.fault(index), after: fault.at * 1_000)
+        }
+        for index in 0..<plan.clients {
+            clients.append(WholeClient(index))
+            push(.client(index), after: clientDice.between(0...100_000))
+        }
+        _ = run(until: clientsUntil)
+        // The last fault may begin with the end of the chaos; all of them end by themselves.
+        let last = plan.faults.map { $0.at + $0.milliseconds }.max() ?? 0
+        let end = clientsUntil - plan.chaosMilliseconds * 1_000 + last * 1_000
+        _ = run(until: max(end, clientsUntil) + 1_000)
+        note("heal", 0)
+        // A client that was let go of a moment ago says goodbye.
+        for client in clients { act(client) }
+    }
+
+    // MARK: Questions
+
+    /// Asks a node some lines on a connection of their own.
+    ///
+    /// - Returns: nil where something is wrong, or it takes no clients.
+    private func ask(_ requests: [WholeRequest], of index: Int, as user: String) -> [WholeAnswer]? {
+        guard let visit = openVisit(to: index, as: user) else { return nil }
+        ask(requests, on: visit)
+        let isAnswered = run(until: now + WholeWorld.questionMicroseconds) {
+            visit.answers.count >= requests.count || visit.session == nil
+        }
+        guard isAnswered, visit.answers.count == requests.count else { return nil }
+        endLines(of: visit)
+        return visit.answers
+    }
+
+    private func needed(
+        _ requests: [WholeRequest], of index: Int, as user: String = WholeClient.user(0)
+    ) -> [WholeAnswer] {
+        if let answers = ask(requests, of: index, as: user) { return answers }
+        fail(.answered, "n\(index + 1) does not answer in the quiet: \(requests[0].text)")
+        return []
+    }
+
+    // MARK: Levelling
+
+    /// Waits until every node says that all of them are there and level.
+    private func settle() -> Bool {
+        let began = now
+        var last = ""
+        while finding == nil, now < began + WholeWorld.levelMicroseconds {
+            let unsettled = machines.lazy.map(\.index).compactMap { self.unsettled($0) }.first
+            guard let unsettled else { return finding == nil }
+            last = unsettled
+            _ = run(until: now + 200_000)
+        }
+        fail(.level, last)
+        return false
+    }
+
+    /// Why a node is not level, if so.
+    private func unsettled(_ index: Int) -> String? {
+        let name = "n\(index + 1)"
+        let requests = [WholeRequest(.status, "STATUS"), WholeRequest(.members, "MEMBERS")]
+        guard let answers = ask(requests, of: index, as: WholeClient.user(0)) else {
+            return "\(name) takes no clients"
+        }
+        guard answers[0].lines("NODE").first?.isTrue("converged") ?? false else {
+            return "\(name) is not level with the others"
+        }
+        let members = answers[1].lines("MEMBER")
+        guard members.count == plan.nodes, members.allSatisfy({ $0["state"] == "alive" }) else {
+            return "\(name) does not see every member alive"
+        }
+        return nil
+    }
+
+    // MARK: The last reads
+
+    private func afterwards() {
+        // A conversation whose every copy was destroyed is made again; what remains in it shows.
+        for answer in needed(conversations.map(createLine), of: 0) where answer.code != nil {
+            fail(.answered, "n1 refuses \(answer.summary) in the quiet")
+        }
+        for machine in machines { writeToAll(at: machine.index) }
+        // What a node says of the others is at most two seconds old: no older than these writes.
+        _ = run(until: now + WholeWorld.confirmedMicroseconds)
+        guard settle() else { return }
+        checkDigests()
+        checkReads()
+    }
+
+    /// A message sent in the quiet is soon on all of its owners.
+    private func writeToAll(at index: Int) {
+        let name = WholeMessage.Name(id: "last.\(index)", conversation: conversations[0])
+        let request = book.send(book.add(name, from: WholeClient.user(0), text: "last \(index)"))
+        let answers = needed([WholeRequest(.set, "SET ack=all"), request], of: index)
+        guard let replicas = answers.last?.fields?["replicas"] else {
+            return fail(.answered, "n\(index + 1) takes no message in the quiet")
+        }
+        let parts = replicas.split(separator: "/")
+        guard parts.count == 2, parts[0] == parts[1] else {
+            return fail(.level, "a message to n\(index + 1) is on \(replicas) owners in the quiet")
+        }
+    }
+
+    /// Every holder of a shard prints the same line for it.
+    private func checkDigests() {
+        var said: [String: (line: [String], by: Int)] = [:]
+        for machine in machines {
+            for answer in needed([WholeRequest(.digest, "DIGEST")], of: machine.index) {
+                for fields in answer.lines("DIGEST") {
+                    let line = fields.pairs.map { "\($0.key)=\($0.value)" }
+                    let shard = fields["shard"] ?? ""
+                    guard let other = said[shard], other.line != line else {
+                        said[shard] = (line, machine.index)
+                        continue
+                    }
+                    fail(.equal, "n\(machine.index + 1) \(line), n\(other.by + 1) \(other.line)")
+                }
+            }
+        }
+    }
+
+    private func checkReads() {
+        for user in (0..<plan.clients).map(WholeClient.user) {
+            let histories = conversations.map {
+                WholeRequest(
+                    .history(conversation: $0, isWhole: true),
+                    "HISTORY \($0) \(user) limit=\(LineLimits.historyMax)")
+            }
+            let edits = book.names.map {
+                WholeRequest(.edits($0), "EDITS \($0.conversation) \($0.id) \(user)")
+            }
+            var first: [[ReplyLine]]?
+            for machine in machines where finding == nil {
+                let answers = needed(histories + edits, of: machine.index, as: user)
+                guard answers.count == histories.count + edits.count else { return }
+                check(answers, by: user, at: machine.index)
+                let said = answers.map { $0.data + [$0.status] }
+                if let first, let (mine, other) = zip(said, first).first(where: { $0 != $1 }) {
+                    fail(.equal, "n\(machine.index + 1) says \(mine), n1 \(other)")
+                }
+                first = first ?? said
+            }
+        }
+    }
+
+    private func check(_ answers: [WholeAnswer], by user: String, at index: Int) {
+        var shown: [String: ReplyFields] = [:]
+        for answer in answers {
+            for line in answer.lines("MESSAGE") { shown[line["id"] ?? ""] = line }
+        }
+        let edits = answers.suffix(book.names.count)
+        for (name, edits) in zip(book.names, edits) {
+            guard let message = book.messages[name.id], !book.lost.contains(name.id) else {
+                continue
+            }
+            let texts = edits.lines("EDIT").compactMap { $0["text"] }
+            check(message, as: shown[name.id], texts, by: user, at: "n\(index + 1)")
+        }
+    }
+
+    private func check(
+        _ message: WholeMessage, as line: ReplyFields?, _ texts: [String], by user: String,
+        at node: String
+    ) {
+        let id = message.name.id
+        if message.hides.contains(user), !message.restoresAsked.contains(user), line != nil {
+            fail(.deleted, "\(node) shows \(id) to \(user), who deleted it")
+        }
+        if message.isAcknowledged, line == nil, !message.hidesAsked.contains(user) {
+            fail(.kept, "\(node) lacks \(id), which was acknowledged")
+        }
+        if message.isRetracted {
+            if let line, !line.isTrue("deletedForEveryone") {
+                fail(.deleted, "\(node) shows \(id), which is deleted for everyone")
+            }
+            if !texts.isEmpty { fail(.deleted, "\(node) shows texts of \(id), which is deleted") }
+        }
+        guard !message.mayShowDeleted else { return }
+        for edit in message.acknowledgedEdits where !texts.contains(edit) {
+            fail(.kept, "\(node) lacks the text '\(edit)' of \(id), which was acknowledged")
+        }
+    }
+}

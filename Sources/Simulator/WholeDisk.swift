@@ -1,0 +1,186 @@
+import CRDT
+import Chat
+import Node
+import Replication
+import Wire
+
+/// The disk of one machine, as its processes see it: commits wait in line, each is there as a
+/// whole or not at all.
+actor WholeDisk: Store {
+    private struct Commit {
+        let writes: [ShardWrite]
+        let settings: [Setting]
+        let ticket: UInt64
+        /// How many commits the process knew to have failed.
+        let failuresKnown: Int
+    }
+
+    private nonisolated let executor: WholeExecutor
+    private var desk: WholeDesk?
+    private let shards: Int
+    private var disk: SimDisk
+    private(set) var settings: [String: [UInt8]] = [:]
+    private var waiting: [Commit] = []
+    private var failures = 0
+    private var failuresKnown = 0
+    private var isFull = false
+
+    /// The most bytes of a batch: far fewer than a real one has, so that pulls have several.
+    private static let batchBytesMax = 400
+
+    init(shards: Int, on executor: WholeExecutor) {
+        self.shards = shards
+        self.executor = executor
+        disk = SimDisk(shards: shards, batchBytesMax: WholeDisk.batchBytesMax)
+    }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    // MARK: The world's side
+
+    var headers: [ShardID: [UInt8]] {
+        var found: [ShardID: [UInt8]] = [:]
+        for (number, shard) in disk.state.shards.enumerated() {
+            found[ShardID(UInt16(number))] = shard.header
+        }
+        return found
+    }
+
+    /// A process starts: its desk is told of commits.
+    func serve(_ desk: WholeDesk) { self.desk = desk }
+
+    var isWaiting: Bool { !waiting.isEmpty }
+
+    func setFull(_ isFull: Bool) { self.isFull = isFull }
+
+    /// The first commit in line is over: it is on the disk, or failed.
+    func finish() -> (ticket: UInt64, failure: StoreFailure?)? {
+        guard !waiting.isEmpty else { return nil }
+        let commit = waiting.removeFirst()
+        guard commit.failuresKnown == failures else { return (commit.ticket, .full) }
+        guard !isFull else {
+            failures += 1
+            return (commit.ticket, .full)
+        }
+        apply(commit)
+        return (commit.ticket, nil)
+    }
+
+    /// The process is gone, and with it what was not finished.
+    ///
+    /// - Parameter keepsFirst: the commit under way was just done, and nobody heard of it.
+    func onCrash(keepsFirst: Bool) {
+        if keepsFirst, !isFull, let first = waiting.first, first.failuresKnown == failures {
+            apply(first)
+        }
+        waiting = []
+        failuresKnown = failures
+    }
+
+    func wipe() {
+        disk = SimDisk(shards: shards, batchBytesMax: WholeDisk.batchBytesMax)
+        settings = [:]
+        waiting = []
+    }
+
+    /// Everything that it holds.
+    var documents: [DocumentKey: [UInt8]] {
+        var found: [DocumentKey: [UInt8]] = [:]
+        for shard in disk.state.shards {
+            for (key, document) in shard.documents { found[key] = document.bytes }
+        }
+        return found
+    }
+
+    private func apply(_ commit: Commit) {
+        for setting in commit.settings { settings[setting.name] = setting.value }
+        for write in commit.writes {
+            let shard = Int(write.shard.number)
+            disk.state.shards[shard].header = write.header.encoded
+            disk.state.shards[shard].claim = write.header
+            for key in write.removed { disk.state.shards[shard].remove(key) }
+            for record in write.records {
+                disk.state.shards[shard].put(
+                    ShardDisk.StoredDocument(
+                        bytes: record.bytes, changedBy: record.changedBy, time: record.time,
+                        digest: Document.digest(of: record.key, bytes: record.bytes),
+                        greatest: write.header.greatest), at: record.key)
+            }
+        }
+    }
+
+    private func append(_ writes: [ShardWrite], _ settings: [Setting], _ ticket: UInt64) {
+        waiting.append(
+            Commit(
+                writes: writes, settings: settings, ticket: ticket, failuresKnown: failuresKnown))
+        desk?.note(.commit)
+    }
+
+    private var waitingBytes: Int {
+        waiting.reduce(0) { sum, commit in
+            sum
+                + commit.writes.reduce(0) { $0 + $1.records.reduce(0) { $0 + $1.bytes.count } }
+        }
+    }
+}
+
+// MARK: The process's side
+
+extension WholeDisk {
+    nonisolated func commit(_ writes: [ShardWrite], settings: [Setting], ticket: UInt64) {
+        assumeIsolated { $0.append(writes, settings, ticket) }
+    }
+
+    nonisolated func resume() { assumeIsolated { $0.failuresKnown = $0.failures } }
+
+    nonisolated var queuedBytes: Int { assumeIsolated { $0.waitingBytes } }
+
+    private nonisolated func read<Value: Sendable>(
+        _ body: @Sendable (SimDisk) throws(StoreFailure) -> Value
+    ) throws(StoreFailure) -> Value {
+        try assumeIsolated { disk -> Result<Value, StoreFailure> in
+            do throws(StoreFailure) {
+                return .success(try body(disk.disk))
+            } catch {
+                return .failure(error)
+            }
+        }.get()
+    }
+
+    nonisolated func document(
+        _ key: DocumentKey, in shard: ShardID
+    ) throws(StoreFailure) -> Document? {
+        try read { disk throws(StoreFailure) in try disk.document(key, in: shard) }
+    }
+
+    nonisolated func history(
+        of conversation: ConversationID, in shard: ShardID, page: HistoryPage,
+        handing: (Document) -> Bool
+    ) throws(StoreFailure) {
+        let found = try read { disk throws(StoreFailure) in
+            var list: [Document] = []
+            try disk.history(of: conversation, in: shard, page: page) { document in
+                list.append(document)
+                return true
+            }
+            return list
+        }
+        for document in found { guard handing(document) else { return } }
+    }
+
+    nonisolated func changes(
+        in shard: ShardID, lackedBy theirs: Vector, of ours: Vector, after cursor: Dot?,
+        bytesMax: Int
+    ) throws(StoreFailure) -> (parcels: [Parcel], next: Dot?) {
+        try read { disk throws(StoreFailure) in
+            try disk.changes(
+                in: shard, lackedBy: theirs, of: ours, after: cursor, bytesMax: bytesMax)
+        }
+    }
+
+    nonisolated func remainder(
+        of shard: ShardID, without bad: [DocumentKey]
+    ) throws(StoreFailure) -> Remainder {
+        try read { disk throws(StoreFailure) in try disk.remainder(of: shard, without: bad) }
+    }
+}

@@ -1,0 +1,103 @@
+import Node
+import Replication
+import Session
+import Wire
+
+/// One simulated machine: a disk and an address that outlive processes, and at most one process.
+final class WholeMachine {
+    let index: Int
+    let name: String
+    let disk: WholeDisk
+    let executor = WholeExecutor()
+    /// Whom its next process asks for the cluster.
+    var join: [String]
+    var process: WholeProcess?
+    /// `SIGSTOP` until then, in microseconds.
+    var pausedUntil: UInt64 = 0
+    /// When a start is due, while there is no process.
+    var isStartDue = false
+    /// How many faults have filled the disk.
+    var fullBy = 0
+    /// How many faults make every commit take up to half a second.
+    var isSlow = 0
+    private let wallOffsetMilliseconds: UInt64
+
+    /// Milliseconds since 1970 at the beginning of every run.
+    private static let wallStartMilliseconds: UInt64 = 1_790_000_000_000
+
+    init(_ index: Int, shards: Int, join: [String], wallAheadMilliseconds: UInt64) {
+        self.index = index
+        self.join = join
+        name = "n\(index + 1)"
+        disk = WholeDisk(shards: shards, on: executor)
+        wallOffsetMilliseconds = WholeMachine.wallStartMilliseconds + wallAheadMilliseconds
+    }
+
+    var address: String { WholeMachine.address(of: index) }
+
+    static func address(of index: Int) -> String { "n\(index + 1):7101" }
+
+    /// Puts a process together, as `Server` does.
+    ///
+    /// - Parameter id: no other process of the run has it.
+    func boot(_ id: Int, shards: Int, now: UInt64, dice: inout Dice) -> WholeProcess {
+        let desk = WholeDesk(on: executor, wallOffsetMilliseconds: wallOffsetMilliseconds)
+        let entropy = SimEntropy(seed: dice.next())
+        let process = executor.run {
+            desk.assumeIsolated { $0.setNow(now) }
+            disk.assumeIsolated { $0.serve(desk) }
+            let node = makeNode(shards: shards, desk: desk, entropy: entropy)
+            return WholeProcess(id, node: node, desk: desk)
+        }
+        self.process = process
+        return process
+    }
+
+    private func makeNode(shards: Int, desk: WholeDesk, entropy: SimEntropy) -> Node {
+        Node(
+            NodeOptions(
+                name: NodeName(checked: name), gossip: address, admin: "\(name):7201", join: join,
+                cluster: nil, shards: UInt16(shards), ackLevel: .majority,
+                editWindowMilliseconds: 900_000),
+            ports: NodePorts(
+                executor: executor, store: disk, entropy: entropy, clock: desk, host: desk))
+    }
+
+    /// A session for a client that connected.
+    func makeSession(_ id: UInt64, in process: WholeProcess) -> Session {
+        let session = Session(
+            id, node: process.node, clock: process.desk,
+            output: WholeOutput(id, desk: process.desk), executor: executor, ackLevel: .majority)
+        process.node.assumeIsolated { $0.attach(session, as: id) }
+        if process.isHoldingClients { session.assumeIsolated { $0.setHeld(true) } }
+        return session
+    }
+}
+
+/// A running node.
+final class WholeProcess {
+    let id: Int
+    let node: Node
+    let desk: WholeDesk
+    var isTurnDue = false
+    var isWriting = false
+    var isReady = false
+    var isHoldingClients = false
+    /// When it is cut short, once it was told to stop; in microseconds.
+    var stopBy: UInt64?
+
+    /// How long an orderly end may take, in microseconds.
+    static let stopMicroseconds: UInt64 = 3_000_000
+
+    init(_ id: Int, node: Node, desk: WholeDesk) {
+        self.id = id
+        self.node = node
+        self.desk = desk
+    }
+}
+
+/// A process by name: what is meant for one that is gone reaches nobody.
+struct WholeAddress: Hashable {
+    let machine: Int
+    let process: Int
+}

@@ -1,0 +1,86 @@
+/// Something that goes wrong with a whole node, and for how long.
+struct WholeFault {
+    enum Kind: String, CaseIterable {
+        /// `kill -9`, started again after a while.
+        case kill
+        /// `kill -9` of every node at once.
+        case killAll = "kill-all"
+        /// Killed, and its folder emptied: it joins again under the same name.
+        case wipe
+        /// Told to stop by `SHUTDOWN`, and started again.
+        case stop
+        /// `SIGSTOP`.
+        case pause
+        /// Nothing travels between `node` and `other`.
+        case cut
+        /// Nothing travels from `node` to `other`; the other way works.
+        case cutOneWay = "cut-one-way"
+        /// Cut from everybody.
+        case isolate
+        /// The connections between the two break, with all that is in flight.
+        case reset
+        /// Commits fail.
+        case diskFull = "disk-full"
+        /// Commits take up to half a second.
+        case diskSlow = "disk-slow"
+    }
+
+    let at: UInt64
+    let kind: Kind
+    let node: Int
+    let other: Int
+    /// How long it lasts.
+    let milliseconds: UInt64
+}
+
+/// All that decides a run of whole nodes.
+struct WholePlan {
+    let seed: UInt64
+    let nodes: Int
+    let shards: Int
+    let clients: Int
+    /// How long faults and clients go on, in milliseconds after the cluster has formed.
+    let chaosMilliseconds: UInt64
+    let faults: [WholeFault]
+
+    init(seed: UInt64) {
+        var dice = Dice(seed: seed, stream: 101)
+        self.seed = seed
+        let nodes = dice.pick([1, 2, 3, 3, 3, 3, 4, 5])
+        self.nodes = nodes
+        shards = dice.pick([1, 1, 2, 4])
+        clients = dice.pick([1, 2, 3, 4])
+        let chaos = dice.between(1_000...5_000)
+        chaosMilliseconds = chaos
+        let count = dice.chance(percent: 10) ? 0 : 1 + dice.below(9)
+        faults = (0..<count).map { _ in WholePlan.fault(nodes, chaos, &dice) }
+            .sorted { $0.at < $1.at }
+    }
+
+    private static func fault(_ nodes: Int, _ chaos: UInt64, _ dice: inout Dice) -> WholeFault {
+        let node = dice.below(nodes)
+        let other = nodes > 1 ? (node + 1 + dice.below(nodes - 1)) % nodes : node
+        let kind = dice.pick(nodes > 1 ? lots : lotsAlone)
+        let milliseconds =
+            switch kind {
+            case .kill, .killAll, .wipe, .stop: dice.between(5...1_500)
+            case .pause: dice.between(50...3_000)
+            case .cut, .cutOneWay, .isolate: dice.between(50...4_000)
+            case .reset: UInt64(0)
+            case .diskFull: dice.between(1...400)
+            case .diskSlow: dice.between(50...2_000)
+            }
+        return WholeFault(
+            at: dice.between(20...chaos), kind: kind, node: node, other: other,
+            milliseconds: milliseconds)
+    }
+
+    /// How often each kind is drawn.
+    private static let lots: [WholeFault.Kind] = [
+        .kill, .kill, .kill, .killAll, .wipe, .wipe, .stop, .pause, .cut, .cut, .cutOneWay,
+        .isolate, .reset, .diskFull, .diskFull, .diskSlow,
+    ]
+    private static let lotsAlone: [WholeFault.Kind] = [
+        .kill, .kill, .stop, .pause, .diskFull, .diskSlow,
+    ]
+}

@@ -1,0 +1,186 @@
+import LineProtocol
+import Wire
+
+/// One line that a client sends, and what it is for.
+struct WholeRequest {
+    enum Kind {
+        case create
+        case send(WholeMessage.Name)
+        case edit(WholeMessage.Name, text: String)
+        case edits(WholeMessage.Name)
+        case retract(WholeMessage.Name)
+        case hide(WholeMessage.Name)
+        case restore(WholeMessage.Name)
+        /// - Parameter isWhole: it asks for all there is.
+        case history(conversation: String, isWhole: Bool)
+        case digest
+        case status
+        case members
+        case set
+        case wait
+        case ping
+        /// Answered by this code.
+        case bad(Int)
+
+        var name: String {
+            switch self {
+            case .create: "CREATE"
+            case .send: "SEND"
+            case .edit: "EDIT"
+            case .edits: "EDITS"
+            case .retract: "DELETE for=everyone"
+            case .hide: "DELETE for=me"
+            case .restore: "RESTORE"
+            case .history: "HISTORY"
+            case .digest: "DIGEST"
+            case .status: "STATUS"
+            case .members: "MEMBERS"
+            case .set: "SET"
+            case .wait: "WAIT"
+            case .ping: "PING"
+            case .bad(let code): "bad line \(code)"
+            }
+        }
+    }
+
+    let kind: Kind
+    let line: [UInt8]
+    private(set) var at: UInt64 = 0
+
+    init(_ kind: Kind, _ line: [UInt8]) {
+        self.kind = kind
+        self.line = line
+    }
+
+    init(_ kind: Kind, _ line: String) { self.init(kind, Array(line.utf8)) }
+
+    func asked(at moment: UInt64) -> WholeRequest {
+        var request = self
+        request.at = moment
+        return request
+    }
+
+    var text: String { String(decoding: line.prefix(120), as: UTF8.self) }
+}
+
+/// What came for one request.
+struct WholeAnswer {
+    let data: [ReplyLine]
+    let status: ReplyLine
+
+    /// The code of an `ERR`.
+    var code: Int? {
+        if case .error(let error) = status { return error.code }
+        return nil
+    }
+
+    /// What stands behind an `OK`.
+    var fields: ReplyFields? {
+        if case .ok(let fields) = status { return fields }
+        return nil
+    }
+
+    /// The data lines with this noun.
+    func lines(_ noun: String) -> [ReplyFields] {
+        data.compactMap { line in
+            guard case .data(let found, let fields) = line, found == noun else { return nil }
+            return fields
+        }
+    }
+}
+
+/// What clients ask for, drawn by chance.
+extension WholeWorld {
+    private static let conversations = 3
+
+    static func conversation(_ index: Int) -> String { "c\(index)" }
+
+    /// The request that makes a conversation: the same from everybody.
+    func createLine(_ conversation: String) -> WholeRequest {
+        let users = (0..<plan.clients).map(WholeClient.user).joined(separator: ",")
+        return WholeRequest(
+            .create, #"CREATE \#(conversation) \#(users) title="about \#(conversation)""#)
+    }
+
+    var conversations: [String] {
+        (0..<WholeWorld.conversations).map(WholeWorld.conversation)
+    }
+
+    func nextRequest(_ client: WholeClient) -> WholeRequest {
+        let conversation = clientDice.pick(conversations)
+        switch clientDice.below(100) {
+        case 0..<8: return createLine(conversation)
+        case 8..<40: return send(client, to: conversation)
+        case 40..<62: return change(client) ?? createLine(conversation)
+        case 62..<76: return history(client, of: conversation)
+        case 76..<79: return WholeRequest(.digest, "digest")
+        case 79..<83: return WholeRequest(.status, "STATUS")
+        case 83..<86: return WholeRequest(.members, "MEMBERS")
+        case 86..<89:
+            return WholeRequest(.set, "SET ack=" + clientDice.pick(["local", "majority", "all"]))
+        case 89..<92:
+            let copies = clientDice.below(plan.nodes + 1)
+            return WholeRequest(.wait, "WAIT \(copies) \(clientDice.between(1...1_500))")
+        case 92..<96: return WholeRequest(.ping, "Ping")
+        default: return badLine(conversation)
+        }
+    }
+
+    private func send(_ client: WholeClient, to conversation: String) -> WholeRequest {
+        // What had no answer, or no good one, is sent once more.
+        let again = book.unanswered(of: client.user)
+        if !again.isEmpty, clientDice.chance(percent: 40) {
+            coverage.count("sent again")
+            return book.send(clientDice.pick(again))
+        }
+        client.messages += 1
+        let id = "m\(client.index).\(client.messages)"
+        let text = clientDice.pick(["mail \(id)", "ü=\"\(id)\" 🌱", "  \(id) x=y "])
+        let name = WholeMessage.Name(id: id, conversation: conversation)
+        return book.send(book.add(name, from: client.user, text: text))
+    }
+
+    private func change(_ client: WholeClient) -> WholeRequest? {
+        guard !book.names.isEmpty else { return nil }
+        let name = clientDice.pick(Array(book.names.suffix(30)))
+        let place = "\(name.conversation) \(name.id) \(client.user)"
+        switch clientDice.below(100) {
+        case 0..<40:
+            let text = "edit \(book.edits) of \(name.id)"
+            book.noteEdit(of: name, text)
+            return WholeRequest(.edit(name, text: text), "EDIT \(place) \(text)")
+        case 40..<55:
+            return WholeRequest(.edits(name), "EDITS \(place)")
+        case 55..<70:
+            book.noteRetraction(of: name, by: client.user)
+            return WholeRequest(.retract(name), "DELETE \(place) for=everyone")
+        case 70..<90:
+            book.noteHide(of: name, by: client.user)
+            return WholeRequest(.hide(name), "DELETE \(place)")
+        default:
+            book.noteRestore(of: name, by: client.user)
+            return WholeRequest(.restore(name), "RESTORE \(place)")
+        }
+    }
+
+    private func history(_ client: WholeClient, of conversation: String) -> WholeRequest {
+        let isWhole = clientDice.chance(percent: 70)
+        let limit = isWhole ? LineLimits.historyMax : 1 + clientDice.below(5)
+        return WholeRequest(
+            .history(conversation: conversation, isWhole: isWhole),
+            "HISTORY \(conversation) \(client.user) limit=\(limit)")
+    }
+
+    private func badLine(_ conversation: String) -> WholeRequest {
+        switch clientDice.below(6) {
+        case 0: WholeRequest(.bad(400), "NONSENSE \(conversation)")
+        case 1: WholeRequest(.bad(400), "SEND \(conversation)")
+        case 2: WholeRequest(.bad(400), [0x50, 0xFF, 0xFE, 0x20, 0x01])
+        case 3: WholeRequest(.bad(400), "SEND \(conversation) u0   ")
+        case 4: WholeRequest(.bad(404), "HISTORY nowhere u0")
+        default:
+            WholeRequest(
+                .bad(413), [UInt8](repeating: 0x78, count: LineLimits.lineBytesMax + 1_000))
+        }
+    }
+}

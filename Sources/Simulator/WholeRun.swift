@@ -1,0 +1,30 @@
+/// One run of whole nodes, from the first start to the last check.
+package struct WholeRun: Sendable {
+    package let seed: UInt64
+    package private(set) var finding: WholeFinding?
+    package let trace: WholeTrace
+    package let events: UInt64
+    package let messages: Int
+    package let coverage: Coverage
+
+    /// - Parameter tracer: is handed a line for each thing that happens.
+    package init(seed: UInt64, tracer: ((String) -> Void)? = nil) {
+        let world = WholeWorld(WholePlan(seed: seed), tracer: tracer)
+        world.run()
+        self.seed = seed
+        finding = world.finding
+        trace = world.trace
+        events = world.events
+        messages = world.book.names.count
+        coverage = world.coverage
+    }
+
+    /// The run of a seed, made twice: that the second differs is a finding, too.
+    package static func twice(seed: UInt64) -> WholeRun {
+        var run = WholeRun(seed: seed)
+        if let difference = WholeRun(seed: seed).trace.firstDifference(from: run.trace) {
+            run.finding = WholeFinding(promise: .same, explanation: difference)
+        }
+        return run
+    }
+}

@@ -1,0 +1,339 @@
+import CRDT
+import Chat
+import Node
+import Session
+import Wire
+
+/// Something that is to happen in a world of whole nodes.
+enum WholeEvent {
+    case start(Int)
+    case tick(WholeAddress)
+    case turn(WholeAddress)
+    case stored(WholeAddress)
+    case dialArrives(WholeAddress, Int, String)
+    case dialFailed(WholeAddress, String)
+    case opened(Int, end: Int)
+    case arrival(Int, from: Int)
+    case closed(WholeAddress, channel: UInt64)
+    case fault(Int)
+    case faultEnds(Int)
+    case client(Int)
+    case lines(UInt64)
+    case takeLines(UInt64)
+    case endOfLines(UInt64)
+    case replies(UInt64, [UInt8])
+    case visitOver(UInt64, isInOrder: Bool)
+    case look
+}
+
+/// A promise that whole nodes broke, and where that was seen.
+package struct WholeFinding: Hashable, Sendable {
+    package enum Promise: String, Sendable {
+        case formed = "nodes that are told of each other form a cluster"
+        case running = "a node goes on running"
+        case answered = "each request has one answer, in order, in time"
+        case sound = "an answer says what its request asked for"
+        case kept = "every acknowledged write is kept"
+        case deleted = "what is deleted is not shown"
+        case reads = "a connection reads what it wrote"
+        case level = "nodes are level after the heal, in time"
+        case equal = "level nodes answer alike"
+        case same = "one seed gives one run"
+    }
+
+    package let promise: Promise
+    package let explanation: String
+}
+
+/// Whole nodes in one process: the actors of real ones on their own executors, in virtual time,
+/// between simulated disks, a simulated network, and clients that speak in lines.
+///
+/// The world is one loop over events; all that decides comes from the plan and its seed.
+final class WholeWorld {
+    let plan: WholePlan
+    var now: UInt64 = 0
+    private var queue = EventQueue<WholeEvent>()
+    let machines: [WholeMachine]
+    private var processes = 0
+
+    // The network.
+    var networkDice: Dice
+    var connections: [WholeConnection] = []
+    /// Where a channel leads: its connection, and which end it is.
+    var channels: [UInt64: (connection: Int, end: Int)] = [:]
+    /// How many faults keep anything from going from the first to the second.
+    var cuts: [[Int]: Int] = [:]
+    /// The last id of a channel or visit.
+    var nextID: UInt64 = 0
+
+    // The clients.
+    var clientDice: Dice
+    var clients: [WholeClient] = []
+    var visits: [UInt64: WholeVisit] = [:]
+    var book = WholeBook()
+    /// When clients stop asking, in microseconds.
+    var clientsUntil: UInt64 = 0
+
+    private var diskDice: Dice
+    private(set) var trace = WholeTrace()
+    private(set) var finding: WholeFinding?
+    private(set) var events: UInt64 = 0
+    var coverage = Coverage()
+    let tracer: ((String) -> Void)?
+
+    /// The most that the wall clocks of two machines differ by.
+    private static let wallAheadMillisecondsMax: UInt64 = 200
+    private static let tickMicroseconds = Node.tickMilliseconds * 1_000
+
+    init(_ plan: WholePlan, tracer: ((String) -> Void)?) {
+        self.plan = plan
+        self.tracer = tracer
+        networkDice = Dice(seed: plan.seed, stream: 102)
+        diskDice = Dice(seed: plan.seed, stream: 103)
+        clientDice = Dice(seed: plan.seed, stream: 104)
+        var wallDice = Dice(seed: plan.seed, stream: 105)
+        machines = (0..<plan.nodes).map { index in
+            WholeMachine(
+                index, shards: plan.shards, join: index == 0 ? [] : [WholeMachine.address(of: 0)],
+                wallAheadMilliseconds: wallDice.between(0...WholeWorld.wallAheadMillisecondsMax))
+        }
+    }
+
+    // MARK: Time
+
+    func push(_ event: WholeEvent, after microseconds: UInt64) {
+        queue.push(event, at: now + microseconds)
+    }
+
+    func push(_ event: WholeEvent, at moment: UInt64) { queue.push(event, at: max(now, moment)) }
+
+    /// Lets things happen until `isDone`.
+    ///
+    /// - Returns: false where time was up first, or something is wrong.
+    func run(until deadline: UInt64, or isDone: () -> Bool = { false }) -> Bool {
+        while finding == nil {
+            if isDone() { return true }
+            guard let next = queue.pop() else { return false }
+            guard next.at <= deadline else {
+                queue.push(next.event, at: next.at)
+                now = deadline
+                return false
+            }
+            now = next.at
+            events += 1
+            if let machine = machine(of: next.event), machines[machine].pausedUntil > now {
+                queue.push(next.event, at: machines[machine].pausedUntil)
+            } else {
+                happen(next.event)
+            }
+        }
+        return false
+    }
+
+    func fail(_ promise: WholeFinding.Promise, _ explanation: String) {
+        guard finding == nil else { return }
+        finding = WholeFinding(
+            promise: promise, explanation: "at \(now / 1_000) ms: \(explanation)")
+    }
+
+    func note(_ what: String, _ machine: Int, _ detail: UInt64 = 0) {
+        let entry = WholeTrace.Entry(at: now, machine: machine, what: what, detail: detail)
+        trace.note(entry)
+        tracer?(entry.description)
+    }
+
+    func digest(_ bytes: [UInt8]) -> UInt64 { checksum(bytes) }
+
+    /// On whose process it happens.
+    private func machine(of event: WholeEvent) -> Int? {
+        switch event {
+        case .tick(let address), .turn(let address), .stored(let address),
+            .dialFailed(let address, _), .closed(let address, _):
+            address.machine
+        case .opened(let number, let end):
+            connections[number].ends[end].address.machine
+        case .arrival(let number, let from):
+            connections[number].ends[1 - from].address.machine
+        case .lines(let visit), .takeLines(let visit), .endOfLines(let visit):
+            visits[visit]?.address.machine
+        case .start, .dialArrives, .fault, .faultEnds, .client, .replies, .visitOver, .look: nil
+        }
+    }
+
+    private func happen(_ event: WholeEvent) {
+        switch event {
+        case .start(let machine): start(machine)
+        case .tick(let address): onTick(address)
+        case .turn(let address): onTurn(address)
+        case .stored(let address): onStored(address)
+        case .dialArrives(let dialer, let machine, let target):
+            onDialArrives(dialer, at: machine, target)
+        case .dialFailed(let address, let target):
+            step(address, "dial-failed") { process in
+                process.node.assumeIsolated { $0.onDialFailed(target) }
+            }
+        case .opened(let number, let end): onOpened(number, end: end)
+        case .arrival(let number, let end): onArrival(number, from: end)
+        case .closed(let address, let channel):
+            step(address, "closed", channel) { process in
+                process.node.assumeIsolated { $0.onClosed(channel) }
+            }
+        case .fault(let index): begin(plan.faults[index], index)
+        case .faultEnds(let index): end(plan.faults[index])
+        case .client(let index): act(clients[index])
+        case .lines(let visit): onLines(of: visit)
+        case .takeLines(let visit): takeLines(of: visit)
+        case .endOfLines(let visit): onEndOfLines(of: visit)
+        case .replies(let visit, let bytes): onReplies(bytes, to: visit)
+        case .visitOver(let visit, let isInOrder): onVisitOver(visit, isInOrder: isInOrder)
+        case .look: look()
+        }
+    }
+
+    // MARK: Processes
+
+    func process(_ address: WholeAddress) -> WholeProcess? {
+        guard let process = machines[address.machine].process, process.id == address.process
+        else { return nil }
+        return process
+    }
+
+    /// Has a process do something, and carries out what comes of it.
+    func step(
+        _ address: WholeAddress, _ what: String, _ detail: UInt64 = 0,
+        _ body: (WholeProcess) -> Void
+    ) {
+        guard let process = process(address) else { return }
+        note(what, address.machine, detail)
+        let effects = machines[address.machine].executor.run {
+            process.desk.assumeIsolated { [now] in $0.setNow(now) }
+            body(process)
+            return process.desk.assumeIsolated { $0.takeEffects() }
+        }
+        if what != "turn" { scheduleTurn(process, address) }
+        for effect in effects { carryOut(effect, of: process, at: address) }
+    }
+
+    private func scheduleTurn(_ process: WholeProcess, _ address: WholeAddress) {
+        guard !process.isTurnDue else { return }
+        process.isTurnDue = true
+        let wait = networkDice.chance(percent: 60) ? 0 : networkDice.between(0...300)
+        push(.turn(address), after: wait)
+    }
+
+    private func start(_ index: Int) {
+        let machine = machines[index]
+        machine.isStartDue = false
+        guard machine.process == nil else { return }
+        processes += 1
+        let process = machine.boot(processes, shards: plan.shards, now: now, dice: &diskDice)
+        let address = WholeAddress(machine: index, process: process.id)
+        step(address, "start") { process in
+            let (settings, headers) = machine.disk.assumeIsolated { ($0.settings, $0.headers) }
+            process.node.assumeIsolated { $0.start(settings: settings, headers: headers) }
+        }
+        push(.tick(address), after: networkDice.between(0...WholeWorld.tickMicroseconds))
+    }
+
+    private func onTick(_ address: WholeAddress) {
+        step(address, "tick") { process in process.node.assumeIsolated { $0.onTick() } }
+        guard process(address) != nil else { return }
+        let late = networkDice.chance(percent: 4) ? networkDice.between(0...50_000) : 0
+        push(.tick(address), after: WholeWorld.tickMicroseconds + late)
+        continueStop(address)
+    }
+
+    private func onTurn(_ address: WholeAddress) {
+        process(address)?.isTurnDue = false
+        step(address, "turn") { process in process.node.assumeIsolated { $0.onTurnEnd() } }
+        continueStop(address)
+    }
+
+    private func onStored(_ address: WholeAddress) {
+        let disk = machines[address.machine].disk
+        step(address, "stored") { process in
+            process.isWriting = false
+            guard let result = disk.assumeIsolated({ $0.finish() }) else { return }
+            if result.failure != nil { coverage.count("commit failed") }
+            process.node.assumeIsolated { $0.onCommitted(result.ticket, failure: result.failure) }
+        }
+        guard let process = process(address) else { return }
+        write(process, at: address)
+    }
+
+    private func write(_ process: WholeProcess, at address: WholeAddress) {
+        let machine = machines[address.machine]
+        let isWaiting = machine.executor.run { machine.disk.assumeIsolated { $0.isWaiting } }
+        guard !process.isWriting, isWaiting else { return }
+        process.isWriting = true
+        let time =
+            machine.isSlow > 0
+            ? diskDice.between(50_000...500_000)
+            : diskDice.chance(percent: 5)
+                ? diskDice.between(1_000...40_000) : diskDice.between(80...900)
+        push(.stored(address), after: time)
+    }
+
+    // MARK: What a process did
+
+    private func carryOut(
+        _ effect: WholeEffect, of process: WholeProcess, at address: WholeAddress
+    ) {
+        switch effect {
+        case .dial(let target): dial(target, from: address)
+        case .ready: process.isReady = true
+        case .end(let ending): onEnding(ending, of: process, at: address)
+        case .turnAgain: scheduleTurn(process, address)
+        case .clientsHeld(let isHeld): holdClients(isHeld, of: process, at: address)
+        case .log(let line): tracer?("    n\(address.machine + 1) \(line)")
+        case .commit: write(process, at: address)
+        case .send(let channel, let bytes):
+            guard let (number, end) = channels[channel], !connections[number].ends[end].isOver
+            else { return }
+            transmit(.bytes(bytes), on: number, from: end)
+        case .pause(let channel, let isPaused): pauseChannel(channel, isPaused)
+        case .close(let channel): closeChannel(channel)
+        case .reply(let visit, let bytes): deliver(bytes, to: visit)
+        case .holdLines(let visit, let isHeld): holdLines(of: visit, isHeld)
+        case .finish(let visit): finish(visit)
+        }
+    }
+
+    func holdClients(_ isHeld: Bool, of process: WholeProcess, at address: WholeAddress) {
+        process.isHoldingClients = isHeld
+        for visit in visits(at: address) {
+            step(address, "hold") { _ in visit.session?.assumeIsolated { $0.setHeld(isHeld) } }
+        }
+    }
+
+    private func onEnding(
+        _ ending: Ending, of process: WholeProcess, at address: WholeAddress
+    ) {
+        switch ending {
+        case .shutdown:
+            guard process.stopBy == nil else { return }
+            process.stopBy = now + WholeProcess.stopMicroseconds
+            step(address, "stop") { process in process.node.assumeIsolated { $0.stopWaiting() } }
+            holdClients(true, of: process, at: address)
+        case .diskFailed(let reason) where reason.contains("which cluster"):
+            coverage.count("ended: no room for the cluster")
+            kill(address.machine)
+            restart(address.machine, after: 300_000)
+        case .badOption(let reason), .unusable(let reason), .diskFailed(let reason):
+            fail(.running, "n\(address.machine + 1) ends: \(reason)")
+        }
+    }
+
+    /// Whether all that a stopping process had begun is done.
+    private func continueStop(_ address: WholeAddress) {
+        guard let process = process(address), let stopBy = process.stopBy else { return }
+        let sessions = visits(at: address).compactMap(\.session)
+        let isDone = machines[address.machine].executor.run {
+            process.node.assumeIsolated { $0.isSettled }
+                && sessions.allSatisfy { !$0.assumeIsolated { $0.isAnswering } }
+        }
+        guard isDone || now >= stopBy else { return }
+        coverage.count(isDone ? "stopped in order" : "stopped late")
+        kill(address.machine)
+    }
+}
