@@ -76,8 +76,8 @@ let package = Package(
         tests(
             "SimulatorTests",
             [
-                "Simulator", "Node", "Membership", "Placement", "Replication", "Chat", "CRDT",
-                "Wire",
+                "Simulator", "Node", "LineProtocol", "Membership", "Placement", "Replication",
+                "Chat", "CRDT", "Wire",
             ]),
         tests(
             "SessionTests",

@@ -23,6 +23,9 @@ struct EventQueue<Event> {
         }
     }
 
+    /// When the next is due.
+    var nextAt: UInt64? { heap.first?.at }
+
     mutating func pop() -> (at: UInt64, event: Event)? {
         guard let first = heap.first else { return nil }
         let last = heap.removeLast()

@@ -76,13 +76,20 @@ extension WholeWorld {
         let began = now
         var last = ""
         while finding == nil, now < began + WholeWorld.levelMicroseconds {
-            let unsettled = machines.lazy.map(\.index).compactMap { self.unsettled($0) }.first
-            guard let unsettled else { return finding == nil }
+            guard let unsettled = firstUnsettled() else { return finding == nil }
             last = unsettled
             _ = run(until: now + 200_000)
         }
         fail(.level, last)
         return false
+    }
+
+    /// What the first node says that is not level, if there is one.
+    private func firstUnsettled() -> String? {
+        for machine in machines {
+            if let unsettled = unsettled(machine.index) { return unsettled }
+        }
+        return nil
     }
 
     /// Why a node is not level, if so.
@@ -150,47 +157,60 @@ extension WholeWorld {
     }
 
     private func checkReads() {
-        for user in (0..<plan.clients).map(WholeClient.user) {
+        for index in 0..<plan.clients {
+            let user = WholeClient.user(index)
             let histories = conversations.map {
                 WholeRequest(
                     .history(conversation: $0, isWhole: true),
                     "HISTORY \($0) \(user) limit=\(LineLimits.historyMax)")
             }
-            let edits = book.names.map {
+            // The texts that a message had are the same for all of its readers.
+            let named = index == 0 ? book.names : []
+            let edits = named.map {
                 WholeRequest(.edits($0), "EDITS \($0.conversation) \($0.id) \(user)")
             }
-            var first: [[ReplyLine]]?
-            for machine in machines where finding == nil {
-                let answers = needed(histories + edits, of: machine.index, as: user)
-                guard answers.count == histories.count + edits.count else { return }
-                check(answers, by: user, at: machine.index)
-                let said = answers.map { $0.data + [$0.status] }
-                if let first, let (mine, other) = zip(said, first).first(where: { $0 != $1 }) {
-                    fail(.equal, "n\(machine.index + 1) says \(mine), n1 \(other)")
-                }
-                first = first ?? said
-            }
+            checkReads(histories + edits, by: user)
         }
     }
 
-    private func check(_ answers: [WholeAnswer], by user: String, at index: Int) {
-        var shown: [String: ReplyFields] = [:]
-        for answer in answers {
-            for line in answer.lines("MESSAGE") { shown[line["id"] ?? ""] = line }
-        }
-        let edits = answers.suffix(book.names.count)
-        for (name, edits) in zip(book.names, edits) {
-            guard let message = book.messages[name.id], !book.lost.contains(name.id) else {
-                continue
+    private func checkReads(_ requests: [WholeRequest], by user: String) {
+        var first: [[ReplyLine]]?
+        for machine in machines where finding == nil {
+            let answers = needed(requests, of: machine.index, as: user)
+            guard answers.count == requests.count else { return }
+            check(answers, to: requests, by: user, at: "n\(machine.index + 1)")
+            let said = answers.map { $0.data + [$0.status] }
+            if let first, let (mine, other) = zip(said, first).first(where: { $0 != $1 }) {
+                fail(.equal, "n\(machine.index + 1) says \(mine), n1 \(other)")
             }
-            let texts = edits.lines("EDIT").compactMap { $0["text"] }
-            check(message, as: shown[name.id], texts, by: user, at: "n\(index + 1)")
+            first = first ?? said
         }
     }
 
     private func check(
-        _ message: WholeMessage, as line: ReplyFields?, _ texts: [String], by user: String,
-        at node: String
+        _ answers: [WholeAnswer], to requests: [WholeRequest], by user: String, at node: String
+    ) {
+        var shown: [String: ReplyFields] = [:]
+        for answer in answers {
+            for line in answer.lines("MESSAGE") { shown[line["id"] ?? ""] = line }
+        }
+        for name in book.names {
+            guard let message = kept(name) else { continue }
+            check(message, as: shown[name.id], by: user, at: node)
+        }
+        for (answer, request) in zip(answers, requests) {
+            guard case .edits(let name) = request.kind, let message = kept(name) else { continue }
+            check(answer.lines("EDIT").compactMap { $0["text"] }, of: message, at: node)
+        }
+    }
+
+    /// What clients know of a message, unless it was lost with every disk that had it.
+    private func kept(_ name: WholeMessage.Name) -> WholeMessage? {
+        book.lost.contains(name.id) ? nil : book.messages[name.id]
+    }
+
+    private func check(
+        _ message: WholeMessage, as line: ReplyFields?, by user: String, at node: String
     ) {
         let id = message.name.id
         if message.hides.contains(user), !message.restoresAsked.contains(user), line != nil {
@@ -199,13 +219,18 @@ extension WholeWorld {
         if message.isAcknowledged, line == nil, !message.hidesAsked.contains(user) {
             fail(.kept, "\(node) lacks \(id), which was acknowledged")
         }
-        if message.isRetracted {
-            if let line, !line.isTrue("deletedForEveryone") {
-                fail(.deleted, "\(node) shows \(id), which is deleted for everyone")
-            }
-            if !texts.isEmpty { fail(.deleted, "\(node) shows texts of \(id), which is deleted") }
+        if message.isRetracted, let line, !line.isTrue("deletedForEveryone") {
+            fail(.deleted, "\(node) shows \(id), which is deleted for everyone")
         }
-        guard !message.mayShowDeleted else { return }
+    }
+
+    private func check(_ texts: [String], of message: WholeMessage, at node: String) {
+        let id = message.name.id
+        if message.isRetracted, !texts.isEmpty {
+            fail(.deleted, "\(node) shows texts of \(id), which is deleted for everyone")
+        }
+        // Edits belong to one sending: where two sides of a cut took the message, the earlier stays.
+        guard !message.isRetractionAsked, message.attempts == 1 else { return }
         for edit in message.acknowledgedEdits where !texts.contains(edit) {
             fail(.kept, "\(node) lacks the text '\(edit)' of \(id), which was acknowledged")
         }

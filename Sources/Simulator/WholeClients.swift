@@ -33,6 +33,8 @@ final class WholeVisit {
     private var tail: [UInt8] = []
     /// What travels to the process, in order.
     var travelling: [[UInt8]] = []
+    /// Replies that travel to the client.
+    var returning: [UInt8] = []
     /// What has arrived, while it takes no lines.
     var heldLines: [[UInt8]] = []
     var isHeld = false
@@ -221,9 +223,11 @@ extension WholeWorld {
 
     func deliver(_ bytes: [UInt8], to id: UInt64) {
         guard let visit = visits[id] else { return }
+        visit.returning += bytes
+        guard visit.returning.count == bytes.count else { return }
         let delay = clientDice.chance(percent: 2) ? clientDice.between(1_000...30_000) : 100
-        visit.repliesAt = max(visit.repliesAt, now + delay)
-        push(.replies(id, bytes), at: visit.repliesAt)
+        visit.repliesAt = now + delay
+        push(.replies(id), at: visit.repliesAt)
     }
 
     func finish(_ id: UInt64) {
@@ -231,8 +235,10 @@ extension WholeWorld {
         push(.visitOver(id, isInOrder: true), at: visit.repliesAt)
     }
 
-    func onReplies(_ bytes: [UInt8], to id: UInt64) {
+    func onReplies(to id: UInt64) {
         guard let visit = visits[id] else { return }
+        let bytes = visit.returning
+        visit.returning = []
         note("replies", visit.address.machine, digest(bytes))
         if let session = visit.session {
             step(visit.address, "drained", id) { process in

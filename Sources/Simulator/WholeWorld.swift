@@ -21,7 +21,7 @@ enum WholeEvent {
     case lines(UInt64)
     case takeLines(UInt64)
     case endOfLines(UInt64)
-    case replies(UInt64, [UInt8])
+    case replies(UInt64)
     case visitOver(UInt64, isInOrder: Bool)
     case look
 }
@@ -113,9 +113,7 @@ final class WholeWorld {
     func run(until deadline: UInt64, or isDone: () -> Bool = { false }) -> Bool {
         while finding == nil {
             if isDone() { return true }
-            guard let next = queue.pop() else { return false }
-            guard next.at <= deadline else {
-                queue.push(next.event, at: next.at)
+            guard let nextAt = queue.nextAt, nextAt <= deadline, let next = queue.pop() else {
                 now = deadline
                 return false
             }
@@ -184,7 +182,7 @@ final class WholeWorld {
         case .lines(let visit): onLines(of: visit)
         case .takeLines(let visit): takeLines(of: visit)
         case .endOfLines(let visit): onEndOfLines(of: visit)
-        case .replies(let visit, let bytes): onReplies(bytes, to: visit)
+        case .replies(let visit): onReplies(to: visit)
         case .visitOver(let visit, let isInOrder): onVisitOver(visit, isInOrder: isInOrder)
         case .look: look()
         }

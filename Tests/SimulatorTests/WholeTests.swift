@@ -1,0 +1,63 @@
+import LineProtocol
+import Testing
+
+@testable import Simulator
+
+@Suite struct WholeTests {
+    /// Their plans hold every kind of fault, and one, two, three, four and five nodes.
+    static let seeds: [UInt64] = [0, 1, 3, 4, 7, 33, 215]
+
+    @Test(arguments: seeds) func `a fixed seed of whole nodes breaks no promise`(seed: UInt64) {
+        let run = WholeRun.twice(seed: seed)
+        #expect(run.finding == nil, "\(run.finding?.explanation ?? "")")
+        #expect(run.events > 100)
+    }
+
+    @Test func `fresh seeds of whole nodes break no promise`() {
+        var random = SystemRandomNumberGenerator()
+        for _ in 0..<3 {
+            let seed = random.next() >> 16
+            let run = WholeRun.twice(seed: seed)
+            #expect(
+                run.finding == nil,
+                "grapevine-sim --world whole --seed \(seed): \(run.finding?.explanation ?? "")")
+        }
+    }
+
+    @Test func `where two runs part is said in words`() {
+        let (one, other) = (WholeRun(seed: 5).trace, WholeRun(seed: 6).trace)
+        #expect(one.firstDifference(from: other)?.contains("one run has") == true)
+        #expect(one.firstDifference(from: one) == nil)
+    }
+
+    @Test func `an answer that is not its request's is found`() throws {
+        let world = WholeWorld(WholePlan(seed: 1), tracer: nil)
+        let visit = try #require(aVisit(in: world))
+        let status = try #require(ReplyLine("OK id=other at=2026-11-21T06:00:00.123Z replicas=1/1"))
+        let name = WholeMessage.Name(id: "m", conversation: "c0")
+        world.judge(
+            WholeAnswer(data: [], status: status), to: WholeRequest(.send(name), "SEND"), on: visit)
+        #expect(world.finding?.promise == .sound)
+    }
+
+    @Test func `an answer to nothing is found`() throws {
+        let world = WholeWorld(WholePlan(seed: 1), tracer: nil)
+        let visit = try #require(aVisit(in: world))
+        world.deliver(Array("OK\n".utf8), to: visit.id)
+        _ = world.run(until: world.now + 100_000)
+        #expect(world.finding?.promise == .answered)
+    }
+
+    @Test func `a machine's actors are not touched outside of its steps`() {
+        let executor = WholeExecutor()
+        #expect(executor.isIsolatingCurrentContext() == false)
+        executor.run { #expect(executor.isIsolatingCurrentContext() == true) }
+    }
+
+    /// A connection to the first node of a cluster that has formed.
+    private func aVisit(in world: WholeWorld) -> WholeVisit? {
+        for machine in world.machines { world.restart(machine.index, after: 0) }
+        _ = world.run(until: 5_000_000) { world.machines[0].process?.isReady ?? false }
+        return world.openVisit(to: 0, as: "u0")
+    }
+}
