@@ -230,7 +230,7 @@ extension WholeWorld {
             fail(.deleted, "\(node) shows texts of \(id), which is deleted for everyone")
         }
         // Edits belong to one sending: where two sides of a cut took the message, the earlier stays.
-        guard !message.isRetractionAsked, message.attempts == 1 else { return }
+        guard !message.mayShowDeleted, message.attempts == 1 else { return }
         for edit in message.acknowledgedEdits where !texts.contains(edit) {
             fail(.kept, "\(node) lacks the text '\(edit)' of \(id), which was acknowledged")
         }
