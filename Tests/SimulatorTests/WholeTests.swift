@@ -4,8 +4,8 @@ import Testing
 @testable import Simulator
 
 @Suite struct WholeTests {
-    /// Their plans hold every kind of fault, and one, two, three, four and five nodes.
-    static let seeds: [UInt64] = [0, 1, 3, 4, 7, 33, 215]
+    /// Seeds that once had something to say of the world's own rules.
+    static let seeds: [UInt64] = [3, 33, 57, 215]
 
     @Test(arguments: seeds) func `a fixed seed of whole nodes breaks no promise`(seed: UInt64) {
         let run = WholeRun.twice(seed: seed)
@@ -15,7 +15,7 @@ import Testing
 
     @Test func `fresh seeds of whole nodes break no promise`() {
         var random = SystemRandomNumberGenerator()
-        for _ in 0..<3 {
+        for _ in 0..<2 {
             let seed = random.next() >> 16
             let run = WholeRun.twice(seed: seed)
             #expect(
