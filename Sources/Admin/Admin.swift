@@ -186,7 +186,7 @@ extension Admin {
             return .sent(id, at: message?.header.sent.time ?? .zero)
         case .edit:
             return .done(at: message?.editedAt ?? message?.header.sent.time)
-        case .create, .hide, .retract, .restore, .pin, .unpin:
+        default:
             return .done(at: nil)
         }
     }

@@ -32,6 +32,7 @@ extension LineError {
         case .messageDeleted: self.init(409, "Message is deleted for everyone")
         case .tooManyEdits:
             self.init(429, "A message has at most \(ChatLimits.editsMax) edits")
+        case .tooManyParticipants: self = .tooManyParticipants
         }
     }
 }

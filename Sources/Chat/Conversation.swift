@@ -27,18 +27,66 @@ public struct Conversation: Hashable, Sendable {
         public let title: String?
     }
 
+    /// When somebody was last invited.
+    public struct Invitation: Hashable, Sendable {
+        public let user: UserID
+        public internal(set) var stamp: Stamp
+    }
+
     public private(set) var header: Header
     public private(set) var participants: ObservedRemoveSet<UserID>
+    /// Of everybody who was ever invited, in or not; ascending by user.
+    public private(set) var invitations: [Invitation]
 
     init(header: Header, by dot: Dot) {
         self.header = header
         participants = ObservedRemoveSet()
+        invitations = []
         for user in header.participants { participants.insert(user, by: dot) }
     }
+
+    /// When `user` was last invited; nil for who never was.
+    public func invitation(of user: UserID) -> Stamp? {
+        let index = firstIndex(notBefore: user)
+        guard index < invitations.count, invitations[index].user == user else { return nil }
+        return invitations[index].stamp
+    }
+
+    var greatestTime: HybridTimestamp {
+        invitations.reduce(header.created.time) { max($0, $1.stamp.time) }
+    }
+
+    mutating func invite(_ user: UserID, by author: Authorship) {
+        participants.insert(user, by: author.dot)
+        note(Invitation(user: user, stamp: author.stamp))
+    }
+
+    mutating func leave(_ user: UserID) { participants.remove(user) }
 
     mutating func merge(_ other: Conversation) {
         header = min(header, other.header)
         participants.merge(other.participants)
+        for invitation in other.invitations { note(invitation) }
+    }
+
+    /// Of two invitations of one user, the later.
+    private mutating func note(_ invitation: Invitation) {
+        let index = firstIndex(notBefore: invitation.user)
+        if index < invitations.count, invitations[index].user == invitation.user {
+            invitations[index].stamp = max(invitations[index].stamp, invitation.stamp)
+        } else {
+            invitations.insert(invitation, at: index)
+        }
+    }
+
+    private func firstIndex(notBefore user: UserID) -> Int {
+        var low = 0
+        var high = invitations.count
+        while low < high {
+            let middle = (low + high) / 2
+            if invitations[middle].user < user { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 }
 
@@ -64,11 +112,15 @@ extension Conversation {
     private enum FieldNumber {
         static let header: UInt64 = 1
         static let participants: UInt64 = 2
+        static let invitations: UInt64 = 3
     }
 
     func write(to fields: inout some FieldSink) {
         fields.set(FieldNumber.header, to: header)
         fields.set(FieldNumber.participants, to: participants)
+        if !invitations.isEmpty {
+            fields.set(FieldNumber.invitations, to: Invitations(list: invitations))
+        }
     }
 
     init(from fields: inout Fields) throws(WireError) {
@@ -77,6 +129,39 @@ extension Conversation {
         else { throw .invalid("a header and participants") }
         self.header = try Header.decode(header)
         self.participants = try ObservedRemoveSet.decode(participants)
+        invitations = []
+        if let bytes = fields.take(FieldNumber.invitations) {
+            invitations = try Invitations.decode(bytes).list
+        }
+    }
+}
+
+/// A list of invitations, ascending by user.
+private struct Invitations: WireValue {
+    let list: [Conversation.Invitation]
+
+    init(list: [Conversation.Invitation]) { self.list = list }
+
+    func encode(into writer: inout ByteWriter) {
+        writer.write(count: list.count)
+        for invitation in list {
+            writer.write(invitation.user)
+            invitation.stamp.encode(into: &writer)
+        }
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        var list: [Conversation.Invitation] = []
+        for _ in 0..<(try reader.readCount()) {
+            let invitation = Conversation.Invitation(
+                user: try reader.readName(), stamp: try Stamp(from: &reader))
+            guard list.last.map({ $0.user < invitation.user }) ?? true else {
+                throw .invalid("invitations that ascend")
+            }
+            list.append(invitation)
+        }
+        guard !list.isEmpty else { throw .invalid("invitations") }
+        self.list = list
     }
 }
 

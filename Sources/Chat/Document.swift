@@ -12,6 +12,7 @@ public struct Document: Hashable, Sendable {
     public indirect enum Content: Hashable, Sendable {
         case conversation(Conversation)
         case message(Message)
+        case seat(Seat)
         /// Written by a later version: kept, merged field by field, sent on.
         case unknown
     }
@@ -45,6 +46,9 @@ public struct Document: Hashable, Sendable {
         case (.message(var mine), .message(let theirs)):
             mine.merge(theirs)
             content = .message(mine)
+        case (.seat(var mine), .seat(let theirs)):
+            mine.merge(theirs)
+            content = .seat(mine)
         default:
             break
         }
@@ -60,15 +64,21 @@ public struct Document: Hashable, Sendable {
         return conversation
     }
 
+    public var seat: Seat? {
+        guard case .seat(let seat) = content else { return nil }
+        return seat
+    }
+
     /// Where a message stands in its conversation's history; zero for every other document.
     public var historyTime: HybridTimestamp { message?.header.sent.time ?? .zero }
 
     /// The greatest stamp in it: the clock of who writes next starts behind it.
     public var greatestTime: HybridTimestamp {
         switch content {
-        case .conversation(let conversation): conversation.header.created.time
+        case .conversation(let conversation): conversation.greatestTime
         case .message(let message): message.greatestTime
-        case .unknown: .zero
+        // Its marks tell of stamps that messages and invitations have.
+        case .seat, .unknown: .zero
         }
     }
 }
@@ -101,6 +111,7 @@ extension Document {
         switch content {
         case .conversation(let conversation): conversation.write(to: &fields)
         case .message(let message): message.write(to: &fields)
+        case .seat(let seat): seat.write(to: &fields)
         case .unknown: break
         }
     }
@@ -124,6 +135,7 @@ extension Document {
             switch key.kind {
             case .conversation: .conversation(try Conversation(from: &unknown))
             case .message: .message(try Message(from: &unknown))
+            case .seat: .seat(try Seat(from: &unknown))
             default: .unknown
             }
     }

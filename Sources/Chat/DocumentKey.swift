@@ -10,6 +10,7 @@ public struct DocumentKey: Hashable, Sendable {
 
         public static let conversation = Kind(number: 1)
         public static let message = Kind(number: 2)
+        public static let seat = Kind(number: 3)
     }
 
     public let kind: Kind
@@ -35,6 +36,11 @@ public struct DocumentKey: Hashable, Sendable {
     public static func message(_ message: MessageID, in conversation: ConversationID) -> DocumentKey
     {
         DocumentKey(checked: .message, partition: conversation.text, id: message.text)
+    }
+
+    /// What belongs to one user in a conversation.
+    public static func seat(_ user: UserID, in conversation: ConversationID) -> DocumentKey {
+        DocumentKey(checked: .seat, partition: conversation.text, id: user.text)
     }
 
     /// The shard that it belongs to, in a cluster of so many shards.

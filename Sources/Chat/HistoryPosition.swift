@@ -16,6 +16,17 @@ public struct HistoryPosition: Hashable, Comparable, Sendable {
     }
 }
 
+extension HistoryPosition: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        time.encode(into: &writer)
+        writer.write(id)
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        self.init(time: try HybridTimestamp(from: &reader), id: try reader.readName())
+    }
+}
+
 /// A part of a conversation's history: so many messages next to a position.
 public struct HistoryPage: Hashable, Sendable {
     public enum Place: Hashable, Sendable {

@@ -58,6 +58,9 @@ public struct Message: Hashable, Sendable {
         max(header.sent.time, editedAt ?? .zero, pin?.stamp.time ?? .zero)
     }
 
+    /// Whether somebody has it pinned.
+    public var isPinned: Bool { pin?.value.by != nil }
+
     /// Whether it counts as deleted for everyone: retracted, or every participant hides it.
     public func isDeletedForEveryone(among participants: ObservedRemoveSet<UserID>) -> Bool {
         isRetracted

@@ -13,6 +13,14 @@ public struct Mutation: Hashable, Sendable {
         case restore(MessageID)
         case pin(MessageID)
         case unpin(MessageID)
+        case invite(UserID)
+        case leave
+        case archive
+        case unarchive
+        /// Everything up to this message, or up to the newest, is read.
+        case read(MessageID?)
+        /// Everything up to this message, or up to the newest, has come to a device.
+        case deliver(MessageID?)
     }
 
     public let conversation: ConversationID
@@ -25,10 +33,10 @@ public struct Mutation: Hashable, Sendable {
         self.user = user
     }
 
-    /// The message that it is about, if it is about one.
+    /// The message that it changes, if it changes one.
     public var message: MessageID? {
         switch action {
-        case .create: nil
+        case .create, .invite, .leave, .archive, .unarchive, .read, .deliver: nil
         case .send(let message, _, _, _), .edit(let message, _, _): message
         case .hide(let message), .retract(let message), .restore(let message): message
         case .pin(let message), .unpin(let message): message
@@ -37,7 +45,30 @@ public struct Mutation: Hashable, Sendable {
 
     /// The one document that it changes.
     public var key: DocumentKey {
-        message.map { .message($0, in: conversation) } ?? .conversation(conversation)
+        switch action {
+        case .create, .invite, .leave: .conversation(conversation)
+        case .archive, .unarchive, .read, .deliver: .seat(user, in: conversation)
+        case .send(let message, _, _, _), .edit(let message, _, _): key(of: message)
+        case .hide(let message), .retract(let message), .restore(let message): key(of: message)
+        case .pin(let message), .unpin(let message): key(of: message)
+        }
+    }
+
+    private func key(of message: MessageID) -> DocumentKey { .message(message, in: conversation) }
+
+    /// Up to where it sets a mark, if it sets one.
+    public var marking: Marking? {
+        switch action {
+        case .read(nil), .deliver(nil): .newest
+        case .read(let message?), .deliver(let message?): .message(message)
+        default: nil
+        }
+    }
+
+    /// Up to where somebody has read, or had delivered.
+    public enum Marking: Hashable, Sendable {
+        case newest
+        case message(MessageID)
     }
 }
 
@@ -58,17 +89,31 @@ extension Mutation {
     /// Only after `judge` accepted it; a rule is judged once, by the node that accepts, and never
     /// again at a merge.
     ///
-    /// - Parameter target: the document under `key`, nil where there is none yet.
-    public func applied(to target: Document?, by author: Authorship) -> Document {
-        guard var document = target else { return created(by: author) }
-        guard case .message(var message) = document.content else { return document }
-        change(&message, by: author)
-        document.content = .message(message)
+    /// - Parameters:
+    ///   - target: the document under `key`, nil where there is none yet.
+    ///   - mark: what it sets, where it sets one.
+    public func applied(
+        to target: Document?, setting mark: Mark? = nil, by author: Authorship
+    ) -> Document {
+        guard var document = target else { return created(setting: mark, by: author) }
+        switch document.content {
+        case .conversation(var conversation):
+            change(&conversation, by: author)
+            document.content = .conversation(conversation)
+        case .message(var message):
+            change(&message, by: author)
+            document.content = .message(message)
+        case .seat(var seat):
+            change(&seat, setting: mark, by: author)
+            document.content = .seat(seat)
+        case .unknown:
+            preconditionFailure("a mutation's key is of a known kind")
+        }
         document.noteChange(by: author.dot)
         return document
     }
 
-    private func created(by author: Authorship) -> Document {
+    private func created(setting mark: Mark?, by author: Authorship) -> Document {
         switch action {
         case .create(let participants, let title):
             let header = Conversation.Header(
@@ -79,8 +124,30 @@ extension Mutation {
             let header = Message.Header(
                 sent: author.stamp, sender: user, type: type, item: item, text: text)
             return Document(.message(Message(header)), at: key, by: author.dot)
-        case .edit, .hide, .retract, .restore, .pin, .unpin:
-            preconditionFailure("judge accepts no change of a message that is not there")
+        case .archive, .unarchive, .read, .deliver:
+            var seat = Seat()
+            change(&seat, setting: mark, by: author)
+            return Document(.seat(seat), at: key, by: author.dot)
+        case .edit, .hide, .retract, .restore, .pin, .unpin, .invite, .leave:
+            preconditionFailure("judge accepts no change of what is not there")
+        }
+    }
+
+    private func change(_ conversation: inout Conversation, by author: Authorship) {
+        switch action {
+        case .invite(let guest): conversation.invite(guest, by: author)
+        case .leave: conversation.leave(user)
+        default: preconditionFailure("its key is not a conversation's, or judge accepts it once")
+        }
+    }
+
+    private func change(_ seat: inout Seat, setting mark: Mark?, by author: Authorship) {
+        switch (action, mark) {
+        case (.archive, _): seat.archivedBy.insert(user, by: author.dot)
+        case (.unarchive, _): seat.archivedBy.remove(user)
+        case (.read, let mark?): seat.raiseRead(to: mark)
+        case (.deliver, let mark?): seat.raiseDelivered(to: mark)
+        default: preconditionFailure("its key is not a seat's, or judge saw no mark")
         }
     }
 
@@ -100,8 +167,8 @@ extension Mutation {
             message.setPin(Pin(by: user), at: author.stamp)
         case .unpin:
             message.setPin(Pin(by: nil), at: author.stamp)
-        case .create, .send:
-            preconditionFailure("judge accepts a creation once")
+        default:
+            preconditionFailure("its key is not a message's, or judge accepts it once")
         }
     }
 }

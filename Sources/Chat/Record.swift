@@ -7,10 +7,18 @@ public struct Record: Hashable, Sendable {
     public struct Previous: Hashable, Sendable {
         public let changedBy: Context
         public let time: HybridTimestamp
+        /// The words under which an index has it.
+        public let terms: [String]
 
-        public init(changedBy: Context, time: HybridTimestamp) {
+        public init(changedBy: Context, time: HybridTimestamp, terms: [String] = []) {
             self.changedBy = changedBy
             self.time = time
+            self.terms = terms
+        }
+
+        public init(of document: Document) {
+            self.init(
+                changedBy: document.changedBy, time: document.historyTime, terms: document.terms)
         }
     }
 
@@ -21,6 +29,8 @@ public struct Record: Hashable, Sendable {
     public let time: HybridTimestamp
     /// The canonical bytes.
     public let bytes: [UInt8]
+    /// The words under which an index finds it; ascending, each a name.
+    public let terms: [String]
     /// Nil where the disk holds nothing of it.
     public let previous: Previous?
     /// Whether texts must go from the disk: the document is deleted for everyone.
@@ -28,12 +38,13 @@ public struct Record: Hashable, Sendable {
 
     public init(
         key: DocumentKey, changedBy: Context, time: HybridTimestamp, bytes: [UInt8],
-        previous: Previous?, purges: Bool
+        terms: [String] = [], previous: Previous?, purges: Bool
     ) {
         self.key = key
         self.changedBy = changedBy
         self.time = time
         self.bytes = bytes
+        self.terms = terms
         self.previous = previous
         self.purges = purges
     }
@@ -41,6 +52,7 @@ public struct Record: Hashable, Sendable {
     public init(of document: Document, bytes: [UInt8], previous: Previous?) {
         self.init(
             key: document.key, changedBy: document.changedBy, time: document.historyTime,
-            bytes: bytes, previous: previous, purges: document.message?.isRetracted ?? false)
+            bytes: bytes, terms: document.terms, previous: previous,
+            purges: document.message?.isRetracted ?? false)
     }
 }

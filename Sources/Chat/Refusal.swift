@@ -1,16 +1,17 @@
-/// Why a request is not carried out: a rule of chat, not a failure.
-public enum Refusal: Error, Hashable, Sendable {
-    case conversationNotFound
-    case messageNotFound
-    case notParticipant
+/// Why a request is not carried out: a rule of chat, not a failure; the numbers are on wires.
+public enum Refusal: UInt8, Error, CaseIterable, Hashable, Sendable {
+    case conversationNotFound = 1
+    case messageNotFound = 2
+    case notParticipant = 3
     /// Not the sender, deleted, or sent too long ago.
-    case editForbidden
-    case notSender
+    case editForbidden = 4
+    case notSender = 5
     /// Created before with another creator, set of users or title.
-    case conversationExists
+    case conversationExists = 6
     /// Sent before by another sender or with another text.
-    case messageExists
+    case messageExists = 7
     /// Pinning what is deleted for everyone.
-    case messageDeleted
-    case tooManyEdits
+    case messageDeleted = 8
+    case tooManyEdits = 9
+    case tooManyParticipants = 10
 }

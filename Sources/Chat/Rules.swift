@@ -21,10 +21,14 @@ extension Mutation {
     /// The order of the checks is the contract's: the conversation, the participant, the message,
     /// the verb's own rule, what exists already.
     ///
-    /// - Parameter target: the document under `key`.
+    /// - Parameters:
+    ///   - target: the document under `key`.
+    ///   - reached: where the message stands up to which it sets a mark, by `marking`; nil where
+    ///     there is none.
     /// - Returns: false where all is already as it asks.
     public func judge(
-        conversation: Conversation?, target: Document?, by judge: Judge
+        conversation: Conversation?, target: Document?, reached: HistoryPosition? = nil,
+        by judge: Judge
     ) throws(Refusal) -> Bool {
         if case .create(let participants, let title) = action {
             return try judgeCreate(participants, title, existing: conversation)
@@ -32,16 +36,30 @@ extension Mutation {
         guard let conversation else { throw missing }
         guard conversation.participants.contains(user) else { throw .notParticipant }
         let message = target?.message
-        if case .send(_, _, _, let text) = action {
+        switch action {
+        case .send(_, _, _, let text):
             return try judgeSend(text, existing: message, among: conversation.participants)
+        case .invite(let guest):
+            return try judgeInvitation(of: guest, to: conversation)
+        case .leave:
+            return true
+        case .archive, .unarchive, .read, .deliver:
+            let mark = reached.map { conversation.mark(of: user, at: $0) }
+            return try self.judge(target?.seat ?? Seat(), setting: mark)
+        default:
+            break
         }
         guard let message else { throw .messageNotFound }
         return try self.judge(message, among: conversation.participants, by: judge)
     }
 
     private var missing: Refusal {
-        if case .send = action { return .conversationNotFound }
-        return .messageNotFound
+        switch action {
+        case .create, .send, .invite, .leave, .archive, .unarchive, .read(nil), .deliver(nil):
+            .conversationNotFound
+        case .edit, .hide, .retract, .restore, .pin, .unpin, .read, .deliver:
+            .messageNotFound
+        }
     }
 
     private func judgeCreate(
@@ -64,6 +82,31 @@ extension Mutation {
             throw .messageExists
         }
         return false
+    }
+
+    private func judgeInvitation(
+        of guest: UserID, to conversation: Conversation
+    ) throws(Refusal) -> Bool {
+        guard !conversation.participants.contains(guest) else { return false }
+        guard conversation.participants.count < ChatLimits.participantsMax else {
+            throw .tooManyParticipants
+        }
+        return true
+    }
+
+    private func judge(_ seat: Seat, setting mark: Mark?) throws(Refusal) -> Bool {
+        switch (action, mark) {
+        case (.archive, _):
+            // Also what is archived already: the fresh dot is what wins over an unarchiving on its
+            // way from another node, which had seen the earlier archiving.
+            return true
+        case (.unarchive, _): return seat.isArchived
+        case (.read(_?), nil), (.deliver(_?), nil): throw .messageNotFound
+        case (.read, let mark?): return seat.read.map { $0.value < mark } ?? true
+        case (.deliver, let mark?): return seat.delivered.map { $0.value < mark } ?? true
+        // An empty conversation: nothing to mark.
+        default: return false
+        }
     }
 
     private func judge(
@@ -93,7 +136,7 @@ extension Mutation {
             return message.pin?.value.by != user
         case .unpin:
             return message.pin?.value.by != nil
-        case .create, .send:
+        case .create, .send, .invite, .leave, .archive, .unarchive, .read, .deliver:
             preconditionFailure("judged before")
         }
     }

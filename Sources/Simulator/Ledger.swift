@@ -16,6 +16,8 @@ struct Ledger {
         let stamp: Stamp?
         /// When the message was sent that it edits.
         let base: Stamp?
+        /// How far it says that its user came.
+        var mark: Mark?
         /// The document's bytes at that moment, hashed.
         let bytes: Hash128
         /// On how many disks a client was told that it is.
@@ -96,6 +98,12 @@ extension Mutation.Action {
         case .restore: "restore"
         case .pin: "pin"
         case .unpin: "unpin"
+        case .invite: "invite"
+        case .leave: "leave"
+        case .archive: "archive"
+        case .unarchive: "unarchive"
+        case .read: "read"
+        case .deliver: "deliver"
         }
     }
 
@@ -109,6 +117,9 @@ extension Mutation.Action {
         case .restore(let id): "restore \(id)"
         case .pin(let id): "pin \(id)"
         case .unpin(let id): "unpin \(id)"
+        case .invite(let user): "invite \(user)"
+        case .leave, .archive, .unarchive: verb
+        case .read(let id), .deliver(let id): "\(verb) \(id?.text ?? "the newest")"
         }
     }
 
@@ -116,7 +127,7 @@ extension Mutation.Action {
     var text: String? {
         switch self {
         case .send(_, _, _, let text), .edit(_, let text, _): text
-        case .create, .hide, .retract, .restore, .pin, .unpin: nil
+        default: nil
         }
     }
 }

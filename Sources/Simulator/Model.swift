@@ -38,6 +38,37 @@ struct Model {
         return Set(live.map(\.mutation.user)).sorted()
     }
 
+    /// Who is in a conversation: added by some creation or invitation that no departure knew of.
+    var participants: [UserID] {
+        var users: Set<UserID> = []
+        for entry in entries {
+            for user in entry.mutation.action.added
+            where !entries.contains(where: { $0.isDeparture(of: user) && $0.knew(of: entry) }) {
+                users.insert(user)
+            }
+        }
+        return users.sorted()
+    }
+
+    /// The last invitation of `user`.
+    func invitation(of user: UserID) -> Stamp? {
+        entries.filter { $0.mutation.action == .invite(user) }.compactMap(\.stamp).max()
+    }
+
+    /// Whether some archiving was unknown to every unarchiving.
+    var isArchived: Bool {
+        entries.contains { archiving in
+            archiving.mutation.action == .archive
+                && !entries.contains {
+                    $0.mutation.action == .unarchive && $0.knew(of: archiving)
+                }
+        }
+    }
+
+    func greatestMark(of verb: String) -> Mark? {
+        entries.filter { $0.mutation.action.verb == verb }.compactMap(\.mark).max()
+    }
+
     /// The edits of the sending that counts, one for each request, the latest of each.
     private var versions: [(stamp: Stamp, operation: OperationID, text: String)] {
         var found: [(stamp: Stamp, operation: OperationID, text: String)] = []
@@ -62,6 +93,7 @@ struct Model {
         switch document.content {
         case .conversation(let conversation): try check(conversation)
         case .message(let message): try check(message)
+        case .seat(let seat): try check(seat)
         case .unknown: throw violation(.claims, "is of no kind that was ever written")
         }
     }
@@ -73,15 +105,21 @@ struct Model {
         guard conversation.header.created == header.stamp, conversation.header.title == title,
             conversation.header.creator == header.mutation.user
         else { throw violation(.claims, "has the head \(conversation.header)") }
-        var users: Set<UserID> = []
-        for entry in entries {
-            if case .create(let participants, _) = entry.mutation.action {
-                users.formUnion(participants)
-            }
-        }
-        guard conversation.participants.elements == users.sorted() else {
+        guard conversation.participants.elements == participants else {
             throw violation(.claims, "has the users \(conversation.participants.elements)")
         }
+        for user in participants where conversation.invitation(of: user) != invitation(of: user) {
+            throw violation(.claims, "has another invitation of \(user)")
+        }
+    }
+
+    private func check(_ seat: Seat) throws(Violation) {
+        guard seat.isArchived == isArchived else {
+            throw violation(.kept, "is archived: \(seat.isArchived)")
+        }
+        guard seat.read?.value == greatestMark(of: "read"),
+            seat.delivered?.value == greatestMark(of: "deliver")
+        else { throw violation(.claims, "has the marks \(seat)") }
     }
 
     private func check(_ message: Message) throws(Violation) {
@@ -147,11 +185,26 @@ struct Model {
     }
 }
 
+extension Ledger.Entry {
+    func isDeparture(of user: UserID) -> Bool {
+        mutation.action == .leave && mutation.user == user
+    }
+}
+
 extension Mutation.Action {
     var isCreation: Bool {
         switch self {
         case .create, .send: true
-        case .edit, .hide, .retract, .restore, .pin, .unpin: false
+        default: false
+        }
+    }
+
+    /// Whom it makes participants.
+    var added: [UserID] {
+        switch self {
+        case .create(let participants, _): participants
+        case .invite(let user): [user]
+        default: []
         }
     }
 }

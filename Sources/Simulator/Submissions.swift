@@ -65,12 +65,16 @@ extension World {
             stamp = message?.versions.last { $0.operation == operation }?.stamp
             base = message?.header.sent
         case .pin, .unpin: stamp = message?.pin?.stamp
-        case .hide, .retract, .restore: stamp = nil
+        case .invite(let user): stamp = document.conversation?.invitation(of: user)
+        case .hide, .retract, .restore, .leave, .archive, .unarchive, .read, .deliver: stamp = nil
         }
+        var mark: Mark?
+        if case .read = submission.mutation.action { mark = document.seat?.read?.value }
+        if case .deliver = submission.mutation.action { mark = document.seat?.delivered?.value }
         return Ledger.Entry(
             dot: dot, shard: submission.shard, node: node.index, mutation: submission.mutation,
-            past: document.changedBy, stamp: stamp, base: base, bytes: Hash128(of: document.encoded)
-        )
+            past: document.changedBy, stamp: stamp, base: base, mark: mark,
+            bytes: Hash128(of: document.encoded))
     }
 
     /// A request that is in the document is not a change once more.
@@ -84,7 +88,7 @@ extension World {
             switch mutation.action {
             case .create, .send: !past.isEmpty
             case .edit: past.contains { $0.mutation == mutation && isShown($0, in: document) }
-            case .hide, .retract, .restore, .pin, .unpin: false
+            default: false
             }
         guard isKnown else { return }
         throw Violation(

@@ -17,7 +17,7 @@ struct ConversationTests {
             var fields = try Fields.decode($0)
             return try Conversation(from: &fields)
         },
-        greatestTime: \.header.created.time,
+        greatestTime: \.greatestTime,
         mutate: { conversation, writer, random in
             let user = random.pick(People.all)
             guard let conversation else {
@@ -27,11 +27,10 @@ struct ConversationTests {
                     created: writer.nextStamp(), creator: user, participants: users, title: title)
                 return Conversation(header: header, by: writer.nextDot())
             }
-            let dot = writer.nextDot()
-            let isInvited = random.chance(60)
-            return try conversation.changed {
-                if isInvited { $0.insert(user, by: dot) } else { $0.remove(user) }
-            }
+            var changed = conversation
+            let author = Authorship(dot: writer.nextDot(), time: writer.nextTime())
+            if random.chance(60) { changed.invite(user, by: author) } else { changed.leave(user) }
+            return changed
         })
 
     @Test func `merging is a join, and any order gives the same bytes`() throws {
@@ -55,6 +54,21 @@ struct ConversationTests {
         #expect(!merged(start, left).participants.contains(People.bob))
         #expect(merged(invited, left).participants.contains(People.bob))
         #expect(merged(left, invited) == merged(invited, left))
+    }
+
+    @Test func `of two invitations the later counts, and who was never invited has none`() {
+        var (one, other) = (Conversation.among(), Conversation.among([People.alice]))
+        let early = Authorship(dot: People.dot(1, 1), time: HybridTimestamp(milliseconds: 1))
+        let late = Authorship(dot: People.dot(2, 1), time: HybridTimestamp(milliseconds: 2))
+        one.invite(People.bob, by: late)
+        other.invite(People.bob, by: early)
+        for both in [merged(one, other), merged(other, one)] {
+            #expect(both.invitation(of: People.bob) == late.stamp)
+            #expect(both.invitation(of: People.alice) == nil)
+            #expect(both.greatestTime == late.stamp.time)
+        }
+        one.leave(People.bob)
+        #expect(one.invitation(of: People.bob) == late.stamp)
     }
 
     /// Nobody makes two headers with one stamp; bytes from outside may say so all the same.

@@ -22,6 +22,20 @@ struct MutationTests {
         }
     }
 
+    @Test func `what is a user's own is their seat's, who is in the conversation's`() {
+        for action in [.archive, .unarchive, .read(nil), .read(People.message), .deliver(nil)]
+            as [Mutation.Action]
+        {
+            let mutation = Mutation(action, in: People.conversation, by: People.bob)
+            #expect(mutation.key == SeatTests.key)
+            #expect(mutation.message == nil)
+        }
+        for action in [.invite(People.bob), .leave] as [Mutation.Action] {
+            let mutation = Mutation(action, in: People.conversation, by: People.bob)
+            #expect(mutation.key == .conversation(People.conversation))
+        }
+    }
+
     @Test func `a creation takes participants, title and the author's stamp`() throws {
         var author = Author(4)
         let document = author.apply(

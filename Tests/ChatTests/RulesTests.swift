@@ -143,10 +143,72 @@ struct RulesTests {
         Row(.unpin, People.carol, .retracted, .isDone),
     ]
 
+    private static let newcomer = UserID(checked: "zoe")
+    private static let aboutConversation: [Mutation.Action] = [
+        .invite(newcomer), .leave, .archive, .unarchive, .read(nil), .deliver(nil),
+    ]
+
+    /// Judged without a seat, as of a conversation of which nobody read anything.
+    static let participation: [Row] =
+        aboutConversation.flatMap { action in
+            [
+                Row(action, stranger, .nothing, .refused(.conversationNotFound)),
+                Row(action, stranger, .conversation, .refused(.notParticipant)),
+                Row(action, People.alice, .abandoned, .refused(.notParticipant)),
+            ]
+        } + [
+            Row(.invite(newcomer), People.bob, .conversation, .changes),
+            Row(.invite(People.alice), People.bob, .conversation, .isDone),
+            Row(.leave, People.bob, .conversation, .changes),
+            Row(.archive, People.bob, .conversation, .changes),
+            Row(.unarchive, People.bob, .conversation, .isDone),
+            Row(.read(nil), People.bob, .conversation, .isDone),
+            Row(.deliver(nil), People.bob, .conversation, .isDone),
+            Row(.read(People.message), stranger, .nothing, .refused(.messageNotFound)),
+            Row(.read(People.message), stranger, .conversation, .refused(.notParticipant)),
+            Row(.read(People.message), People.bob, .conversation, .refused(.messageNotFound)),
+            Row(.deliver(People.message), People.bob, .conversation, .refused(.messageNotFound)),
+        ]
+
+    @Test func `reading goes forward, and archiving is made anew`() throws {
+        let conversation = Conversation.among()
+        var author = Author(1)
+        func judged(_ action: Mutation.Action, _ seat: Document?, at number: UInt64) throws -> Bool
+        {
+            try Mutation(action, in: People.conversation, by: People.bob).judge(
+                conversation: conversation, target: seat, reached: SeatTests.position(number),
+                by: Judge(wallMilliseconds: 0, editWindowMilliseconds: 0))
+        }
+        for action in [.read(nil), .deliver(People.message)] as [Mutation.Action] {
+            #expect(try judged(action, nil, at: 2))
+            let author = Authorship(dot: author.writer.nextDot(), time: author.writer.nextTime())
+            let seat = Mutation(action, in: People.conversation, by: People.bob).applied(
+                to: nil, setting: conversation.mark(of: People.bob, at: SeatTests.position(2)),
+                by: author)
+            #expect(try judged(action, seat, at: 3))
+            #expect(try !judged(action, seat, at: 2))
+            #expect(try !judged(action, seat, at: 1))
+        }
+        let archived = author.apply(.archive, by: People.bob, to: nil)
+        #expect(try judged(.archive, archived, at: 1))
+        #expect(try judged(.unarchive, archived, at: 1))
+    }
+
+    @Test func `the thousandth participant is the last`() throws {
+        let users = (1...ChatLimits.participantsMax).map { UserID(checked: "u\(10_000 + $0)") }
+        let full = Conversation.among(users)
+        #expect(
+            verdict(of: .invite(Self.newcomer), by: users[0], full, nil)
+                == .refused(.tooManyParticipants))
+        #expect(verdict(of: .invite(users[1]), by: users[0], full, nil) == .isDone)
+        let room = Conversation.among(Array(users.dropLast()))
+        #expect(verdict(of: .invite(Self.newcomer), by: users[0], room, nil) == .changes)
+    }
+
     @Test func `every row of the table is judged as the contract says`() throws {
         let tables = [
             RulesTests.order, RulesTests.creations, RulesTests.sendings, RulesTests.edits,
-            RulesTests.deletions, RulesTests.pins,
+            RulesTests.deletions, RulesTests.pins, RulesTests.participation,
         ]
         for row in tables.joined() {
             let (conversation, target) = try stage(row.scene)

@@ -1,0 +1,119 @@
+import CRDT
+import Wire
+
+/// A mutation as it travels to the node that accepts it: bounded as a line is.
+extension Mutation: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(conversation)
+        writer.write(user)
+        action.encode(into: &writer)
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        conversation = try reader.readName()
+        user = try reader.readName()
+        action = try Action(from: &reader)
+        guard case .create(let participants, _) = action else { return }
+        guard participants.contains(user) else { throw .invalid("a creator among the users") }
+    }
+}
+
+extension Mutation.Action: WireValue {
+    private enum Kind {
+        static let create: UInt8 = 1
+        static let send: UInt8 = 2
+        static let edit: UInt8 = 3
+        static let hide: UInt8 = 4
+        static let retract: UInt8 = 5
+        static let restore: UInt8 = 6
+        static let pin: UInt8 = 7
+        static let unpin: UInt8 = 8
+        static let invite: UInt8 = 9
+        static let leave: UInt8 = 10
+        static let archive: UInt8 = 11
+        static let unarchive: UInt8 = 12
+        static let read: UInt8 = 13
+        static let deliver: UInt8 = 14
+    }
+
+    public func encode(into writer: inout ByteWriter) {
+        switch self {
+        case .create(let participants, let title):
+            writer.write(Kind.create)
+            writer.write(users: participants)
+            writer.writeOptional(title) { $0.write($1) }
+        case .send(let message, let type, let item, let text):
+            writer.write(Kind.send)
+            writer.write(message)
+            writer.write(type.number)
+            writer.writeOptional(item) { $0.write($1) }
+            writer.write(text)
+        case .edit(let message, let text, let operation):
+            writer.write(Kind.edit)
+            writer.write(message)
+            writer.write(text)
+            writer.write(operation)
+        case .hide(let message): write(Kind.hide, message, to: &writer)
+        case .retract(let message): write(Kind.retract, message, to: &writer)
+        case .restore(let message): write(Kind.restore, message, to: &writer)
+        case .pin(let message): write(Kind.pin, message, to: &writer)
+        case .unpin(let message): write(Kind.unpin, message, to: &writer)
+        case .invite(let user): write(Kind.invite, user, to: &writer)
+        case .leave: writer.write(Kind.leave)
+        case .archive: writer.write(Kind.archive)
+        case .unarchive: writer.write(Kind.unarchive)
+        case .read(let message): write(Kind.read, optional: message, to: &writer)
+        case .deliver(let message): write(Kind.deliver, optional: message, to: &writer)
+        }
+    }
+
+    private func write(_ kind: UInt8, _ name: some Name, to writer: inout ByteWriter) {
+        writer.write(kind)
+        writer.write(name)
+    }
+
+    private func write(_ kind: UInt8, optional name: MessageID?, to writer: inout ByteWriter) {
+        writer.write(kind)
+        writer.writeOptional(name) { $0.write($1) }
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        switch try reader.readByte() {
+        case Kind.create: self = try .creation(from: &reader)
+        case Kind.send:
+            self = .send(
+                try reader.readName(), type: try MessageType(number: reader.readByte()),
+                item: try reader.readFlag() ? try reader.readName() : nil,
+                text: try reader.readText(limit: ChatLimits.textBytesMax))
+        case Kind.edit:
+            self = .edit(
+                try reader.readName(), text: try reader.readText(limit: ChatLimits.textBytesMax),
+                operation: try reader.readID())
+        case Kind.hide: self = .hide(try reader.readName())
+        case Kind.retract: self = .retract(try reader.readName())
+        case Kind.restore: self = .restore(try reader.readName())
+        case Kind.pin: self = .pin(try reader.readName())
+        case Kind.unpin: self = .unpin(try reader.readName())
+        case Kind.invite: self = .invite(try reader.readName())
+        case Kind.leave: self = .leave
+        case Kind.archive: self = .archive
+        case Kind.unarchive: self = .unarchive
+        case Kind.read: self = .read(try reader.readFlag() ? try reader.readName() : nil)
+        case Kind.deliver: self = .deliver(try reader.readFlag() ? try reader.readName() : nil)
+        default: throw .invalid("an action")
+        }
+    }
+
+    private static func creation(
+        from reader: inout ByteReader
+    ) throws(WireError) -> Mutation.Action {
+        let participants = try reader.readUsers()
+        guard participants.count <= ChatLimits.participantsMax else {
+            throw .tooLong(
+                count: UInt64(participants.count), limit: ChatLimits.participantsMax)
+        }
+        let title =
+            try reader.readFlag() ? try reader.readText(limit: ChatLimits.titleBytesMax) : nil
+        return .create(participants: participants, title: title)
+    }
+}

@@ -1,0 +1,104 @@
+import CRDT
+import Wire
+
+/// One user's place in one conversation: what is theirs alone.
+///
+/// A document of its own, so that archiving in a conversation of a thousand re-sends a hundred
+/// bytes. It exists from the first change on, and stays when its user leaves.
+public struct Seat: Hashable, Sendable {
+    /// The user's element of the conversation's archivers: an archiving wins over an unarchiving
+    /// that did not know of it.
+    public internal(set) var archivedBy: ObservedRemoveSet<UserID>
+    /// Up to where they have read.
+    public internal(set) var read: MaxRegister<Mark>?
+    /// Up to where it came to one of their devices.
+    public internal(set) var delivered: MaxRegister<Mark>?
+
+    init() { archivedBy = ObservedRemoveSet() }
+
+    public var isArchived: Bool { !archivedBy.isEmpty }
+
+    mutating func raiseRead(to mark: Mark) { read = raised(read, to: mark) }
+
+    mutating func raiseDelivered(to mark: Mark) { delivered = raised(delivered, to: mark) }
+
+    mutating func merge(_ other: Seat) {
+        archivedBy.merge(other.archivedBy)
+        if let theirs = other.read { raiseRead(to: theirs.value) }
+        if let theirs = other.delivered { raiseDelivered(to: theirs.value) }
+    }
+
+    private func raised(_ register: MaxRegister<Mark>?, to mark: Mark) -> MaxRegister<Mark> {
+        guard var register else { return MaxRegister(mark) }
+        register.raise(to: mark)
+        return register
+    }
+}
+
+/// How far somebody came in a conversation, and under which invitation.
+///
+/// A mark of an earlier participation counts for nothing: who is invited again finds all unread.
+/// Since a later invitation makes the greater mark whatever its position, the greatest is still
+/// a join.
+public struct Mark: Hashable, Sendable {
+    /// The user's last invitation when the mark was made; nil for who was never invited but there
+    /// from the beginning.
+    public let invitation: Stamp?
+    /// The last message that is behind them.
+    public let position: HistoryPosition
+
+    public init(invitation: Stamp?, position: HistoryPosition) {
+        self.invitation = invitation
+        self.position = position
+    }
+}
+
+extension Mark: Comparable {
+    public static func < (left: Mark, right: Mark) -> Bool {
+        switch (left.invitation, right.invitation) {
+        case (nil, _?): true
+        case (_?, nil): false
+        case (let mine?, let theirs?) where mine != theirs: mine < theirs
+        default: left.position < right.position
+        }
+    }
+}
+
+extension Mark: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(invitation != nil)
+        invitation?.encode(into: &writer)
+        position.encode(into: &writer)
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        invitation = try reader.readFlag() ? try Stamp(from: &reader) : nil
+        position = try HistoryPosition(from: &reader)
+    }
+}
+
+extension Seat {
+    private enum FieldNumber {
+        static let archivedBy: UInt64 = 1
+        static let read: UInt64 = 2
+        static let delivered: UInt64 = 3
+    }
+
+    func write(to fields: inout some FieldSink) {
+        if archivedBy != ObservedRemoveSet() { fields.set(FieldNumber.archivedBy, to: archivedBy) }
+        if let read { fields.set(FieldNumber.read, to: read) }
+        if let delivered { fields.set(FieldNumber.delivered, to: delivered) }
+    }
+
+    init(from fields: inout Fields) throws(WireError) {
+        self.init()
+        if let bytes = fields.take(FieldNumber.archivedBy) {
+            archivedBy = try ObservedRemoveSet.decode(bytes)
+            guard archivedBy != ObservedRemoveSet() else { throw .invalid("who archived it") }
+        }
+        if let bytes = fields.take(FieldNumber.read) { read = try MaxRegister.decode(bytes) }
+        if let bytes = fields.take(FieldNumber.delivered) {
+            delivered = try MaxRegister.decode(bytes)
+        }
+    }
+}

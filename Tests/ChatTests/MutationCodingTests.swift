@@ -1,0 +1,77 @@
+import CRDT
+import TestKit
+import Testing
+import Wire
+
+@testable import Chat
+
+struct MutationCodingTests {
+    private static let mutations: [Mutation] = [
+        .create(participants: People.all, title: nil),
+        .create(participants: People.all, title: "The room"),
+        .send(People.message, type: .voice, item: ItemID(checked: "i"), text: ""),
+        .send("hello"), .edit("caf\u{E9}", operation: 9), .hide, .retract, .restore, .pin, .unpin,
+        .invite(People.carol), .leave, .archive, .unarchive, .read(nil), .read(People.message),
+        .deliver(nil), .deliver(People.message),
+    ].map { Mutation($0, in: People.conversation, by: People.alice) }
+
+    private static let view = MessageView(
+        id: People.message, from: People.alice, sentAt: HybridTimestamp(milliseconds: 7),
+        type: .image, text: "look", item: ItemID(checked: "i"),
+        editedAt: HybridTimestamp(milliseconds: 8), pinnedBy: People.bob,
+        pinnedAt: HybridTimestamp(milliseconds: 9), isDeletedForEveryone: false,
+        deletedBy: [People.carol], deliveredTo: [People.bob, People.carol], readBy: [People.bob])
+
+    @Test func `a mutation is read as it was written`() throws {
+        for mutation in Self.mutations {
+            #expect(try Mutation.decode(mutation.encoded) == mutation)
+        }
+        #expect(Set(Self.mutations.map(\.encoded)).count == Self.mutations.count)
+    }
+
+    @Test func `views and refusals are read as they were written`() throws {
+        #expect(try MessageView.decode(Self.view.encoded) == Self.view)
+        let bare = MessageView(
+            id: People.message, from: People.alice, sentAt: .zero, type: .text, text: "",
+            item: nil, editedAt: nil, pinnedBy: nil, pinnedAt: nil, isDeletedForEveryone: true,
+            deletedBy: [], deliveredTo: [], readBy: [])
+        #expect(try MessageView.decode(bare.encoded) == bare)
+        for refusal in Refusal.allCases { #expect(try Refusal.decode(refusal.encoded) == refusal) }
+        #expect(throws: WireError.self) { try Refusal.decode([0]) }
+    }
+
+    @Test func `what no line can say is refused`() {
+        let long = String(repeating: "x", count: ChatLimits.textBytesMax + 1)
+        let many = (0...ChatLimits.participantsMax).map { UserID(checked: "u\(10_000 + $0)") }
+        let bad: [Mutation.Action] = [
+            .send(long), .edit(long, operation: 1), .create(participants: many, title: nil),
+            .create(participants: [People.alice, People.bob, People.alice], title: nil),
+            .create(participants: [People.bob], title: nil),
+            .create(participants: [People.alice], title: long),
+        ]
+        for action in bad {
+            let mutation = Mutation(action, in: People.conversation, by: People.alice)
+            #expect(throws: WireError.self) { try Mutation.decode(mutation.encoded) }
+        }
+    }
+
+    @Test func `damaged bytes never trap, and what is read is canonical`() throws {
+        var random = SplitMix64(seed: 31)
+        var accepted = 0
+        let good = Self.mutations.map(\.encoded) + [Self.view.encoded]
+        for round in 0..<40_000 {
+            let index = round % good.count
+            var bytes = good[index]
+            bytes[random.below(bytes.count)] = UInt8(random.below(256))
+            if random.chance(20) { bytes.removeLast(random.below(bytes.count)) }
+            let again =
+                index == good.count - 1
+                ? (try? MessageView.decode(bytes))?.encoded
+                : (try? Mutation.decode(bytes))?.encoded
+            guard let again else { continue }
+            try #require(again == bytes)
+            accepted += 1
+        }
+        #expect(accepted > 1_000)
+    }
+}

@@ -1,0 +1,113 @@
+import TestKit
+import Testing
+import Wire
+
+@testable import CRDT
+@testable import Chat
+
+struct SeatTests {
+    static let key = DocumentKey.seat(People.bob, in: People.conversation)
+
+    /// Any mark that some participation of bob's may have made.
+    static func someMark(_ writer: inout Writer, _ random: inout SplitMix64) -> Mark {
+        let invitation = random.chance(50) ? nil : writer.nextStamp()
+        return Mark(invitation: invitation, position: position(1 + UInt64(random.below(4))))
+    }
+
+    static func position(_ number: UInt64) -> HistoryPosition {
+        HistoryPosition(
+            time: HybridTimestamp(milliseconds: number), id: MessageID(checked: "m\(number)"))
+    }
+
+    static let laws = DocumentTests.laws(of: key) { document, writer, random in
+        let mark = someMark(&writer, &random)
+        let action = random.pick(
+            [.archive, .archive, .unarchive, .read(nil), .deliver(nil)] as [Mutation.Action])
+        let author = Authorship(dot: writer.nextDot(), time: writer.nextTime())
+        return Mutation(action, in: People.conversation, by: People.bob)
+            .applied(to: document, setting: mark, by: author)
+    }
+
+    @Test func `merging is a join, and any order gives the same bytes`() throws {
+        try SeatTests.laws.check(seeds: 0..<800)
+    }
+
+    @Test func `an archiving wins over a concurrent unarchiving, on both sides`() throws {
+        var (one, other) = (Author(1), Author(2))
+        let archived = one.apply(.archive, by: People.bob, to: nil)
+        let again = one.apply(.archive, by: People.bob, to: archived)
+        let unarchived = other.apply(.unarchive, by: People.bob, to: archived)
+        #expect(unarchived.seat?.isArchived == false)
+        #expect(archived.merged(with: unarchived).seat?.isArchived == false)
+        #expect(again.merged(with: unarchived).seat?.isArchived == true)
+        #expect(again.merged(with: unarchived) == unarchived.merged(with: again))
+    }
+
+    @Test func `marks never go back, but for a later invitation`() throws {
+        let first = Stamp(time: HybridTimestamp(milliseconds: 9), replica: People.replica(1))
+        let marks = [
+            Mark(invitation: nil, position: SeatTests.position(1)),
+            Mark(invitation: nil, position: SeatTests.position(2)),
+            Mark(invitation: first, position: SeatTests.position(1)),
+            Mark(invitation: first, position: SeatTests.position(3)),
+        ]
+        #expect(marks == marks.reversed().sorted())
+        var seat = Seat()
+        for mark in marks.reversed() { seat.raiseRead(to: mark) }
+        #expect(seat.read?.value == marks.last)
+    }
+
+    @Test func `a mark counts for the participation under which it was made`() throws {
+        var author = Author(1)
+        var conversation = Conversation.among()
+        let mark = conversation.mark(of: People.bob, at: SeatTests.position(2))
+        var seat = Seat()
+        seat.raiseRead(to: mark)
+        #expect(conversation.readPosition(of: People.bob, in: seat) == mark.position)
+        conversation.leave(People.bob)
+        conversation.invite(
+            People.bob,
+            by: Authorship(dot: author.writer.nextDot(), time: author.writer.nextTime()))
+        #expect(conversation.readPosition(of: People.bob, in: seat) == nil)
+        let again = conversation.mark(of: People.bob, at: SeatTests.position(1))
+        seat.raiseRead(to: again)
+        #expect(conversation.readPosition(of: People.bob, in: seat) == again.position)
+        #expect(mark < again)
+    }
+
+    @Test func `who has read it received it, the sender is left out, and so is who left`() {
+        var conversation = Conversation.among()
+        func seat(read: UInt64? = nil, delivered: UInt64? = nil) -> Seat {
+            var seat = Seat()
+            if let read { seat.raiseRead(to: Mark(invitation: nil, position: position(read))) }
+            if let delivered {
+                seat.raiseDelivered(to: Mark(invitation: nil, position: position(delivered)))
+            }
+            return seat
+        }
+        func position(_ number: UInt64) -> HistoryPosition { SeatTests.position(number) }
+        let seats = [
+            (user: People.carol, seat: seat(read: 1, delivered: 3)),
+            (user: People.bob, seat: seat(read: 2)), (user: People.alice, seat: seat(read: 9)),
+        ]
+        let progress = Progress(of: seats, in: conversation)
+        #expect(progress.readers(of: position(2), from: People.alice) == [People.bob])
+        #expect(
+            progress.receivers(of: position(2), from: People.alice) == [People.bob, People.carol])
+        #expect(
+            progress.readers(of: position(1), from: People.bob) == [People.alice, People.carol])
+        #expect(progress.receivers(of: position(4), from: People.bob) == [People.alice])
+        conversation.leave(People.alice)
+        let later = Progress(of: seats, in: conversation)
+        #expect(later.readers(of: position(1), from: People.bob) == [People.carol])
+    }
+
+    @Test func `an archiver's set that holds nobody is refused`() throws {
+        var envelope = Envelope(changedBy: Context(People.dot(1, 1)))
+        #expect(try Document(SeatTests.key, decoding: envelope.bytes).seat == Seat())
+        envelope.fields.set(1, to: ObservedRemoveSet<UserID>())
+        #expect(throws: WireError.self) {
+            try Document(SeatTests.key, decoding: envelope.bytes)
+        }
+    }
+}
