@@ -54,8 +54,8 @@ package struct PendingReply: Sendable {
     enum Form: Sendable {
         /// Data lines and their status line.
         case whole([UInt8])
-        case sent(MessageID, at: HybridTimestamp)
-        case done(at: HybridTimestamp?)
+        /// The status line of a write.
+        case written(Receipt)
     }
 
     let form: Form
@@ -66,7 +66,7 @@ package struct PendingReply: Sendable {
     package var bytesCount: Int {
         switch form {
         case .whole(let bytes): bytes.count
-        case .sent, .done: 0
+        case .written: 0
         }
     }
 
@@ -82,14 +82,15 @@ package struct PendingReply: Sendable {
         switch form {
         case .whole(let bytes):
             return bytes
-        case .sent(let id, let time):
+        case .written(let receipt):
             return ReplyWriter.status {
-                $0.pair("id", id)
-                $0.pair("at", time: time.lineTime)
-                $0.pair("replicas", stored.on, of: stored.owners)
+                $0.pair("id", receipt.message)
+                $0.pair("at", time: (receipt.editedAt ?? receipt.sentAt)?.lineTime)
+                if receipt.message != nil {
+                    $0.pair("replicas", stored.on, of: stored.owners)
+                }
+                $0.pair("unread", receipt.unread)
             }
-        case .done(let time):
-            return ReplyWriter.status { $0.pair("at", time: time?.lineTime) }
         }
     }
 }
@@ -105,12 +106,19 @@ package struct Admin: Sendable {
         _ request: Request, for slot: ReplySlot, on connection: inout ConnectionState
     ) -> Answer {
         switch request {
-        case .create, .send, .edit, .delete, .restore:
+        case .create, .send, .edit, .delete, .restore, .invite, .leaveChat, .pin, .unpin, .archive,
+            .unarchive, .read, .delivered:
             write(request, for: slot, level: connection.ackLevel)
         case .history(let history):
             read(history, for: slot)
         case .edits(let message):
             read(message, for: slot)
+        case .pinned(let it):
+            read(.pinned(it.conversation), by: it.user, slot: slot)
+        case .chats(let chats):
+            list(chats, for: slot)
+        case .unread(let user):
+            list(.unread, of: user, for: slot)
         case .set(let level):
             set(level, on: &connection)
         case .wait(let wait):
@@ -163,8 +171,8 @@ extension Admin {
         case .failure(let failure):
             return refuse(failure, by: shard, for: slot)
         case .success(let accepted):
-            let write = Write(shard: shard.id, context: accepted.context)
-            return .later(PendingReply(form: form(of: mutation, accepted), write: write))
+            let write = Write(shard: shard.id, context: accepted.receipt.context)
+            return .later(PendingReply(form: .written(accepted.receipt), write: write))
         }
     }
 
@@ -175,20 +183,6 @@ extension Admin {
             return .now(bytes)
         }
         return .later(PendingReply(form: .whole(bytes), write: nil))
-    }
-
-    private func form(
-        of mutation: Mutation, _ accepted: ShardMachine.Accepted
-    ) -> PendingReply.Form {
-        let message = accepted.document.message
-        switch mutation.action {
-        case .send(let id, _, _, _):
-            return .sent(id, at: message?.header.sent.time ?? .zero)
-        case .edit:
-            return .done(at: message?.editedAt ?? message?.header.sent.time)
-        default:
-            return .done(at: nil)
-        }
     }
 
     private func mutation(of request: Request) -> Mutation? {
@@ -214,8 +208,25 @@ extension Admin {
                 in: it.conversation, by: it.user)
         case .restore(let it):
             Mutation(.restore(it.message), in: it.conversation, by: it.user)
+        case .pin(let it):
+            Mutation(.pin(it.message), in: it.conversation, by: it.user)
+        case .unpin(let it):
+            Mutation(.unpin(it.message), in: it.conversation, by: it.user)
         default:
-            nil
+            participation(of: request)
+        }
+    }
+
+    /// Who is in a conversation, and what each makes of it for themselves.
+    private func participation(of request: Request) -> Mutation? {
+        switch request {
+        case .invite(let it): Mutation(.invite(it.user), in: it.conversation, by: it.by)
+        case .leaveChat(let it): Mutation(.leave, in: it.conversation, by: it.user)
+        case .archive(let it): Mutation(.archive, in: it.conversation, by: it.user)
+        case .unarchive(let it): Mutation(.unarchive, in: it.conversation, by: it.user)
+        case .read(let it): Mutation(.read(it.message), in: it.conversation, by: it.user)
+        case .delivered(let it): Mutation(.deliver(it.message), in: it.conversation, by: it.user)
+        default: nil
         }
     }
 }

@@ -14,36 +14,59 @@ extension Admin {
             case .after(let id): .after(id)
             }
         return read(
-            .history(place: place, limit: history.limit), in: history.conversation,
-            for: history.user, slot: slot)
+            .history(history.conversation, place: place, limit: history.limit), by: history.user,
+            slot: slot)
     }
 
     func read(_ message: Request.OfMessage, for slot: ReplySlot) -> Answer {
-        read(
-            .edits(message.message), in: message.conversation, for: message.user, slot: slot)
+        read(.edits(message.message, in: message.conversation), by: message.user, slot: slot)
     }
 
-    private func read(
-        _ query: Query, in conversation: ConversationID, for user: UserID, slot: ReplySlot
-    ) -> Answer {
-        guard let shard = node.assumeIsolated({ $0.shard(of: conversation) }) else {
+    /// Asks the shard of the query's conversation.
+    func read(_ query: Query, by user: UserID, slot: ReplySlot) -> Answer {
+        guard let conversation = query.conversation,
+            let shard = node.assumeIsolated({ $0.shard(of: conversation) })
+        else {
             return .now(LineError(.notReady).reply)
         }
         let result = shard.assumeIsolated {
-            $0.answer(query, in: conversation, for: user, slot: slot)
+            $0.answer(query, for: user, slot: slot)
         }
         switch result {
         case .failure(let failure):
             return refuse(failure, by: shard, for: slot)
         case .success(let answer):
-            let bytes = reply(answer.findings)
+            let bytes = reply(answer.findings, isPartial: false)
             return answer.isSettled
                 ? .now(bytes) : .later(PendingReply(form: .whole(bytes), write: nil))
         }
     }
 
-    private func reply(_ findings: Findings) -> [UInt8] {
+    func list(_ chats: Request.Chats, for slot: ReplySlot) -> Answer {
+        let shown: Query.Shown =
+            switch chats.show {
+            case .active: .active
+            case .archived: .archived
+            case .all: .all
+            }
+        return list(.chats(shown), of: chats.user, for: slot)
+    }
+
+    /// Asks every shard for its part of a user's list.
+    func list(_ query: Query, of user: UserID, for slot: ReplySlot) -> Answer {
+        switch node.assumeIsolated({ $0.gather(query, for: user, slot: slot) }) {
+        case .failure(let failure):
+            return .now(LineError(failure).reply)
+        case .success(let list):
+            let bytes = reply(list.findings, isPartial: list.isPartial)
+            return list.isSettled
+                ? .now(bytes) : .later(PendingReply(form: .whole(bytes), write: nil))
+        }
+    }
+
+    private func reply(_ findings: Findings, isPartial: Bool) -> [UInt8] {
         var writer = ReplyWriter()
+        var total: Int?
         switch findings {
         case .messages(let messages):
             for message in messages { writer.message(message) }
@@ -54,8 +77,21 @@ extension Admin {
                     $0.pair("text", edit.text)
                 }
             }
+        case .chats(let chats):
+            for chat in chats { writer.chat(chat) }
+        case .unread(let counts):
+            for count in counts {
+                writer.line("UNREAD") {
+                    $0.pair("conversation", count.conversation)
+                    $0.pair("count", count.count)
+                }
+            }
+            total = counts.reduce(0) { $0 + $1.count }
         }
-        writer.ok()
+        writer.ok {
+            $0.pair("total", total)
+            $0.flag("partial", isPartial)
+        }
         return writer.take()
     }
 }
@@ -75,6 +111,25 @@ extension ReplyWriter {
             $0.pair("pinnedAt", time: message.pinnedAt?.lineTime)
             $0.flag("deletedForEveryone", message.isDeletedForEveryone)
             $0.set("deletedBy", message.deletedBy)
+            $0.set("deliveredTo", message.deliveredTo)
+            $0.set("readBy", message.readBy)
+        }
+    }
+
+    /// The data line of a conversation in a user's list.
+    mutating func chat(_ chat: ChatView) {
+        line("CHAT") {
+            $0.pair("id", chat.id)
+            $0.pair("title", chat.title)
+            $0.pair("unread", chat.unread)
+            $0.flag("archived", chat.isArchived)
+            $0.set("participants", chat.participants)
+            $0.pair("createdBy", chat.createdBy)
+            $0.pair("createdAt", time: chat.createdAt.lineTime)
+            $0.pair("last", chat.last?.id)
+            $0.pair("lastFrom", chat.last?.from)
+            $0.pair("lastAt", time: chat.last?.at.lineTime)
+            $0.pair("lastText", chat.last.lineText)
         }
     }
 
@@ -83,6 +138,18 @@ extension ReplyWriter {
         var writer = ReplyWriter(reserving: 96)
         writer.ok(body)
         return writer.take()
+    }
+}
+
+extension ChatView.Preview? {
+    /// What a list shows of it; of nothing, too.
+    var lineText: String {
+        guard let preview = self else { return "No messages yet" }
+        return switch preview.type {
+        case .image: "Photo"
+        case .voice: "Voice message"
+        case .text, .system, .action: preview.text
+        }
     }
 }
 

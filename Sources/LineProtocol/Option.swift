@@ -35,6 +35,7 @@ extension Option {
     static let item = Option("item", "<id>")
     static let limit = Option("limit", "\(LineLimits.historyDefault)")
     static let scope = Option("for", choices(of: DeleteScope.self))
+    static let show = Option("show", choices(of: ChatsShown.self))
     static let title = Option("title", "\"…\"", isClearable: true)
     static let type = Option("type", choices(of: MessageType.self))
 }

@@ -10,6 +10,17 @@ public enum Request: Hashable, Sendable {
     case edits(OfMessage)
     case delete(Delete)
     case restore(OfMessage)
+    case invite(Invite)
+    case leaveChat(OfConversation)
+    case pin(OfMessage)
+    case unpin(OfMessage)
+    case pinned(OfConversation)
+    case archive(OfConversation)
+    case unarchive(OfConversation)
+    case chats(Chats)
+    case read(UpTo)
+    case delivered(UpTo)
+    case unread(UserID)
 
     /// Of one verb as it was typed, or of all.
     case help(String?)
@@ -31,6 +42,13 @@ public enum AckLevel: String, CaseIterable, Sendable {
     /// On half of the owners and one more.
     case majority
     /// On every owner.
+    case all
+}
+
+/// Which of a user's conversations are listed.
+public enum ChatsShown: String, CaseIterable, Sendable {
+    case active
+    case archived
     case all
 }
 
@@ -131,6 +149,53 @@ extension Request {
             self.conversation = conversation
             self.message = message
             self.user = user
+        }
+    }
+
+    /// What a verb says that names a conversation and a user, and no more.
+    public struct OfConversation: Hashable, Sendable {
+        public var conversation: ConversationID
+        public var user: UserID
+
+        public init(conversation: ConversationID, user: UserID) {
+            self.conversation = conversation
+            self.user = user
+        }
+    }
+
+    public struct Invite: Hashable, Sendable {
+        public var conversation: ConversationID
+        public var by: UserID
+        public var user: UserID
+
+        public init(conversation: ConversationID, by: UserID, user: UserID) {
+            self.conversation = conversation
+            self.by = by
+            self.user = user
+        }
+    }
+
+    /// What `READ` and `DELIVERED` say.
+    public struct UpTo: Hashable, Sendable {
+        public var conversation: ConversationID
+        public var user: UserID
+        /// Nil for the newest.
+        public var message: MessageID?
+
+        public init(conversation: ConversationID, user: UserID, message: MessageID?) {
+            self.conversation = conversation
+            self.user = user
+            self.message = message
+        }
+    }
+
+    public struct Chats: Hashable, Sendable {
+        public var user: UserID
+        public var show: ChatsShown
+
+        public init(user: UserID, show: ChatsShown) {
+            self.user = user
+            self.show = show
         }
     }
 

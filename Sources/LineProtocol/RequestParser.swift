@@ -113,6 +113,36 @@ extension Request.OfMessage {
     }
 }
 
+extension Request.OfConversation {
+    init(_ words: Words) throws(LineError) {
+        conversation = try words.name(0)
+        user = try words.name(1)
+    }
+}
+
+extension Request.Invite {
+    init(_ words: Words) throws(LineError) {
+        conversation = try words.name(0)
+        by = try words.name(1)
+        user = try words.name(2)
+    }
+}
+
+extension Request.UpTo {
+    init(_ words: Words) throws(LineError) {
+        conversation = try words.name(0)
+        user = try words.name(1)
+        message = words.argumentCount > 2 ? try words.name(2) : nil
+    }
+}
+
+extension Request.Chats {
+    init(_ words: Words) throws(LineError) {
+        user = try words.name(0)
+        show = try words.choice(.show, of: ChatsShown.self) ?? .active
+    }
+}
+
 extension Request.Delete {
     init(_ words: Words) throws(LineError) {
         conversation = try words.name(0)

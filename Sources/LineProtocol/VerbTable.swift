@@ -10,6 +10,14 @@ extension Verb {
             about: "Creates a conversation; the first user is its creator."
         ) { words throws(LineError) in .create(try Request.Create(words)) },
         Verb(
+            "INVITE", ["<conversation>", "<by>", "<user>"],
+            about: "Makes a user a participant, who sees everything, all of it unread."
+        ) { words throws(LineError) in .invite(try Request.Invite(words)) },
+        Verb(
+            "LEAVECHAT", ["<conversation>", "<user>"],
+            about: "Ends a user's part in a conversation."
+        ) { words throws(LineError) in .leaveChat(try Request.OfConversation(words)) },
+        Verb(
             "SEND", ["<conversation>", "<user>"], options: [.id, .type, .item], hasText: true,
             about: "Sends a message; the same id again is the same message."
         ) { words throws(LineError) in .send(try Request.Send(words)) },
@@ -33,6 +41,41 @@ extension Verb {
             "RESTORE", ["<conversation>", "<message>", "<user>"],
             about: "Shows this user again what they deleted for themselves."
         ) { words throws(LineError) in .restore(try Request.OfMessage(words)) },
+        Verb(
+            "PIN", ["<conversation>", "<message>", "<user>"],
+            about: "Pins a message for everyone."
+        ) { words throws(LineError) in .pin(try Request.OfMessage(words)) },
+        Verb(
+            "UNPIN", ["<conversation>", "<message>", "<user>"],
+            about: "Takes the pin off a message, whoever pinned it."
+        ) { words throws(LineError) in .unpin(try Request.OfMessage(words)) },
+        Verb(
+            "PINNED", ["<conversation>", "<user>"],
+            about: "Shows the pinned messages, the newest pin first."
+        ) { words throws(LineError) in .pinned(try Request.OfConversation(words)) },
+        Verb(
+            "ARCHIVE", ["<conversation>", "<user>"],
+            about: "Archives a conversation for this user alone."
+        ) { words throws(LineError) in .archive(try Request.OfConversation(words)) },
+        Verb(
+            "UNARCHIVE", ["<conversation>", "<user>"],
+            about: "Takes a conversation out of this user's archive."
+        ) { words throws(LineError) in .unarchive(try Request.OfConversation(words)) },
+        Verb(
+            "CHATS", ["<user>"], options: [.show],
+            about: "Lists a user's conversations, the latest first."
+        ) { words throws(LineError) in .chats(try Request.Chats(words)) },
+        Verb(
+            "READ", ["<conversation>", "<user>"], optional: ["<message>"],
+            about: "Marks a message, or the newest, and all before it as read."
+        ) { words throws(LineError) in .read(try Request.UpTo(words)) },
+        Verb(
+            "DELIVERED", ["<conversation>", "<user>"], optional: ["<message>"],
+            about: "Marks a message, or the newest, and all before it as delivered."
+        ) { words throws(LineError) in .delivered(try Request.UpTo(words)) },
+        Verb(
+            "UNREAD", ["<user>"], about: "Counts what a user has not read, by conversation."
+        ) { words throws(LineError) in .unread(try words.name(0)) },
     ]
 
     private static let cluster: [Verb] = [

@@ -81,6 +81,8 @@ package actor Node {
 
     private var sinks: [UInt64: any ReplySink] = [:]
     private var waits: [CopiesWait] = []
+    /// Replies that wait for several shards, each with how many have not settled it.
+    private var gatherings: [ReplySlot: Int] = [:]
     private var isEnding = false
     private var nextTicket: UInt64 = 1
     /// The commits handed out and not done, in order.
@@ -418,9 +420,21 @@ extension Node {
     }
 
     private func settle(_ settled: [(ReplySlot, Stored)]) {
-        for (slot, stored) in settled {
+        for (slot, stored) in settled where !isAwaited(slot) {
             sinks[slot.session]?.onSettled(slot.number, .stored(stored))
         }
+    }
+
+    /// A reply that shows several shards waits for each of them.
+    func awaitShards(_ count: Int, for slot: ReplySlot) {
+        if count > 1 { gatherings[slot] = count }
+    }
+
+    /// Whether a slot that one shard has settled waits for others.
+    private func isAwaited(_ slot: ReplySlot) -> Bool {
+        guard let left = gatherings[slot] else { return false }
+        gatherings[slot] = left > 2 ? left - 1 : nil
+        return true
     }
 
     /// A commit is on disk, or is not going to be.
@@ -471,7 +485,10 @@ extension Node {
     }
 
     func fail(_ slots: [ReplySlot], because failure: StoreFailure) {
-        for slot in slots { sinks[slot.session]?.onSettled(slot.number, .failed(failure)) }
+        for slot in slots {
+            gatherings[slot] = nil
+            sinks[slot.session]?.onSettled(slot.number, .failed(failure))
+        }
     }
 
     /// Whether nothing waits for the disk.

@@ -46,6 +46,20 @@ package protocol DocumentReader {
         handing: (Document) -> Bool
     ) throws(StoreFailure)
 
+    /// The keys of the documents of a kind that carry a term, ascending.
+    ///
+    /// A key may lead to no document; whoever asks looks at what the document says.
+    ///
+    /// - Parameter partition: the only one looked at; nil for all of the shard.
+    func keys(
+        of kind: DocumentKey.Kind, carrying term: String, in shard: ShardID, partition: String?
+    ) throws(StoreFailure) -> [DocumentKey]
+
+    /// The seats of a conversation, ascending by user.
+    func seats(
+        of conversation: ConversationID, in shard: ShardID
+    ) throws(StoreFailure) -> [Document]
+
     /// The documents of which some last seq is counted in `ours` and not in `theirs`, in order of
     /// seq, without an upper bound; at least one, unless there is none.
     func changes(

@@ -63,11 +63,11 @@ package actor Shard {
     }
 
     package func answer(
-        _ query: Query, in conversation: ConversationID, for user: UserID, slot: ReplySlot
+        _ query: Query, for user: UserID, slot: ReplySlot
     ) -> Result<(findings: Findings, isSettled: Bool), ShardFailure> {
         do throws(ShardFailure) {
             return .success(
-                try machine.answer(query, in: conversation, for: user, slot: slot, in: world))
+                try machine.answer(query, for: user, slot: slot, in: world))
         } catch {
             return .failure(error)
         }

@@ -23,7 +23,8 @@ struct ShardDocuments: Sendable {
             guard let bytes else { return nil }
             let record = Record(of: document, bytes: bytes, previous: previous)
             self.bytes = nil
-            previous = Record.Previous(changedBy: record.changedBy, time: record.time)
+            previous = Record.Previous(
+                changedBy: record.changedBy, time: record.time, terms: record.terms)
             self.ticket = ticket
             return record
         }
@@ -72,10 +73,7 @@ struct ShardDocuments: Sendable {
         }
         changed.append(key)
         if old != nil { cached[key] = nil }
-        let previous = old.map {
-            Record.Previous(
-                changedBy: $0.document.changedBy, time: $0.document.historyTime)
-        }
+        let previous = old.map { Record.Previous(of: $0.document) }
         pending[key] = Pending(
             document: document, digest: digest, bytes: bytes, previous: previous, ticket: 0)
     }

@@ -38,10 +38,9 @@ package struct ShardWorld {
 package struct ShardMachine: Sendable {
     /// What an accepted mutation came to.
     package struct Accepted: Hashable, Sendable {
-        package let document: Document
-        /// What has to be stored for it.
-        package let context: Context
-        package let isRepeated: Bool
+        /// Nil where nothing was asked of a document that is not there.
+        package let document: Document?
+        package let receipt: Receipt
     }
 
     package internal(set) var copy: Copy
@@ -76,26 +75,75 @@ extension ShardMachine {
         guard copy.isReady || copy.isServable else { throw .notReady }
         let conversation = try find(.conversation(mutation.conversation), in: world)
         let target = isFresh ? nil : try find(mutation.key, in: world)
+        let room = conversation?.document.conversation
+        let reached = try mutation.marking.flatMap { marking throws(ShardFailure) in
+            try position(marking, in: mutation.conversation, world)
+        }
         let isChange: Bool
         do {
             isChange = try mutation.judge(
-                conversation: conversation?.document.conversation, target: target?.document,
-                by: world.judge)
+                conversation: room, target: target?.document, reached: reached, by: world.judge)
         } catch {
             throw .refused(error)
         }
-        if !isChange, let target {
-            let context = target.document.changedBy
-            wait(slot, storing: context, level: level, in: world)
-            return Accepted(document: target.document, context: context, isRepeated: true)
+        var mark: Mark?
+        var unread: Int?
+        if let room, mutation.marking != nil {
+            mark = reached.map { room.mark(of: mutation.user, at: $0) }
+            unread = try self.unread(
+                after: isChange ? mutation : nil, by: mutation.user, reached,
+                in: (mutation.conversation, room), target?.document.seat, world)
         }
-        let (document, dot) = write(mutation, over: target, in: world)
+        guard isChange else {
+            let context = (target ?? conversation)?.document.changedBy ?? Context()
+            wait(slot, storing: context, level: level, in: world)
+            return Accepted(
+                document: target?.document,
+                receipt: Receipt(
+                    of: mutation, document: target?.document, context: context, unread: unread,
+                    isRepeated: true))
+        }
+        let (document, dot) = write(mutation, setting: mark, over: target, in: world)
         wait(slot, storing: Context(dot), level: level, in: world)
-        return Accepted(document: document, context: Context(dot), isRepeated: false)
+        return Accepted(
+            document: document,
+            receipt: Receipt(
+                of: mutation, document: document, context: Context(dot), unread: unread,
+                isRepeated: false))
+    }
+
+    /// Where the message stands up to which a mark is set; nil where there is none.
+    private mutating func position(
+        _ marking: Mutation.Marking, in conversation: ConversationID, _ world: ShardWorld
+    ) throws(ShardFailure) -> HistoryPosition? {
+        if case .message(let id) = marking {
+            return try find(.message(id, in: conversation), in: world)?.document.historyPosition
+        }
+        var newest: HistoryPosition?
+        let pending = pendingMessages(of: conversation)
+        try walk(HistoryPage(.newest, limit: 1), of: conversation, among: pending, in: world) {
+            newest = $0.historyPosition
+            return false
+        }
+        return newest
+    }
+
+    /// What a mark leaves unread: counted before it is written, so that a failing read changes
+    /// nothing.
+    ///
+    /// - Parameter mutation: what will be written; nil for nothing.
+    private mutating func unread(
+        after mutation: Mutation?, by user: UserID, _ reached: HistoryPosition?,
+        in place: (id: ConversationID, room: Conversation), _ seat: Seat?, _ world: ShardWorld
+    ) throws(ShardFailure) -> Int {
+        var read = place.room.readPosition(of: user, in: seat)
+        if case .read = mutation?.action { read = reached }
+        return try unread(in: place.id, place.room, of: user, readTo: read, in: world)
     }
 
     private mutating func write(
-        _ mutation: Mutation, over target: ShardDocuments.Found?, in world: ShardWorld
+        _ mutation: Mutation, setting mark: Mark?, over target: ShardDocuments.Found?,
+        in world: ShardWorld
     ) -> (Document, Dot) {
         // A document names the last seq of a replica alone: were an earlier change of the turn not
         // sent on its own, the co-owners would lack its seq until the next comparison.
@@ -106,7 +154,7 @@ extension ShardMachine {
         if let target { clock.observe(target.document.greatestTime) }
         let time = clock.next(wallMilliseconds: world.judge.wallMilliseconds)
         let author = Authorship(dot: dot, time: time)
-        let document = mutation.applied(to: target?.document, by: author)
+        let document = mutation.applied(to: target?.document, setting: mark, by: author)
         copy.noteWrite(put(document, replacing: target), by: dot)
         accepted.append(document.key)
         return (document, dot)

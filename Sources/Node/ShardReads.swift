@@ -3,56 +3,33 @@ import Chat
 import Replication
 import Wire
 
-/// What a request that changes nothing asks a shard for.
-package enum Query: Hashable, Sendable {
-    package enum Place: Hashable, Sendable {
-        case newest
-        case before(MessageID)
-        case after(MessageID)
-    }
-
-    /// Messages as the user sees them, oldest first.
-    case history(place: Place, limit: Int)
-    /// The texts of a message, oldest first.
-    case edits(MessageID)
-}
-
-/// What a query found.
-package enum Findings: Hashable, Sendable {
-    case messages([MessageView])
-    case edits([EditView])
-}
-
-/// One text that a message had, and from when.
-package struct EditView: Hashable, Sendable {
-    package let at: HybridTimestamp
-    package let text: String
-}
-
 extension ShardMachine {
     /// Answers a query from memory and disk.
     ///
     /// What is shown may not be on disk yet: the reply waits in `slot` unless `isSettled` is true.
     package mutating func answer(
-        _ query: Query, in conversation: ConversationID, for user: UserID, slot: ReplySlot,
-        in world: ShardWorld
+        _ query: Query, for user: UserID, slot: ReplySlot, in world: ShardWorld
     ) throws(ShardFailure) -> (findings: Findings, isSettled: Bool) {
         guard copy.isReady || copy.isServable else { throw .notReady }
-        let found = try find(.conversation(conversation), in: world)
-        guard let participants = found?.document.conversation?.participants else {
-            throw .refused(query.missing)
-        }
-        guard participants.contains(user) else { throw .refused(.notParticipant) }
         let findings: Findings
         switch query {
-        case .history(let place, let limit):
+        case .chats(let shown):
+            findings = .chats(try chats(of: user, shown, in: world))
+        case .unread:
+            findings = .unread(try unreadCounts(of: user, in: world))
+        case .history(let conversation, let place, let limit):
+            let listing = try listing(of: conversation, for: user, query, world)
             let page = try page(place, limit: limit, in: conversation, world)
-            let listing = Listing(user: user, participants: participants)
-            findings = .messages(try list(page, of: conversation, as: listing, in: world))
-        case .edits(let id):
+            findings = .messages(try list(page, as: listing, in: world))
+        case .edits(let id, let conversation):
+            let listing = try listing(of: conversation, for: user, query, world)
             findings = .edits(
-                try message(id, in: conversation, world).edits(among: participants)
+                try message(id, in: conversation, world)
+                    .edits(among: listing.room.participants)
                     .map { EditView(at: $0.at, text: $0.text) })
+        case .pinned(let conversation):
+            let listing = try listing(of: conversation, for: user, query, world)
+            findings = .messages(try pinned(as: listing, in: world))
         }
         return (findings, !showsLater(in: slot, now: world.milliseconds))
     }
@@ -96,70 +73,163 @@ extension ShardMachine {
             return HistoryPage(.after(HistoryPosition(time: time, id: id)), limit: limit)
         }
     }
+}
 
-    /// For whom a page is listed.
-    private struct Listing {
-        let user: UserID
-        let participants: ObservedRemoveSet<UserID>
+// MARK: Messages
 
-        func view(of document: Document) -> MessageView? {
-            guard let id = MessageID(document.key.id) else { return nil }
-            return document.message?.view(as: id, for: user, among: participants)
+/// For whom messages of a conversation are listed.
+private struct Listing {
+    let conversation: ConversationID
+    let room: Conversation
+    let user: UserID
+    let progress: Progress
+
+    func view(of document: Document) -> MessageView? {
+        guard let id = MessageID(document.key.id) else { return nil }
+        return document.message?.view(
+            as: id, for: user, among: room.participants, progress: progress)
+    }
+}
+
+extension ShardMachine {
+    /// What a participant's listing needs, or why there is none.
+    private mutating func listing(
+        of conversation: ConversationID, for user: UserID, _ query: Query, _ world: ShardWorld
+    ) throws(ShardFailure) -> Listing {
+        let found = try find(.conversation(conversation), in: world)
+        guard let room = found?.document.conversation else { throw .refused(query.missing) }
+        guard room.participants.contains(user) else { throw .refused(.notParticipant) }
+        var progress = Progress()
+        if query.showsProgress {
+            progress = Progress(of: try seats(of: conversation, in: world), in: room)
+        }
+        return Listing(conversation: conversation, room: room, user: user, progress: progress)
+    }
+
+    /// The seats of a conversation, out of what is on disk and what is on its way there.
+    private mutating func seats(
+        of conversation: ConversationID, in world: ShardWorld
+    ) throws(ShardFailure) -> [(user: UserID, seat: Seat)] {
+        let shard = copy.shard
+        let stored = try read { () throws(StoreFailure) in
+            try world.reader.seats(of: conversation, in: shard)
+        }
+        let pending = documents.pending.values.map(\.document).filter {
+            $0.key.kind == .seat && $0.key.partition == conversation.text
+        }
+        let current = stored.filter { documents.pending[$0.key] == nil } + pending
+        return current.compactMap { document in
+            guard let user = UserID(document.key.id), let seat = document.seat else { return nil }
+            return (user, seat)
         }
     }
 
     /// The page, out of what is on disk and what is on its way there.
     private mutating func list(
-        _ page: HistoryPage, of conversation: ConversationID, as listing: Listing,
-        in world: ShardWorld
+        _ page: HistoryPage, as listing: Listing, in world: ShardWorld
     ) throws(ShardFailure) -> [MessageView] {
         var views: [MessageView] = []
-        var pending = pending(on: page, of: conversation)[...]
-        func take(_ document: Document) {
-            guard views.count < page.limit, let view = listing.view(of: document) else { return }
-            views.append(view)
+        try walk(
+            page, of: listing.conversation, among: pendingMessages(of: listing.conversation),
+            in: world
+        ) { document in
+            if let view = listing.view(of: document) { views.append(view) }
+            return views.count < page.limit
         }
-        do {
-            try world.reader.history(of: conversation, in: copy.shard, page: page) { document in
+        return page.isDescending ? views.reversed() : views
+    }
+
+    /// What is pinned and shown, newest pin first.
+    private mutating func pinned(
+        as listing: Listing, in world: ShardWorld
+    ) throws(ShardFailure) -> [MessageView] {
+        let (conversation, shard) = (listing.conversation, copy.shard)
+        let stored = try read { () throws(StoreFailure) in
+            try world.reader.keys(
+                of: .message, carrying: Term.pinned, in: shard, partition: conversation.text)
+        }
+        let pending = pendingMessages(of: conversation).map(\.key)
+        var pins: [(at: Stamp, view: MessageView)] = []
+        for key in Set(stored + pending).sorted() {
+            guard let document = try find(key, in: world)?.document,
+                let pin = document.message?.pin, pin.value.by != nil,
+                let view = listing.view(of: document), !view.isDeletedForEveryone
+            else { continue }
+            pins.append((pin.stamp, view))
+        }
+        return pins.sorted { $1.at < $0.at }.map(\.view)
+    }
+}
+
+// MARK: Walks
+
+extension ShardMachine {
+    /// Hands a conversation's messages in the page's direction, out of what is on disk and what is
+    /// on its way there, until told to stop.
+    ///
+    /// - Parameter pending: those on their way, as `pendingMessages` gives them.
+    mutating func walk(
+        _ page: HistoryPage, of conversation: ConversationID, among pending: [Document],
+        in world: ShardWorld, handing: (Document) -> Bool
+    ) throws(ShardFailure) {
+        var pending =
+            pending.filter { $0.historyPosition.map(page.admits) ?? false }
+            .sorted { comes($0, before: $1, on: page) }[...]
+        var goesOn = true
+        func hand(_ document: Document) {
+            if goesOn { goesOn = handing(document) }
+        }
+        let (shard, inMemory) = (copy.shard, documents.pending)
+        try read { () throws(StoreFailure) in
+            try world.reader.history(of: conversation, in: shard, page: page) { document in
                 while let first = pending.first, comes(first, before: document, on: page) {
-                    take(first)
+                    hand(first)
                     pending.removeFirst()
                 }
-                if documents.pending[document.key] == nil { take(document) }
-                return views.count < page.limit
+                if inMemory[document.key] == nil { hand(document) }
+                return goesOn
             }
+        }
+        for document in pending { hand(document) }
+    }
+
+    /// The messages of a conversation that are on their way to disk, in no order.
+    func pendingMessages(of conversation: ConversationID) -> [Document] {
+        documents.pending.values.map(\.document).filter {
+            $0.key.kind == .message && $0.key.partition == conversation.text
+        }
+    }
+
+    /// Reads the disk, and notes what turned out to be bad there.
+    mutating func read<Value>(
+        _ body: () throws(StoreFailure) -> Value
+    ) throws(ShardFailure) -> Value {
+        do {
+            return try body()
         } catch {
             note(error)
             throw .store(error)
         }
-        for document in pending { take(document) }
-        return page.isDescending ? views.reversed() : views
     }
+}
 
-    /// The messages on their way to disk that belong on the page, in its direction.
-    private func pending(
-        on page: HistoryPage, of conversation: ConversationID
-    ) -> [Document] {
-        documents.pending.values.map(\.document)
-            .filter { document in
-                document.key.kind == .message && document.key.partition == conversation.text
-                    && (document.historyPosition.map(page.admits) ?? false)
-            }
-            .sorted { comes($0, before: $1, on: page) }
+private func comes(_ left: Document, before right: Document, on page: HistoryPage) -> Bool {
+    guard let left = left.historyPosition, let right = right.historyPosition else {
+        return false
     }
-
-    private func comes(_ left: Document, before right: Document, on page: HistoryPage) -> Bool {
-        guard let left = left.historyPosition, let right = right.historyPosition else {
-            return false
-        }
-        return page.isDescending ? left > right : left < right
-    }
+    return page.isDescending ? left > right : left < right
 }
 
 extension Query {
     var missing: Refusal {
         if case .edits = self { return .messageNotFound }
         return .conversationNotFound
+    }
+
+    /// Whether it shows who has read what.
+    var showsProgress: Bool {
+        if case .edits = self { return false }
+        return true
     }
 }
 

@@ -69,6 +69,27 @@ final class DiskStore: Store {
         }
     }
 
+    func keys(
+        of kind: DocumentKey.Kind, carrying term: String, in shard: ShardID, partition: String?
+    ) throws(StoreFailure) -> [DocumentKey] {
+        do throws(StorageError) {
+            return try database.reader.keys(
+                of: kind, carrying: term, in: shard, partition: partition)
+        } catch {
+            throw StoreFailure(error)
+        }
+    }
+
+    func seats(
+        of conversation: ConversationID, in shard: ShardID
+    ) throws(StoreFailure) -> [Document] {
+        do throws(StorageError) {
+            return try database.reader.seats(of: conversation, in: shard)
+        } catch {
+            throw StoreFailure(error)
+        }
+    }
+
     func changes(
         in shard: ShardID, lackedBy theirs: Vector, of ours: Vector, after cursor: Dot?,
         bytesMax: Int

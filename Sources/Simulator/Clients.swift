@@ -58,7 +58,7 @@ struct Request {
     enum Kind {
         /// What is stored once it is answered, and of which document.
         case write(Context, DocumentKey, Mutation)
-        case query(Query, ConversationID, Findings, deletionsKnown: Int)
+        case query(Query, Findings, deletionsKnown: Int)
     }
 
     let session: Int
@@ -194,26 +194,25 @@ extension World {
         let room = workDice.below(clients.conversations.count)
         let query: Query
         if workDice.chance(percent: 30) {
-            query = .edits(workDice.pick(clients.messages[room]))
+            query = .edits(workDice.pick(clients.messages[room]), in: clients.conversations[room])
         } else {
             let id = workDice.pick(clients.messages[room])
             let place = workDice.pick([Query.Place.newest, .newest, .before(id), .after(id)])
-            query = .history(place: place, limit: workDice.pick([1, 3, 10, 100]))
+            query = .history(
+                clients.conversations[room], place: place, limit: workDice.pick([1, 3, 10, 100]))
         }
-        try ask(query, in: clients.conversations[room], index, at: node)
+        try ask(query, index, at: node)
     }
 
-    func ask(
-        _ query: Query, in conversation: ConversationID, _ index: Int, at node: Int
-    ) throws(Violation) {
-        let shard = Int(ShardID(of: conversation.text, count: UInt16(plan.shards)).number)
+    func ask(_ query: Query, _ index: Int, at node: Int) throws(Violation) {
+        let shard = shard(of: query)
         guard let node = route(shard, from: nodes[node]), let shell = node.shell else { return }
         let user = clients.sessions[index].user
         let number = requests.count
         let answer: (findings: Findings, isSettled: Bool)
         do throws(ShardFailure) {
             answer = try shell.machines[shard].answer(
-                query, in: conversation, for: user,
+                query, for: user,
                 slot: ReplySlot(session: UInt64(index), number: UInt64(number)),
                 in: world(of: node, shell))
         } catch {
@@ -221,7 +220,7 @@ extension World {
             return
         }
         let kind = Request.Kind.query(
-            query, conversation, answer.findings, deletionsKnown: node.deletions.count)
+            query, answer.findings, deletionsKnown: node.deletions.count)
         requests.append(
             Request(
                 session: index, user: user, address: shell.address, shard: shard, kind: kind,
@@ -234,6 +233,12 @@ extension World {
             coverage.count("shown later")
         }
         scheduleTurn(shell)
+    }
+
+    /// The one that a conversation is in; of a user's list, a part of one shard's.
+    private func shard(of query: Query) -> Int {
+        guard let conversation = query.conversation else { return workDice.below(plan.shards) }
+        return Int(ShardID(of: conversation.text, count: UInt16(plan.shards)).number)
     }
 
     func submit(
@@ -284,6 +289,9 @@ extension Query {
         switch self {
         case .history: "history"
         case .edits: "edits"
+        case .pinned: "pinned"
+        case .chats: "chats"
+        case .unread: "unread"
         }
     }
 }

@@ -73,6 +73,8 @@ extension World {
         guard document.changedBy == record.changedBy, document.historyTime == record.time else {
             throw fail(.claims, "described as what it is not")
         }
+        guard (record.previous?.terms ?? []) == (old == nil ? [] : indexed(record.key, shard, node))
+        else { throw fail(.index, "as if the disk found it under other words") }
         guard document.encoded == record.bytes else { throw fail(.oneDot, "not canonically") }
         let digest = Document.digest(of: record.key, bytes: record.bytes)
         if checked.insert(digest).inserted { try Model(of: document, in: ledger).check(document) }
@@ -80,6 +82,11 @@ extension World {
             ShardDisk.StoredDocument(
                 bytes: record.bytes, changedBy: record.changedBy, time: record.time,
                 digest: digest, greatest: document.greatestTime), at: record.key)
+        node.disk.state.shards[shard].terms[record.key] = record.terms.isEmpty ? nil : record.terms
+    }
+
+    private func indexed(_ key: DocumentKey, _ shard: Int, _ node: SimNode) -> [String] {
+        node.disk.state.shards[shard].terms[key] ?? []
     }
 
     /// What the header counts is what is there, and what it newly claims is in the documents.
@@ -128,6 +135,12 @@ extension World {
                 }
                 try Model(of: document, in: ledger).check(document)
                 try checkPurged(document, stored.bytes, on: node)
+                guard indexed(key, shard, node) == document.terms else {
+                    throw Violation(
+                        invariant: .index,
+                        explanation: "\(node.name) finds \(key) under "
+                            + "\(indexed(key, shard, node)), not \(document.terms)")
+                }
             }
             guard digest == disk.claim.digest else {
                 throw Violation(

@@ -25,6 +25,8 @@ struct ShardDisk {
     var documents: [DocumentKey: StoredDocument] = [:]
     /// The keys of `documents`, ascending.
     var keys: [DocumentKey] = []
+    /// The index: the words of each document that carries any.
+    var terms: [DocumentKey: [String]] = [:]
     /// The sum of the documents' digests, counted apart from the header.
     var digest = Hash128.zero
     /// The greatest stamp in any document.
@@ -42,6 +44,7 @@ struct ShardDisk {
 
     mutating func remove(_ key: DocumentKey) {
         guard let old = documents.removeValue(forKey: key) else { return }
+        terms[key] = nil
         digest -= old.digest
         keys.removeAll { $0 == key }
     }

@@ -28,7 +28,7 @@ extension World {
         let answer: (findings: Findings, isSettled: Bool)
         do throws(ShardFailure) {
             answer = try shell.machines[shard].answer(
-                .history(place: .newest, limit: 1_000), in: conversation, for: user,
+                .history(conversation, place: .newest, limit: 1_000), for: user,
                 slot: ReplySlot(session: 0, number: 0), in: world(of: node, shell))
         } catch {
             if case .refused = error { return nil }

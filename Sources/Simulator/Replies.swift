@@ -84,13 +84,13 @@ extension World {
 
     func onShown(_ number: Int) throws(Violation) {
         let request = requests[number]
-        guard case .query(let query, let conversation, let findings, let known) = request.kind
+        guard case .query(let query, let findings, let known) = request.kind
         else { return }
         requests[number].state = .answered
         let node = nodes[request.address.node]
         note(14, UInt64(number), "\(node.name) shows \(query.name) to \(request.user)")
         switch (query, findings) {
-        case (.history(_, let limit), .messages(let views)):
+        case (.history(let conversation, _, let limit), .messages(let views)):
             guard views.count <= limit else {
                 throw Violation(
                     invariant: .bounded, explanation: "a page of \(views.count), not \(limit)")
@@ -100,7 +100,7 @@ extension World {
                 try checkShown(view, key, request, known, node)
             }
             try checkOrder(views, node)
-        case (.edits(let id), .edits(let views)):
+        case (.edits(let id, let conversation), .edits(let views)):
             let key = DocumentKey.message(id, in: conversation)
             if !views.isEmpty, let at = node.deletions.retracted[key], at <= known {
                 throw shownAgain(key, "its edits", request, node)

@@ -134,6 +134,27 @@ extension SimDisk: DocumentReader {
         }
     }
 
+    func keys(
+        of kind: DocumentKey.Kind, carrying term: String, in shard: ShardID, partition: String?
+    ) throws(StoreFailure) -> [DocumentKey] {
+        state.shards[Int(shard.number)].terms.keys.filter { key in
+            key.kind == kind && partition.map { $0 == key.partition } ?? true
+                && state.shards[Int(shard.number)].terms[key]?.contains(term) ?? false
+        }.sorted()
+    }
+
+    func seats(
+        of conversation: ConversationID, in shard: ShardID
+    ) throws(StoreFailure) -> [Document] {
+        let disk = state.shards[Int(shard.number)]
+        var seats: [Document] = []
+        for key in disk.keys where key.kind == .seat && key.partition == conversation.text {
+            guard let stored = disk.documents[key] else { continue }
+            seats.append(try read(stored, at: key))
+        }
+        return seats
+    }
+
     func remainder(
         of shard: ShardID, without bad: [DocumentKey]
     ) throws(StoreFailure) -> Remainder {

@@ -21,19 +21,20 @@ extension World {
     ) throws(Violation) {
         let mutation = submission.mutation
         let document = accepted.document
-        let fresh = document.changedBy.dots.filter { !submission.known.contains($0) }
+        let changedBy = document?.changedBy ?? accepted.receipt.context
+        let fresh = changedBy.dots.filter { !submission.known.contains($0) }
         note(
             12, fresh.first?.seq ?? 0,
             "\(node.name) takes \(mutation.user) \(mutation.action.words)")
         try checkNotBehind(node, submission.shard, shell)
-        coverage.count((accepted.isRepeated ? "repeated " : "") + mutation.action.verb)
-        var stored = document.changedBy
-        if !accepted.isRepeated {
-            guard let dot = fresh.first, fresh.count == 1 else {
+        coverage.count((accepted.receipt.isRepeated ? "repeated " : "") + mutation.action.verb)
+        var stored = changedBy
+        if !accepted.receipt.isRepeated {
+            guard let document, let dot = fresh.first, fresh.count == 1 else {
                 throw Violation(
                     invariant: .oneDot,
                     explanation: "\(node.name) gave \(mutation.action.words) a dot that its copy "
-                        + "claimed before, of \(document.changedBy.dots.map(\.short))")
+                        + "claimed before, of \(changedBy.dots.map(\.short))")
             }
             try checkRepetition(of: mutation, dot, document, node)
             let entry = entry(for: dot, document, submission, node)

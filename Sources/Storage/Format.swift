@@ -14,9 +14,11 @@ import Glibc
 /// - `dot` finds documents by who changed them last: a replica's changes ascend, so they are
 ///   appended to one run for each shard and replica, and what a peer lacks is read in one go. A
 ///   replica's 16 bytes are said once, in `replica`, and in every row by their number.
+/// - `term` finds the few documents that are asked for by something else than their key: a user's
+///   conversations, a conversation's pins. It is told from the documents, and changes seldom.
 /// - The shard comes first everywhere: a copy is scanned, recomputed and dropped by one range.
 enum Format {
-    static let number: Int64 = 1
+    static let number: Int64 = 2
     /// "GRPV".
     static let applicationID: Int64 = 0x4752_5056
     static let fileName = "grapevine.sqlite"
@@ -37,6 +39,13 @@ enum Format {
             partition TEXT NOT NULL, kind INTEGER NOT NULL, time INTEGER NOT NULL,
             id TEXT NOT NULL,
             PRIMARY KEY(shard, replica, seq)) WITHOUT ROWID;
+        \(termTable)
+        """
+
+    private static let termTable = """
+        CREATE TABLE term(
+            shard INTEGER, kind INTEGER, word TEXT, partition TEXT, id TEXT,
+            PRIMARY KEY(shard, kind, word, partition, id)) WITHOUT ROWID;
         """
 
     /// Creates the file under another name and renames it, so that what stands under its own name
@@ -68,7 +77,21 @@ enum Format {
     static func migrate(_ connection: Connection) throws(StorageError) {
         let found = try connection.number(of: "user_version")
         guard found <= number else { throw .newerFormat(Int(found)) }
-        // There is no older format than 1. A step to come: `if found < 2 { try … }`.
-        guard found == number else { throw .foreignFile }
+        // There is no older format than 1.
+        guard found >= 1 else { throw .foreignFile }
+        if found < 2 { try addTerms(connection) }
+    }
+
+    /// Format 2: the index is made from the documents that the file holds.
+    private static func addTerms(_ connection: Connection) throws(StorageError) {
+        do throws(StorageError) {
+            try connection.run("BEGIN IMMEDIATE; \(termTable)", doing: "adding the index of terms")
+            try TermMigration(connection).run()
+            try connection.run(
+                "PRAGMA user_version = 2; COMMIT", doing: "adding the index of terms")
+        } catch {
+            sqlite3_exec(connection.handle, "ROLLBACK", nil, nil, nil)
+            throw error
+        }
     }
 }

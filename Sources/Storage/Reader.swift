@@ -16,6 +16,7 @@ package final class Reader: @unchecked Sendable {
     let histories: Histories
     let changeScan: ChangeScan
     let walks: Walks
+    let terms: TermIndex
     private var isClosed = false
 
     init(_ connection: Connection) throws(StorageError) {
@@ -42,6 +43,7 @@ package final class Reader: @unchecked Sendable {
         histories = try Histories(connection)
         changeScan = try ChangeScan(connection, replicas)
         walks = try Walks(connection)
+        terms = try TermIndex(connection)
     }
 
     func close() {

@@ -17,9 +17,10 @@ struct Removal {
                 OR partition GLOB '*[^A-Za-z0-9_.:@-]*' OR id GLOB '*[^A-Za-z0-9_.:@-]*')
             """,
             "DELETE FROM dot WHERE shard = ?1 AND partition = ?2 AND kind = ?3 AND id = ?4",
+            "DELETE FROM term WHERE shard = ?1 AND partition = ?2 AND kind = ?3 AND id = ?4",
             "DELETE FROM place WHERE shard = ?1 AND partition = ?2 AND ?3 = 2 AND id = ?4",
         ]
-        let dropped = ["document", "place", "dot", "copy"]
+        let dropped = ["document", "place", "dot", "term", "copy"]
         var removals: [Statement] = []
         for sql in removed {
             removals.append(try Statement(connection, sql, doing: "setting a document aside"))

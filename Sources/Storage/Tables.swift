@@ -9,6 +9,8 @@ final class Tables {
     private let insertPlace: Statement
     private let insertDot: Statement
     private let deleteDot: Statement
+    private let insertTerm: Statement
+    private let deleteTerm: Statement
     private let insertHeader: Statement
     private let insertSetting: Statement
     private let replicas: ReplicaNumbers
@@ -33,6 +35,14 @@ final class Tables {
         deleteDot = try Statement(
             connection, "DELETE FROM dot WHERE shard = ? AND replica = ? AND seq = ?",
             doing: "removing a dot")
+        insertTerm = try Statement(
+            connection, "INSERT OR REPLACE INTO term VALUES(?,?,?,?,?)", doing: "storing a term")
+        deleteTerm = try Statement(
+            connection,
+            """
+            DELETE FROM term
+            WHERE shard = ? AND kind = ? AND word = ? AND partition = ? AND id = ?
+            """, doing: "removing a term")
         insertHeader = try Statement(
             connection, "INSERT OR REPLACE INTO copy VALUES(?,?)", doing: "storing a header")
         insertSetting = try Statement(
@@ -70,6 +80,29 @@ final class Tables {
         for dot in new where hasMoved || !old.contains(dot) {
             try storeDot(dot, of: write, in: shard)
         }
+        let terms = previous?.terms ?? []
+        guard terms != write.terms else { return }
+        for term in Set(terms).subtracting(write.terms).sorted() {
+            try run(deleteTerm, term, of: write.key, in: shard)
+        }
+        for term in write.terms { try run(insertTerm, term, of: write.key, in: shard) }
+    }
+
+    /// Has a document stand under these words, whatever stood there before.
+    func storeTerms(_ terms: [String], of key: DocumentKey, in shard: ShardID) throws(StorageError)
+    {
+        for term in terms { try run(insertTerm, term, of: key, in: shard) }
+    }
+
+    private func run(
+        _ statement: Statement, _ term: String, of key: DocumentKey, in shard: ShardID
+    ) throws(StorageError) {
+        try statement.bind(Int64(shard.number), at: 1)
+        try statement.bind(Int64(key.kind.number), at: 2)
+        try statement.bind(term, at: 3)
+        try statement.bind(key.partition, at: 4)
+        try statement.bind(key.id, at: 5)
+        try statement.run()
     }
 
     private func storeRow(_ write: Record, in shard: ShardID) throws(StorageError) {

@@ -93,6 +93,8 @@ extension Record {
         if times.contains(where: { $0 > UInt64(Int64.max) }) { return "the time of \(key)" }
         // Where a document stands that is no message is found without its time.
         guard key.kind == .message || times == [0, 0] else { return "the time of \(key)" }
+        let words = terms + (previous?.terms ?? [])
+        if words.contains(where: { $0.utf8.count > nameBytesMax }) { return "a term of \(key)" }
         let seqs = changedBy.dots + (previous?.changedBy.dots ?? [])
         return seqs.contains { $0.seq > UInt64(Int64.max) } ? "a seq of \(key)" : nil
     }

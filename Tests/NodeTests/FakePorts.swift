@@ -84,6 +84,7 @@ final class MemoryStore: Store {
         for record in write.records {
             let held = documents[write.shard]?[record.key]
             if held?.changedBy != record.previous?.changedBy || held?.time != record.previous?.time
+                || held?.terms != record.previous?.terms
             {
                 lies.append(record.key)
             }
@@ -110,7 +111,7 @@ final class MemoryStore: Store {
     func remainder(
         of shard: ShardID, without bad: [DocumentKey]
     ) throws(StoreFailure) -> Remainder {
-        var (vector, digest, counts) = (Vector(), Hash128.zero, [UInt64](repeating: 0, count: 3))
+        var (vector, digest, counts) = (Vector(), Hash128.zero, [UInt64](repeating: 0, count: 4))
         for record in (documents[shard] ?? [:]).values where !bad.contains(record.key) {
             vector.insert(record.changedBy)
             digest += Document.digest(of: record.key, bytes: record.bytes)
@@ -120,6 +121,26 @@ final class MemoryStore: Store {
             remaining: vector, digest: digest, counts: counts,
             greatest: headers[shard]?.greatest ?? .zero)
         return Remainder(header: header, bad: [])
+    }
+
+    func keys(
+        of kind: DocumentKey.Kind, carrying term: String, in shard: ShardID, partition: String?
+    ) throws(StoreFailure) -> [DocumentKey] {
+        (documents[shard] ?? [:]).values.filter { record in
+            record.key.kind == kind && record.terms.contains(term)
+                && (partition.map { $0 == record.key.partition } ?? true)
+        }.map(\.key).sorted()
+    }
+
+    func seats(
+        of conversation: ConversationID, in shard: ShardID
+    ) throws(StoreFailure) -> [Document] {
+        var seats: [Document] = []
+        for record in (documents[shard] ?? [:]).values.sorted(by: { $0.key < $1.key })
+        where record.key.kind == .seat && record.key.partition == conversation.text {
+            seats.append(try decode(record))
+        }
+        return seats
     }
 
     func history(

@@ -48,7 +48,7 @@ private struct Driven {
         do {
             let accepted = try machine.submit(
                 mutation, for: ReplySlot(session: 1, number: number), level: .local, in: world)
-            model[accepted.document.key] = accepted.document
+            if let document = accepted.document { model[document.key] = document }
         } catch {
             return
         }
@@ -101,7 +101,7 @@ private struct Driven {
     mutating func page(_ place: Query.Place, limit: Int) throws -> [String] {
         let slot = ReplySlot(session: 2, number: 0)
         let (findings, _) = try machine.answer(
-            .history(place: place, limit: limit), in: lobby, for: alice, slot: slot, in: world)
+            .history(lobby, place: place, limit: limit), for: alice, slot: slot, in: world)
         guard case .messages(let views) = findings else { return [] }
         return views.map { "\($0.id) \($0.text)" }
     }

@@ -15,10 +15,12 @@ import Testing
         #expect(verbs.last == "OK")
         #expect(
             verbs.dropLast().map { $0.split(separator: " ")[1] } == [
-                "name=CREATE", "name=SEND", "name=HISTORY", "name=EDIT", "name=EDITS",
-                "name=DELETE", "name=RESTORE", "name=HELP", "name=PING", "name=STATUS",
-                "name=MEMBERS", "name=DIGEST", "name=VECTOR", "name=SET", "name=WAIT",
-                "name=SHUTDOWN",
+                "name=CREATE", "name=INVITE", "name=LEAVECHAT", "name=SEND", "name=HISTORY",
+                "name=EDIT", "name=EDITS", "name=DELETE", "name=RESTORE", "name=PIN",
+                "name=UNPIN", "name=PINNED", "name=ARCHIVE", "name=UNARCHIVE", "name=CHATS",
+                "name=READ", "name=DELIVERED", "name=UNREAD", "name=HELP", "name=PING",
+                "name=STATUS", "name=MEMBERS", "name=DIGEST", "name=VECTOR", "name=SET",
+                "name=WAIT", "name=SHUTDOWN",
             ])
         #expect(client.ask("HELP send").count == 2)
         #expect(client.ask("HELP nothing") == ["ERR 404 No such verb"])

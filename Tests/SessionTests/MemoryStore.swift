@@ -99,6 +99,27 @@ extension MemoryStore {
         assumeIsolated { $0.documents[key]?.document }
     }
 
+    nonisolated func keys(
+        of kind: DocumentKey.Kind, carrying term: String, in shard: ShardID, partition: String?
+    ) throws(StoreFailure) -> [DocumentKey] {
+        assumeIsolated { store in
+            store.documents.values.filter { $0.shard == shard }.map(\.document).filter {
+                $0.key.kind == kind && $0.terms.contains(term)
+                    && (partition == nil || partition == $0.key.partition)
+            }.map(\.key).sorted()
+        }
+    }
+
+    nonisolated func seats(
+        of conversation: ConversationID, in shard: ShardID
+    ) throws(StoreFailure) -> [Document] {
+        assumeIsolated { store in
+            store.documents.values.filter { $0.shard == shard }.map(\.document).filter {
+                $0.key.kind == .seat && $0.key.partition == conversation.text
+            }.sorted { $0.key < $1.key }
+        }
+    }
+
     nonisolated func history(
         of conversation: ConversationID, in shard: ShardID, page: HistoryPage,
         handing: (Document) -> Bool

@@ -162,7 +162,7 @@ import Wire
         func show(_ views: [MessageView], limit: Int = 10) throws -> Invariant? {
             let number = try request(
                 .query(
-                    .history(place: .newest, limit: limit), conversation, .messages(views),
+                    .history(conversation, place: .newest, limit: limit), .messages(views),
                     deletionsKnown: node.deletions.count), in: world, shard: shard)
             return invariant { try world.onShown(number) }
         }

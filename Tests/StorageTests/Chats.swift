@@ -28,9 +28,9 @@ struct Chats {
     /// Has a replica make a mutation, at a time or when the clock says.
     mutating func make(
         _ action: Mutation.Action, in conversation: ConversationID, by replica: Int = 1,
-        at time: HybridTimestamp? = nil, purges: Bool = false
+        at time: HybridTimestamp? = nil, from user: UserID = Chats.user, purges: Bool = false
     ) -> Record {
-        let mutation = Mutation(action, in: conversation, by: Chats.user)
+        let mutation = Mutation(action, in: conversation, by: user)
         let id = Chats.replica(replica)
         let dot = Dot(replica: id, seq: seqs[id, default: 0] + 1)
         seqs[id] = dot.seq
@@ -57,9 +57,17 @@ struct Chats {
         vector.insert(document.changedBy)
         return Record(
             key: document.key, changedBy: document.changedBy, time: document.historyTime,
-            bytes: document.encoded,
-            previous: old.map { .init(changedBy: $0.changedBy, time: $0.historyTime) },
-            purges: purges)
+            bytes: document.encoded, terms: document.terms,
+            previous: old.map { Record.Previous(of: $0) }, purges: purges)
+    }
+
+    /// What the index must hold, told from the documents: `kind word partition/id`.
+    var termRows: [String] {
+        documents.values.flatMap { document in
+            document.terms.map {
+                "\(document.key.kind.number) \($0) \(document.key.partition)/\(document.key.id)"
+            }
+        }.sorted()
     }
 
     func batch(_ documents: [Record], header: [UInt8] = [1, 2, 3]) -> WriteBatch {

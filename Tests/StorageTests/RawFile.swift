@@ -35,6 +35,12 @@ final class RawFile {
         return rows
     }
 
+    /// The rows of `term`: `kind word partition/id`.
+    func terms() throws -> [String] {
+        try rows("SELECT kind, word, partition, id FROM term")
+            .map { "\($0[0]) \($0[1]) \($0[2])/\($0[3])" }.sorted()
+    }
+
     /// The rows of `dot`: `replica seq partition/id`.
     func dots() throws -> [String] {
         try rows(

@@ -1,0 +1,153 @@
+import CRDT
+import Chat
+import Wire
+
+/// What a request that changes nothing asks for.
+package enum Query: Hashable, Sendable {
+    package enum Place: Hashable, Sendable {
+        case newest
+        case before(MessageID)
+        case after(MessageID)
+    }
+
+    /// Which of a user's conversations.
+    package enum Shown: UInt8, CaseIterable, Hashable, Sendable {
+        case active = 1
+        case archived = 2
+        case all = 3
+    }
+
+    /// Messages as the user sees them, oldest first.
+    case history(ConversationID, place: Place, limit: Int)
+    /// The texts of a message, oldest first.
+    case edits(MessageID, in: ConversationID)
+    /// What is pinned and the user sees, newest pin first.
+    case pinned(ConversationID)
+    /// The user's conversations.
+    case chats(Shown)
+    /// In which of them how much is unread.
+    case unread
+
+    /// The conversation that it is about; nil where it is about all of a user's, in every shard.
+    package var conversation: ConversationID? {
+        switch self {
+        case .history(let conversation, _, _), .edits(_, let conversation): conversation
+        case .pinned(let conversation): conversation
+        case .chats, .unread: nil
+        }
+    }
+}
+
+/// What a query found.
+package enum Findings: Hashable, Sendable {
+    case messages([MessageView])
+    case edits([EditView])
+    case chats([ChatView])
+    case unread([UnreadCount])
+}
+
+/// One text that a message had, and from when.
+package struct EditView: Hashable, Sendable {
+    package let at: HybridTimestamp
+    package let text: String
+}
+
+/// A conversation in a user's list.
+package struct ChatView: Hashable, Sendable {
+    /// The newest message that the user sees.
+    package struct Preview: Hashable, Sendable {
+        package let id: MessageID
+        package let from: UserID
+        package let at: HybridTimestamp
+        package let type: MessageType
+        package let text: String
+    }
+
+    package let id: ConversationID
+    package let title: String?
+    package let unread: Int
+    package let isArchived: Bool
+    /// Ascending.
+    package let participants: [UserID]
+    package let createdBy: UserID
+    package let createdAt: HybridTimestamp
+    package let last: Preview?
+
+    /// When something happened in it that the user sees.
+    package var latest: HybridTimestamp { last?.at ?? createdAt }
+}
+
+/// How much of a conversation a user has not read; never nothing.
+package struct UnreadCount: Hashable, Sendable {
+    package let conversation: ConversationID
+    package let count: Int
+}
+
+// MARK: Parts
+
+extension Findings {
+    /// About the most bytes of one part on its way to another node; one thing at least is in it.
+    package static let partBytesMax = 256 << 10
+
+    /// The same in parts that are small enough to travel; appended in order they are the whole.
+    package func split(bytesMax: Int = Findings.partBytesMax) -> [Findings] {
+        switch self {
+        case .messages(let views): runs(of: views, bytesMax).map(Findings.messages)
+        case .edits(let views): runs(of: views, bytesMax).map(Findings.edits)
+        case .chats(let views): runs(of: views, bytesMax).map(Findings.chats)
+        case .unread(let counts): runs(of: counts, bytesMax).map(Findings.unread)
+        }
+    }
+
+    /// Adds the part that follows.
+    ///
+    /// - Returns: false where it is of another kind, and so no answer to the same query.
+    package mutating func append(_ part: Findings) -> Bool {
+        switch (self, part) {
+        case (.messages(let mine), .messages(let more)): self = .messages(mine + more)
+        case (.edits(let mine), .edits(let more)): self = .edits(mine + more)
+        case (.chats(let mine), .chats(let more)): self = .chats(mine + more)
+        case (.unread(let mine), .unread(let more)): self = .unread(mine + more)
+        default: return false
+        }
+        return true
+    }
+
+    private func runs<View: WireValue>(of views: [View], _ bytesMax: Int) -> [[View]] {
+        var runs: [[View]] = [[]]
+        var size = 0
+        for view in views {
+            let bytes = view.encoded.count
+            if size > 0, size + bytes > bytesMax {
+                runs.append([])
+                size = 0
+            }
+            runs[runs.count - 1].append(view)
+            size += bytes
+        }
+        return runs
+    }
+}
+
+// MARK: Lists over shards
+
+extension Findings {
+    /// A user's list out of what several shards or nodes found: in its order, each conversation
+    /// once.
+    package var gathered: Findings {
+        switch self {
+        case .messages, .edits:
+            return self
+        case .chats(let views):
+            let sorted = views.sorted {
+                ($1.latest.milliseconds, $0.id) < ($0.latest.milliseconds, $1.id)
+            }
+            var seen: Set<ConversationID> = []
+            return .chats(sorted.filter { seen.insert($0.id).inserted })
+        case .unread(let counts):
+            let sorted = counts.sorted { ($0.conversation, $1.count) < ($1.conversation, $0.count) }
+            var seen: Set<ConversationID> = []
+            return .unread(sorted.filter { seen.insert($0.conversation).inserted })
+        }
+    }
+}

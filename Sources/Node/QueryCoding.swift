@@ -1,0 +1,185 @@
+import CRDT
+import Chat
+import Wire
+
+/// Queries and what they found as they travel between nodes: bounded, one byte string each.
+extension Query: WireValue {
+    /// The most messages that one query may ask for.
+    static let limitMax = 1_000
+
+    package func encode(into writer: inout ByteWriter) {
+        switch self {
+        case .history(let conversation, let place, let limit):
+            writer.write(1)
+            writer.write(conversation)
+            place.encode(into: &writer)
+            writer.write(count: limit)
+        case .edits(let message, let conversation):
+            writer.write(2)
+            writer.write(message)
+            writer.write(conversation)
+        case .pinned(let conversation):
+            writer.write(3)
+            writer.write(conversation)
+        case .chats(let shown):
+            writer.write(4)
+            writer.write(shown.rawValue)
+        case .unread: writer.write(5)
+        }
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        switch try reader.readByte() {
+        case 1:
+            let conversation: ConversationID = try reader.readName()
+            let place = try Place(from: &reader)
+            let limit = try reader.readVarint()
+            guard (1...UInt64(Query.limitMax)).contains(limit) else {
+                throw .tooLong(count: limit, limit: Query.limitMax)
+            }
+            self = .history(conversation, place: place, limit: Int(limit))
+        case 2: self = .edits(try reader.readName(), in: try reader.readName())
+        case 3: self = .pinned(try reader.readName())
+        case 4:
+            guard let shown = Shown(rawValue: try reader.readByte()) else {
+                throw .invalid("which conversations")
+            }
+            self = .chats(shown)
+        case 5: self = .unread
+        default: throw .invalid("a query")
+        }
+    }
+}
+
+extension Query.Place: WireValue {
+    package func encode(into writer: inout ByteWriter) {
+        switch self {
+        case .newest: writer.write(1)
+        case .before(let message):
+            writer.write(2)
+            writer.write(message)
+        case .after(let message):
+            writer.write(3)
+            writer.write(message)
+        }
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        switch try reader.readByte() {
+        case 1: self = .newest
+        case 2: self = .before(try reader.readName())
+        case 3: self = .after(try reader.readName())
+        default: throw .invalid("a place in a history")
+        }
+    }
+}
+
+extension Findings: WireValue {
+    package func encode(into writer: inout ByteWriter) {
+        switch self {
+        case .messages(let views): write(1, views, to: &writer)
+        case .edits(let views): write(2, views, to: &writer)
+        case .chats(let views): write(3, views, to: &writer)
+        case .unread(let counts): write(4, counts, to: &writer)
+        }
+    }
+
+    private func write(_ kind: UInt8, _ views: [some WireValue], to writer: inout ByteWriter) {
+        writer.write(kind)
+        writer.write(count: views.count)
+        for view in views { view.encode(into: &writer) }
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        switch try reader.readByte() {
+        case 1: self = .messages(try Findings.read(from: &reader))
+        case 2: self = .edits(try Findings.read(from: &reader))
+        case 3: self = .chats(try Findings.read(from: &reader))
+        case 4: self = .unread(try Findings.read(from: &reader))
+        default: throw .invalid("findings")
+        }
+    }
+
+    private static func read<View: WireValue>(
+        from reader: inout ByteReader
+    ) throws(WireError) -> [View] {
+        var views: [View] = []
+        for _ in 0..<(try reader.readCount()) { views.append(try View(from: &reader)) }
+        return views
+    }
+}
+
+extension EditView: WireValue {
+    package func encode(into writer: inout ByteWriter) {
+        at.encode(into: &writer)
+        writer.write(text)
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        at = try HybridTimestamp(from: &reader)
+        text = try reader.readText(limit: ChatLimits.textBytesMax)
+    }
+}
+
+extension UnreadCount: WireValue {
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(conversation)
+        writer.write(count: count)
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        conversation = try reader.readName()
+        count = try reader.readNumber()
+        guard count > 0 else { throw .invalid("something unread") }
+    }
+}
+
+extension ChatView: WireValue {
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(id)
+        writer.writeOptional(title) { $0.write($1) }
+        writer.write(count: unread)
+        writer.write(isArchived)
+        writer.write(users: participants)
+        writer.write(createdBy)
+        createdAt.encode(into: &writer)
+        writer.writeOptional(last) { $1.encode(into: &$0) }
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        id = try reader.readName()
+        title = try reader.readFlag() ? try reader.readText(limit: ChatLimits.titleBytesMax) : nil
+        unread = try reader.readNumber()
+        isArchived = try reader.readFlag()
+        participants = try reader.readUsers()
+        createdBy = try reader.readName()
+        createdAt = try HybridTimestamp(from: &reader)
+        last = try reader.readFlag() ? try Preview(from: &reader) : nil
+    }
+}
+
+extension ChatView.Preview: WireValue {
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(id)
+        writer.write(from)
+        at.encode(into: &writer)
+        type.encode(into: &writer)
+        writer.write(text)
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        id = try reader.readName()
+        from = try reader.readName()
+        at = try HybridTimestamp(from: &reader)
+        type = try MessageType(from: &reader)
+        text = try reader.readText(limit: ChatLimits.textBytesMax)
+    }
+}
+
+extension ByteReader {
+    /// A count of things that are somewhere else.
+    mutating func readNumber() throws(WireError) -> Int {
+        guard let number = Int(exactly: try readVarint()) else { throw .invalid("a number") }
+        return number
+    }
+}

@@ -1,0 +1,101 @@
+import CRDT
+import Chat
+import Wire
+
+/// What a write came to: enough for its status line, and for whoever waits until it is stored.
+package struct Receipt: Hashable, Sendable {
+    /// What has to be stored for it.
+    package let context: Context
+    /// The id of a message that was sent.
+    package let message: MessageID?
+    package let sentAt: HybridTimestamp?
+    package let editedAt: HybridTimestamp?
+    /// How much of the conversation is unread after it.
+    package let unread: Int?
+    /// Whether all was already as it asked.
+    package let isRepeated: Bool
+}
+
+extension Receipt {
+    /// - Parameters:
+    ///   - document: as it is with the mutation.
+    ///   - unread: what a mark left.
+    init(
+        of mutation: Mutation, document: Document?, context: Context, unread: Int?,
+        isRepeated: Bool
+    ) {
+        self.context = context
+        self.unread = unread
+        self.isRepeated = isRepeated
+        let sent = document?.message?.header.sent.time
+        switch mutation.action {
+        case .send(let id, _, _, _):
+            (message, sentAt, editedAt) = (id, sent, nil)
+        case .edit:
+            (message, sentAt, editedAt) = (nil, sent, document?.message?.editedAt)
+        default:
+            (message, sentAt, editedAt) = (nil, nil, nil)
+        }
+    }
+}
+
+extension Receipt: WireValue {
+    package func encode(into writer: inout ByteWriter) {
+        context.encode(into: &writer)
+        writer.writeOptional(message) { $0.write($1) }
+        writer.writeOptional(sentAt) { $1.encode(into: &$0) }
+        writer.writeOptional(editedAt) { $1.encode(into: &$0) }
+        writer.writeOptional(unread) { $0.write(count: $1) }
+        writer.write(isRepeated)
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        context = try Context(from: &reader)
+        message = try reader.readFlag() ? try reader.readName() : nil
+        sentAt = try reader.readFlag() ? try HybridTimestamp(from: &reader) : nil
+        editedAt = try reader.readFlag() ? try HybridTimestamp(from: &reader) : nil
+        unread = try reader.readFlag() ? try reader.readNumber() : nil
+        isRepeated = try reader.readFlag()
+    }
+}
+
+/// As it travels to the node that was asked.
+extension ShardFailure: WireValue {
+    /// The most bytes of a reason; what is longer is cut.
+    static let reasonBytesMax = 1_024
+
+    package func encode(into writer: inout ByteWriter) {
+        switch self {
+        case .refused(let refusal):
+            writer.write(1)
+            refusal.encode(into: &writer)
+        case .notReady: writer.write(2)
+        case .store(.full): writer.write(3)
+        case .store(.badRecord(let key)):
+            writer.write(4)
+            key.encode(into: &writer)
+        case .store(.failed(let reason)): write(reason, to: &writer)
+        // No request is answered by it; as a reason it says what was wrong.
+        case .badFrame(let error): write("bad frame: \(error)", to: &writer)
+        }
+    }
+
+    private func write(_ reason: String, to writer: inout ByteWriter) {
+        writer.write(5)
+        var cut = reason[...]
+        while cut.utf8.count > ShardFailure.reasonBytesMax { cut.removeLast() }
+        writer.write(String(cut))
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        switch try reader.readByte() {
+        case 1: self = .refused(try Refusal(from: &reader))
+        case 2: self = .notReady
+        case 3: self = .store(.full)
+        case 4: self = .store(.badRecord(try DocumentKey(from: &reader)))
+        case 5:
+            self = .store(.failed(try reader.readText(limit: ShardFailure.reasonBytesMax)))
+        default: throw .invalid("a failure")
+        }
+    }
+}

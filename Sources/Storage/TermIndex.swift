@@ -1,0 +1,108 @@
+import CRDT
+import Chat
+import Wire
+
+/// Finds documents by the words that they carry, and the seats of a conversation.
+struct TermIndex {
+    let ofShard: Statement
+    let ofPartition: Statement
+    let seats: Statement
+
+    init(_ connection: Connection) throws(StorageError) {
+        func prepare(_ place: String) throws(StorageError) -> Statement {
+            try Statement(
+                connection,
+                """
+                SELECT partition, id FROM term WHERE shard = ?1 AND kind = ?2 AND word = ?3 \(place)
+                ORDER BY partition, id
+                """, doing: "reading the index of terms")
+        }
+        ofShard = try prepare("")
+        ofPartition = try prepare("AND partition = ?4")
+        seats = try Statement(
+            connection,
+            """
+            SELECT \(StoredRow.columns) FROM document d
+            WHERE shard = ?1 AND partition = ?2 AND kind = ?3 ORDER BY time, id
+            """, doing: "reading seats")
+    }
+}
+
+extension Reader {
+    /// The keys of the documents of a kind that carry a word, ascending.
+    ///
+    /// - Parameter partition: the only one looked at; nil for all of the shard.
+    package func keys(
+        of kind: DocumentKey.Kind, carrying term: String, in shard: ShardID,
+        partition: String? = nil
+    ) throws(StorageError) -> [DocumentKey] {
+        try checkOpen()
+        let statement = partition == nil ? terms.ofShard : terms.ofPartition
+        try statement.bind(Int64(shard.number), at: 1)
+        try statement.bind(Int64(kind.number), at: 2)
+        try statement.bind(term, at: 3)
+        if let partition { try statement.bind(partition, at: 4) }
+        defer { statement.reset() }
+        var keys: [DocumentKey] = []
+        while try statement.step() {
+            let (partition, id) = (statement.text(0), statement.text(1))
+            // A row that is damaged leads nowhere.
+            guard isName(partition.utf8), id.isEmpty || isName(id.utf8) else { continue }
+            keys.append(DocumentKey(checked: kind, partition: partition, id: id))
+        }
+        return keys
+    }
+
+    /// The seats of a conversation, ascending by user: one run of rows.
+    ///
+    /// - Throws: `badRecord` at the first whose bytes are bad.
+    package func seats(
+        of conversation: ConversationID, in shard: ShardID
+    ) throws(StorageError) -> [Document] {
+        try checkOpen()
+        let statement = terms.seats
+        try statement.bind(Int64(shard.number), at: 1)
+        try statement.bind(conversation.text, at: 2)
+        try statement.bind(Int64(DocumentKey.Kind.seat.number), at: 3)
+        defer { statement.reset() }
+        let row = StoredRow(statement, shard: shard)
+        var seats: [Document] = []
+        while try statement.step() { seats.append(try row.document(row.key)) }
+        return seats
+    }
+}
+
+/// Makes the index of a file that has none.
+struct TermMigration {
+    private let select: Statement
+    private let tables: Tables
+
+    /// - Parameter connection: inside a transaction that has made the table.
+    init(_ connection: Connection) throws(StorageError) {
+        tables = try Tables(connection)
+        select = try Statement(
+            connection,
+            """
+            SELECT d.shard, \(StoredRow.columns) FROM document d
+            ORDER BY d.shard, d.partition, d.kind, d.time, d.id
+            """, doing: "making the index of terms")
+    }
+
+    /// A document whose bytes are bad is left out: it will be set aside, and comes back whole.
+    func run() throws(StorageError) {
+        defer { select.reset() }
+        while try select.step() {
+            guard let number = UInt16(exactly: select.number(0)) else { continue }
+            let shard = ShardID(number)
+            let row = StoredRow(select, shard: shard, first: 1)
+            do throws(StorageError) {
+                let document = try row.document(row.key)
+                try tables.storeTerms(document.terms, of: document.key, in: shard)
+            } catch .badRecord {
+                continue
+            } catch {
+                throw error
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+import CRDT
+import Chat
+import Storage
+import Testing
+import Wire
+
+/// The index of terms, against what the documents say.
+@Suite struct TermIndexTests {
+    private static let users = ["ann", "ben", "cleo"].map { UserID(checked: $0) }
+
+    /// Stores changes that a seed decides, and hands the documents that they make.
+    private func fill(_ database: Database, seed: UInt64, steps: Int) throws -> Chats {
+        var random = SeededGenerator(seed: seed)
+        var chats = Chats()
+        for number in 0..<4 {
+            let record = chats.make(
+                .create(participants: [Chats.user], title: nil), in: Chats.conversation(number))
+            try database.writer.store(chats.batch([record, chats.send(number, in: number)]))
+        }
+        for _ in 0..<steps {
+            let number = Int.random(in: 0..<4, using: &random)
+            let user = TermIndexTests.users[Int.random(in: 0..<3, using: &random)]
+            let id = Chats.message(number)
+            let actions: [Mutation.Action] = [
+                .invite(user), .invite(user), .leave, .pin(id), .unpin(id), .hide(id), .archive,
+            ]
+            var action = actions[Int.random(in: 0..<actions.count, using: &random)]
+            if Int.random(in: 0..<30, using: &random) == 0 { action = .retract(id) }
+            let key = DocumentKey.message(id, in: Chats.conversation(number))
+            // No node pins what is deleted for everyone.
+            if chats.documents[key]?.message?.isRetracted ?? false { action = .hide(id) }
+            let record = chats.make(action, in: Chats.conversation(number), from: user)
+            try database.writer.store(chats.batch([record]))
+        }
+        return chats
+    }
+
+    private func check(_ database: Database, _ folder: TemporaryFolder, _ chats: Chats) throws {
+        #expect(try RawFile(folder.file).terms() == chats.termRows)
+        for user in TermIndexTests.users {
+            let keys = try database.reader.keys(
+                of: .conversation, carrying: Term.participant(user), in: chats.shard)
+            let expected = chats.documents.values.filter {
+                $0.conversation?.participants.contains(user) ?? false
+            }
+            #expect(keys == expected.map(\.key).sorted())
+        }
+        for number in 0..<4 {
+            let partition = Chats.conversation(number).text
+            let pins = try database.reader.keys(
+                of: .message, carrying: Term.pinned, in: chats.shard, partition: partition)
+            let expected = chats.documents.values.filter {
+                $0.key.partition == partition && $0.message?.isPinned ?? false
+            }
+            #expect(pins == expected.map(\.key).sorted())
+            let seats = chats.documents.values.filter {
+                $0.key.partition == partition && $0.seat != nil
+            }
+            let read = try database.reader.seats(of: Chats.conversation(number), in: chats.shard)
+            #expect(read == seats.sorted { $0.key < $1.key })
+        }
+    }
+
+    @Test func `the index equals a recomputation, whatever is stored`() throws {
+        for seed in UInt64(0)..<4 {
+            let folder = try TemporaryFolder()
+            let database = try Database(folder: folder.path)
+            let chats = try fill(database, seed: seed, steps: 120)
+            #expect(chats.termRows.contains { $0.contains(" pinned ") })
+            try check(database, folder, chats)
+            let other = try database.reader.keys(
+                of: .conversation, carrying: "ann", in: ShardID(9))
+            #expect(other.isEmpty)
+            database.close()
+        }
+    }
+
+    @Test func `a file of format 1 is given its index`() throws {
+        let folder = try TemporaryFolder()
+        let database = try Database(folder: folder.path)
+        let chats = try fill(database, seed: 7, steps: 60)
+        let header = try database.reader.headers().map { $0.1 }
+        database.close()
+        try RawFile(folder.file).run("DROP TABLE term; PRAGMA user_version = 1")
+        let migrated = try Database(folder: folder.path)
+        defer { migrated.close() }
+        #expect(try RawFile(folder.file).rows("PRAGMA user_version") == [["2"]])
+        #expect(try migrated.reader.headers().map { $0.1 } == header)
+        try check(migrated, folder, chats)
+    }
+
+    @Test func `a bad document is left out of a migration, and is found again once it is back`()
+        throws
+    {
+        let folder = try TemporaryFolder()
+        let database = try Database(folder: folder.path)
+        var chats = Chats()
+        let created = chats.make(
+            .create(participants: [Chats.user], title: nil), in: Chats.conversation(1))
+        try database.writer.store(chats.batch([created]))
+        database.close()
+        let raw = try RawFile(folder.file)
+        raw.run("DROP TABLE term; PRAGMA user_version = 1; UPDATE document SET body = x'00'")
+        let migrated = try Database(folder: folder.path)
+        defer { migrated.close() }
+        #expect(try RawFile(folder.file).terms().isEmpty)
+        let back = Record(
+            key: created.key, changedBy: created.changedBy, time: created.time,
+            bytes: created.bytes, terms: created.terms, previous: nil, purges: false)
+        try migrated.writer.store(chats.batch([back]))
+        #expect(try RawFile(folder.file).terms() == chats.termRows)
+    }
+
+    @Test func `what is set aside or dropped is not found any more`() throws {
+        let folder = try TemporaryFolder()
+        let database = try Database(folder: folder.path)
+        defer { database.close() }
+        var chats = Chats()
+        let room = Chats.conversation(1)
+        var batch = chats.batch([
+            chats.make(.create(participants: [Chats.user], title: nil), in: room),
+            chats.send(1, in: 1), chats.make(.pin(Chats.message(1)), in: room),
+            chats.send(2, in: 1), chats.make(.pin(Chats.message(2)), in: room),
+        ])
+        try database.writer.store(batch)
+        #expect(try RawFile(folder.file).terms() == chats.termRows)
+        batch.shards[0].documents = []
+        batch.shards[0].removed = [.message(Chats.message(1), in: room)]
+        try database.writer.store(batch)
+        #expect(
+            try RawFile(folder.file).terms() == ["1 ann room-1/", "2 pinned room-1/m2"])
+        try database.writer.store(WriteBatch(dropped: [chats.shard]))
+        #expect(try RawFile(folder.file).terms().isEmpty)
+    }
+
+    @Test func `a term that is no name is refused`() throws {
+        let folder = try TemporaryFolder()
+        let database = try Database(folder: folder.path)
+        defer { database.close() }
+        var chats = Chats()
+        let good = chats.send(1, in: 1)
+        let bad = Record(
+            key: good.key, changedBy: good.changedBy, time: good.time, bytes: good.bytes,
+            terms: [String(repeating: "x", count: 65)], previous: nil, purges: false)
+        #expect(throws: StorageError.self) { try database.writer.store(chats.batch([bad])) }
+    }
+}
