@@ -124,7 +124,9 @@ extension Message {
     /// Whether a retracted message has nothing left to show.
     var isNormal: Bool {
         #if PlantedBugs
-            if PlantedBug.editRevivesDeleted.isOn { return true }
+            if PlantedBug.editRevivesDeleted.isOn || PlantedBug.pinRevivesDeleted.isOn {
+                return true
+            }
         #endif
         return !isRetracted || (header.text.isEmpty && versions.isEmpty && pin == nil)
     }
@@ -133,6 +135,10 @@ extension Message {
         guard isRetracted else { return }
         #if PlantedBugs
             if PlantedBug.editRevivesDeleted.isOn, !versions.isEmpty {
+                isRetracted = false
+                return
+            }
+            if PlantedBug.pinRevivesDeleted.isOn, isPinned {
                 isRetracted = false
                 return
             }

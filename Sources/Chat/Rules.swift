@@ -142,6 +142,22 @@ extension Mutation {
     }
 }
 
+#if PlantedBugs
+    extension Document {
+        /// Drops the edits that `judge` would not accept any more: a rule judged at a merge.
+        public func judgedAgain(by judge: Judge, in conversation: Conversation?) -> Document {
+            guard case .message(var message) = content else { return self }
+            let sender = message.header.sender
+            let isIn = conversation?.participants.contains(sender) ?? false
+            guard !isIn || !message.mayEdit(sender, by: judge) else { return self }
+            message.versions = []
+            var document = self
+            document.content = .message(message)
+            return document
+        }
+    }
+#endif
+
 extension Message {
     func mayEdit(_ user: UserID, by judge: Judge) -> Bool {
         let sent = header.sent.time.milliseconds

@@ -19,14 +19,31 @@ struct ShardDocuments: Sendable {
         /// Whether the disk holds it as it is once that commit is there.
         func isStored(by ticket: UInt64) -> Bool { bytes == nil && self.ticket <= ticket }
 
+        #if PlantedBugs
+            /// Whether the index is not told of the change.
+            var keepsTerms = false
+        #endif
+
         mutating func handOut(_ ticket: UInt64) -> Record? {
             guard let bytes else { return nil }
-            let record = Record(of: document, bytes: bytes, previous: previous)
+            let record = record(bytes)
             self.bytes = nil
             previous = Record.Previous(
                 changedBy: record.changedBy, time: record.time, terms: record.terms)
             self.ticket = ticket
             return record
+        }
+
+        private func record(_ bytes: [UInt8]) -> Record {
+            #if PlantedBugs
+                if keepsTerms {
+                    return Record(
+                        key: document.key, changedBy: document.changedBy,
+                        time: document.historyTime, bytes: bytes, terms: previous?.terms ?? [],
+                        previous: previous, purges: document.message?.isRetracted ?? false)
+                }
+            #endif
+            return Record(of: document, bytes: bytes, previous: previous)
         }
     }
 
@@ -77,6 +94,10 @@ struct ShardDocuments: Sendable {
         pending[key] = Pending(
             document: document, digest: digest, bytes: bytes, previous: previous, ticket: 0)
     }
+
+    #if PlantedBugs
+        mutating func keepTerms(of key: DocumentKey) { pending[key]?.keepsTerms = true }
+    #endif
 
     /// Whether it changed since the last commit was handed out.
     func isHandedOutLater(_ key: DocumentKey) -> Bool { pending[key]?.bytes != nil }

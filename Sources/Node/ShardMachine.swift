@@ -215,7 +215,7 @@ extension ShardMachine {
     private mutating func merge(
         _ parcel: Parcel, from peer: NodeName, in world: ShardWorld
     ) throws(ShardFailure) {
-        let theirs = try decode(parcel)
+        let theirs = try judgedAgain(decode(parcel), in: world)
         let old = try find(theirs.key, in: world)
         var document = theirs
         if var mine = old?.document {
@@ -224,7 +224,25 @@ extension ShardMachine {
         }
         clock.observe(document.greatestTime)
         let change = document == old?.document ? nil : put(document, replacing: old)
+        #if PlantedBugs
+            if PlantedBug.indexNotUpdatedOnMerge.isOn { documents.keepTerms(of: theirs.key) }
+        #endif
         copy.noteMerge(change, naming: theirs.changedBy, from: peer)
+    }
+
+    /// As it came; a rule was judged by who accepted the change.
+    private mutating func judgedAgain(
+        _ document: Document, in world: ShardWorld
+    ) throws(ShardFailure) -> Document {
+        #if PlantedBugs
+            if PlantedBug.ruleJudgedAtMerge.isOn {
+                let key = DocumentKey(
+                    checked: .conversation, partition: document.key.partition, id: "")
+                let room = try find(key, in: world)?.document.conversation
+                return document.judgedAgain(by: world.judge, in: room)
+            }
+        #endif
+        return document
     }
 
     private func decode(_ parcel: Parcel) throws(ShardFailure) -> Document {

@@ -132,19 +132,35 @@ extension World {
         let isCreated = ledger.entries(of: .conversation(conversation)).isEmpty == false
         let draw = isCreated ? workDice.below(100) : workDice.below(8)
         if draw < 5 { return (creation(of: conversation, by: user, isCreated), false) }
-        if draw < 40 { return sending(in: room, by: user) }
-        let id = target(in: room, by: user)
-        let action: Mutation.Action
-        switch draw {
-        case ..<58:
-            action = .edit(id, text: text(), operation: OperationID(from: &workDice))
-        case ..<69: action = .hide(id)
-        case ..<76: action = .retract(id)
-        case ..<85: action = .restore(id)
-        case ..<94: action = .pin(id)
-        default: action = .unpin(id)
-        }
+        if draw < 34 { return sending(in: room, by: user) }
+        let action = draw < 80 ? aboutMessage(draw, in: room, by: user) : ofUser(draw, in: room)
         return (Mutation(action, in: conversation, by: user), false)
+    }
+
+    private func aboutMessage(_ draw: Int, in room: Int, by user: UserID) -> Mutation.Action {
+        let id = target(in: room, by: user)
+        switch draw {
+        case ..<49: return .edit(id, text: text(), operation: OperationID(from: &workDice))
+        case ..<57: return .hide(id)
+        case ..<62: return .retract(id)
+        case ..<69: return .restore(id)
+        case ..<76: return .pin(id)
+        default: return .unpin(id)
+        }
+    }
+
+    /// Who is in the conversation, and what they make of it for themselves.
+    private func ofUser(_ draw: Int, in room: Int) -> Mutation.Action {
+        let upTo =
+            workDice.chance(percent: 50) ? nil : workDice.pick(clients.messages[room])
+        switch draw {
+        case ..<86: return .invite(workDice.pick(clients.users))
+        case ..<87: return .leave
+        case ..<91: return .archive
+        case ..<94: return .unarchive
+        case ..<98: return .read(upTo)
+        default: return .deliver(upTo)
+        }
     }
 
     private func creation(
@@ -193,7 +209,11 @@ extension World {
     private func ask(_ index: Int, at node: Int) throws(Violation) {
         let room = workDice.below(clients.conversations.count)
         let query: Query
-        if workDice.chance(percent: 30) {
+        if workDice.chance(percent: 25) {
+            let shown = workDice.pick(Query.Shown.allCases)
+            query = workDice.pick(
+                [.pinned(clients.conversations[room]), .chats(shown), .unread])
+        } else if workDice.chance(percent: 30) {
             query = .edits(workDice.pick(clients.messages[room]), in: clients.conversations[room])
         } else {
             let id = workDice.pick(clients.messages[room])

@@ -32,9 +32,12 @@ package struct Coverage: Sendable {
     private static let required: [String] =
         Fault.Kind.allCases.map(\.rawValue)
         // A deletion is a change each time it is asked for, so none is ever only repeated.
-        + ["hide", "retract"]
-        + ["create", "send", "edit", "restore", "pin", "unpin"].flatMap { [$0, "repeated \($0)"] }
-        + ["history", "edits"]
+        + ["hide", "retract", "archive", "leave"]
+        + [
+            "create", "send", "edit", "restore", "pin", "unpin", "invite", "unarchive", "read",
+            "deliver",
+        ].flatMap { [$0, "repeated \($0)"] }
+        + ["history", "edits", "pinned", "chats", "unread"]
         + ["push", "confirm", "summary", "hashes", "offer", "pull", "batch", "done", "broken"]
         + ["seek", "absent", "handover", "accept", "dropped", "left", "owner anew", "forwarded"]
         + [
@@ -44,6 +47,7 @@ package struct Coverage: Sendable {
         ]
         + [
             "edit × edit", "edit × retract", "hide × restore", "pin × pin", "pin × unpin",
-            "send × send", "create × create", "pin × retract", "hide × retract", "edit × send",
+            "send × send", "create × create", "archive × unarchive", "invite × leave",
+            "pin × retract", "hide × retract", "edit × send",
         ].map { "conflict " + $0 }
 }

@@ -75,6 +75,9 @@ extension World {
         }
         guard (record.previous?.terms ?? []) == (old == nil ? [] : indexed(record.key, shard, node))
         else { throw fail(.index, "as if the disk found it under other words") }
+        guard record.terms == document.terms else {
+            throw fail(.index, "to be found under \(record.terms), not \(document.terms)")
+        }
         guard document.encoded == record.bytes else { throw fail(.oneDot, "not canonically") }
         let digest = Document.digest(of: record.key, bytes: record.bytes)
         if checked.insert(digest).inserted { try Model(of: document, in: ledger).check(document) }

@@ -8,76 +8,128 @@ import Wire
 extension World {
     func checkViews(at node: SimNode) throws(Violation) {
         guard let shell = node.shell else { return }
-        for conversation in clients.conversations {
-            let id = ShardID(of: conversation.text, count: UInt16(plan.shards))
-            let shard = Int(id.number)
-            guard shell.isHeld[shard] else { continue }
+        for shard in shell.held {
+            let rooms = clients.conversations.filter {
+                Int(ShardID(of: $0.text, count: UInt16(plan.shards)).number) == shard
+            }.compactMap { Expected($0, on: node.disk.state.shards[shard], in: ledger) }
             for user in clients.users {
-                guard let views = try views(of: conversation, for: user, shard, node, shell)
-                else { continue }
-                try check(views, of: conversation, for: user, shard, node)
+                for room in rooms { try checkRoom(room, for: user, shard, node) }
+                try checkLists(rooms, for: user, shard, node)
             }
         }
     }
 
-    /// Nil where the user may not read it.
-    private func views(
-        of conversation: ConversationID, for user: UserID, _ shard: Int, _ node: SimNode,
-        _ shell: Shell
-    ) throws(Violation) -> [MessageView]? {
+    /// Nil where the user may not ask it.
+    private func found(
+        _ query: Query, for user: UserID, _ shard: Int, _ node: SimNode
+    ) throws(Violation) -> Findings? {
+        guard let shell = node.shell else { return nil }
         let answer: (findings: Findings, isSettled: Bool)
         do throws(ShardFailure) {
             answer = try shell.machines[shard].answer(
-                .history(conversation, place: .newest, limit: 1_000), for: user,
-                slot: ReplySlot(session: 0, number: 0), in: world(of: node, shell))
+                query, for: user, slot: ReplySlot(session: 0, number: 0),
+                in: world(of: node, shell))
         } catch {
             if case .refused = error { return nil }
             throw Violation(invariant: .reads, explanation: "\(node.name) answers \(error)")
         }
-        guard case .messages(let views) = answer.findings, answer.isSettled else {
+        guard answer.isSettled else {
             throw Violation(invariant: .reads, explanation: "\(node.name) is not settled")
         }
-        return views
+        return answer.findings
+    }
+
+    private func checkRoom(
+        _ room: Expected, for user: UserID, _ shard: Int, _ node: SimNode
+    ) throws(Violation) {
+        let history = Query.history(room.id, place: .newest, limit: 1_000)
+        let page = try found(history, for: user, shard, node)
+        let pins = try found(.pinned(room.id), for: user, shard, node)
+        guard room.participants.contains(user) else {
+            guard page == nil, pins == nil else {
+                throw shows(node, user, room, "a conversation of others")
+            }
+            return
+        }
+        guard case .messages(let views) = page, case .messages(let pinned) = pins else {
+            throw shows(node, user, room, "nothing, though \(user) is in it")
+        }
+        try check(views, in: room, for: user, node)
+        guard pinned.map(\.id) == room.pinned(for: user) else {
+            throw shows(
+                node, user, room, "the pins \(pinned.map(\.id)), not \(room.pinned(for: user))")
+        }
     }
 
     private func check(
-        _ views: [MessageView], of conversation: ConversationID, for user: UserID, _ shard: Int,
-        _ node: SimNode
+        _ views: [MessageView], in room: Expected, for user: UserID, _ node: SimNode
     ) throws(Violation) {
-        let disk = node.disk.state.shards[shard]
-        var shown: [DocumentKey: MessageView] = [:]
-        for view in views { shown[.message(view.id, in: conversation)] = view }
-        var expected = 0
-        for key in disk.keys where key.kind == .message && key.partition == conversation.text {
-            guard let bytes = disk.documents[key]?.bytes else { continue }
-            let model: Model
-            do throws(WireError) {
-                model = Model(of: try Document(key, decoding: bytes), in: ledger)
-            } catch {
-                continue
-            }
-            guard !model.hiddenBy.contains(user) else {
-                guard shown[key] == nil else {
-                    throw Violation(
-                        invariant: .deleted,
-                        explanation: "\(node.name) shows \(key.id) to \(user), who deleted it")
-                }
-                continue
-            }
-            expected += 1
-            guard let view = shown[key], view.text == model.shownText else {
+        var shown: [MessageID: MessageView] = [:]
+        for view in views { shown[view.id] = view }
+        let expected = room.shown(to: user)
+        for (position, model) in expected {
+            guard let view = shown[position.id], view.text == model.shownText else {
                 throw Violation(
                     invariant: model.isRetracted ? .deleted : .kept,
-                    explanation: "\(node.name) shows \(user) '\(shown[key]?.text ?? "nothing")' "
-                        + "for \(key.id), not '\(model.shownText ?? "")'")
+                    explanation: "\(node.name) shows \(user) "
+                        + "'\(shown[position.id]?.text ?? "nothing")' for \(position.id), not "
+                        + "'\(model.shownText ?? "")'")
+            }
+            guard view.readBy == room.readers(of: position, from: model.author),
+                view.deliveredTo == room.receivers(of: position, from: model.author)
+            else {
+                throw shows(
+                    node, user, room,
+                    "\(position.id) read by \(view.readBy), come to "
+                        + "\(view.deliveredTo)")
             }
         }
-        guard expected == views.count else {
-            throw Violation(
-                invariant: .reads,
-                explanation: "\(node.name) shows \(user) \(views.count) messages of "
-                    + "\(conversation), not \(expected)")
+        let surplus = views.map(\.id).filter { id in
+            !expected.contains { $0.position.id == id }
         }
+        guard surplus.isEmpty else {
+            throw Violation(
+                invariant: .deleted,
+                explanation: "\(node.name) shows \(surplus) to \(user), who deleted it")
+        }
+    }
+
+    /// What a shard tells of a user's list.
+    private func checkLists(
+        _ rooms: [Expected], for user: UserID, _ shard: Int, _ node: SimNode
+    ) throws(Violation) {
+        guard case .chats(let chats) = try found(.chats(.all), for: user, shard, node),
+            case .unread(let counts) = try found(.unread, for: user, shard, node)
+        else { return }
+        let mine = rooms.filter { $0.participants.contains(user) }
+        guard chats.map(\.id).sorted() == mine.map(\.id).sorted() else {
+            throw Violation(
+                invariant: .index,
+                explanation: "\(node.name) lists \(chats.map(\.id)) for \(user), who is in "
+                    + "\(mine.map(\.id))")
+        }
+        for room in mine {
+            guard let chat = chats.first(where: { $0.id == room.id }) else { continue }
+            let last = room.last(for: user)
+            let unread = room.unread(for: user)
+            guard chat.unread == unread, chat.isArchived == room.isArchived(by: user),
+                chat.last?.id == last?.id, chat.last?.text == last?.text,
+                chat.participants == room.participants,
+                counts.first(where: { $0.conversation == room.id })?.count ?? 0 == unread
+            else {
+                throw shows(
+                    node, user, room,
+                    "\(chat), not \(unread) unread and \(String(describing: last))"
+                )
+            }
+        }
+    }
+
+    private func shows(
+        _ node: SimNode, _ user: UserID, _ room: Expected, _ what: String
+    ) -> Violation {
+        Violation(
+            invariant: .kept, explanation: "\(node.name) shows \(user) of \(room.id): \(what)")
     }
 
     /// Counts the pairs of changes that were made without knowing of each other.

@@ -12,9 +12,24 @@ struct Model {
     let entries: [Ledger.Entry]
 
     init(of document: Document, in ledger: Ledger) {
-        key = document.key
-        entries = ledger.entries(of: document.key).filter {
-            document.changedBy.contains($0.dot)
+        self.init(of: document.key, changedBy: document.changedBy, in: ledger)
+    }
+
+    init(of key: DocumentKey, changedBy: Context, in ledger: Ledger) {
+        self.key = key
+        entries = ledger.entries(of: key).filter { changedBy.contains($0.dot) }
+    }
+
+    /// Who made what it is about.
+    var author: UserID? { header?.mutation.user }
+
+    /// Since when it is pinned, if it is.
+    var pinnedAt: Stamp? { lastPin?.mutation.action.verb == "pin" ? lastPin?.stamp : nil }
+
+    private var lastPin: Ledger.Entry? {
+        entries.filter { ["pin", "unpin"].contains($0.mutation.action.verb) }.max {
+            guard let left = $0.stamp, let right = $1.stamp else { return false }
+            return left < right
         }
     }
 
@@ -156,6 +171,9 @@ struct Model {
             throw violation(.oneChange, "has one edit twice: \(message.versions)")
         }
         let versions = versions
+        if let lost = versions.first(where: { !operations.contains($0.operation) }) {
+            throw violation(.judgedOnce, "lacks the edit '\(lost.text)', which was accepted")
+        }
         let isSame =
             message.versions.count == versions.count
             && zip(message.versions, versions).allSatisfy {
@@ -165,14 +183,9 @@ struct Model {
             throw violation(
                 .claims, "has the edits \(message.versions.map(\.text)), not \(versions)")
         }
-        let pins = entries.filter { ["pin", "unpin"].contains($0.mutation.action.verb) }
-        let last = pins.max {
-            guard let left = $0.stamp, let right = $1.stamp else { return false }
-            return left < right
-        }
-        let isPinned = last?.mutation.action.verb == "pin"
+        let last = lastPin
         guard message.pin?.stamp == last?.stamp,
-            message.pin?.value.by == (isPinned ? last?.mutation.user : nil)
+            message.pin?.value.by == (pinnedAt == nil ? nil : last?.mutation.user)
         else { throw violation(.claims, "has the pin \(String(describing: message.pin))") }
     }
 

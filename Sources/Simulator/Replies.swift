@@ -108,6 +108,16 @@ extension World {
             for view in views {
                 try checkOnDisk(key, view.at, view.text, request, node)
             }
+        case (.pinned(let conversation), .messages(let views)):
+            for view in views {
+                let key = DocumentKey.message(view.id, in: conversation)
+                try checkShown(view, key, request, known, node)
+            }
+            try checkPins(views, node)
+        case (.chats, .chats(let chats)):
+            for chat in chats { try checkPreview(chat, request, known, node) }
+        case (.unread, .unread):
+            break
         default:
             throw Violation(invariant: .reads, explanation: "a reply to another question")
         }
@@ -121,6 +131,39 @@ extension World {
                 invariant: .reads,
                 explanation: "\(node.name) shows a page out of order: \(views.map(\.id))")
         }
+    }
+
+    private func checkPins(_ views: [MessageView], _ node: SimNode) throws(Violation) {
+        let times = views.map(\.pinnedAt)
+        let isOrdered = zip(times, times.dropFirst()).allSatisfy { one, next in
+            guard let one, let next else { return false }
+            return next <= one
+        }
+        guard isOrdered, !times.contains(nil), !views.contains(where: \.isDeletedForEveryone)
+        else {
+            throw Violation(
+                invariant: .reads,
+                explanation: "\(node.name) shows the pins \(views.map(\.id)) since \(times)")
+        }
+    }
+
+    /// A preview is never what was seen deleted, and its text is on disk.
+    private func checkPreview(
+        _ chat: ChatView, _ request: Request, _ known: Int, _ node: SimNode
+    ) throws(Violation) {
+        guard let last = chat.last else { return }
+        let key = DocumentKey.message(last.id, in: chat.id)
+        if let at = node.deletions.retracted[key], at <= known {
+            throw shownAgain(key, "the preview '\(last.text)'", request, node)
+        }
+        let stored = node.disk.state.shards[request.shard].documents[key]
+        let isOnDisk = ledger.entries(of: key).contains {
+            $0.mutation.action.text == last.text && stored?.changedBy.contains($0.dot) == true
+        }
+        guard !isOnDisk else { return }
+        throw Violation(
+            invariant: .reads,
+            explanation: "\(node.name) previews '\(last.text)', which is not on its disk")
     }
 
     private func checkShown(

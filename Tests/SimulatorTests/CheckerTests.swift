@@ -175,6 +175,46 @@ import Wire
         #expect(try show([view]) == .deleted)
     }
 
+    /// A conversation on the first disk in which somebody is.
+    private func room(in world: World) throws -> (shard: Int, key: DocumentKey) {
+        for (shard, disk) in world.nodes[0].disk.state.shards.enumerated() {
+            if let key = disk.keys.first(where: {
+                $0.kind == .conversation && disk.terms[$0] != nil
+            }) {
+                return (shard, key)
+            }
+        }
+        throw Violation(invariant: .kept, explanation: "no conversation left")
+    }
+
+    @Test func `I10 an index that does not lead to what it should`() throws {
+        let world = try endedWorld()
+        let node = world.nodes[0]
+        let (shard, key) = try room(in: world)
+        try world.checkViews(at: node)
+        node.disk.state.shards[shard].terms[key] = nil
+        #expect(invariant { try world.checkWhole(node) } == .index)
+        #expect(invariant { try world.checkViews(at: node) } == .index)
+    }
+
+    @Test func `I7 an edit that was accepted and is not in its document`() throws {
+        let world = try endedWorld()
+        let (_, document) = try message(in: world)
+        let first = try #require(world.ledger.entries(of: document.key).first)
+        let edit = Ledger.Entry(
+            dot: first.dot, shard: 99, node: 0,
+            mutation: Mutation(
+                .edit(
+                    try #require(MessageID(document.key.id)), text: "lost",
+                    operation: OperationID(high: 9, low: 9)),
+                in: first.mutation.conversation, by: first.mutation.user),
+            past: first.past, stamp: first.stamp, base: document.message?.header.sent,
+            bytes: .zero)
+        try world.ledger.add(edit)
+        #expect(
+            invariant { try Model(of: document, in: world.ledger).check(document) } == .judgedOnce)
+    }
+
     @Test func `I9 what travels while all should be silent`() {
         var phase = QuietPhase()
         phase.note(.hashes([]))

@@ -1,0 +1,88 @@
+import CRDT
+import Chat
+import Node
+import Wire
+
+/// What everybody must be shown of one conversation, told from the changes that a disk holds.
+///
+/// As naive as the model that it asks: it looks at everything and keeps nothing.
+struct Expected {
+    let id: ConversationID
+    private let room: Model
+    /// In the order of their sending.
+    private let messages: [(position: HistoryPosition, model: Model)]
+    private let seats: [UserID: Model]
+
+    /// Nil where the disk has no such conversation.
+    init?(_ id: ConversationID, on disk: ShardDisk, in ledger: Ledger) {
+        var room: Model?
+        var messages: [(position: HistoryPosition, model: Model)] = []
+        var seats: [UserID: Model] = [:]
+        for key in disk.keys where key.partition == id.text {
+            guard let stored = disk.documents[key] else { continue }
+            let model = Model(of: key, changedBy: stored.changedBy, in: ledger)
+            switch key.kind {
+            case .conversation: room = model
+            case .seat: seats[UserID(checked: key.id)] = model
+            default:
+                let message = MessageID(checked: key.id)
+                messages.append((HistoryPosition(time: stored.time, id: message), model))
+            }
+        }
+        guard let room else { return nil }
+        self.id = id
+        self.room = room
+        self.messages = messages.sorted { $0.position < $1.position }
+        self.seats = seats
+    }
+
+    var participants: [UserID] { room.participants }
+
+    /// What `user` sees, oldest first; what is deleted for everyone included.
+    func shown(to user: UserID) -> [(position: HistoryPosition, model: Model)] {
+        messages.filter { !$0.model.hiddenBy.contains(user) }
+    }
+
+    func isArchived(by user: UserID) -> Bool { seats[user]?.isArchived ?? false }
+
+    private func reached(_ user: UserID, _ verb: String) -> HistoryPosition? {
+        guard let mark = seats[user]?.greatestMark(of: verb),
+            mark.invitation == room.invitation(of: user)
+        else { return nil }
+        return mark.position
+    }
+
+    func readers(of position: HistoryPosition, from sender: UserID?) -> [UserID] {
+        participants.filter { user in
+            user != sender && reached(user, "read").map { position <= $0 } ?? false
+        }
+    }
+
+    func receivers(of position: HistoryPosition, from sender: UserID?) -> [UserID] {
+        participants.filter { user in
+            user != sender
+                && ["read", "deliver"].contains { verb in
+                    reached(user, verb).map { position <= $0 } ?? false
+                }
+        }
+    }
+
+    func unread(for user: UserID) -> Int {
+        let read = reached(user, "read")
+        return shown(to: user).count { position, model in
+            !model.isRetracted && model.author != user && read.map { $0 < position } ?? true
+        }
+    }
+
+    /// The newest message that the user sees and that is not deleted for everyone.
+    func last(for user: UserID) -> (id: MessageID, text: String?)? {
+        shown(to: user).last { !$0.model.isRetracted }.map { ($0.position.id, $0.model.lastText) }
+    }
+
+    /// Newest pin first.
+    func pinned(for user: UserID) -> [MessageID] {
+        shown(to: user).compactMap { position, model in
+            model.isRetracted ? nil : model.pinnedAt.map { ($0, position.id) }
+        }.sorted { $0.0 > $1.0 }.map(\.1)
+    }
+}
