@@ -122,6 +122,36 @@ import Testing
             ])
     }
 
+    @Test func `what waits for the disk shows in place of what is there`() {
+        _ = client.ask("CREATE c alice,bob", "CREATE d alice,bob")
+        for number in 1...3 {
+            world.clock.advance(milliseconds: 1)
+            _ = client.ask("SEND c bob id=m\(number) text")
+        }
+        _ = client.ask("PIN c m1 bob", "PIN c m2 bob", "READ c alice m1")
+        world.n1.store.assumeIsolated { $0.hold(true) }
+        world.clock.advance(milliseconds: 1)
+        client.say(
+            "UNPIN c m1 bob", "PIN c m3 bob", "LEAVECHAT d alice", "READ c alice m2",
+            "ARCHIVE c alice", "DELETE c m3 alice", "PINNED c bob", "CHATS alice show=archived",
+            "CHATS alice", "UNREAD alice", "HISTORY c bob after=m1 limit=1")
+        world.n1.turn()
+        #expect(client.heard().isEmpty)
+        world.n1.complete()
+        let lines = client.heard()
+        #expect(
+            lines.prefix(6).map { $0.prefix(11) } == ["OK", "OK", "OK", "OK unread=1", "OK", "OK"])
+        #expect(
+            lines.dropFirst(6).map { line in
+                line.split(separator: " ").prefix(3).joined(separator: " ")
+            } == [
+                "MESSAGE id=m3 from=bob", "MESSAGE id=m2 from=bob", "OK", "CHAT id=c unread=0",
+                "OK", "OK", "OK total=0", "MESSAGE id=m2 from=bob", "OK",
+            ])
+        #expect(lines.first { $0.hasPrefix("CHAT") }?.contains("last=m2") == true)
+        #expect(lines.last { $0.hasPrefix("MESSAGE") }?.contains("readBy=alice") == true)
+    }
+
     @Test func `a list whose commit fails is refused once`() {
         _ = client.ask("CREATE c alice,bob")
         world.n1.store.assumeIsolated { $0.hold(true) }
