@@ -15,12 +15,22 @@ package struct NodeOptions: Hashable, Sendable {
     /// Nil where nothing was said: the cluster's holds.
     package let cluster: ClusterName?
     package let shards: UInt16?
+    package let replicas: Replicas?
     package let ackLevel: AckLevel
     package let editWindowMilliseconds: UInt64
+    /// How long a dead member keeps its shards; nil for ever.
+    package let evictAfterMilliseconds: UInt64?
+    /// Whether connections may be cut by request.
+    package let mayBlock: Bool
+
+    /// How long a dead member keeps its shards where nothing else was said, in milliseconds.
+    package static let evictAfterMillisecondsDefault: UInt64 = 10 * 60 * 1_000
 
     package init(
         name: NodeName, gossip: String, admin: String, join: [String], cluster: ClusterName?,
-        shards: UInt16?, ackLevel: AckLevel, editWindowMilliseconds: UInt64
+        shards: UInt16?, replicas: Replicas? = nil, ackLevel: AckLevel,
+        editWindowMilliseconds: UInt64,
+        evictAfterMilliseconds: UInt64? = evictAfterMillisecondsDefault, mayBlock: Bool = false
     ) {
         self.name = name
         self.gossip = gossip
@@ -28,6 +38,9 @@ package struct NodeOptions: Hashable, Sendable {
         self.join = join
         self.cluster = cluster
         self.shards = shards
+        self.replicas = replicas
+        self.evictAfterMilliseconds = evictAfterMilliseconds
+        self.mayBlock = mayBlock
         self.ackLevel = ackLevel
         self.editWindowMilliseconds = editWindowMilliseconds
     }

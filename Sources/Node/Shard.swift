@@ -131,6 +131,8 @@ package actor Shard {
 
     func onPeerDown(_ peer: NodeName) { machine.onPeerDown(peer) }
 
+    var holders: Holders { machine.copy.holders }
+
     func setHolders(_ holders: Holders) {
         machine.setHolders(holders, now: ports.clock.milliseconds)
     }

@@ -105,6 +105,8 @@ actor WholeDisk: Store {
                         bytes: record.bytes, changedBy: record.changedBy, time: record.time,
                         digest: Document.digest(of: record.key, bytes: record.bytes),
                         greatest: write.header.greatest), at: record.key)
+                disk.state.shards[shard].terms[record.key] =
+                    record.terms.isEmpty ? nil : record.terms
             }
         }
     }
@@ -166,6 +168,20 @@ extension WholeDisk {
             return list
         }
         for document in found { guard handing(document) else { return } }
+    }
+
+    nonisolated func keys(
+        of kind: DocumentKey.Kind, carrying term: String, in shard: ShardID, partition: String?
+    ) throws(StoreFailure) -> [DocumentKey] {
+        try read { disk throws(StoreFailure) in
+            try disk.keys(of: kind, carrying: term, in: shard, partition: partition)
+        }
+    }
+
+    nonisolated func seats(
+        of conversation: ConversationID, in shard: ShardID
+    ) throws(StoreFailure) -> [Document] {
+        try read { disk throws(StoreFailure) in try disk.seats(of: conversation, in: shard) }
     }
 
     nonisolated func changes(
