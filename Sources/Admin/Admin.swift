@@ -47,7 +47,7 @@ package enum Answer: Sendable {
     case reportWhenFirst(Request)
 }
 
-/// A reply that is written but may not be sent yet.
+/// A reply that may not be sent yet.
 ///
 /// It becomes bytes only through what the node settled: nothing is acknowledged that is not stored.
 package struct PendingReply: Sendable {
@@ -56,41 +56,38 @@ package struct PendingReply: Sendable {
         case whole([UInt8])
         /// The status line of a write.
         case written(Receipt)
+        /// Nothing yet: others answer.
+        case awaited
     }
 
     let form: Form
     /// What it acknowledges, if it acknowledges anything.
-    package let write: Write?
+    let write: Write?
 
     /// How many bytes of it are written already.
     package var bytesCount: Int {
         switch form {
         case .whole(let bytes): bytes.count
-        case .written: 0
+        case .written, .awaited: 0
         }
     }
 
-    package func bytes(for outcome: Settled) -> [UInt8] {
-        switch outcome {
-        case .stored(let stored): bytes(stored)
-        case .failed(let failure): LineError(.store(failure)).reply
-        case .copies: preconditionFailure("a reply that waits for copies has no form")
-        }
-    }
-
-    private func bytes(_ stored: Stored) -> [UInt8] {
-        switch form {
-        case .whole(let bytes):
-            return bytes
-        case .written(let receipt):
-            return ReplyWriter.status {
-                $0.pair("id", receipt.message)
-                $0.pair("at", time: (receipt.editedAt ?? receipt.sentAt)?.lineTime)
-                if receipt.message != nil {
-                    $0.pair("replicas", stored.on, of: stored.owners)
-                }
-                $0.pair("unread", receipt.unread)
-            }
+    /// The reply, and what it acknowledges.
+    package func settle(_ outcome: Settled) -> (bytes: [UInt8], write: Write?) {
+        switch (form, outcome) {
+        case (_, .failed(let failure)):
+            return (LineError(.store(failure)).reply, nil)
+        case (_, .answered(.written(let receipt, let shard), let stored?)):
+            let write = Write(shard: shard, context: receipt.context)
+            return (Admin.reply(to: receipt, stored), write)
+        case (_, .answered(let outcome, _)):
+            return (Admin.reply(with: outcome), nil)
+        case (.whole(let bytes), .stored):
+            return (bytes, nil)
+        case (.written(let receipt), .stored(let stored)):
+            return (Admin.reply(to: receipt, stored), write)
+        case (.awaited, .stored), (_, .copies):
+            preconditionFailure("a reply is settled by what it waits for")
         }
     }
 }
@@ -118,14 +115,16 @@ package struct Admin: Sendable {
         case .chats(let chats):
             list(chats, for: slot)
         case .unread(let user):
-            list(.unread, of: user, for: slot)
+            read(.unread, by: user, slot: slot)
         case .set(let level):
             set(level, on: &connection)
         case .wait(let wait):
             .whenFirst(copies: wait.replicas, milliseconds: wait.timeout.wholeMilliseconds)
         case .help, .ping, .shutdown:
             .now(report(request))
-        case .status, .members, .digest, .vector:
+        case .block, .unblock, .join, .leave, .forget:
+            .now(operate(request))
+        case .status, .members, .shards, .owners, .digest, .vector:
             .reportWhenFirst(request)
         }
     }
@@ -159,30 +158,46 @@ extension Admin {
     private func write(
         _ request: Request, for slot: ReplySlot, level: Replication.AckLevel
     ) -> Answer {
-        let isFresh: Bool
-        if case .send(let send) = request { isFresh = send.message == nil } else { isFresh = false }
-        guard let mutation = mutation(of: request),
-            let shard = node.assumeIsolated({ $0.shard(of: mutation.conversation) })
-        else { return .now(LineError(.notReady).reply) }
-        let result = shard.assumeIsolated {
-            $0.submit(mutation, for: slot, level: level, isFresh: isFresh)
+        let isMinted: Bool
+        if case .send(let send) = request {
+            isMinted = send.message == nil
+        } else {
+            isMinted = false
         }
-        switch result {
-        case .failure(let failure):
-            return refuse(failure, by: shard, for: slot)
-        case .success(let accepted):
-            let write = Write(shard: shard.id, context: accepted.receipt.context)
-            return .later(PendingReply(form: .written(accepted.receipt), write: write))
+        guard let mutation = mutation(of: request) else {
+            preconditionFailure("a request that writes is a mutation")
+        }
+        return answer(
+            node.assumeIsolated {
+                $0.handle(mutation, isMinted: isMinted, level: level, for: slot)
+            })
+    }
+
+    /// What the node made of a request, as a reply.
+    func answer(_ handling: Handling) -> Answer {
+        switch handling {
+        case .awaited:
+            return .later(PendingReply(form: .awaited, write: nil))
+        case .here(.written(let receipt, let shard), _):
+            let write = Write(shard: shard, context: receipt.context)
+            return .later(PendingReply(form: .written(receipt), write: write))
+        case .here(let outcome, let isSettled):
+            let bytes = Admin.reply(with: outcome)
+            return isSettled
+                ? .now(bytes) : .later(PendingReply(form: .whole(bytes), write: nil))
         }
     }
 
-    /// A refusal shows what is here: where that is not on disk yet, it waits for it.
-    func refuse(_ failure: ShardFailure, by shard: Shard, for slot: ReplySlot) -> Answer {
-        let bytes = LineError(failure).reply
-        guard case .refused = failure, shard.assumeIsolated({ $0.showsLater(in: slot) }) else {
-            return .now(bytes)
+    /// The status line of a write.
+    static func reply(to receipt: Receipt, _ stored: Stored) -> [UInt8] {
+        ReplyWriter.status {
+            $0.pair("id", receipt.message)
+            $0.pair("at", time: (receipt.editedAt ?? receipt.sentAt)?.lineTime)
+            if receipt.message != nil {
+                $0.pair("replicas", stored.on, of: stored.owners)
+            }
+            $0.pair("unread", receipt.unread)
         }
-        return .later(PendingReply(form: .whole(bytes), write: nil))
     }
 
     private func mutation(of request: Request) -> Mutation? {

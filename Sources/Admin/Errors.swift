@@ -9,6 +9,12 @@ extension LineError {
         case .refused(let refusal): self.init(refusal)
         case .notReady:
             self.init(503, "This node is catching up with the others; ask again shortly")
+        case .unreachable:
+            self.init(503, "No replica of it can be reached from this node; try again")
+        case .unanswered:
+            self.init(503, "The node that was asked fell silent and may have done it; ask again")
+        case .overloaded:
+            self.init(503, "Too many requests wait for other nodes; try again shortly")
         case .store(.full):
             self.init(503, "The disk is full; free some space and try again")
         case .store(.badRecord(let key)):
@@ -16,6 +22,24 @@ extension LineError {
                 503, "A damaged record of \(key.partition) is being fetched anew; ask again")
         case .store(.failed(let reason)): self.init(500, "The disk failed: \(reason)")
         case .badFrame: self.init(500, "A frame cannot be the answer to a request")
+        }
+    }
+
+    init(_ failure: OperationFailure) {
+        switch failure {
+        case .unknownMember: self.init(404, "No such node; MEMBERS lists them all")
+        case .oneself: self.init(400, "That is this node itself; name another")
+        case .faultsForbidden:
+            self.init(403, "This node was started without --faults: it cannot be cut off")
+        case .notDead:
+            self.init(
+                409, "That node is not dead: ask it to LEAVE, or stop it and wait until it is")
+        case .tooManyJoins:
+            self.init(
+                429, "\(Node.joinsMax) addresses have not answered yet; a restart gives them up")
+        case .nobodyElse:
+            self.init(
+                503, "No other node can take over what this one holds; SHUTDOWN stops it as it is")
         }
     }
 

@@ -22,24 +22,8 @@ extension Admin {
         read(.edits(message.message, in: message.conversation), by: message.user, slot: slot)
     }
 
-    /// Asks the shard of the query's conversation.
     func read(_ query: Query, by user: UserID, slot: ReplySlot) -> Answer {
-        guard let conversation = query.conversation,
-            let shard = node.assumeIsolated({ $0.shard(of: conversation) })
-        else {
-            return .now(LineError(.notReady).reply)
-        }
-        let result = shard.assumeIsolated {
-            $0.answer(query, for: user, slot: slot)
-        }
-        switch result {
-        case .failure(let failure):
-            return refuse(failure, by: shard, for: slot)
-        case .success(let answer):
-            let bytes = reply(answer.findings, isPartial: false)
-            return answer.isSettled
-                ? .now(bytes) : .later(PendingReply(form: .whole(bytes), write: nil))
-        }
+        answer(node.assumeIsolated { $0.handle(query, of: user, for: slot) })
     }
 
     func list(_ chats: Request.Chats, for slot: ReplySlot) -> Answer {
@@ -49,22 +33,19 @@ extension Admin {
             case .archived: .archived
             case .all: .all
             }
-        return list(.chats(shown), of: chats.user, for: slot)
+        return read(.chats(shown), by: chats.user, slot: slot)
     }
 
-    /// Asks every shard for its part of a user's list.
-    func list(_ query: Query, of user: UserID, for slot: ReplySlot) -> Answer {
-        switch node.assumeIsolated({ $0.gather(query, for: user, slot: slot) }) {
-        case .failure(let failure):
-            return .now(LineError(failure).reply)
-        case .success(let list):
-            let bytes = reply(list.findings, isPartial: list.isPartial)
-            return list.isSettled
-                ? .now(bytes) : .later(PendingReply(form: .whole(bytes), write: nil))
+    /// What a query found, or why there is nothing.
+    static func reply(with outcome: Outcome) -> [UInt8] {
+        switch outcome {
+        case .found(let findings, let isPartial): reply(findings, isPartial: isPartial)
+        case .failed(let failure): LineError(failure).reply
+        case .written: preconditionFailure("a write is acknowledged with its copies")
         }
     }
 
-    private func reply(_ findings: Findings, isPartial: Bool) -> [UInt8] {
+    private static func reply(_ findings: Findings, isPartial: Bool) -> [UInt8] {
         var writer = ReplyWriter()
         var total: Int?
         switch findings {

@@ -14,6 +14,8 @@ extension Admin {
         case .ping: writer.ok(word: "pong")
         case .status: status(&writer)
         case .members: members(&writer)
+        case .shards: shards(&writer)
+        case .owners(let conversation): owners(of: conversation, &writer)
         case .digest(let shard): digest(shard, &writer)
         case .vector(let shard): vector(shard, &writer)
         case .shutdown:
@@ -57,7 +59,8 @@ extension Admin {
         for report in node.assumeIsolated({ $0.memberReports() }) {
             writer.line("MEMBER") {
                 $0.pair("name", report.member.name)
-                $0.pair("state", report.isAlive ? "alive" : "dead")
+                // Who is out of the ring for having been dead so long has left it, too.
+                $0.pair("state", report.state == .evicted ? "left" : report.state.description)
                 $0.flag("self", report.isSelf)
                 $0.pair("gossip", report.member.gossip)
                 $0.pair("admin", report.member.admin)
@@ -66,6 +69,20 @@ extension Admin {
                 $0.pair("behind", report.behind)
             }
         }
+        writer.ok()
+    }
+
+    private func shards(_ writer: inout ReplyWriter) {
+        for report in node.assumeIsolated({ $0.shardReports() }) { writer.shard(report) }
+        writer.ok()
+    }
+
+    private func owners(of conversation: ConversationID, _ writer: inout ReplyWriter) {
+        let reports = node.assumeIsolated { $0.shardReports() }
+        guard let count = UInt16(exactly: reports.count), count > 0 else {
+            return writer.error(LineError(.notReady))
+        }
+        writer.shard(reports[Int(ShardID(of: conversation.text, count: count).number)])
         writer.ok()
     }
 
@@ -101,5 +118,19 @@ extension Admin {
             }
         }
         writer.ok()
+    }
+}
+
+extension ReplyWriter {
+    /// The data line of a shard.
+    mutating func shard(_ report: ShardReport) {
+        line("SHARD") {
+            $0.pair("id", report.shard)
+            $0.list("owners", report.owners)
+            $0.flag("here", report.held != nil)
+            $0.pair("state", report.held?.state)
+            $0.pair("entities", report.held?.documents)
+            $0.pair("digest", report.held?.hash)
+        }
     }
 }

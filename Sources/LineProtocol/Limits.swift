@@ -21,6 +21,9 @@ public enum LineLimits {
     /// What `HISTORY` gives when no limit is asked for.
     public static let historyDefault = 50
 
+    /// The most bytes of a node's address (400): as many as a member's entry holds.
+    public static let addressBytesMax = 256
+
     /// The longest that `WAIT` may ask for (400).
     public static let waitMillisecondsMax = 60_000
 }

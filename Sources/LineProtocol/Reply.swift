@@ -97,7 +97,8 @@ public struct ReplyPairs: Sendable {
     public mutating func pair(_ key: StaticString, _ shard: ShardID) { pair(key, shard.number) }
 
     /// 32 hexadecimal digits.
-    public mutating func pair(_ key: StaticString, _ hash: Hash128) {
+    public mutating func pair(_ key: StaticString, _ hash: Hash128?) {
+        guard let hash else { return }
         pair(key, high: hash.high, low: hash.low)
     }
 
@@ -141,6 +142,16 @@ public struct ReplyPairs: Sendable {
             if last == nil { begin(key) } else { bytes.append(UInt8(ascii: ",")) }
             bytes.append(contentsOf: name.text.utf8)
             last = name
+        }
+    }
+
+    /// Names between commas, in the order in which they are given.
+    public mutating func list(_ key: StaticString, _ names: some Sequence<some Name>) {
+        var isFirst = true
+        for name in names {
+            if isFirst { begin(key) } else { bytes.append(UInt8(ascii: ",")) }
+            bytes.append(contentsOf: name.text.utf8)
+            isFirst = false
         }
     }
 

@@ -27,11 +27,20 @@ public enum Request: Hashable, Sendable {
     case ping
     case status
     case members
+    case shards
+    case owners(ConversationID)
     /// Of one shard, or of all that are held here.
     case digest(ShardID?)
     case vector(ShardID)
     case set(AckLevel)
     case wait(Wait)
+    case block(Block)
+    /// Nil for every node.
+    case unblock(NodeName?)
+    /// A gossip address, as host:port.
+    case join(String)
+    case leave
+    case forget(NodeName)
     case shutdown
 }
 
@@ -43,6 +52,15 @@ public enum AckLevel: String, CaseIterable, Sendable {
     case majority
     /// On every owner.
     case all
+}
+
+/// What of a node's traffic with another is dropped.
+public enum BlockDirection: String, CaseIterable, Sendable {
+    case both
+    /// What comes from it.
+    case `in`
+    /// What goes to it.
+    case out
 }
 
 /// Which of a user's conversations are listed.
@@ -223,6 +241,16 @@ extension Request {
         public init(replicas: Int, timeout: Duration) {
             self.replicas = replicas
             self.timeout = timeout
+        }
+    }
+
+    public struct Block: Hashable, Sendable {
+        public var node: NodeName
+        public var direction: BlockDirection
+
+        public init(node: NodeName, direction: BlockDirection) {
+            self.node = node
+            self.direction = direction
         }
     }
 }

@@ -160,6 +160,14 @@ extension Request.Wait {
     }
 }
 
+extension Request.Block {
+    init(_ words: Words) throws(LineError) {
+        node = try words.name(0)
+        direction =
+            words.argumentCount > 1 ? try words.choice(1, of: BlockDirection.self) : .both
+    }
+}
+
 /// Whether every character is white by Unicode's property White_Space; so is an empty text.
 public func isWhite(_ text: String) -> Bool {
     // Nearly every text says so by its first byte.

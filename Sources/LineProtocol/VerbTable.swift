@@ -91,6 +91,13 @@ extension Verb {
             "MEMBERS", about: "Tells of every member of the cluster, as this node sees it."
         ) { _ throws(LineError) in .members },
         Verb(
+            "SHARDS", about: "Shows who owns each shard, in order, and what is held of it here."
+        ) { _ throws(LineError) in .shards },
+        Verb(
+            "OWNERS", ["<conversation>"],
+            about: "Shows the shard of a conversation, whether it exists or not."
+        ) { words throws(LineError) in .owners(try words.name(0)) },
+        Verb(
             "DIGEST", optional: ["<shard>"],
             about: "Shows a hash of each shard held here; equal lines mean equal content."
         ) { words throws(LineError) in
@@ -109,6 +116,23 @@ extension Verb {
             "WAIT", ["<replicas>", "<milliseconds>"],
             about: "Waits until this connection's writes are stored on that many owners."
         ) { words throws(LineError) in .wait(try Request.Wait(words)) },
+        Verb(
+            "BLOCK", ["<node>"], optional: [choices(of: BlockDirection.self)],
+            about: "Cuts this node off from another, as a cut cable would; for tests."
+        ) { words throws(LineError) in .block(try Request.Block(words)) },
+        Verb(
+            "UNBLOCK", ["<node>|*"], about: "Ends what BLOCK did to a node, or to all."
+        ) { words throws(LineError) in .unblock(try words.nameOrAll(0)) },
+        Verb(
+            "JOIN", ["<addr>"], about: "Joins the cluster of the node at this gossip address."
+        ) { words throws(LineError) in .join(try words.address(0)) },
+        Verb(
+            "LEAVE", about: "Hands over all that this node holds, then stops it for good."
+        ) { _ throws(LineError) in .leave },
+        Verb(
+            "FORGET", ["<node>"],
+            about: "Gives up a dead node that is not coming back; others take over its shards."
+        ) { words throws(LineError) in .forget(try words.name(0)) },
         Verb("SHUTDOWN", about: "Stops this node cleanly.") { _ throws(LineError) in .shutdown },
     ]
 }

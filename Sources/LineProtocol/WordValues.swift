@@ -27,6 +27,35 @@ extension Words {
         return names
     }
 
+    /// A name, or `*` for all, which is nil.
+    func nameOrAll<Kind: Name>(
+        _ index: Int, as _: Kind.Type = Kind.self
+    ) throws(LineError) -> Kind? {
+        if bytes(ofArgument: index).elementsEqual([UInt8(ascii: "*")]) { return nil }
+        return try name(index)
+    }
+
+    func choice<Choice: CaseIterable & RawRepresentable<String>>(
+        _ index: Int, of _: Choice.Type
+    ) throws(LineError) -> Choice {
+        let word = String(decoding: bytes(ofArgument: index), as: UTF8.self)
+        guard let choice = Choice(rawValue: word) else {
+            throw refused("Not one of \(choices(of: Choice.self))")
+        }
+        return choice
+    }
+
+    /// Where a node is reached: host:port, at most `LineLimits.addressBytesMax` bytes.
+    func address(_ index: Int) throws(LineError) -> String {
+        let bytes = bytes(ofArgument: index)
+        guard isAddress(bytes) else {
+            throw refused(
+                "\(verb.label(of: index)) is host:port, at most "
+                    + "\(LineLimits.addressBytesMax) bytes")
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     func number(_ index: Int, atMost limit: Int = .max) throws(LineError) -> Int {
         guard let number = decimal(bytes(ofArgument: index)), number <= limit else {
             let bound = limit == .max ? "" : " up to \(limit)"
@@ -85,6 +114,30 @@ extension Words {
                 413, "\(option.name)= too long: at most \(LineLimits.fieldBytesMax) bytes")
         }
         return value
+    }
+}
+
+/// Whether it is `127.0.0.1:7101`, `[::1]:7101` or `localhost:7101` by its form.
+private func isAddress(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard bytes.count <= LineLimits.addressBytesMax,
+        let colon = bytes.lastIndex(of: UInt8(ascii: ":")),
+        let port = decimal(bytes[(colon + 1)...]), (1...65_535).contains(port)
+    else { return false }
+    let host = bytes[..<colon]
+    guard host.first == UInt8(ascii: "[") else {
+        return !host.isEmpty && host.allSatisfy(isHostByte)
+    }
+    let inner = host.dropFirst().dropLast()
+    return host.last == UInt8(ascii: "]") && !inner.isEmpty
+        && inner.allSatisfy { isHostByte($0) || $0 == UInt8(ascii: ":") }
+}
+
+/// Whether it may stand in an IP address or the name of a machine.
+private func isHostByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+    case UInt8(ascii: "."), UInt8(ascii: "-"): true
+    default: isDigit(byte)
     }
 }
 

@@ -11,6 +11,8 @@ public struct Member: Hashable, Sendable {
     public let admin: String
     /// Raised by the member alone: at each start, and to refute what others say of it.
     public internal(set) var incarnation: UInt64
+    /// Whether it hands over what it holds, to leave.
+    public internal(set) var isLeaving = false
 
     /// The most bytes of an address: the longest host name and a port fit.
     public static let addressBytesMax = 256
@@ -37,6 +39,7 @@ extension Member: WireValue {
         writer.write(gossip)
         writer.write(admin)
         writer.write(varint: incarnation)
+        writer.write(isLeaving)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
@@ -46,6 +49,7 @@ extension Member: WireValue {
         admin = try reader.readText(limit: Member.addressBytesMax)
         incarnation = try reader.readVarint()
         guard incarnation <= Member.incarnationMax else { throw .invalid("an incarnation") }
+        isLeaving = try reader.readFlag()
     }
 }
 

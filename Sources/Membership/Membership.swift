@@ -78,9 +78,14 @@ public struct Membership: Sendable {
 
     // MARK: Views
 
-    /// Who owns shards, ascending: alive, suspect and dead members.
+    /// Who owns shards, ascending: alive, suspect and dead members that are not about to leave.
     public var ring: [NodeName] {
-        table.entries.filter(\.state.isInRing).map(\.member.name)
+        table.entries.filter { $0.state.isInRing && !$0.member.isLeaving }.map(\.member.name)
+    }
+
+    /// Who is about to leave and may still hold what it has not handed over, ascending.
+    public var leaving: [NodeName] {
+        table.entries.filter { $0.state.isInRing && $0.member.isLeaving }.map(\.member.name)
     }
 
     /// Whom to keep a link to: all others that have not left.
@@ -160,6 +165,14 @@ public struct Membership: Sendable {
     }
 
     // MARK: The operator
+
+    /// This member is about to go: out of the ring, alive until it has handed over what it holds.
+    public mutating func beginLeave(now: UInt64) {
+        wake(now)
+        guard !hasLeft, !me.isLeaving else { return }
+        me.isLeaving = true
+        raise(above: me.incarnation)
+    }
 
     /// This member goes: its entry becomes `left`, and only a later start undoes it.
     public mutating func leave(now: UInt64) {

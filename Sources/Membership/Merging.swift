@@ -86,10 +86,14 @@ extension Membership {
         if greatest >= me.incarnation { refute(greatest) }
     }
 
-    /// Takes the next incarnation, and tells everybody.
     private mutating func refute(_ greatest: UInt64) {
-        guard greatest < Member.incarnationMax else { return }
         health.onFailure()
+        raise(above: greatest)
+    }
+
+    /// Takes the next incarnation, and tells everybody.
+    mutating func raise(above greatest: UInt64) {
+        guard greatest < Member.incarnationMax else { return }
         var raised = greatest + 1
         #if PlantedBugs
             if PlantedBug.refutesWithoutRaising.isOn { raised = me.incarnation }

@@ -34,6 +34,12 @@ struct Dialer: Sendable {
         }
     }
 
+    /// What was dialled does not answer: another connection may be tried beside it.
+    mutating func onSlow(_ address: String) {
+        guard targets[address]?.isDialing ?? false else { return }
+        targets[address]?.isDialing = false
+    }
+
     /// The dial came to an end: nobody there, or a connection that is closed again.
     mutating func onEnd(of address: String, now: UInt64) {
         var target = targets[address] ?? Target()

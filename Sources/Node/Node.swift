@@ -1,5 +1,6 @@
 import CRDT
 import Chat
+import Membership
 import Placement
 import Replication
 import Wire
@@ -69,9 +70,22 @@ package actor Node {
     let startedAt: UInt64
 
     var cluster: ClusterSettings?
-    var me: Member
-    var members = MemberTable()
+    var membership: Membership
+    /// The hash of the table of members that was last acted on.
+    var followedTable: UInt64 = 0
+    /// The members that owned shards when `owners` was made.
+    var placedRing: [NodeName] = []
+    /// The owners of each shard, by its number.
+    var owners: [[NodeName]] = []
+    /// By number; nil where the shard is not held here.
+    var held: [Shard?] = []
+    /// Those that are held here, ascending.
     package internal(set) var shards: [Shard] = []
+    /// From whom nothing is read, and to whom nothing is sent, as behind a cut cable.
+    var cutIn: Set<NodeName> = []
+    var cutOut: Set<NodeName> = []
+    /// Whether the process ends once nothing is held here.
+    var isLeaving = false
     /// What came in on each connection and is not a whole frame yet.
     var cutters: [UInt64: EnvelopeCutter] = [:]
     var greetings: [UInt64: Greeting] = [:]
@@ -92,11 +106,23 @@ package actor Node {
     /// When a member was last connected or said that this node's name is taken, or the start.
     var reachedAt: UInt64
 
-    private var sinks: [UInt64: any ReplySink] = [:]
-    private var waits: [CopiesWait] = []
-    /// Replies that wait for several shards, each with how many have not settled it.
-    private var gatherings: [ReplySlot: Int] = [:]
-    private var isEnding = false
+    var sinks: [UInt64: any ReplySink] = [:]
+    /// Whom to ask for which shard.
+    var routes = Routes()
+    /// The number of the next `Ask`.
+    var nextAsk: UInt64 = 1
+    /// Requests that others answer.
+    var forwards = Forwards()
+    /// What was answered here, for others or late, and waits for disks.
+    var drafts: [ReplySlot: Draft] = [:]
+    /// Lists that wait for several shards.
+    var gatherings: [ReplySlot: Gathering] = [:]
+    /// What others were asked for of those, by number.
+    var listAsks: [UInt64: ListAsk] = [:]
+    var waits: [CopiesWait] = []
+    /// What others were asked for of those, by number.
+    var copiesAsks: [UInt64: CopiesAsk] = [:]
+    var isEnding = false
     private var nextTicket: UInt64 = 1
     /// The commits handed out and not done, in order.
     private var underway: [Commit] = []
@@ -106,9 +132,13 @@ package actor Node {
     /// The shard of which a batch was last read for a pull.
     private var lastServed = ShardID(0)
     private var isReady = false
+    /// When it learnt which cluster it is in, or the start.
+    private var joinedAt: UInt64
     private var tickedAt: UInt64
     /// The disk is behind: nothing is read from clients and peers.
     var isCongested = false
+    /// The disk is behind, or too much waits for others: nothing is read from clients.
+    private var isHoldingClients = false
 
     package init(_ options: NodeOptions, ports: NodePorts) {
         self.options = options
@@ -117,14 +147,17 @@ package actor Node {
         startedAt = ports.clock.milliseconds
         reachedAt = startedAt
         tickedAt = startedAt
+        joinedAt = startedAt
         unanswered = Set(options.join)
-        me = Member(
-            name: options.name, gossip: options.gossip, admin: options.admin, incarnation: 0)
+        membership = Node.membership(
+            of: process, options, table: MemberTable(), ports, now: startedAt)
     }
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         ports.executor.asUnownedSerialExecutor()
     }
+
+    var me: Member { membership.me }
 }
 
 // MARK: Start
@@ -140,12 +173,10 @@ extension Node {
     package func start(settings: [String: [UInt8]], headers: [ShardID: [UInt8]]) {
         do throws(WireError) {
             if let bytes = settings[SettingName.members] {
-                members = try MemberTable.decode(bytes)
+                let table = try MemberTable.decode(bytes)
+                membership = Node.membership(
+                    of: process, options, table: table, ports, now: ports.clock.milliseconds)
             }
-            let before = members[me.name]?.incarnation ?? 0
-            me = Member(
-                name: me.name, gossip: me.gossip, admin: me.admin,
-                incarnation: max(before + 1, ports.clock.wallMilliseconds))
             if let bytes = settings[SettingName.cluster] {
                 try resume(ClusterSettings.decode(bytes), headers)
             } else if options.join.isEmpty {
@@ -166,28 +197,33 @@ extension Node {
         var stored: [ShardID: CopyHeader] = [:]
         for (shard, bytes) in headers { stored[shard] = try CopyHeader.decode(bytes) }
         openShards(settings, stored: stored, isFounded: false)
-        keepMembers()
     }
 
     private func found() {
         let settings = ClusterSettings(
             id: ports.entropy.nextID(), name: options.cluster ?? ClusterName(checked: "grapevine"),
-            shards: options.shards ?? Node.shardsDefault)
-        ports.host.log(.info, "cluster founded cluster=\(settings.name) shards=\(settings.shards)")
+            shards: options.shards ?? Node.shardsDefault,
+            replicas: options.replicas ?? Replicas.standard)
+        ports.host.log(
+            .info,
+            "cluster founded cluster=\(settings.name) shards=\(settings.shards) "
+                + "replicas=\(settings.replicas)")
         cluster = settings
         keep(settings)
         openShards(settings, stored: [:], isFounded: true)
-        keepMembers()
     }
 
     /// Takes part in the cluster that a member told of.
     func adopt(_ settings: ClusterSettings) {
         guard accepts(settings) else { return }
-        ports.host.log(.info, "cluster joined cluster=\(settings.name) shards=\(settings.shards)")
+        ports.host.log(
+            .info,
+            "cluster joined cluster=\(settings.name) shards=\(settings.shards) "
+                + "replicas=\(settings.replicas)")
         cluster = settings
+        joinedAt = ports.clock.milliseconds
         keep(settings)
         openShards(settings, stored: [:], isFounded: false)
-        keepMembers()
     }
 
     /// Whether the options agree with what the cluster's first node fixed.
@@ -202,20 +238,28 @@ extension Node {
                 .badOption("--shards \(shards): this cluster has \(settings.shards) shards"))
             return false
         }
+        if let replicas = options.replicas, replicas != settings.replicas {
+            ports.host.end(
+                .badOption(
+                    "--replicas \(replicas): this cluster keeps \(settings.replicas) copies"))
+            return false
+        }
         return true
     }
 
     private func openShards(
         _ settings: ClusterSettings, stored: [ShardID: CopyHeader], isFounded: Bool
     ) {
-        _ = members.learn(me)
-        shards = (0..<settings.shards).map { number in
+        held = Array(repeating: nil, count: Int(settings.shards))
+        placeOwners()
+        for number in 0..<settings.shards {
             let id = ShardID(number)
-            return Shard(
-                id, of: settings.shards, stored: stored[id] ?? CopyHeader(isComplete: false),
-                holders: holders(of: id), isFounded: isFounded, ports: ports,
-                editWindowMilliseconds: options.editWindowMilliseconds)
+            guard isFounded || stored[id] != nil else { continue }
+            let header = stored[id] ?? CopyHeader(isComplete: false)
+            open(id, stored: header, isFounded: isFounded)
         }
+        keepMembers()
+        placeShards()
     }
 
     private func keep(_ settings: ClusterSettings) {
@@ -223,96 +267,9 @@ extension Node {
     }
 
     func keepMembers() {
-        _ = members.learn(me)
-        settingsToKeep.append(Setting(name: SettingName.members, value: members.encoded))
-        placeShards()
-    }
-
-    /// Tells each shard who owns it.
-    func placeShards() {
-        for shard in shards {
-            let holders = holders(of: shard.id)
-            shard.assumeIsolated { $0.setHolders(holders) }
-        }
-    }
-
-    private func holders(of shard: ShardID) -> Holders {
-        let names = members.members.map(\.name)
-        let owners = Placement.owners(of: shard, among: names, replicas: .all)
-        return Holders(
-            me: me.name, owners: owners,
-            livingOwners: owners.count { $0 == me.name || links[$0] != nil },
-            others: names.filter { $0 != me.name })
-    }
-}
-
-// MARK: Requests
-
-extension Node {
-    /// The shard of a conversation; nil before the node is in a cluster.
-    package func shard(of conversation: ConversationID) -> Shard? {
-        guard let cluster else { return nil }
-        return shards[Int(ShardID(of: conversation.text, count: cluster.shards).number)]
-    }
-
-    package func shard(_ id: ShardID) -> Shard? {
-        Int(id.number) < shards.count ? shards[Int(id.number)] : nil
-    }
-
-    /// An id for a message whose sender named none.
-    package func mintMessageID() -> MessageID {
-        MessageID.minted(
-            at: HybridTimestamp(milliseconds: ports.clock.wallMilliseconds),
-            entropy: ports.entropy.next())
-    }
-
-    package func mintOperationID() -> OperationID { ports.entropy.nextID() }
-
-    /// Ends the process in good order.
-    package func shutDown() { ports.host.end(.shutdown) }
-
-    /// Has what was asked outside of a read of the network go on without waiting for one.
-    package func turnAgain() { ports.host.turnAgain() }
-
-    package func attach(_ sink: any ReplySink, as session: UInt64) { sinks[session] = sink }
-
-    package func detach(_ session: UInt64) {
-        sinks[session] = nil
-        waits.removeAll { $0.slot.session == session }
-    }
-
-    /// Has a reply wait until these writes are stored on so many owners.
-    package func wait(
-        _ slot: ReplySlot, for writes: [ShardID: Vector], copies: Int, until deadline: UInt64
-    ) {
-        waits.append(
-            CopiesWait(slot: slot, writes: writes, copies: copies, deadline: deadline))
-        ports.host.turnAgain()
-    }
-
-    /// The process ends: nobody waits for copies any longer.
-    package func stopWaiting() { isEnding = true }
-
-    /// On how many owners all of these are stored.
-    private func copies(of writes: [ShardID: Vector]) -> Int {
-        writes.map { id, vector in
-            shard(id)?.assumeIsolated { $0.copies(of: vector) } ?? 0
-        }.min() ?? members.members.count
-    }
-
-    private func settleWaits() {
-        guard !waits.isEmpty else { return }
-        let now = isEnding ? .max : ports.clock.milliseconds
-        let judged = waits.map { wait in (wait, copies: copies(of: wait.writes)) }
-        waits = []
-        // Whoever is told may wait again at once, so the list is whole before anybody is.
-        for (wait, copies) in judged where !wait.isOver(with: copies, now: now) {
-            waits.append(wait)
-        }
-        for (wait, copies) in judged where wait.isOver(with: copies, now: now) {
-            sinks[wait.slot.session]?.onSettled(
-                wait.slot.number, .copies(copies, isEnough: copies >= wait.copies))
-        }
+        guard cluster != nil else { return }
+        settingsToKeep.append(
+            Setting(name: SettingName.members, value: membership.table.encoded))
     }
 }
 
@@ -320,17 +277,9 @@ extension Node {
 private struct Commit {
     let ticket: UInt64
     let shards: [ShardID]
+    /// Copies that go.
+    let drops: [ShardID]
     let settings: [Setting]
-}
-
-/// A reply that waits for copies.
-private struct CopiesWait {
-    let slot: ReplySlot
-    let writes: [ShardID: Vector]
-    let copies: Int
-    let deadline: UInt64
-
-    func isOver(with copies: Int, now: UInt64) -> Bool { copies >= self.copies || now >= deadline }
 }
 
 // MARK: Turns
@@ -339,18 +288,22 @@ extension Node {
     /// The end of a turn of the event loop: what changed in it goes to the disk as one commit and
     /// to the co-owners as one write each.
     package func onTurnEnd() {
+        sendForwards()
         var writes: [ShardWrite] = []
+        var drops: [ShardID] = []
         var served: [(shard: Shard, peers: [NodeName])] = []
         for shard in shards {
             let end = shard.assumeIsolated { [nextTicket] in $0.endTurn(nextTicket) }
             if let write = end.write { writes.append(write) }
+            if end.isDropped { drops.append(shard.id) }
             send(end.frames, of: shard)
             settle(end.settled)
             if !end.served.isEmpty { served.append((shard, end.served)) }
             for peer in end.divergences { noteDivergence(of: shard.id, from: peer) }
             if !end.bad.isEmpty { onBadRecords(end.bad, in: shard.id) }
         }
-        commit(writes + setAsideBadRecords())
+        followMembership()
+        commit(writes + setAsideBadRecords(), drops)
         serve(served)
         offerDropped()
         for name in links.keys.sorted() { links[name]?.flush() }
@@ -358,14 +311,16 @@ extension Node {
         noteCongestion()
     }
 
-    private func commit(_ writes: [ShardWrite]) {
-        guard !writes.isEmpty || !settingsToKeep.isEmpty else { return }
+    private func commit(_ writes: [ShardWrite], _ drops: [ShardID]) {
+        guard !writes.isEmpty || !drops.isEmpty || !settingsToKeep.isEmpty else { return }
         let settings = unkept + settingsToKeep
         unkept = []
         settingsToKeep = []
-        ports.store.commit(writes, settings: settings, ticket: nextTicket)
+        ports.store.commit(writes, drops: drops, settings: settings, ticket: nextTicket)
         underway.append(
-            Commit(ticket: nextTicket, shards: writes.map(\.shard), settings: settings))
+            Commit(
+                ticket: nextTicket, shards: writes.map(\.shard), drops: drops,
+                settings: settings))
         nextTicket += 1
     }
 
@@ -401,7 +356,6 @@ extension Node {
 
     private func offerDropped() {
         for name in links.keys.sorted() {
-            if links[name]?.takesDroppedTable() ?? false { links[name]?.send(.members(members)) }
             for id in links[name]?.takeDropped() ?? [] {
                 shard(id)?.assumeIsolated { $0.offer(to: name) }
                 ports.host.turnAgain()
@@ -411,43 +365,26 @@ extension Node {
 
     private func noteCongestion() {
         let queued = ports.store.queuedBytes
-        if !isCongested, queued > Node.storeBytesMax {
-            isCongested = true
-        } else if isCongested, queued < Node.storeBytesMax / 2 {
-            isCongested = false
-        } else {
-            return
+        let limit = isCongested ? Node.storeBytesMax / 2 : Node.storeBytesMax
+        let isCongested = queued > limit
+        if isCongested != self.isCongested {
+            self.isCongested = isCongested
+            let now = ports.clock.milliseconds
+            for name in links.keys.sorted() {
+                links[name]?.channel.setPaused(isCongested || cutIn.contains(name))
+                links[name]?.link.onHeard(now: now)
+            }
         }
-        let now = ports.clock.milliseconds
-        for name in links.keys.sorted() {
-            links[name]?.channel.setPaused(isCongested)
-            links[name]?.link.onHeard(now: now)
-        }
-        ports.host.setClientsPaused(isCongested)
+        let isHolding = isCongested || (isHoldingClients ? !forwards.isLow : forwards.isHigh)
+        guard isHolding != isHoldingClients else { return }
+        isHoldingClients = isHolding
+        ports.host.setClientsPaused(isHolding)
     }
 
     private func noteDivergence(of shard: ShardID, from peer: NodeName) {
         ports.host.log(
             .error,
             "defect: equal vectors, different digests shard=\(shard) peer=\(peer); comparing all")
-    }
-
-    private func settle(_ settled: [(ReplySlot, Stored)]) {
-        for (slot, stored) in settled where !isAwaited(slot) {
-            sinks[slot.session]?.onSettled(slot.number, .stored(stored))
-        }
-    }
-
-    /// A reply that shows several shards waits for each of them.
-    func awaitShards(_ count: Int, for slot: ReplySlot) {
-        if count > 1 { gatherings[slot] = count }
-    }
-
-    /// Whether a slot that one shard has settled waits for others.
-    private func isAwaited(_ slot: ReplySlot) -> Bool {
-        guard let left = gatherings[slot] else { return false }
-        gatherings[slot] = left > 2 ? left - 1 : nil
-        return true
     }
 
     /// A commit is on disk, or is not going to be.
@@ -470,6 +407,7 @@ extension Node {
                 settle(shard.assumeIsolated { $0.onCommitted(ticket) })
                 finishRepair(of: shard)
             }
+            onDropped(first.drops)
         }
         noteReady()
     }
@@ -482,6 +420,7 @@ extension Node {
         if case .failed(let reason) = failure { ports.host.end(.diskFailed(reason)) }
         let failed = Set(underway.flatMap(\.shards)).sorted()
         keepLater(underway.flatMap(\.settings))
+        for id in underway.flatMap(\.drops) { shard(id)?.assumeIsolated { $0.onDropFailed() } }
         underway = []
         restartRepairs()
         ports.store.resume()
@@ -497,13 +436,6 @@ extension Node {
         ports.host.end(.diskFailed("no room to store which cluster this node is in"))
     }
 
-    func fail(_ slots: [ReplySlot], because failure: StoreFailure) {
-        for slot in slots {
-            gatherings[slot] = nil
-            sinks[slot.session]?.onSettled(slot.number, .failed(failure))
-        }
-    }
-
     /// Whether nothing waits for the disk.
     package var isSettled: Bool { underway.isEmpty }
 
@@ -514,13 +446,16 @@ extension Node {
         unkept = []
         let isLate = now > tickedAt + 2 * Node.tickMilliseconds
         tickedAt = now
+        if isCongested { for name in links.keys { membership.onHeard(name, now: now) } }
+        membership.onTick(now: now)
+        followMembership()
         tickLinks(now: now, isDeaf: isLate || isCongested)
+        tickRequests(now: now)
         dial(now: now)
-        refute()
         if !links.isEmpty || cluster == nil { reachedAt = now }
         let isAlone =
             repairs.isEmpty
-            && (now >= reachedAt + Node.solitudeMilliseconds || members.members.count <= 1)
+            && (now >= reachedAt + Node.solitudeMilliseconds || membership.dialable.isEmpty)
         for shard in shards {
             settle(
                 shard.assumeIsolated { shard in
@@ -531,19 +466,15 @@ extension Node {
         noteReady()
     }
 
-    /// Outbids what others remember of an older life of this node, under a clock that was ahead.
-    ///
-    /// With the ticks, so that two of one name do not outbid each other faster.
-    private func refute() {
-        guard let known = members[me.name], known != me else { return }
-        me = Member(
-            name: me.name, gossip: me.gossip, admin: me.admin, incarnation: known.incarnation + 1)
-        onMembersChanged()
-    }
+    /// How long a node that joined may take to fetch what it owns before it takes clients all the
+    /// same, in milliseconds: others answer for it meanwhile.
+    private static let fetchMilliseconds: UInt64 = 3_000
 
     private func noteReady() {
-        guard !isReady, !shards.isEmpty, underway.isEmpty, settingsToKeep.isEmpty else { return }
-        guard shards.allSatisfy({ $0.assumeIsolated { $0.isServing } }) else { return }
+        guard !isReady, cluster != nil, underway.isEmpty, settingsToKeep.isEmpty else { return }
+        let isServing = shards.allSatisfy { $0.assumeIsolated { $0.isReady || $0.isForeign } }
+        let isPatient = ports.clock.milliseconds < joinedAt + Node.fetchMilliseconds
+        guard isServing || (!isPatient && !links.isEmpty) else { return }
         isReady = true
         ports.host.onReady()
     }

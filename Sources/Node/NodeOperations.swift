@@ -12,6 +12,8 @@ package enum OperationFailure: Error, Hashable, Sendable {
     case notDead
     /// Nobody else could take over what this node holds.
     case nobodyElse
+    /// As many addresses as it asks at once have not answered yet.
+    case tooManyJoins
 }
 
 /// Which way a cut goes.
@@ -44,38 +46,103 @@ package struct ShardReport: Hashable, Sendable {
 extension Node {
     /// Every shard of the cluster, in order.
     package func shardReports() -> [ShardReport] {
-        shards.map { shard in
-            let (header, holders) = shard.assumeIsolated { ($0.stored, $0.holders) }
-            return ShardReport(
-                shard: shard.id, owners: holders.owners,
-                held: ShardReport.Held(
-                    state: shard.assumeIsolated { $0.isServing } ? .ready : .syncing,
-                    documents: header.documents, hash: header.digest))
+        owners.indices.map { number in
+            let id = ShardID(UInt16(number))
+            return ShardReport(shard: id, owners: owners[number], held: shard(id).map(Self.held))
         }
     }
 
+    private static func held(_ shard: Shard) -> ShardReport.Held {
+        shard.assumeIsolated { shard in
+            ShardReport.Held(
+                state: shard.isForeign ? .leaving : shard.isReady ? .ready : .syncing,
+                documents: shard.stored.documents, hash: shard.stored.digest)
+        }
+    }
+
+    // MARK: Members
+
+    /// The most addresses that are asked at once: as many as a cluster has members.
+    package static let joinsMax = 100
+
+    /// Asks a node at a gossip address, until it answers.
+    package func join(_ address: String) -> Result<Void, OperationFailure> {
+        guard unanswered.count < Node.joinsMax || unanswered.contains(address) else {
+            return .failure(.tooManyJoins)
+        }
+        unanswered.insert(address)
+        dialer.encourage(address)
+        return .success(())
+    }
+
+    /// Hands everything over, then ends the process.
+    package func leave() -> Result<Void, OperationFailure> {
+        let isLast = !membership.ring.contains {
+            $0 != me.name && membership.state(of: $0) == .alive
+        }
+        guard !isLast else { return .failure(.nobodyElse) }
+        guard !isLeaving else { return .success(()) }
+        ports.host.log(.info, "leaving shards=\(shards.count)")
+        isLeaving = true
+        membership.beginLeave(now: ports.clock.milliseconds)
+        followMembership()
+        endIfHandedOver()
+        return .success(())
+    }
+
+    /// Takes a dead member that is not coming back out of the ring.
+    package func forget(_ name: NodeName) -> Result<Void, OperationFailure> {
+        guard name != me.name else { return .failure(.oneself) }
+        guard let state = membership.state(of: name) else { return .failure(.unknownMember) }
+        guard state != .left else { return .success(()) }
+        guard membership.forget(name, now: ports.clock.milliseconds) else {
+            return .failure(.notDead)
+        }
+        followMembership()
+        return .success(())
+    }
+}
+
+// MARK: Cuts
+
+/// A cut holds back what is on the way, as TCP does behind a cable that is pulled: it goes on when
+/// the cut is healed in time, and else the silence ends the connection.
+extension Node {
     /// Drops everything from a member, to it, or both, as a cut cable would.
     package func block(
         _ name: NodeName, _ direction: CutDirection
     ) -> Result<Void, OperationFailure> {
         guard options.mayBlock else { return .failure(.faultsForbidden) }
-        return .failure(.unknownMember)
+        guard name != me.name else { return .failure(.oneself) }
+        guard membership.state(of: name) != nil else { return .failure(.unknownMember) }
+        if direction != .out { cutIn.insert(name) }
+        if direction != .in { cutOut.insert(name) }
+        applyCuts(to: name)
+        return .success(())
     }
 
     /// - Parameter name: nil for every member.
     package func unblock(_ name: NodeName?) -> Result<Void, OperationFailure> {
         guard options.mayBlock else { return .failure(.faultsForbidden) }
-        return .failure(.unknownMember)
+        if let name {
+            guard name != me.name else { return .failure(.oneself) }
+            guard membership.state(of: name) != nil else { return .failure(.unknownMember) }
+        }
+        for cut in name.map({ [$0] }) ?? cutIn.union(cutOut).sorted() {
+            cutIn.remove(cut)
+            cutOut.remove(cut)
+            applyCuts(to: cut)
+            if let address = membership.table[cut]?.member.gossip { dialer.encourage(address) }
+        }
+        ports.host.turnAgain()
+        return .success(())
     }
 
-    /// Asks a member at a gossip address, for as long as it takes.
-    package func join(_ address: String) {}
-
-    /// Hands everything over, then ends the process.
-    package func leave() -> Result<Void, OperationFailure> { .failure(.nobodyElse) }
-
-    /// Takes a dead member that is not coming back out of the ring.
-    package func forget(_ name: NodeName) -> Result<Void, OperationFailure> {
-        .failure(.unknownMember)
+    private func applyCuts(to name: NodeName) {
+        links[name]?.isCutOut = cutOut.contains(name)
+        links[name]?.channel.setPaused(isCongested || cutIn.contains(name))
     }
+
+    /// Whether no connection to it can come about.
+    func isCut(_ name: NodeName) -> Bool { cutIn.contains(name) || cutOut.contains(name) }
 }

@@ -1,3 +1,4 @@
+import Membership
 import Replication
 import Wire
 
@@ -12,10 +13,13 @@ struct Greeting: Sendable {
 
     /// How long the other side may take to say hello, in milliseconds.
     static let patienceMilliseconds: UInt64 = 3_000
+    /// After how long without a hello another connection is tried beside it, in milliseconds: what
+    /// was sent into a cut is lost, and the cut may be healed.
+    static let slowMilliseconds: UInt64 = 500
     /// The most connections that others dialled and have not said hello on.
     static let greetingsMax = 256
-    /// The most bytes of a hello: a table of a hundred members with the longest addresses fits.
-    static let bytesMax = 128 << 10
+    /// The most bytes of a hello that is not whole yet.
+    static let bytesMax = 256 << 10
 }
 
 // MARK: Channels
@@ -37,12 +41,22 @@ extension Node {
         if address != nil { send(.hello(hello), on: channel) }
     }
 
-    package func onDialFailed(_ address: String) {
-        dialer.onEnd(of: address, now: ports.clock.milliseconds)
+    /// - Parameter isRefused: whether somebody answered that nobody listens there.
+    package func onDialFailed(_ address: String, isRefused: Bool) {
+        let now = ports.clock.milliseconds
+        dialer.onEnd(of: address, now: now)
+        guard isRefused else { return }
+        for member in membership.dialable where member.gossip == address {
+            if links[member.name] == nil { membership.onRefused(member.name, now: now) }
+        }
+        followMembership()
     }
 
     /// Bytes came in.
     package func onBytes(_ bytes: UnsafeRawBufferPointer, on channel: UInt64) {
+        if let name = linked[channel] {
+            membership.onHeard(name, now: ports.clock.milliseconds)
+        }
         cutters[channel]?.append(bytes)
         do throws(WireError) {
             while let payload = try cutters[channel]?.next() {
@@ -72,7 +86,7 @@ extension Node {
         switch frame {
         case .hello(let hello): onHello(hello, greeting)
         case .reject(let reason): onRejected(reason, greeting)
-        case .members, .ping, .pong, .replication: drop(greeting)
+        case .gossip, .replication, .ask, .told, .clock: drop(greeting)
         }
         return linked[channel] != nil || greetings[channel] != nil
     }
@@ -86,7 +100,7 @@ extension Node {
         }
         if let name = linked[channel] { links[name]?.channel.close() }
         greetings[channel]?.channel.close()
-        onClosed(channel)
+        forget(channel)
     }
 
     /// One line a second at most: anybody can connect.
@@ -102,21 +116,31 @@ extension Node {
 
     /// A connection is gone.
     package func onClosed(_ channel: UInt64) {
+        // Who breaks a connection off is suspect; whom this node gives up is judged by its silence.
+        if let name = linked[channel] {
+            membership.onDown(name, now: ports.clock.milliseconds)
+        }
+        forget(channel)
+        followMembership()
+    }
+
+    /// Gives a connection up.
+    func forget(_ channel: UInt64) {
         let now = ports.clock.milliseconds
         cutters[channel] = nil
         if let greeting = greetings.removeValue(forKey: channel), let address = greeting.dialed {
             dialer.onEnd(of: address, now: now)
         }
         guard let name = linked.removeValue(forKey: channel) else { return }
+        onLinkLost(channel, to: name)
         let isSteady = links[name].map { now >= $0.since + PeerLink.steadyMilliseconds } ?? false
         links[name] = nil
-        if let address = members[name]?.gossip {
+        if let address = membership.table[name]?.member.gossip {
             dialer.onEnd(of: address, now: now)
             if isSteady { dialer.encourage(address) }
         }
         for shard in shards { shard.assumeIsolated { $0.onPeerDown(name) } }
-        placeShards()
-        ports.host.log(.info, "member dead peer=\(name)")
+        ports.host.log(.info, "disconnected peer=\(name)")
     }
 
     private func send(_ frame: PeerFrame, on channel: any Channel) {
@@ -130,15 +154,20 @@ extension Node {
 
 extension Node {
     private var hello: Hello {
-        Hello(process: process, member: me, cluster: cluster, members: members)
+        Hello(process: process, member: me, cluster: cluster, members: membership.table)
     }
 
     private func onHello(_ hello: Hello, _ greeting: Greeting) {
+        // Nothing of the other side comes through a cut, and nothing of this one.
+        guard !isCut(hello.member.name) else { return }
         if let reason = rejection(of: hello, greeting) {
             reject(greeting, because: reason)
             return
         }
-        if cluster == nil, let theirs = hello.cluster { adopt(theirs) }
+        if cluster == nil, let theirs = hello.cluster {
+            learn(hello)
+            adopt(theirs)
+        }
         guard cluster != nil else { return drop(greeting) }
         if let address = greeting.dialed { unanswered.remove(address) }
         if !greeting.hasNamedCluster {
@@ -149,6 +178,7 @@ extension Node {
         guard hello.cluster != nil else { return }
         learn(hello)
         link(hello, greeting)
+        followMembership()
     }
 
     /// Why there is no talking to them, if so.
@@ -215,7 +245,9 @@ extension Node {
 
     private func onOtherCluster(_ greeting: Greeting) {
         guard let address = greeting.dialed else { return }
-        guard unanswered.contains(address) else {
+        // A word of the operator's to a running node may be wrong without being the end of it.
+        guard unanswered.contains(address), options.join.contains(address) else {
+            unanswered.remove(address)
             if strangers.insert(address).inserted {
                 ports.host.log(.error, "another cluster at \(address)")
             }
@@ -235,16 +267,10 @@ extension Node {
     }
 
     private func learn(_ hello: Hello) {
-        var isChanged = members.learn(hello.members)
-        if members.learn(hello.member) { isChanged = true }
-        guard isChanged else { return }
-        onMembersChanged()
-    }
-
-    func onMembersChanged() {
-        keepMembers()
-        for name in links.keys { links[name]?.send(.members(members)) }
-        for member in members.members { dialer.encourage(member.gossip) }
+        let now = ports.clock.milliseconds
+        membership.learn(hello.members, now: now)
+        membership.learn(
+            MemberTable([MemberEntry(member: hello.member, state: .alive)]), now: now)
     }
 
     private func link(_ hello: Hello, _ greeting: Greeting) {
@@ -254,8 +280,10 @@ extension Node {
             linked[old.channel.id] = nil
             cutters[old.channel.id] = nil
             old.channel.close()
+            onLinkLost(old.channel.id, to: name)
             for shard in shards { shard.assumeIsolated { $0.onPeerDown(name) } }
         }
+        routes.forget(name)
         greetings[greeting.channel.id] = nil
         linked[greeting.channel.id] = name
         cutters[greeting.channel.id]?.payloadBytesMax = Envelope.payloadBytesMax
@@ -265,10 +293,10 @@ extension Node {
             isDialedByLesser: isDialedByLesser(greeting, name),
             link: Link(to: name, now: now))
         for shard in shards { shard.assumeIsolated { $0.onPeerUp(name) } }
-        placeShards()
+        membership.onUp(name, process: hello.process, now: now)
         tickLinks(now: now)
         guard old == nil else { return }
-        ports.host.log(.info, "member alive peer=\(name) gossip=\(hello.member.gossip)")
+        ports.host.log(.info, "connected peer=\(name) gossip=\(hello.member.gossip)")
     }
 }
 
@@ -281,24 +309,31 @@ extension Node {
         switch frame {
         case .hello, .reject:
             break
-        case .members(let table):
-            if members.learn(table) { onMembersChanged() }
-        case .ping(let number):
-            links[name]?.send(.pong(number))
-        case .pong(let number):
-            links[name]?.onPong(number, now: now)
+        case .gossip(let gossip):
+            membership.receive(gossip, from: name, now: now)
+            followMembership()
         case .replication(.summary(let theirs)):
             onSummary(theirs, from: name, now: now)
         case .replication(.hashes(let theirs)):
             onHashes(theirs, from: name)
         case .replication(let frame):
             return deliver(frame, from: name)
+        case .ask(let ask):
+            onAsk(ask, from: name)
+        case .told(let told):
+            onTold(told, from: name)
+        case .clock(let theirs):
+            links[name]?.noteClock(theirs, now: now)
         }
         return true
     }
 
     private func deliver(_ frame: Frame, from name: NodeName) -> Bool {
-        guard let id = frame.shard, let shard = shard(id) else { return true }
+        guard let id = frame.shard else { return true }
+        guard let shard = shard(id) else {
+            if frame.asksForCopy { links[name]?.send(.absent(id)) }
+            return true
+        }
         guard let failure = shard.assumeIsolated({ $0.receive(frame, from: name) }) else {
             return true
         }
@@ -306,12 +341,12 @@ extension Node {
         ports.host.log(.error, "connection closed: \(failure) shard=\(id) peer=\(name)")
         guard let channel = links[name]?.channel else { return false }
         channel.close()
-        onClosed(channel.id)
+        forget(channel.id)
         return false
     }
 
     /// The hashes of the shards that this node and the other own, as this one sees it.
-    private func hashes(sharedWith name: NodeName) -> [Frame.ShardHash] {
+    func hashes(sharedWith name: NodeName) -> [Frame.ShardHash] {
         shards.compactMap { $0.assumeIsolated { $0.hash(sharedWith: name) } }
     }
 
@@ -342,34 +377,39 @@ extension Node {
 extension Node {
     /// - Parameter isDeaf: silence proves nothing, since this node did not listen.
     func tickLinks(now: UInt64, isDeaf: Bool = false) {
-        for greeting in greetings.values.sorted(by: { $0.channel.id < $1.channel.id })
-        where now >= greeting.since + Greeting.patienceMilliseconds {
-            drop(greeting)
+        for greeting in greetings.values.sorted(by: { $0.channel.id < $1.channel.id }) {
+            if now >= greeting.since + Greeting.patienceMilliseconds {
+                drop(greeting)
+            } else if let address = greeting.dialed,
+                now >= greeting.since + Greeting.slowMilliseconds
+            {
+                dialer.onSlow(address)
+            }
         }
         for name in links.keys.sorted() {
             guard let link = links[name] else { continue }
             guard isDeaf || !link.link.isSilent(now: now) else {
                 ports.host.log(.info, "member silent peer=\(name)")
                 link.channel.close()
-                onClosed(link.channel.id)
+                forget(link.channel.id)
                 continue
             }
             if links[name]?.link.takesSummary(now: now) ?? false {
                 let hashes = hashes(sharedWith: name)
                 links[name]?.send(.summary(Link.summary(of: hashes)))
+                links[name]?.send(.clock(now))
             }
-            links[name]?.ping(now: now)
         }
     }
 
     func dial(now: UInt64) {
         guard repairs.isEmpty else { return }
         var wanted = unanswered
-        for member in members.members where member.name != me.name && links[member.name] == nil {
+        for member in membership.dialable where !isCut(member.name) {
             wanted.insert(member.gossip)
         }
-        for link in links.keys {
-            if let address = members[link]?.gossip { wanted.remove(address) }
+        for name in links.keys {
+            if let address = membership.table[name]?.member.gossip { wanted.remove(address) }
         }
         for address in dialer.due(wanted, now: now) { ports.host.dial(address) }
     }

@@ -28,7 +28,7 @@ extension Node {
         for name in links.keys.sorted() {
             guard let channel = links[name]?.channel else { continue }
             channel.close()
-            onClosed(channel.id)
+            forget(channel.id)
         }
         ports.host.turnAgain()
     }

@@ -1,4 +1,5 @@
 import CRDT
+import Membership
 import Replication
 import Wire
 
@@ -20,7 +21,7 @@ package struct NodeReport: Sendable {
 /// What a node knows of a member.
 package struct MemberReport: Sendable {
     package let member: Member
-    package let isAlive: Bool
+    package let state: MemberState
     package let isSelf: Bool
     package let rttMilliseconds: UInt64?
     /// How many of the changes on this disk are not known to be on the member's.
@@ -40,28 +41,41 @@ extension Node {
         return NodeReport(
             name: me.name, cluster: cluster?.name,
             uptimeMilliseconds: ports.clock.milliseconds - startedAt,
-            living: links.count + 1, members: members.members.count, shards: shards.count,
+            living: membership.table.entries.count { $0.state == .alive },
+            members: membership.table.entries.count(where: \.state.isInRing),
+            shards: shards.count,
             conversations: headers.reduce(0) { $0 + $1.count(ofKind: 1) },
             messages: headers.reduce(0) { $0 + $1.count(ofKind: 2) },
             residentBytes: ports.host.residentBytes, isConverged: isConverged,
             digest: Node.digest(over: digests()))
     }
 
-    /// Whether every living member said within the last two seconds that it holds the same.
+    /// Whether every living co-owner said within the last two seconds that it holds what is on disk
+    /// here, and nothing is on its way to or from another node.
     private var isConverged: Bool {
         let now = ports.clock.milliseconds
-        return links.values.allSatisfy { link in
-            link.link.levelAt.map { now < $0 + 2_000 } ?? false
+        guard shards.allSatisfy({ $0.assumeIsolated { $0.isReady } }) else { return false }
+        return coOwners.filter { membership.state(of: $0) != .dead }.allSatisfy { name in
+            links[name]?.link.isLevel(
+                with: Link.summary(of: hashes(sharedWith: name)), now: now) ?? false
         }
     }
 
+    /// Who owns a shard that this node owns too, ascending.
+    private var coOwners: [NodeName] {
+        var names: Set<NodeName> = []
+        for owners in owners where owners.contains(me.name) { names.formUnion(owners) }
+        names.remove(me.name)
+        return names.sorted()
+    }
+
     package func memberReports() -> [MemberReport] {
-        members.members.map { member in
-            let link = links[member.name]
+        membership.table.entries.map { entry in
+            let name = entry.member.name
             return MemberReport(
-                member: member, isAlive: link != nil || member.name == me.name,
-                isSelf: member.name == me.name, rttMilliseconds: link?.rttMilliseconds,
-                behind: member.name == me.name ? 0 : changesLacked(by: member.name))
+                member: entry.member, state: entry.state, isSelf: name == me.name,
+                rttMilliseconds: membership.rttMilliseconds(of: name),
+                behind: name == me.name ? 0 : changesLacked(by: name))
         }
     }
 

@@ -1,3 +1,5 @@
+import Membership
+import Placement
 import Replication
 import Wire
 
@@ -7,11 +9,14 @@ package struct ClusterSettings: Hashable, Sendable {
     package let name: ClusterName
     /// How many shards there are.
     package let shards: UInt16
+    /// How many members own each.
+    package let replicas: Replicas
 
-    package init(id: ClusterID, name: ClusterName, shards: UInt16) {
+    package init(id: ClusterID, name: ClusterName, shards: UInt16, replicas: Replicas) {
         self.id = id
         self.name = name
         self.shards = shards
+        self.replicas = replicas
     }
 }
 
@@ -23,6 +28,7 @@ extension ClusterSettings: WireValue {
         writer.write(id)
         writer.write(name)
         writer.write(varint: UInt64(shards))
+        replicas.encode(into: &writer)
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
@@ -33,6 +39,7 @@ extension ClusterSettings: WireValue {
             throw .invalid("a number of shards")
         }
         shards = UInt16(count)
+        replicas = try Replicas(from: &reader)
     }
 }
 
@@ -45,8 +52,8 @@ package struct Hello: Hashable, Sendable {
     package let cluster: ClusterSettings?
     package let members: MemberTable
 
-    /// The most bytes of a hello: a hundred and one members of at most 600 bytes, and a cluster.
-    static let bytesMax = 64 << 10
+    /// The most bytes of a hello: a full table of entries of at most 640 bytes, and a cluster.
+    static let bytesMax = 192 << 10
 }
 
 /// Why a node does not talk to another.
@@ -66,11 +73,15 @@ package enum Rejection: UInt8, Hashable, Sendable {
 package enum PeerFrame: Hashable, Sendable {
     case hello(Hello)
     case reject(Rejection)
-    case members(MemberTable)
-    /// To be answered at once with the same number.
-    case ping(UInt64)
-    case pong(UInt64)
+    /// Who is alive.
+    case gossip(Gossip)
     case replication(Frame)
+    /// A request that the receiver should answer.
+    case ask(Ask)
+    case told(Told)
+    /// What the sender's clock says, in milliseconds: by it the receiver says until when an `Ask`
+    /// holds.
+    case clock(UInt64)
 
     /// The version of everything that travels between nodes.
     package static let version: UInt8 = 1
@@ -80,10 +91,11 @@ extension PeerFrame: WireValue {
     private enum Kind {
         static let hello: UInt8 = 1
         static let reject: UInt8 = 2
-        static let members: UInt8 = 3
-        static let ping: UInt8 = 4
-        static let pong: UInt8 = 5
-        static let replication: UInt8 = 6
+        static let gossip: UInt8 = 3
+        static let replication: UInt8 = 4
+        static let ask: UInt8 = 5
+        static let told: UInt8 = 6
+        static let clock: UInt8 = 7
     }
 
     package func encode(into writer: inout ByteWriter) {
@@ -95,18 +107,21 @@ extension PeerFrame: WireValue {
         case .reject(let reason):
             writer.write(Kind.reject)
             writer.write(reason.rawValue)
-        case .members(let table):
-            writer.write(Kind.members)
-            table.encode(into: &writer)
-        case .ping(let number):
-            writer.write(Kind.ping)
-            writer.write(varint: number)
-        case .pong(let number):
-            writer.write(Kind.pong)
-            writer.write(varint: number)
+        case .gossip(let gossip):
+            writer.write(Kind.gossip)
+            gossip.encode(into: &writer)
         case .replication(let frame):
             writer.write(Kind.replication)
             frame.encode(into: &writer)
+        case .ask(let ask):
+            writer.write(Kind.ask)
+            ask.encode(into: &writer)
+        case .told(let told):
+            writer.write(Kind.told)
+            told.encode(into: &writer)
+        case .clock(let milliseconds):
+            writer.write(Kind.clock)
+            writer.write(varint: milliseconds)
         }
     }
 
@@ -121,10 +136,11 @@ extension PeerFrame: WireValue {
                 throw .invalid("a reason")
             }
             self = .reject(reason)
-        case Kind.members: self = .members(try MemberTable(from: &reader))
-        case Kind.ping: self = .ping(try reader.readVarint())
-        case Kind.pong: self = .pong(try reader.readVarint())
+        case Kind.gossip: self = .gossip(try Gossip(from: &reader))
         case Kind.replication: self = .replication(try Frame(from: &reader))
+        case Kind.ask: self = .ask(try Ask(from: &reader))
+        case Kind.told: self = .told(try Told(from: &reader))
+        case Kind.clock: self = .clock(try reader.readVarint())
         default: throw .invalid("a frame of a known kind")
         }
     }

@@ -1,3 +1,4 @@
+import Membership
 import Replication
 import Wire
 
@@ -10,28 +11,33 @@ struct PeerLink: Sendable {
     /// Whether the member with the lesser name dialled: of two connections, that one stays.
     let isDialedByLesser: Bool
     var link: Link
-    private(set) var rttMilliseconds: UInt64?
+    /// Whether what is for the peer stays here, as behind a cut cable.
+    var isCutOut = false
     /// The shards of which a frame was dropped since the queue was last short.
     private(set) var dropped: Set<ShardID> = []
 
-    private var hasDroppedTable = false
-
+    /// What the peer's clock said, and when that was heard.
+    private var clock: (theirs: UInt64, at: UInt64)?
+    /// Answers that wait until there is room in the queue.
+    private var answers: [[UInt8]] = []
+    private var answerBytes = 0
     private var output = ByteWriter()
-    private var pingedAt: UInt64?
 
     /// The most bytes that wait for a slow peer.
     ///
     /// What comes then is dropped, and the pull repairs it.
     static let queueBytesMax = 8 << 20
-    /// How many bytes of signs of life and tables of members may wait behind those.
+    /// The most bytes of answers to a peer that wait for that.
+    static let answerBytesMax = 32 << 20
+    /// Set in the number of a session that stands for a peer.
+    static let sessionBit: UInt64 = 1 << 63
+    /// How many bytes of what a node says beside its shards may wait behind those.
     static let controlBytesMax = 1 << 20
     /// Below this the queue counts as short: pulls are served, dropped shards are offered.
     static let queueBytesShort = 512 << 10
     /// How long a connection has to have lasted, in milliseconds, for its end to be a fault of the
     /// network, and the next worth making at once.
     static let steadyMilliseconds: UInt64 = 5_000
-    /// How often a peer is asked for a sign, in milliseconds.
-    static let pingMilliseconds: UInt64 = 2_000
 
     /// - Parameter link: begins now.
     init(channel: any Channel, process: RandomID, isDialedByLesser: Bool, link: Link) {
@@ -58,12 +64,39 @@ struct PeerLink: Sendable {
     }
 
     /// Sends what a node says beside its shards, also to a peer that is somewhat behind.
-    mutating func send(_ frame: PeerFrame) {
-        guard queuedBytes < PeerLink.queueBytesMax + PeerLink.controlBytesMax else {
-            if case .members = frame { hasDroppedTable = true }
-            return
-        }
+    ///
+    /// - Returns: false where it was dropped, because too much waits already.
+    @discardableResult
+    mutating func send(_ frame: PeerFrame) -> Bool {
+        guard queuedBytes < PeerLink.queueBytesMax + PeerLink.controlBytesMax else { return false }
         output.writeEnvelope { frame.encode(into: &$0) }
+        return true
+    }
+
+    /// What the slots of the peer's requests are of, as those of a session.
+    var session: UInt64 { PeerLink.sessionBit | channel.id }
+
+    /// Answers the peer; what finds the queue full waits, in order.
+    ///
+    /// - Returns: false where too much waits already: the peer will ask another.
+    @discardableResult
+    mutating func tell(_ told: Told) -> Bool {
+        guard !answers.isEmpty || queuedBytes >= PeerLink.queueBytesMax else {
+            return send(.told(told))
+        }
+        var writer = ByteWriter()
+        writer.writeEnvelope { PeerFrame.told(told).encode(into: &$0) }
+        guard answerBytes + writer.count <= PeerLink.answerBytesMax else { return false }
+        answers.append(writer.bytes)
+        answerBytes += writer.count
+        return true
+    }
+
+    mutating func noteClock(_ theirs: UInt64, now: UInt64) { clock = (theirs, now) }
+
+    /// What the peer's clock will at least say after so many milliseconds; nil before it told.
+    func deadline(after milliseconds: UInt64, now: UInt64) -> UInt64? {
+        clock.map { $0.theirs &+ (now - $0.at) &+ milliseconds }
     }
 
     /// The shards to be offered anew, once the queue is short again.
@@ -74,28 +107,21 @@ struct PeerLink: Sendable {
         return dropped.sorted()
     }
 
-    /// Whether a table of members is to be sent anew, since the queue is short again.
-    mutating func takesDroppedTable() -> Bool {
-        guard hasDroppedTable, isShort else { return false }
-        hasDroppedTable = false
-        return true
+    private mutating func queueAnswers() {
+        var taken = 0
+        while taken < answers.count, queuedBytes < PeerLink.queueBytesMax {
+            output.write(raw: answers[taken])
+            answerBytes -= answers[taken].count
+            taken += 1
+        }
+        answers.removeFirst(taken)
     }
 
     /// Hands what is to be sent to the network.
     mutating func flush() {
-        guard output.count > 0 else { return }
+        if !answers.isEmpty { queueAnswers() }
+        guard output.count > 0, !isCutOut else { return }
         channel.send(output.bytes)
         output.removeAll()
-    }
-
-    mutating func ping(now: UInt64) {
-        if let pingedAt, now < pingedAt + PeerLink.pingMilliseconds { return }
-        pingedAt = now
-        send(.ping(now))
-    }
-
-    mutating func onPong(_ number: UInt64, now: UInt64) {
-        guard number <= now else { return }
-        rttMilliseconds = now - number
     }
 }

@@ -80,7 +80,10 @@ package protocol Store: DocumentReader, AnyObject, Sendable {
     /// Commits the writes of all these shards in one transaction, on a thread of its own.
     ///
     /// After a commit failed, every one handed in before `resume` fails too: they build on it.
-    func commit(_ writes: [ShardWrite], settings: [Setting], ticket: UInt64)
+    ///
+    /// - Parameter drops: copies that go with all that is in them, before anything is written.
+    func commit(
+        _ writes: [ShardWrite], drops: [ShardID], settings: [Setting], ticket: UInt64)
 
     func resume()
 
@@ -193,13 +196,4 @@ package struct NodePorts: Sendable {
 /// Where replies go once they may be sent.
 package protocol ReplySink: AnyObject, Sendable {
     func onSettled(_ number: UInt64, _ outcome: Settled)
-}
-
-/// What became of a reply that waited.
-package enum Settled: Hashable, Sendable {
-    case stored(Stored)
-    /// On how many owners the writes that it waited for are, and whether that was asked for.
-    case copies(Int, isEnough: Bool)
-    /// The commit failed: nothing was changed.
-    case failed(StoreFailure)
 }

@@ -70,6 +70,9 @@ extension ShardFailure: WireValue {
             writer.write(1)
             refusal.encode(into: &writer)
         case .notReady: writer.write(2)
+        case .unreachable: writer.write(6)
+        case .overloaded: writer.write(7)
+        case .unanswered: writer.write(8)
         case .store(.full): writer.write(3)
         case .store(.badRecord(let key)):
             writer.write(4)
@@ -95,6 +98,9 @@ extension ShardFailure: WireValue {
         case 4: self = .store(.badRecord(try DocumentKey(from: &reader)))
         case 5:
             self = .store(.failed(try reader.readText(limit: ShardFailure.reasonBytesMax)))
+        case 6: self = .unreachable
+        case 7: self = .overloaded
+        case 8: self = .unanswered
         default: throw .invalid("a failure")
         }
     }

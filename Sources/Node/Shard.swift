@@ -15,6 +15,8 @@ package actor Shard {
         let divergences: [NodeName]
         /// Documents whose bytes on disk turned out to be bad.
         let bad: [DocumentKey]
+        /// Whether the copy is to go from the disk.
+        let isDropped: Bool
     }
 
     package nonisolated let id: ShardID
@@ -52,11 +54,13 @@ package actor Shard {
     // MARK: Requests
 
     package func submit(
-        _ mutation: Mutation, for slot: ReplySlot, level: AckLevel, isFresh: Bool
+        _ mutation: Mutation, for slot: ReplySlot, level: AckLevel,
+        attempt: Ask.Attempt = .first
     ) -> Result<ShardMachine.Accepted, ShardFailure> {
         do throws(ShardFailure) {
             return .success(
-                try machine.submit(mutation, for: slot, level: level, isFresh: isFresh, in: world))
+                try machine.submit(
+                    mutation, for: slot, level: level, attempt: attempt, in: world))
         } catch {
             return .failure(error)
         }
@@ -83,9 +87,21 @@ package actor Shard {
 
     package func copies(of vector: Vector) -> Int { machine.copy.copies(of: vector) }
 
-    func changesLacked(by peer: NodeName) -> UInt64 { machine.copy.changesLacked(by: peer) }
+    /// How many changes on this disk are not known to be on a co-owner's.
+    func changesLacked(by peer: NodeName) -> UInt64 {
+        machine.copy.isShared(with: peer) ? machine.copy.changesLacked(by: peer) : 0
+    }
 
-    var isServing: Bool { machine.copy.phase == .serving }
+    /// Whether it belongs here and answers.
+    package var isReady: Bool { machine.copy.isReady }
+
+    /// Whether it could answer where no owner can.
+    var isServable: Bool { machine.copy.isServable }
+
+    /// Whether it is held here and belongs elsewhere.
+    var isForeign: Bool { !machine.copy.holders.isOwnedHere }
+
+    func onDropFailed() { machine.onDropFailed() }
 
     // MARK: Events
 
@@ -100,11 +116,13 @@ package actor Shard {
 
     func endTurn(_ ticket: UInt64) -> TurnEnd {
         let write = machine.takeWrite(ticket)
+        let isDropped = machine.copy.isHandedOver
+        if isDropped { machine.beginDrop() }
         return TurnEnd(
             write: write, frames: machine.takeOutbox(),
             settled: machine.takeSettled(now: ports.clock.milliseconds),
             served: machine.copy.served, divergences: machine.takeDivergences(),
-            bad: machine.takeBadKeys())
+            bad: machine.takeBadKeys(), isDropped: isDropped)
     }
 
     func serveBatch(to peer: NodeName) -> [(to: NodeName, frame: Frame)] {

@@ -8,6 +8,12 @@ package enum ShardFailure: Error, Hashable, Sendable {
     case refused(Refusal)
     /// What is here must not be shown yet: it may be older than what others hold.
     case notReady
+    /// Nobody who holds the shard answers.
+    case unreachable
+    /// Who was asked has not answered: it may be done.
+    case unanswered
+    /// Too much waits for other members already.
+    case overloaded
     case store(StoreFailure)
     /// A co-owner sent what it cannot have meant.
     case badFrame(WireError)
@@ -67,14 +73,14 @@ extension ShardMachine {
     ///
     /// - Parameters:
     ///   - slot: the reply that waits until it is stored; nil where nobody waits.
-    ///   - isFresh: the document is known not to exist: its id was just made here.
+    ///   - attempt: what is known of it before it is looked at.
     package mutating func submit(
-        _ mutation: Mutation, for slot: ReplySlot?, level: AckLevel, isFresh: Bool = false,
-        in world: ShardWorld
+        _ mutation: Mutation, for slot: ReplySlot?, level: AckLevel,
+        attempt: Ask.Attempt = .first, in world: ShardWorld
     ) throws(ShardFailure) -> Accepted {
         guard copy.isReady || copy.isServable else { throw .notReady }
         let conversation = try find(.conversation(mutation.conversation), in: world)
-        let target = isFresh ? nil : try find(mutation.key, in: world)
+        let target = attempt == .minted ? nil : try find(mutation.key, in: world)
         let room = conversation?.document.conversation
         let reached = try mutation.marking.flatMap { marking throws(ShardFailure) in
             try position(marking, in: mutation.conversation, world)
@@ -84,7 +90,11 @@ extension ShardMachine {
             isChange = try mutation.judge(
                 conversation: room, target: target?.document, reached: reached, by: world.judge)
         } catch {
-            throw .refused(error)
+            // Who has left by the first attempt is no participant at the second.
+            guard attempt == .again, mutation.action == .leave, error == .notParticipant else {
+                throw .refused(error)
+            }
+            isChange = false
         }
         var mark: Mark?
         var unread: Int?

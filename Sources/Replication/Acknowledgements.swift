@@ -14,11 +14,28 @@ public struct ReplySlot: Hashable, Sendable {
 
 /// On how many owners something is stored.
 ///
-/// Only `Acknowledgements` makes one, so that nothing is acknowledged that is not on this node's
-/// disk.
+/// Only `Acknowledgements` makes one, here or on the member that was asked, so that nothing is
+/// acknowledged that is not on its maker's disk.
 public struct Stored: Hashable, Sendable {
     public let on: Int
     public let owners: Int
+}
+
+extension Stored: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(count: on)
+        writer.write(count: owners)
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        let on = try reader.readVarint()
+        let owners = try reader.readVarint()
+        guard max(on, owners) <= Stored.ownersMax else { throw .invalid("a number of copies") }
+        self.init(on: Int(on), owners: Int(owners))
+    }
+
+    /// More than a cluster has members.
+    private static let ownersMax: UInt64 = 1_024
 }
 
 /// How many owners an `OK` waits for.

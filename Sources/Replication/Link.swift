@@ -9,7 +9,9 @@ public struct Link: Sendable {
     /// When anything was last heard of the peer, in milliseconds.
     public private(set) var heardAt: UInt64
     /// When the two were last known to be level.
-    public private(set) var levelAt: UInt64?
+    private var levelAt: UInt64?
+    /// The hash at which they were.
+    private var levelHash: UInt64?
     private var summarizedAt: UInt64?
 
     /// How often a summary is sent, in milliseconds: what one of two got from a node that died is
@@ -58,7 +60,17 @@ public struct Link: Sendable {
     public mutating func onSummary(_ theirs: UInt64, ours: UInt64, now: UInt64) -> Bool {
         guard theirs == ours else { return false }
         levelAt = now
+        levelHash = ours
         return true
+    }
+
+    /// How long the word of a peer counts, in milliseconds.
+    static let levelMilliseconds: UInt64 = 2_000
+
+    /// Whether the peer said lately that it holds what this hash stands for.
+    public func isLevel(with hash: UInt64, now: UInt64) -> Bool {
+        guard let levelAt else { return false }
+        return levelHash == hash && now < levelAt + Link.levelMilliseconds
     }
 
     /// Whether nothing was heard for so long that a connection in its place may be believed: who

@@ -24,14 +24,16 @@ final class DiskStore: Store {
 
     var queuedBytes: Int { database.writer.queuedBytes }
 
-    func commit(_ writes: [ShardWrite], settings: [Setting], ticket: UInt64) {
+    func commit(
+        _ writes: [ShardWrite], drops: [ShardID], settings: [Setting], ticket: UInt64
+    ) {
         let batch = WriteBatch(
             shards: writes.map { write in
                 CopyWrite(
                     shard: write.shard, header: write.header.encoded, documents: write.records,
                     removed: write.removed)
             },
-            settings: settings.map { ($0.name, $0.value) },
+            settings: settings.map { ($0.name, $0.value) }, dropped: drops,
             failuresKnown: failuresKnown.withLock { $0 })
         let node = node.withLock { $0 }
         database.writer.submit(batch) { [loop] error in

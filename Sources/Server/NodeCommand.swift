@@ -1,6 +1,7 @@
 import LineProtocol
 import NetworkIO
 import Node
+import Placement
 import Replication
 import Wire
 
@@ -12,15 +13,19 @@ package struct NodeCommand: Sendable {
     package var admin: SocketAddress
     package var join: [String] = []
     package var cluster: ClusterName?
+    package var replicas: Replicas?
     package var shards: UInt16?
     package var ackLevel = Replication.AckLevel.majority
     package var editWindowMilliseconds: UInt64 = 15 * 60 * 1_000
+    package var evictAfterMilliseconds: UInt64? = NodeOptions.evictAfterMillisecondsDefault
+    package var mayBlock = false
     package var logLevel = LogLevel.info
 
     package static let usage = """
         usage: grapevine node --name <node> --data <folder> --gossip <host:port> --admin <host:port>
-               [--join <gossip host:port>[,…]] [--cluster <name>] [--replicas all] [--shards 64]
-               [--ack local|majority|all] [--edit-window 15m] [--log error|info|debug]
+               [--join <gossip host:port>[,…]] [--cluster <name>] [--replicas 3|all] [--shards 64]
+               [--ack local|majority|all] [--edit-window 15m] [--evict-after 10m|never]
+               [--faults] [--log error|info|debug]
 
         Runs one node. Once it serves it prints: ready name=… gossip=… admin=…
           --name         this node's name: 1-64 of A-Z a-z 0-9 _ . : @ -
@@ -29,23 +34,32 @@ package struct NodeCommand: Sendable {
           --admin        where clients reach it, with nc for instance
           --join         members of a cluster to join; without it an empty folder founds one
           --cluster      the cluster's name, fixed by its first node (grapevine)
-          --replicas     how many nodes hold each conversation; in this version: all
+          --replicas     how many nodes hold each conversation: 1-100 or all, fixed by the
+                         cluster's first node (3)
           --shards       how many shards the cluster has, fixed by its first node (64)
           --ack          how many owners an OK waits for, at most a second (majority)
           --edit-window  how long after its sending a message may be edited (15m)
-          --faults       lets tests cut this node off; in this version it changes nothing
+          --evict-after  how long a dead node keeps its shards before others take them (10m)
+          --faults       lets BLOCK cut this node off from others, for tests
           --log          what is logged to standard error (info)
 
         """
 
     private static let options: Set<String> = [
         "--name", "--data", "--gossip", "--admin", "--join", "--cluster", "--replicas", "--shards",
-        "--ack", "--edit-window", "--log",
+        "--ack", "--edit-window", "--evict-after", "--log",
+    ]
+
+    /// What the contract names and this version lacks, each with what follows for its user.
+    private static let lacking = [
+        "--key-file": "nodes reach each other on loopback alone",
+        "--max-offset": "keep the clocks of all nodes in step",
     ]
 
     /// Reads the words behind `grapevine node`.
     package init(_ words: [String]) throws(UsageError) {
-        let options = try Options(words, known: NodeCommand.options, flags: ["--faults"])
+        let options = try Options(
+            words, known: NodeCommand.options, flags: ["--faults"], lacking: NodeCommand.lacking)
         name = try options.required("--name", "1-64 of A-Z a-z 0-9 _ . : @ -") { NodeName($0) }
         folder = try options.required("--data") { $0.isEmpty ? nil : $0 }
         gossip = try NodeCommand.address("--gossip", options)
@@ -60,7 +74,7 @@ package struct NodeCommand: Sendable {
         shards = try options.optional("--shards") { value in
             UInt16(value).flatMap { (1...ClusterSettings.shardsMax).contains($0) ? $0 : nil }
         }
-        _ = try options.optional("--replicas", "in this version all") { $0 == "all" ? $0 : nil }
+        replicas = try options.optional("--replicas", "1-100 or all") { Replicas($0) }
         let level = try options.optional("--ack", "local, majority or all") {
             Replication.AckLevel(rawValue: $0)
         }
@@ -69,8 +83,28 @@ package struct NodeCommand: Sendable {
             Duration(lineValue: $0)
         }
         if let window { editWindowMilliseconds = window.wholeMilliseconds }
+        let eviction = try options.optional(
+            "--evict-after", "a number and ms, s, m or h, or never", Eviction.init)
+        if let eviction { evictAfterMilliseconds = eviction.afterMilliseconds }
+        mayBlock = options.has("--faults")
         let log = try options.optional("--log", "error, info or debug") { LogLevel(rawValue: $0) }
         if let log { logLevel = log }
+    }
+
+    /// What `--evict-after` says.
+    private struct Eviction {
+        /// Nil for never.
+        let afterMilliseconds: UInt64?
+
+        init?(_ text: String) {
+            if text == "never" {
+                afterMilliseconds = nil
+            } else if let duration = Duration(lineValue: text) {
+                afterMilliseconds = duration.wholeMilliseconds
+            } else {
+                return nil
+            }
+        }
     }
 
     /// Without a key a node talks to its own machine alone.

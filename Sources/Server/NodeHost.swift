@@ -11,6 +11,8 @@ actor NodeHost: Host {
     static let clientsMax = 10_000
     /// How long an orderly end may take, in milliseconds, before the rest is cut short.
     static let endingMillisecondsMax: UInt64 = 3_000
+    /// How long a dial may take, in milliseconds: a cut that is healed is to be noticed soon.
+    static let dialMillisecondsMax: UInt64 = 500
     /// How long the last bytes may take to leave, and clients to close, in milliseconds.
     static let flushMillisecondsMax: UInt64 = 500
 
@@ -101,13 +103,17 @@ extension NodeHost {
     nonisolated func dial(_ address: String) {
         let node = assumeIsolated { $0.node }
         guard let target = SocketAddress(address) else {
-            loop.post { node?.assumeIsolated { $0.onDialFailed(address) } }
+            loop.post { node?.assumeIsolated { $0.onDialFailed(address, isRefused: false) } }
             return
         }
-        Connection.dial(target, on: loop, timeoutMilliseconds: 1_000) { [self] result in
+        Connection.dial(target, on: loop, timeoutMilliseconds: NodeHost.dialMillisecondsMax) {
+            [self] result in
             switch result {
             case .success(let connection): assumeIsolated { $0.take(connection, dialed: address) }
-            case .failure: node?.assumeIsolated { $0.onDialFailed(address) }
+            case .failure(let error):
+                node?.assumeIsolated {
+                    $0.onDialFailed(address, isRefused: error == .refused || error == .reset)
+                }
             }
         }
     }

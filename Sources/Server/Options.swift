@@ -12,7 +12,11 @@ struct Options {
     /// - Parameters:
     ///   - known: the options that take a value.
     ///   - flags: those that take none.
-    init(_ words: [String], known: Set<String>, flags: Set<String> = []) throws(UsageError) {
+    ///   - lacking: those that are not there yet, each with what follows from that.
+    init(
+        _ words: [String], known: Set<String>, flags: Set<String> = [],
+        lacking: [String: String] = [:]
+    ) throws(UsageError) {
         var rest = words[...]
         while let word = rest.popFirst() {
             guard word.hasPrefix("--") else {
@@ -20,6 +24,9 @@ struct Options {
             }
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(parts[0])
+            if let consequence = lacking[name] {
+                throw UsageError("\(name) is not in this version: \(consequence)")
+            }
             guard known.contains(name) || flags.contains(name) else {
                 throw UsageError("unknown option: \(name)")
             }
@@ -36,6 +43,9 @@ struct Options {
             }
         }
     }
+
+    /// Whether a flag is given.
+    func has(_ flag: String) -> Bool { values[flag] != nil }
 
     /// - Parameter form: what the value has to be, for who wrote another.
     func optional<Value>(

@@ -77,8 +77,10 @@ package struct Server {
         let node = Node(
             NodeOptions(
                 name: command.name, gossip: addresses.0, admin: addresses.1, join: command.join,
-                cluster: command.cluster, shards: command.shards, ackLevel: command.ackLevel,
-                editWindowMilliseconds: command.editWindowMilliseconds), ports: ports)
+                cluster: command.cluster, shards: command.shards, replicas: command.replicas,
+                ackLevel: command.ackLevel, editWindowMilliseconds: command.editWindowMilliseconds,
+                evictAfterMilliseconds: command.evictAfterMilliseconds, mayBlock: command.mayBlock),
+            ports: ports)
         store.tell(node)
         try host.assumeIsolated { $0.start(node) }.get()
         loop.onTurnEnd {

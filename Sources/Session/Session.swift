@@ -221,8 +221,9 @@ extension Session {
         guard index < slots.count else { return }
         switch slots[index] {
         case .pending(let reply):
-            if case .stored = outcome, let write = reply.write { state.note(write) }
-            fill(index, with: reply.bytes(for: outcome))
+            let (bytes, write) = reply.settle(outcome)
+            if let write { state.note(write) }
+            fill(index, with: bytes)
         case .waiting:
             fill(index, with: Admin.reply(toWait: outcome))
         case .ready, .whenFirst, .report:

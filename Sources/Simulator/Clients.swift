@@ -274,7 +274,8 @@ extension World {
         let accepted: ShardMachine.Accepted
         do throws(ShardFailure) {
             accepted = try shell.machines[shard].submit(
-                mutation, for: slot, level: level, isFresh: isFresh, in: world(of: node, shell))
+                mutation, for: slot, level: level, attempt: isFresh ? .minted : .first,
+                in: world(of: node, shell))
         } catch {
             try onAskingFailed(error, node, shell)
             return
@@ -297,9 +298,10 @@ extension World {
         case .store(let failure):
             throw Violation(
                 invariant: .badRecord, explanation: "\(node.name) cannot read: \(failure)")
-        case .badFrame(let error):
+        case .unreachable, .unanswered, .overloaded, .badFrame:
             throw Violation(
-                invariant: .badRecord, explanation: "\(node.name), asked by a client: \(error)")
+                invariant: .badRecord,
+                explanation: "\(node.name), asked by a client, said \(failure)")
         }
     }
 }

@@ -4,17 +4,16 @@ import LineProtocol
 extension WholeWorld {
     func judge(_ answer: WholeAnswer, to request: WholeRequest, on visit: WholeVisit) {
         if let wrong = fault(in: answer, to: request) {
-            fail(
-                .sound,
-                "n\(visit.address.machine + 1) answers \(answer.summary) to \(request.text): \(wrong)"
-            )
+            let node = "n\(visit.address.machine + 1)"
+            fail(.sound, "\(node) answers \(answer.summary) to \(request.text): \(wrong)")
         }
         book.noteAnswer(answer, to: request, by: visit.user)
         coverage.count(answer.code.map { "ERR \($0)" } ?? "OK")
         guard answer.code == nil else { return }
         switch request.kind {
         case .send(let name):
-            visit.sent.append(name)
+            let copies = (answer.fields?["replicas"] ?? "").split(separator: "/")
+            visit.sent.append((name, isEverywhere: copies.first == copies.last))
         case .retract(let name):
             visit.retracted.insert(name.id)
         case .history(let conversation, let isWhole):
@@ -47,12 +46,19 @@ extension WholeWorld {
         case .ping: isRight = fields.words == ["pong"]
         case .set: isRight = fields["ack"] != nil
         case .wait: isRight = fields["replicas"] != nil
-        case .digest: isRight = fields["digest"] != nil && answer.data.count == plan.shards
+        case .digest: isRight = fields["digest"] != nil && isDigest(answer)
         case .status: isRight = answer.data.count == 1
         case .members: isRight = !answer.data.isEmpty
         case .create, .edits, .retract, .hide, .restore, .history, .bad: isRight = true
         }
         return isRight ? nil : "not what was asked for"
+    }
+
+    /// Whether it has a line for each of some shards, in order.
+    private func isDigest(_ answer: WholeAnswer) -> Bool {
+        let shards = answer.lines("DIGEST").map { Int($0["shard"] ?? "") ?? -1 }
+        return shards.allSatisfy((0..<plan.shards).contains)
+            && zip(shards, shards.dropFirst()).allSatisfy { $0 < $1 }
     }
 
     // MARK: Reads
@@ -71,15 +77,34 @@ extension WholeWorld {
         }
         for line in lines {
             judgeMessage(line, by: visit.user)
-            if visit.retracted.contains(line["id"] ?? ""), !line.isTrue("deletedForEveryone") {
+            if visit.retracted.contains(line["id"] ?? ""), !line.isTrue("deletedForEveryone"),
+                isAnsweredByOneOwner(conversation, at: visit.address.machine)
+            {
                 fail(.deleted, "\(line["id"] ?? "") shows on the connection that deleted it")
             }
         }
         guard isWhole else { return }
-        for name in visit.sent where name.conversation == conversation && !ids.contains(name.id) {
-            guard book.messages[name.id]?.hidesAsked.contains(visit.user) == false else { continue }
+        let isOneOwner = isAnsweredByOneOwner(conversation, at: visit.address.machine)
+        for (name, isEverywhere) in visit.sent
+        where name.conversation == conversation && !ids.contains(name.id) {
+            guard book.messages[name.id]?.hidesAsked.contains(visit.user) == false,
+                isOneOwner || (isEverywhere && !book.lost.contains(name.id))
+            else { continue }
             fail(.reads, "\(name.id) is missing on the connection that sent it")
         }
+    }
+
+    /// How long a fault may have a node ask another owner than before, in microseconds.
+    private static let disturbanceMicroseconds: UInt64 = 8_000_000
+
+    /// Whether all that a node is asked for a conversation is answered by one copy.
+    ///
+    /// That is its own, or, without faults, that of the owner that it asked first. A client whose
+    /// requests another owner answers from then on sees what that one has.
+    private func isAnsweredByOneOwner(_ conversation: String, at machine: Int) -> Bool {
+        guard !plan.owners(of: conversation).contains(machine) else { return true }
+        guard let disturbedAt else { return true }
+        return now > disturbedAt + WholeWorld.disturbanceMicroseconds
     }
 
     /// Whether a message may show as it does.
@@ -133,6 +158,15 @@ extension WholeRequest.Kind {
         case .status: "NODE"
         case .members: "MEMBER"
         case .create, .send, .edit, .retract, .hide, .restore, .set, .wait, .ping, .bad: ""
+        }
+    }
+
+    /// The conversation that it reads; nil where it reads none.
+    var conversation: String? {
+        switch self {
+        case .history(let conversation, _): conversation
+        case .edits(let name): name.conversation
+        default: nil
         }
     }
 

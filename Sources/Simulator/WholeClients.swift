@@ -42,8 +42,9 @@ final class WholeVisit {
     /// When the last lines arrive there, and the last replies here; in microseconds.
     var linesAt: UInt64 = 0
     var repliesAt: UInt64 = 0
-    /// Messages acknowledged on this connection, and messages deleted for everyone on it.
-    var sent: [WholeMessage.Name] = []
+    /// Messages acknowledged on this connection, and whether every owner had them then.
+    var sent: [(name: WholeMessage.Name, isEverywhere: Bool)] = []
+    /// Messages deleted for everyone on it.
     var retracted: Set<String> = []
 
     init(_ id: UInt64, user: String, address: WholeAddress, session: Session) {

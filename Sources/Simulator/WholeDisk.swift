@@ -9,6 +9,7 @@ import Wire
 actor WholeDisk: Store {
     private struct Commit {
         let writes: [ShardWrite]
+        let drops: [ShardID]
         let settings: [Setting]
         let ticket: UInt64
         /// How many commits the process knew to have failed.
@@ -94,6 +95,7 @@ actor WholeDisk: Store {
 
     private func apply(_ commit: Commit) {
         for setting in commit.settings { settings[setting.name] = setting.value }
+        for shard in commit.drops { disk.state.shards[Int(shard.number)] = ShardDisk() }
         for write in commit.writes {
             let shard = Int(write.shard.number)
             disk.state.shards[shard].header = write.header.encoded
@@ -111,10 +113,13 @@ actor WholeDisk: Store {
         }
     }
 
-    private func append(_ writes: [ShardWrite], _ settings: [Setting], _ ticket: UInt64) {
+    private func append(
+        _ writes: [ShardWrite], _ drops: [ShardID], _ settings: [Setting], _ ticket: UInt64
+    ) {
         waiting.append(
             Commit(
-                writes: writes, settings: settings, ticket: ticket, failuresKnown: failuresKnown))
+                writes: writes, drops: drops, settings: settings, ticket: ticket,
+                failuresKnown: failuresKnown))
         desk?.note(.commit)
     }
 
@@ -129,8 +134,10 @@ actor WholeDisk: Store {
 // MARK: The process's side
 
 extension WholeDisk {
-    nonisolated func commit(_ writes: [ShardWrite], settings: [Setting], ticket: UInt64) {
-        assumeIsolated { $0.append(writes, settings, ticket) }
+    nonisolated func commit(
+        _ writes: [ShardWrite], drops: [ShardID], settings: [Setting], ticket: UInt64
+    ) {
+        assumeIsolated { $0.append(writes, drops, settings, ticket) }
     }
 
     nonisolated func resume() { assumeIsolated { $0.failuresKnown = $0.failures } }

@@ -6,6 +6,8 @@ import Wire
 extension WholeWorld {
     func begin(_ fault: WholeFault, _ index: Int) {
         note(fault.kind.rawValue, fault.node, fault.milliseconds)
+        // What ends by itself, a pause for one, ends by then.
+        disturbedAt = max(disturbedAt ?? 0, now + fault.milliseconds * 1_000)
         coverage.count(fault.kind.rawValue)
         let (lasts, machine) = (fault.milliseconds * 1_000, machines[fault.node])
         switch fault.kind {
@@ -44,6 +46,7 @@ extension WholeWorld {
     }
 
     func end(_ fault: WholeFault) {
+        disturbedAt = max(disturbedAt ?? 0, now)
         let machine = machines[fault.node]
         switch fault.kind {
         case .stop:

@@ -28,37 +28,39 @@ final class WholeMachine {
     init(_ index: Int, shards: Int, join: [String], wallAheadMilliseconds: UInt64) {
         self.index = index
         self.join = join
-        name = "n\(index + 1)"
+        name = WholeMachine.name(of: index)
         disk = WholeDisk(shards: shards, on: executor)
         wallOffsetMilliseconds = WholeMachine.wallStartMilliseconds + wallAheadMilliseconds
     }
 
     var address: String { WholeMachine.address(of: index) }
 
-    static func address(of index: Int) -> String { "n\(index + 1):7101" }
+    static func name(of index: Int) -> String { "n\(index + 1)" }
+
+    static func address(of index: Int) -> String { "\(name(of: index)):7101" }
 
     /// Puts a process together, as `Server` does.
     ///
     /// - Parameter id: no other process of the run has it.
-    func boot(_ id: Int, shards: Int, now: UInt64, dice: inout Dice) -> WholeProcess {
+    func boot(_ id: Int, by plan: WholePlan, now: UInt64, dice: inout Dice) -> WholeProcess {
         let desk = WholeDesk(on: executor, wallOffsetMilliseconds: wallOffsetMilliseconds)
         let entropy = SimEntropy(seed: dice.next())
         let process = executor.run {
             desk.assumeIsolated { $0.setNow(now) }
             disk.assumeIsolated { $0.serve(desk) }
-            let node = makeNode(shards: shards, desk: desk, entropy: entropy)
+            let node = makeNode(by: plan, desk: desk, entropy: entropy)
             return WholeProcess(id, node: node, desk: desk)
         }
         self.process = process
         return process
     }
 
-    private func makeNode(shards: Int, desk: WholeDesk, entropy: SimEntropy) -> Node {
+    private func makeNode(by plan: WholePlan, desk: WholeDesk, entropy: SimEntropy) -> Node {
         Node(
             NodeOptions(
                 name: NodeName(checked: name), gossip: address, admin: "\(name):7201", join: join,
-                cluster: nil, shards: UInt16(shards), ackLevel: .majority,
-                editWindowMilliseconds: 900_000),
+                cluster: nil, shards: UInt16(plan.shards), replicas: plan.replicas,
+                ackLevel: .majority, editWindowMilliseconds: 900_000),
             ports: NodePorts(
                 executor: executor, store: disk, entropy: entropy, clock: desk, host: desk))
     }

@@ -47,7 +47,8 @@ extension WholeWorld {
             !isCut(from: machine.index, to: address.machine)
         else {
             coverage.count("dial timed out")
-            push(.dialFailed(address, target), after: WholeWorld.dialMicroseconds)
+            push(
+                .dialFailed(address, target, isRefused: false), after: WholeWorld.dialMicroseconds)
             return
         }
         push(.dialArrives(address, machine.index, target), after: delay())
@@ -57,7 +58,7 @@ extension WholeWorld {
         guard process(dialer) != nil else { return }
         guard let process = machines[index].process else {
             coverage.count("dial refused")
-            push(.dialFailed(dialer, target), after: delay())
+            push(.dialFailed(dialer, target, isRefused: true), after: delay())
             return
         }
         let acceptor = WholeAddress(machine: index, process: process.id)

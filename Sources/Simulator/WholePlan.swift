@@ -1,3 +1,6 @@
+import Placement
+import Wire
+
 /// Something that goes wrong with a whole node, and for how long.
 struct WholeFault {
     enum Kind: String, CaseIterable {
@@ -38,6 +41,8 @@ struct WholePlan {
     let seed: UInt64
     let nodes: Int
     let shards: Int
+    /// How many members own each shard.
+    let replicas: Replicas
     let clients: Int
     /// How long faults and clients go on, in milliseconds after the cluster has formed.
     let chaosMilliseconds: UInt64
@@ -49,12 +54,22 @@ struct WholePlan {
         let nodes = dice.pick([1, 2, 3, 3, 3, 3, 4, 5])
         self.nodes = nodes
         shards = dice.pick([1, 1, 2, 4])
+        replicas = WholePlan.replicas(seed)
         clients = dice.pick([1, 2, 3, 4])
         let chaos = dice.between(1_000...5_000)
         chaosMilliseconds = chaos
         let count = dice.chance(percent: 10) ? 0 : 1 + dice.below(9)
         faults = (0..<count).map { _ in WholePlan.fault(nodes, chaos, &dice) }
             .sorted { $0.at < $1.at }
+    }
+
+    /// The numbers of copies that are drawn, each as often as it stands here.
+    private static let replicasDrawn: [Replicas] = [.all, .count(2), .count(3)]
+
+    /// From dice of its own, so that what is drawn here changes nothing else of a seed's plan.
+    private static func replicas(_ seed: UInt64) -> Replicas {
+        var dice = Dice(seed: seed, stream: 106)
+        return dice.pick(replicasDrawn)
     }
 
     private static func fault(_ nodes: Int, _ chaos: UInt64, _ dice: inout Dice) -> WholeFault {
@@ -83,4 +98,19 @@ struct WholePlan {
     private static let lotsAlone: [WholeFault.Kind] = [
         .kill, .kill, .stop, .pause, .diskFull, .diskSlow,
     ]
+}
+
+// MARK: Owners
+
+extension WholePlan {
+    /// The numbers of the machines that own a shard, ascending, while every node is a member.
+    func owners(of shard: ShardID) -> [Int] {
+        let names = (0..<nodes).map { NodeName(checked: WholeMachine.name(of: $0)) }
+        let owners = Placement.owners(of: shard, among: names, replicas: replicas)
+        return names.indices.filter { owners.contains(names[$0]) }
+    }
+
+    func owners(of conversation: String) -> [Int] {
+        owners(of: ShardID(of: conversation, count: UInt16(shards)))
+    }
 }

@@ -11,7 +11,7 @@ enum WholeEvent {
     case turn(WholeAddress)
     case stored(WholeAddress)
     case dialArrives(WholeAddress, Int, String)
-    case dialFailed(WholeAddress, String)
+    case dialFailed(WholeAddress, String, isRefused: Bool)
     case opened(Int, end: Int)
     case arrival(Int, from: Int)
     case closed(WholeAddress, channel: UInt64)
@@ -38,6 +38,7 @@ package struct WholeFinding: Hashable, Sendable {
         case reads = "a connection reads what it wrote"
         case level = "nodes are level after the heal, in time"
         case equal = "level nodes answer alike"
+        case placed = "level nodes hold the shards that they own, and no others"
         case same = "one seed gives one run"
     }
 
@@ -63,6 +64,8 @@ final class WholeWorld {
     var channels: [UInt64: (connection: Int, end: Int)] = [:]
     /// How many faults keep anything from going from the first to the second.
     var cuts: [[Int]: Int] = [:]
+    /// When a fault last began or ended, in microseconds.
+    var disturbedAt: UInt64?
     /// The last id of a channel or visit.
     var nextID: UInt64 = 0
 
@@ -146,7 +149,7 @@ final class WholeWorld {
     private func machine(of event: WholeEvent) -> Int? {
         switch event {
         case .tick(let address), .turn(let address), .stored(let address),
-            .dialFailed(let address, _), .closed(let address, _):
+            .dialFailed(let address, _, _), .closed(let address, _):
             address.machine
         case .opened(let number, let end):
             connections[number].ends[end].address.machine
@@ -166,9 +169,9 @@ final class WholeWorld {
         case .stored(let address): onStored(address)
         case .dialArrives(let dialer, let machine, let target):
             onDialArrives(dialer, at: machine, target)
-        case .dialFailed(let address, let target):
+        case .dialFailed(let address, let target, let isRefused):
             step(address, "dial-failed") { process in
-                process.node.assumeIsolated { $0.onDialFailed(target) }
+                process.node.assumeIsolated { $0.onDialFailed(target, isRefused: isRefused) }
             }
         case .opened(let number, let end): onOpened(number, end: end)
         case .arrival(let number, let end): onArrival(number, from: end)
@@ -224,7 +227,7 @@ final class WholeWorld {
         machine.isStartDue = false
         guard machine.process == nil else { return }
         processes += 1
-        let process = machine.boot(processes, shards: plan.shards, now: now, dice: &diskDice)
+        let process = machine.boot(processes, by: plan, now: now, dice: &diskDice)
         let address = WholeAddress(machine: index, process: process.id)
         step(address, "start") { process in
             let (settings, headers) = machine.disk.assumeIsolated { ($0.settings, $0.headers) }

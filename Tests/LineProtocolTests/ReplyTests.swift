@@ -19,10 +19,13 @@ import Wire
                 $0.flag("done", true)
                 $0.set("readBy", ["bob", "al", "bob"].compactMap { UserID($0) })
                 $0.set("deletedBy", [UserID]())
+                $0.list("owners", ["n2", "n1", "n3"].compactMap { NodeName($0) })
+                $0.list("nobody", [NodeName]())
                 $0.pair("count", -12)
                 $0.pair("least", Int64.min)
                 $0.pair("most", UInt64.max)
                 $0.pair("hash", Hash128(high: 0xAB, low: 1))
+                $0.pair("digest", Hash128?.none)
                 $0.pair("replicas", 2, of: 3)
                 $0.pair("rtt", Duration.microseconds(1_050))
                 $0.pair("shard", ShardID(7))
@@ -31,7 +34,8 @@ import Wire
         #expect(
             text == """
                 MESSAGE id=m1 at=2026-11-21T06:00:00.123Z type=image text="see you at 6" done=true \
-                readBy=al,bob count=-12 least=-9223372036854775808 most=18446744073709551615 \
+                readBy=al,bob owners=n2,n1,n3 count=-12 least=-9223372036854775808 \
+                most=18446744073709551615 \
                 hash=00000000000000ab0000000000000001 replicas=2/3 rtt=1.05ms shard=7
 
                 """)

@@ -133,6 +133,15 @@ import Wire
         ("SET ack=some", "local|majority|all"),
         ("SET ack=", "Empty ack="), ("WAIT 1", "Missing <milliseconds>"), ("WAIT -1 5", "number"),
         ("WAIT 1 60001", "up to 60000"), ("WAIT 1 5 6", "Too many words"), ("WAIT one 5", "number"),
+        ("SHARDS 1", "Too many words, at 1"), ("OWNERS", "Missing <conversation>"),
+        ("OWNERS c/1", "<conversation> is 1-64"), ("OWNERS c d", "Too many words, at d"),
+        ("BLOCK", "Missing <node>"), ("BLOCK *", "<node> is 1-64"),
+        ("BLOCK n2 IN", "Not one of both|in|out"), ("BLOCK n2 é", "Not one of both|in|out"),
+        ("BLOCK n2 in out", "Too many words, at out"), ("UNBLOCK", "Missing <node>|*"),
+        ("UNBLOCK **", "<node>|* is 1-64"), ("UNBLOCK n2 in", "Too many words, at in"),
+        ("JOIN", "Missing <addr>"), ("JOIN n2:7102 n3:7103", "Too many words"),
+        ("LEAVE now", "Too many words"), ("FORGET", "Missing <node>"),
+        ("FORGET *", "<node> is 1-64"),
         ("PING now", "Too many words, at now"), ("PING --", "Too many words"),
         ("\tPING", "Unknown verb"), ("PING\t", "Unknown verb"), ("HELPME", "Unknown verb HELPME"),
         ("SENDSENDSENDSENDSENDSENDSEND c alice hi", "Unknown verb SENDSEND"),
@@ -171,6 +180,38 @@ import Wire
         #expect(parsed("WAIT 0 0") == .success(.wait(.init(replicas: 0, timeout: .zero))))
         #expect(
             parsed("WAIT 3 60000") == .success(.wait(.init(replicas: 3, timeout: .seconds(60)))))
+    }
+
+    @Test func `a block goes both ways where nothing is said`() {
+        let node = NodeName(checked: "n2")
+        #expect(parsed("BLOCK n2") == .success(.block(.init(node: node, direction: .both))))
+        for direction in BlockDirection.allCases {
+            #expect(
+                parsed("block n2 \(direction.rawValue)")
+                    == .success(.block(.init(node: node, direction: direction))))
+        }
+        #expect(parsed("UNBLOCK n2") == .success(.unblock(node)))
+        #expect(parsed("UNBLOCK *") == .success(.unblock(nil)))
+    }
+
+    @Test(arguments: [
+        "127.0.0.1:7101", "localhost:1", "[::1]:65535", "[::ffff:127.0.0.1]:7101", "my-host.org:80",
+        String(repeating: "h", count: 251) + ":7101",
+    ])
+    func `an address is a host and a port`(address: String) {
+        #expect(parsed("JOIN \(address)") == .success(.join(address)))
+    }
+
+    @Test(arguments: [
+        "n2", ":", ":7101", "n2:", "n2:x", "n2:0", "n2:65536", "n2:+1", "n2:-1", "::1:7101",
+        "[::1]", "[]:7101", "[::1:7101", "[:7101", "[[::1]]:7101", "a@b:7101", "a/b:7101",
+        "a_b:7101", "é:7101", "n2:99999999999999999999", "n2:7101,n3:7101",
+        String(repeating: "h", count: 252) + ":7101",
+    ])
+    func `what is no host and port is refused`(address: String) {
+        let error = refused("JOIN \(address)")
+        #expect(error?.code == 400, "\(address)")
+        #expect(error?.sentence.hasPrefix("<addr> is host:port, at most 256 bytes") == true)
     }
 
     @Test func `a user list is a set whose first is the creator`() throws {
@@ -231,6 +272,7 @@ import Wire
             "SEND c1 alice id=m1 type=text item=i -- hello \\n there", "EDIT c1 m1 alice new text",
             #"CREATE c1 alice,bob title="a \u{7f} \"b\"""#, "HISTORY c1 alice limit=5 before=m1",
             "DELETE c1 m1 alice for=everyone", "WAIT 2 100", "SET ack=all", "HELP SEND", "DIGEST 3",
+            "BLOCK n2 out", "UNBLOCK *", "JOIN [::1]:7101", "OWNERS c1",
         ].map { Array($0.utf8) }
         for _ in 0..<10_000 {
             let line = mutated(seeds.randomElement(using: &generator) ?? [], &generator)

@@ -39,6 +39,7 @@ final class SeededEntropy: Entropy {
 final class MemoryStore: Store {
     struct Commit {
         let writes: [ShardWrite]
+        let drops: [ShardID]
         let settings: [Setting]
         let ticket: UInt64
     }
@@ -50,6 +51,8 @@ final class MemoryStore: Store {
     /// What an applied record said the disk held, and it did not.
     nonisolated(unsafe) private(set) var lies: [DocumentKey] = []
     nonisolated(unsafe) private(set) var resumptions = 0
+    /// Is told of each copy that is about to go.
+    nonisolated(unsafe) var onDrop: (ShardID) -> Void = { _ in }
     nonisolated(unsafe) var queuedBytes = 0
 
     init() {}
@@ -61,8 +64,11 @@ final class MemoryStore: Store {
         settings = other.settings
     }
 
-    func commit(_ writes: [ShardWrite], settings: [Setting], ticket: UInt64) {
-        waiting.append(Commit(writes: writes, settings: settings, ticket: ticket))
+    func commit(
+        _ writes: [ShardWrite], drops: [ShardID], settings: [Setting], ticket: UInt64
+    ) {
+        waiting.append(
+            Commit(writes: writes, drops: drops, settings: settings, ticket: ticket))
     }
 
     func resume() { resumptions += 1 }
@@ -70,6 +76,11 @@ final class MemoryStore: Store {
     /// Stores the oldest commit that waits.
     func completeFirst() -> UInt64? {
         guard let commit = takeFirst() else { return nil }
+        for shard in commit.drops {
+            onDrop(shard)
+            headers[shard] = nil
+            documents[shard] = nil
+        }
         for write in commit.writes { apply(write) }
         for setting in commit.settings { settings[setting.name] = setting.value }
         return commit.ticket

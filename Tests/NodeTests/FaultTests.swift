@@ -1,5 +1,6 @@
 import CRDT
 import Chat
+import Membership
 import Testing
 import Wire
 
@@ -156,7 +157,8 @@ private func pair() -> (world: NodeWorld, first: NodeSeat, second: NodeSeat) {
         channel.queuedBytes = 2 * PeerLink.queueBytesMax
         peer.inbox = []
         var flood = ByteWriter()
-        for _ in 0..<1_000 { flood.writeEnvelope { PeerFrame.ping(1).encode(into: &$0) } }
+        let ping = PeerFrame.gossip(.ping(number: 1, tableHash: 1, []))
+        for _ in 0..<1_000 { flood.writeEnvelope { ping.encode(into: &$0) } }
         world.receive(flood.bytes, on: channel)
         #expect(peer.inbox.isEmpty)
     }

@@ -1,8 +1,11 @@
 import Chat
-import Node
+import Membership
+import Placement
 import Replication
 import Testing
 import Wire
+
+@testable import Node
 
 /// One end of a connection in memory.
 final class FakeChannel: Channel {
@@ -47,15 +50,18 @@ final class NodeSeat: Sendable {
     init(
         _ name: String, join: [String] = [], store: MemoryStore = MemoryStore(),
         clock: FakeClock, seed: UInt64, shards: UInt16? = nil, cluster: String? = nil,
-        address: String? = nil
+        replicas: Replicas? = .all,
+        evictAfterMilliseconds: UInt64? = NodeOptions.evictAfterMillisecondsDefault,
+        mayBlock: Bool = false, address: String? = nil
     ) {
         self.name = name
         self.store = store
         let options = NodeOptions(
             name: NodeName(checked: name), gossip: address ?? name, admin: "admin-" + name,
             join: join,
-            cluster: cluster.map(ClusterName.init(checked:)), shards: shards, ackLevel: .majority,
-            editWindowMilliseconds: 900_000)
+            cluster: cluster.map(ClusterName.init(checked:)), shards: shards, replicas: replicas,
+            ackLevel: .majority, editWindowMilliseconds: 900_000,
+            evictAfterMilliseconds: evictAfterMilliseconds, mayBlock: mayBlock)
         let ports = NodePorts(
             executor: InlineExecutor(), store: store, entropy: SeededEntropy(seed: seed),
             clock: clock, host: host)
@@ -79,16 +85,58 @@ final class NodeSeat: Sendable {
             guard let shard = node.shard(of: mutation.conversation) else { return false }
             let slot = ReplySlot(session: 1, number: number)
             let result = shard.assumeIsolated {
-                $0.submit(mutation, for: slot, level: level, isFresh: false)
+                $0.submit(mutation, for: slot, level: level)
             }
             if case .success = result { return true }
             return false
         }
     }
 
+    /// Asks as a client does; what is known at once is among the sink's outcomes too.
+    func handle(_ mutation: Mutation, number: UInt64, level: AckLevel = .local) {
+        let slot = ReplySlot(session: 1, number: number)
+        note(run { $0.handle(mutation, isMinted: false, level: level, for: slot) }, number)
+    }
+
+    func handle(_ query: Query, of user: String, number: UInt64) {
+        let slot = ReplySlot(session: 1, number: number)
+        note(run { $0.handle(query, of: UserID(checked: user), for: slot) }, number)
+    }
+
+    private func note(_ handling: Handling, _ number: UInt64) {
+        guard case .here(let outcome, isSettled: true) = handling else { return }
+        sink.onSettled(number, .answered(outcome, nil))
+    }
+
     var living: Int { run { $0.report().living } }
     var digest: String { run { "\($0.report().digest)" } }
     var members: [String] { run { $0.memberReports().map(\.member.name.text) } }
+    var isConverged: Bool { run { $0.report().isConverged } }
+
+    /// The numbers of the shards that are held here.
+    var held: [UInt16] { run { $0.shards.map(\.id.number) } }
+
+    /// The numbers of the shards that this node is to hold, as it sees the members.
+    var owned: [UInt16] {
+        run { node in
+            node.owners.indices.filter { node.owners[$0].contains(node.me.name) }.map(UInt16.init)
+        }
+    }
+
+    func owners(of shard: UInt16) -> [String] {
+        run { $0.owners[Int(shard)].map(\.text) }
+    }
+
+    func state(of name: String) -> MemberState? {
+        run { node in
+            node.memberReports().first { $0.member.name.text == name }?.state
+        }
+    }
+
+    /// What is on its disk of a shard.
+    func stored(of shard: UInt16) -> [DocumentKey: [UInt8]] {
+        (store.documents[ShardID(shard)] ?? [:]).mapValues(\.bytes)
+    }
 }
 
 /// Something that may happen next in a world.
@@ -111,15 +159,22 @@ final class NodeWorld {
     var unreachable: Set<String> = []
     /// Other spellings of addresses.
     var aliases: [String: String] = [:]
+    /// The addresses of processes that stand still.
+    var paused: Set<String> = []
+    /// The addresses of nodes whose disks finish nothing.
+    var stalled: Set<String> = []
 
     @discardableResult func add(
         _ name: String, join: [String] = [], store: MemoryStore = MemoryStore(),
-        shards: UInt16? = 2, cluster: String? = nil, address: String? = nil
+        shards: UInt16? = 2, cluster: String? = nil, replicas: Replicas? = .all,
+        evictAfterMilliseconds: UInt64? = NodeOptions.evictAfterMillisecondsDefault,
+        mayBlock: Bool = false, address: String? = nil
     ) -> NodeSeat {
         seed += 1
         let seat = NodeSeat(
             name, join: join, store: store, clock: clock, seed: seed, shards: shards,
-            cluster: cluster, address: address)
+            cluster: cluster, replicas: replicas, evictAfterMilliseconds: evictAfterMilliseconds,
+            mayBlock: mayBlock, address: address)
         seats[address ?? name] = seat
         seat.start()
         return seat
@@ -151,14 +206,16 @@ final class NodeWorld {
 
     /// All that can happen next.
     var events: [Event] {
-        var events = connections.map { Event.connection($0.channel, dialed: $0.dialed) }
+        var events = connections.filter { !paused.contains($0.channel.owner) }
+            .map { Event.connection($0.channel, dialed: $0.dialed) }
         let unopened = Set(connections.map(\.channel.id))
         for channel in channels where !unopened.contains(channel.id) && !channel.isEndTold {
+            guard !paused.contains(channel.owner) else { continue }
             if channel.isClosed {
                 events.append(.end(channel))
             } else if !channel.inbox.isEmpty, !channel.isPaused {
                 events.append(.arrival(channel))
-            } else if let other = channel.other, other.isClosed, !other.isCut {
+            } else if !channel.isPaused, let other = channel.other, other.isClosed, !other.isCut {
                 events.append(.end(channel))
             }
         }
@@ -194,10 +251,11 @@ final class NodeWorld {
     }
 
     func endTurn(of seat: NodeSeat) {
+        let isStoring = storesAtOnce && !stalled.contains(seat.node.options.gossip)
         repeat {
             seat.host.wantsTurn = false
             seat.run { $0.onTurnEnd() }
-            while storesAtOnce, let ticket = seat.store.completeFirst() {
+            while isStoring, let ticket = seat.store.completeFirst() {
                 seat.run { $0.onCommitted(ticket, failure: nil) }
                 seat.host.wantsTurn = true
             }
@@ -210,7 +268,8 @@ final class NodeWorld {
         while clock.milliseconds < end {
             settle()
             clock.pass(Node.tickMilliseconds)
-            for (_, seat) in seats.sorted(by: { $0.key < $1.key }) {
+            for (address, seat) in seats.sorted(by: { $0.key < $1.key })
+            where !paused.contains(address) {
                 seat.run { $0.onTick() }
                 endTurn(of: seat)
             }
@@ -242,7 +301,7 @@ final class NodeWorld {
                 if seats[target] != nil, !unreachable.contains(target) {
                     _ = connect(from: name, to: target, dialed: address)
                 } else {
-                    seat.run { $0.onDialFailed(address) }
+                    seat.run { $0.onDialFailed(address, isRefused: true) }
                 }
             }
         }

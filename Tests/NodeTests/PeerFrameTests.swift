@@ -1,5 +1,6 @@
 import CRDT
-import TestKit
+import Membership
+import Placement
 import Testing
 import Wire
 
@@ -7,33 +8,37 @@ import Wire
 @testable import Replication
 
 @Suite struct PeerFrameTests {
-    private static let member = Member(
-        name: NodeName(checked: "n1"), gossip: "127.0.0.1:7101", admin: "127.0.0.1:7201",
-        incarnation: 7)
+    private static let me = member("n1", gossip: "127.0.0.1:7101", admin: "127.0.0.1:7201")
     private static let settings = ClusterSettings(
-        id: RandomID(high: 1, low: 2), name: ClusterName(checked: "team"), shards: 64)
+        id: RandomID(high: 1, low: 2), name: ClusterName(checked: "team"), shards: 64,
+        replicas: .count(3))
 
-    private static var table: MemberTable {
-        var table = MemberTable()
-        for number in 1...5 {
-            _ = table.learn(
-                Member(
-                    name: NodeName(checked: "n\(number)"), gossip: "g\(number)",
-                    admin: "a\(number)", incarnation: UInt64(number)))
-        }
-        return table
+    private static func member(
+        _ name: String, gossip: String = "g", admin: String = "a",
+        incarnation: UInt64 = Member.incarnationMax
+    ) -> Member {
+        Member(
+            name: NodeName(checked: name), process: RandomID(high: 5, low: 6), gossip: gossip,
+            admin: admin, incarnation: incarnation)
     }
+
+    private static let table = MemberTable(
+        (1...5).map { number in
+            MemberEntry(member: member("n\(number)", incarnation: UInt64(number)), state: .suspect)
+        })
 
     private static let frames: [PeerFrame] = [
         .hello(
             Hello(
-                process: RandomID(high: 3, low: 4), member: member, cluster: settings,
+                process: RandomID(high: 3, low: 4), member: me, cluster: settings,
                 members: table)),
         .hello(
             Hello(
-                process: RandomID(high: 3, low: 4), member: member, cluster: nil,
+                process: RandomID(high: 3, low: 4), member: me, cluster: nil,
                 members: MemberTable())),
-        .reject(.connected), .reject(.nameTaken), .members(table), .ping(0), .pong(.max),
+        .reject(.connected), .reject(.nameTaken), .gossip(.table(table)),
+        .gossip(.ping(number: 0, tableHash: 1, [])),
+        .gossip(.ack(number: .max, tableHash: .max, table.entries)),
         .replication(.summary(5)), .replication(.confirm(ShardID(3), Vector())),
     ]
 
@@ -66,18 +71,19 @@ import Wire
     }
 
     @Test func `a hello of a full table fits what a stranger may send`() {
-        var table = MemberTable()
-        for number in 0..<200 {
-            let name = String(repeating: "x", count: 60) + "\(number)"
-            _ = table.learn(
-                Member(
-                    name: NodeName(checked: name), gossip: String(repeating: "g", count: 256),
-                    admin: String(repeating: "a", count: 256), incarnation: Member.incarnationMax))
+        let entries = (0..<MemberTable.entriesMax).map { number in
+            let name = String(repeating: "x", count: nameBytesMax - 3) + "\(100 + number)"
+            return MemberEntry(
+                member: Self.member(
+                    name, gossip: String(repeating: "g", count: Member.addressBytesMax),
+                    admin: String(repeating: "a", count: Member.addressBytesMax)),
+                state: number < MemberTable.ringMax ? .alive : .left)
         }
-        #expect(table.members.count == MemberTable.membersMax)
+        let table = MemberTable(entries)
+        #expect(table.entries.count == MemberTable.entriesMax)
         let hello = Hello(
-            process: RandomID(high: 3, low: 4), member: table.members[0], cluster: Self.settings,
-            members: table)
+            process: RandomID(high: 3, low: 4), member: table.entries[0].member,
+            cluster: Self.settings, members: table)
         #expect(PeerFrame.hello(hello).encoded.count <= Hello.bytesMax)
     }
 
@@ -89,51 +95,6 @@ import Wire
         writer.write(varint: count)
         #expect(throws: WireError.invalid("a number of shards")) {
             try ClusterSettings.decode(writer.bytes)
-        }
-    }
-
-    @Test func `an incarnation that leaves no room for the next is refused`() {
-        let member = Member(
-            name: NodeName(checked: "n1"), gossip: "", admin: "",
-            incarnation: Member.incarnationMax + 1)
-        #expect(throws: WireError.invalid("an incarnation")) {
-            try Member.decode(member.encoded)
-        }
-    }
-}
-
-@Suite struct MemberTableTests {
-    private func member(_ name: String, _ incarnation: UInt64, gossip: String = "g") -> Member {
-        Member(
-            name: NodeName(checked: name), gossip: gossip, admin: "a", incarnation: incarnation)
-    }
-
-    @Test func `what a member says later of itself replaces what was known`() {
-        var table = MemberTable()
-        var changes: [Bool] = []
-        for entry in [
-            member("n2", 5), member("n1", 1), member("n2", 5, gossip: "other"), member("n2", 4),
-            member("n2", 6, gossip: "moved"),
-        ] {
-            changes.append(table.learn(entry))
-        }
-        #expect(changes == [true, true, false, false, true])
-        #expect(table.members.map(\.name.text) == ["n1", "n2"])
-        #expect(table[NodeName(checked: "n2")]?.gossip == "moved")
-    }
-
-    @Test func `tables that were learnt in any order are equal`() throws {
-        var random = SplitMix64(seed: 3)
-        for _ in 0..<200 {
-            // Of one name and incarnation there is one entry.
-            let entries = (0..<12).map { _ in
-                member("n\(random.below(4))", UInt64(random.below(5)))
-            }
-            var (one, other) = (MemberTable(), MemberTable())
-            for entry in entries { _ = one.learn(entry) }
-            for entry in entries.reversed() + entries { _ = other.learn(entry) }
-            #expect(one == other)
-            #expect(try MemberTable.decode(one.encoded) == one)
         }
     }
 }

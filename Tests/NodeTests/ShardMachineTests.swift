@@ -85,7 +85,7 @@ private struct Driven {
     mutating func commit() {
         ticket += 1
         guard let write = machine.takeWrite(ticket) else { return }
-        store.commit([write], settings: [], ticket: ticket)
+        store.commit([write], drops: [], settings: [], ticket: ticket)
     }
 
     mutating func complete() {

@@ -39,9 +39,10 @@ import Wire
             link.onSummary(theirs, ours: ours, now: now)
         }
         #expect(!isLevel(1, ours: 2, now: 5))
-        #expect(link.levelAt == nil)
+        #expect(!link.isLevel(with: 2, now: 5))
         #expect(isLevel(2, ours: 2, now: 7))
-        #expect(link.levelAt == 7)
+        #expect(link.isLevel(with: 2, now: 7) && !link.isLevel(with: 3, now: 7))
+        #expect(!link.isLevel(with: 2, now: 7 + Link.levelMilliseconds))
     }
 
     @Test func `a silent peer is given up, and not before`() {

@@ -1,4 +1,5 @@
 import Node
+import Placement
 import Replication
 import Testing
 import Wire
@@ -19,8 +20,11 @@ import Wire
         #expect(command.join == [])
         #expect(command.cluster == nil)
         #expect(command.shards == nil)
+        #expect(command.replicas == nil)
         #expect(command.ackLevel == .majority)
         #expect(command.editWindowMilliseconds == 900_000)
+        #expect(command.evictAfterMilliseconds == 600_000)
+        #expect(!command.mayBlock)
         #expect(command.logLevel == .info)
     }
 
@@ -28,14 +32,29 @@ import Wire
         let command = try NodeCommand(
             least + [
                 "--join=127.0.0.1:7102,[::1]:7103", "--cluster", "team", "--replicas", "all",
-                "--shards", "16", "--ack=all", "--edit-window", "2s", "--faults", "--log", "debug",
+                "--shards", "16", "--ack=all", "--edit-window", "2s", "--evict-after", "30s",
+                "--faults", "--log", "debug",
             ])
         #expect(command.join == ["127.0.0.1:7102", "[::1]:7103"])
         #expect(command.cluster == ClusterName("team"))
         #expect(command.shards == 16)
         #expect(command.ackLevel == .all)
         #expect(command.editWindowMilliseconds == 2_000)
+        #expect(command.replicas == .all)
+        #expect(command.evictAfterMilliseconds == 30_000)
+        #expect(command.mayBlock)
         #expect(command.logLevel == .debug)
+    }
+
+    @Test(arguments: [("1", Replicas.count(1)), ("3", .count(3)), ("100", .count(100))])
+    func `replicas are a number or all`(_ value: String, _ replicas: Replicas) throws {
+        #expect(try NodeCommand(least + ["--replicas", value]).replicas == replicas)
+    }
+
+    @Test func `a dead node may keep its shards for ever`() throws {
+        let command = try NodeCommand(least + ["--evict-after", "never"])
+        #expect(command.evictAfterMilliseconds == nil)
+        #expect(try NodeCommand(least + ["--evict-after=1.5m"]).evictAfterMilliseconds == 90_000)
     }
 
     @Test(arguments: [
@@ -63,7 +82,25 @@ import Wire
         (["--ack", "most"], "--ack cannot be 'most': local, majority or all"),
         (["--edit-window", "15"], "--edit-window cannot be '15': a number and ms, s, m or h"),
         (["--log", "loud"], "--log cannot be 'loud': error, info or debug"),
-        (["--replicas", "3"], "--replicas cannot be '3': in this version all"),
+        (["--replicas", "0"], "--replicas cannot be '0': 1-100 or all"),
+        (["--replicas", "101"], "--replicas cannot be '101': 1-100 or all"),
+        (["--replicas", "most"], "--replicas cannot be 'most': 1-100 or all"),
+        (
+            ["--evict-after", "10"],
+            "--evict-after cannot be '10': a number and ms, s, m or h, or never"
+        ),
+        (
+            ["--evict-after", "Never"],
+            "--evict-after cannot be 'Never': a number and ms, s, m or h, or never"
+        ),
+        (
+            ["--key-file", "key"],
+            "--key-file is not in this version: nodes reach each other on loopback alone"
+        ),
+        (
+            ["--max-offset=500ms"],
+            "--max-offset is not in this version: keep the clocks of all nodes in step"
+        ),
         (["--join", "nowhere"], "--join cannot be 'nowhere': host:port, between commas"),
         (
             ["--join", "127.0.0.1:7101,"],

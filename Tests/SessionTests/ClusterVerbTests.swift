@@ -19,8 +19,9 @@ import Testing
                 "name=EDIT", "name=EDITS", "name=DELETE", "name=RESTORE", "name=PIN",
                 "name=UNPIN", "name=PINNED", "name=ARCHIVE", "name=UNARCHIVE", "name=CHATS",
                 "name=READ", "name=DELIVERED", "name=UNREAD", "name=HELP", "name=PING",
-                "name=STATUS", "name=MEMBERS", "name=DIGEST", "name=VECTOR", "name=SET",
-                "name=WAIT", "name=SHUTDOWN",
+                "name=STATUS", "name=MEMBERS", "name=SHARDS", "name=OWNERS", "name=DIGEST",
+                "name=VECTOR", "name=SET", "name=WAIT", "name=BLOCK", "name=UNBLOCK",
+                "name=JOIN", "name=LEAVE", "name=FORGET", "name=SHUTDOWN",
             ])
         #expect(client.ask("HELP send").count == 2)
         #expect(client.ask("HELP nothing") == ["ERR 404 No such verb"])

@@ -8,6 +8,7 @@ import Wire
 actor MemoryStore: Store {
     private struct Waiting {
         let writes: [ShardWrite]
+        let drops: [ShardID]
         let settings: [Setting]
         let ticket: UInt64
         let isBuiltOnFailure: Bool
@@ -43,10 +44,14 @@ actor MemoryStore: Store {
             hasFailed = true
             waiting = waiting.map {
                 Waiting(
-                    writes: $0.writes, settings: $0.settings, ticket: $0.ticket,
-                    isBuiltOnFailure: true)
+                    writes: $0.writes, drops: $0.drops, settings: $0.settings,
+                    ticket: $0.ticket, isBuiltOnFailure: true)
             }
             return (first.ticket, failure)
+        }
+        for shard in first.drops {
+            headers[shard] = nil
+            documents = documents.filter { $0.value.shard != shard }
         }
         for write in first.writes {
             headers[write.shard] = write.header.encoded
@@ -80,11 +85,13 @@ actor MemoryStore: Store {
 }
 
 extension MemoryStore {
-    nonisolated func commit(_ writes: [ShardWrite], settings: [Setting], ticket: UInt64) {
+    nonisolated func commit(
+        _ writes: [ShardWrite], drops: [ShardID], settings: [Setting], ticket: UInt64
+    ) {
         assumeIsolated {
             $0.waiting.append(
                 Waiting(
-                    writes: writes, settings: settings, ticket: ticket,
+                    writes: writes, drops: drops, settings: settings, ticket: ticket,
                     isBuiltOnFailure: $0.hasFailed))
         }
     }

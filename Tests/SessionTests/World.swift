@@ -1,4 +1,5 @@
 import Node
+import Placement
 import Replication
 import Session
 import Wire
@@ -15,7 +16,8 @@ final class TestNode {
 
     init(
         _ name: String, join: [String], clock: FakeClock, entropy: CountingEntropy,
-        on executor: InlineExecutor, editWindowMilliseconds: UInt64, shards: UInt16 = 4
+        on executor: InlineExecutor, editWindowMilliseconds: UInt64, shards: UInt16 = 4,
+        replicas: Replicas? = nil, mayBlock: Bool = false
     ) {
         self.clock = clock
         self.executor = executor
@@ -25,8 +27,8 @@ final class TestNode {
         node = Node(
             NodeOptions(
                 name: NodeName(checked: name), gossip: address, admin: name + ":7201",
-                join: join, cluster: nil, shards: shards, ackLevel: .majority,
-                editWindowMilliseconds: editWindowMilliseconds),
+                join: join, cluster: nil, shards: shards, replicas: replicas, ackLevel: .majority,
+                editWindowMilliseconds: editWindowMilliseconds, mayBlock: mayBlock),
             ports: NodePorts(
                 executor: executor, store: store, entropy: entropy, clock: clock, host: host))
     }
@@ -70,14 +72,22 @@ struct World {
     private let executor = InlineExecutor()
     private let entropy: CountingEntropy
     private let cables: Cables
+    private let mayBlock: Bool
 
-    init(editWindowMilliseconds: UInt64 = 900_000) {
+    /// - Parameters:
+    ///   - replicas: how many owners a shard has.
+    ///   - mayBlock: whether the nodes were started with `--faults`.
+    init(
+        editWindowMilliseconds: UInt64 = 900_000, replicas: Replicas = .all, mayBlock: Bool = false
+    ) {
+        self.mayBlock = mayBlock
         clock = FakeClock(on: executor)
         entropy = CountingEntropy(on: executor)
         cables = Cables(on: executor)
         n1 = TestNode(
             "n1", join: [], clock: clock, entropy: entropy, on: executor,
-            editWindowMilliseconds: editWindowMilliseconds)
+            editWindowMilliseconds: editWindowMilliseconds, replicas: replicas,
+            mayBlock: mayBlock)
         n1.node.assumeIsolated { $0.start(settings: [:], headers: [:]) }
         n1.settle()
     }
@@ -86,13 +96,19 @@ struct World {
     ///
     /// - Parameter others: whom it dials beside the first one, at the same time.
     func join(_ name: String, shards: UInt16 = 4, dialing others: TestNode...) -> TestNode {
-        let joined = TestNode(
-            name, join: [n1.address], clock: clock, entropy: entropy, on: executor,
-            editWindowMilliseconds: 900_000, shards: shards)
-        joined.node.assumeIsolated { $0.start(settings: [:], headers: [:]) }
+        let joined = start(name, shards: shards)
         for other in [n1] + others { cables.connect(joined, to: other) }
         settle([n1, joined] + others)
         return joined
+    }
+
+    /// Another node, which is to join and reaches nobody.
+    func start(_ name: String, shards: UInt16 = 4) -> TestNode {
+        let started = TestNode(
+            name, join: [n1.address], clock: clock, entropy: entropy, on: executor,
+            editWindowMilliseconds: 900_000, shards: shards, mayBlock: mayBlock)
+        started.node.assumeIsolated { $0.start(settings: [:], headers: [:]) }
+        return started
     }
 
     /// Has a node reach the first one again.
@@ -111,8 +127,27 @@ struct World {
         }
     }
 
+    /// Lets time pass for these nodes, which talk meanwhile and reach each other where they dial.
+    func live(milliseconds: UInt64, _ nodes: TestNode...) {
+        let step: UInt64 = 500
+        for _ in 0..<(milliseconds / step) {
+            pass(milliseconds: step, nodes)
+            for node in nodes {
+                let dialed = node.host.assumeIsolated { $0.takeDialed() }
+                for other in nodes where dialed.contains(other.address) {
+                    cables.connect(node, to: other)
+                }
+            }
+            settle(nodes)
+        }
+    }
+
     /// Lets time pass for these nodes, a tick at a time.
     func pass(milliseconds: UInt64, _ nodes: TestNode...) {
+        pass(milliseconds: milliseconds, nodes)
+    }
+
+    private func pass(milliseconds: UInt64, _ nodes: [TestNode]) {
         for _ in 0..<(milliseconds / Node.tickMilliseconds) {
             clock.advance(milliseconds: Node.tickMilliseconds)
             for node in nodes {
@@ -126,7 +161,7 @@ struct World {
 /// The connections between nodes.
 final class Cables {
     private let executor: InlineExecutor
-    private var ends: [(end: CableEnd, to: TestNode, as: UInt64)] = []
+    private var ways: [(from: CableEnd, to: CableEnd, of: TestNode)] = []
     private var last: UInt64 = 0
 
     init(on executor: InlineExecutor) { self.executor = executor }
@@ -135,8 +170,8 @@ final class Cables {
         let near = CableEnd(last + 1, on: executor)
         let far = CableEnd(last + 2, on: executor)
         last += 2
-        ends.append((near, other, far.id))
-        ends.append((far, dialer, near.id))
+        ways.append((near, far, other))
+        ways.append((far, near, dialer))
         other.node.assumeIsolated { $0.onChannel(far, dialed: nil) }
         dialer.node.assumeIsolated { [address = other.address] in
             $0.onChannel(near, dialed: address)
@@ -144,12 +179,12 @@ final class Cables {
     }
 
     func carry() {
-        for (end, node, id) in ends {
-            let bytes = end.assumeIsolated { $0.take() }
+        for (from, to, node) in ways where !to.assumeIsolated({ $0.isPaused }) {
+            let bytes = from.assumeIsolated { $0.take() }
             guard !bytes.isEmpty else { continue }
             bytes.withUnsafeBytes { bytes in
                 nonisolated(unsafe) let bytes = bytes
-                node.node.assumeIsolated { $0.onBytes(bytes, on: id) }
+                node.node.assumeIsolated { $0.onBytes(bytes, on: to.id) }
             }
         }
     }
@@ -160,6 +195,8 @@ actor CableEnd: Channel {
     nonisolated let id: UInt64
     private let executor: InlineExecutor
     private var bytes: [UInt8] = []
+    /// Whether what comes stays on the way.
+    private(set) var isPaused = false
 
     init(_ id: UInt64, on executor: InlineExecutor) {
         self.id = id
@@ -172,7 +209,9 @@ actor CableEnd: Channel {
 
     nonisolated var queuedBytes: Int { 0 }
 
-    nonisolated func setPaused(_ isPaused: Bool) {}
+    nonisolated func setPaused(_ isPaused: Bool) {
+        assumeIsolated { $0.isPaused = isPaused }
+    }
 
     nonisolated func close() {}
 

@@ -40,6 +40,23 @@ import Testing
         #expect(world.finding?.promise == .sound)
     }
 
+    @Test(arguments: [([0, 1], true), ([1], true), ([], true), ([1, 0], false), ([0, 9], false)])
+    func `a digest has a line for each of some shards, in order`(
+        shards: [Int], isOne: Bool
+    ) throws {
+        let world = WholeWorld(WholePlan(seed: 1), tracer: nil)
+        #expect((2...9).contains(world.plan.shards))
+        let visit = try #require(aVisit(in: world))
+        let lines = try shards.map {
+            try #require(ReplyLine("DIGEST shard=\($0) entities=0 hash=0"))
+        }
+        let status = try #require(ReplyLine("OK digest=0"))
+        world.judge(
+            WholeAnswer(data: lines, status: status), to: WholeRequest(.digest, "DIGEST"),
+            on: visit)
+        #expect((world.finding == nil) == isOne)
+    }
+
     @Test func `an answer to nothing is found`() throws {
         let world = WholeWorld(WholePlan(seed: 1), tracer: nil)
         let visit = try #require(aVisit(in: world))

@@ -1,0 +1,44 @@
+import LineProtocol
+import Node
+import Wire
+
+extension Admin {
+    /// Does what an operator asks of the node among the others.
+    func operate(_ request: Request) -> [UInt8] {
+        switch node.assumeIsolated({ perform(request, on: $0) }) {
+        case .success:
+            return ReplyWriter.status()
+        case .failure(.oneself):
+            guard case .forget = request else { return LineError(.oneself).reply }
+            return LineError(
+                400, "A node cannot forget itself; LEAVE takes it out of the cluster"
+            ).reply
+        case .failure(let failure):
+            return LineError(failure).reply
+        }
+    }
+
+    private func perform(
+        _ request: Request, on node: isolated Node
+    ) -> Result<Void, OperationFailure> {
+        switch request {
+        case .block(let it): node.block(it.node, CutDirection(it.direction))
+        case .unblock(let name): node.unblock(name)
+        case .join(let address): node.join(address)
+        case .leave: node.leave()
+        case .forget(let name): node.forget(name)
+        default: preconditionFailure("answered elsewhere")
+        }
+    }
+}
+
+extension CutDirection {
+    init(_ direction: BlockDirection) {
+        self =
+            switch direction {
+            case .both: .both
+            case .in: .in
+            case .out: .out
+            }
+    }
+}

@@ -1,0 +1,180 @@
+import CRDT
+import Chat
+import Replication
+import Wire
+
+/// A request that a member which holds the shard is asked to answer.
+///
+/// One hop: who is asked answers it or says that somebody else should.
+package struct Ask: Hashable, Sendable {
+    package enum Request: Hashable, Sendable {
+        case write(Mutation, AckLevel, Attempt)
+        case read(Query, UserID)
+        /// A user's list, as far as these shards make it up.
+        case list(Query, UserID, [ShardID])
+        /// On how many owners these changes are.
+        case copies(ShardID, Vector)
+    }
+
+    /// What may be known of a write before it is looked at.
+    package enum Attempt: UInt8, CaseIterable, Hashable, Sendable {
+        /// Its id was just made: nothing has it.
+        case minted = 1
+        case first = 2
+        /// Another member may have carried it out already, and not said so.
+        case again = 3
+    }
+
+    /// Which of the asking process's it is.
+    package let number: UInt64
+    /// Until when it may be carried out, by the clock of who is asked, in milliseconds: later the
+    /// one who asked has gone elsewhere with it, and its user may have gone on.
+    package let deadline: UInt64
+    package let request: Request
+}
+
+/// What became of an `Ask`.
+package struct Told: Hashable, Sendable {
+    package enum Outcome: Hashable, Sendable {
+        /// It is carried out here, and waits for disks.
+        case taken
+        case written(Receipt, Stored)
+        /// A part of what a query found; they come in order.
+        case found(Findings, isLast: Bool)
+        /// The last part of a list, and the shards that are not in it.
+        case listed(Findings, missing: [ShardID])
+        case copies(Int)
+        case failed(ShardFailure)
+        /// Not held here, or asked too late: nothing was done.
+        case elsewhere
+    }
+
+    package let number: UInt64
+    package let outcome: Outcome
+}
+
+extension Ask: WireValue {
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(varint: number)
+        writer.write(varint: deadline)
+        switch request {
+        case .write(let mutation, let level, let attempt):
+            writer.write(1)
+            mutation.encode(into: &writer)
+            writer.write(level.number)
+            writer.write(attempt.rawValue)
+        case .read(let query, let user):
+            writer.write(2)
+            query.encode(into: &writer)
+            writer.write(user)
+        case .list(let query, let user, let shards):
+            writer.write(3)
+            query.encode(into: &writer)
+            writer.write(user)
+            writer.write(shards)
+        case .copies(let shard, let vector):
+            writer.write(4)
+            writer.write(shard)
+            vector.encode(into: &writer)
+        }
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        number = try reader.readVarint()
+        deadline = try reader.readVarint()
+        switch try reader.readByte() {
+        case 1:
+            let mutation = try Mutation(from: &reader)
+            guard let level = AckLevel(number: try reader.readByte()),
+                let attempt = Attempt(rawValue: try reader.readByte())
+            else { throw .invalid("a level and an attempt") }
+            request = .write(mutation, level, attempt)
+        case 2:
+            request = .read(try Query(from: &reader), try reader.readName())
+        case 3:
+            request = .list(
+                try Query(from: &reader), try reader.readName(), try reader.readShards())
+        case 4:
+            request = .copies(try reader.readShard(), try Vector(from: &reader))
+        default: throw .invalid("a request to a member")
+        }
+    }
+}
+
+extension Told: WireValue {
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(varint: number)
+        switch outcome {
+        case .taken: writer.write(1)
+        case .written(let receipt, let stored):
+            writer.write(2)
+            receipt.encode(into: &writer)
+            stored.encode(into: &writer)
+        case .found(let findings, let isLast):
+            writer.write(3)
+            findings.encode(into: &writer)
+            writer.write(isLast)
+        case .listed(let findings, let missing):
+            writer.write(4)
+            findings.encode(into: &writer)
+            writer.write(missing)
+        case .copies(let count):
+            writer.write(5)
+            writer.write(count: count)
+        case .failed(let failure):
+            writer.write(6)
+            failure.encode(into: &writer)
+        case .elsewhere: writer.write(7)
+        }
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        number = try reader.readVarint()
+        switch try reader.readByte() {
+        case 1: outcome = .taken
+        case 2: outcome = .written(try Receipt(from: &reader), try Stored(from: &reader))
+        case 3: outcome = .found(try Findings(from: &reader), isLast: try reader.readFlag())
+        case 4: outcome = .listed(try Findings(from: &reader), missing: try reader.readShards())
+        case 5: outcome = .copies(try reader.readNumber())
+        case 6: outcome = .failed(try ShardFailure(from: &reader))
+        case 7: outcome = .elsewhere
+        default: throw .invalid("an answer of a member")
+        }
+    }
+}
+
+extension AckLevel {
+    var number: UInt8 {
+        switch self {
+        case .local: 1
+        case .majority: 2
+        case .all: 3
+        }
+    }
+
+    init?(number: UInt8) {
+        switch number {
+        case 1: self = .local
+        case 2: self = .majority
+        case 3: self = .all
+        default: return nil
+        }
+    }
+}
+
+extension ByteWriter {
+    mutating func write(_ shards: [ShardID]) {
+        write(count: shards.count)
+        for shard in shards { write(shard) }
+    }
+}
+
+extension ByteReader {
+    mutating func readShards() throws(WireError) -> [ShardID] {
+        var shards: [ShardID] = []
+        for _ in 0..<(try readCount(limit: Int(ClusterSettings.shardsMax))) {
+            shards.append(try readShard())
+        }
+        return shards
+    }
+}

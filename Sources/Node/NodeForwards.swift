@@ -1,0 +1,166 @@
+import Chat
+import Replication
+import Wire
+
+/// Requests that others answer, on the side of who asks.
+extension Node {
+    /// What a forward counts for beside its texts, in bytes.
+    private static let forwardBytes = 256
+
+    /// Has others answer a request; it leaves with the end of the turn.
+    func forward(_ request: Ask.Request, of shard: ShardID, for slot: ReplySlot) -> Handling {
+        guard !forwards.isFull else { return .here(.failed(.overloaded), isSettled: true) }
+        forwards.add(
+            Forwards.Forward(
+                request, of: shard, for: slot, size: Node.forwardBytes + request.textBytes,
+                now: ports.clock.milliseconds),
+            as: takeAskNumber())
+        return .awaited
+    }
+
+    func takeAskNumber() -> UInt64 {
+        defer { nextAsk += 1 }
+        return nextAsk
+    }
+
+    /// Sends what waits for somebody, where there is somebody.
+    func sendForwards() {
+        guard !forwards.isEmpty else { return }
+        for shard in forwards.waitingShards { sendForwards(of: shard) }
+    }
+
+    private func sendForwards(of id: ShardID) {
+        switch route(of: id) {
+        case .nobody:
+            return
+        case .here(let shard):
+            resume(forwards.takeWaiting(of: id, for: nil), in: shard)
+        case .member(let name):
+            let numbers = forwards.takeWaiting(of: id, for: name)
+            let sent = numbers.prefix { send($0, to: name) }
+            guard sent.count < numbers.count else { return }
+            forwards.putBack(Array(numbers[sent.count...]), of: id)
+            routes.noteMute(name, now: ports.clock.milliseconds)
+        }
+    }
+
+    private func send(_ number: UInt64, to name: NodeName) -> Bool {
+        guard let forward = forwards[number] else { return true }
+        guard ask(name, forward.next, as: number, within: Forwards.patienceMilliseconds) else {
+            return false
+        }
+        forwards.noteSent(number, to: name, now: ports.clock.milliseconds)
+        return true
+    }
+
+    /// - Returns: whether it is on its way.
+    func ask(
+        _ name: NodeName, _ request: Ask.Request, as number: UInt64, within milliseconds: UInt64
+    ) -> Bool {
+        let now = ports.clock.milliseconds
+        guard let deadline = links[name]?.deadline(after: milliseconds, now: now) else {
+            return false
+        }
+        return links[name]?.send(
+            .ask(Ask(number: number, deadline: deadline, request: request))) ?? false
+    }
+
+    /// What waited for others is answered here after all.
+    private func resume(_ numbers: [UInt64], in shard: Shard) {
+        let resumed = numbers.compactMap { number -> (ReplySlot, Outcome, isSettled: Bool)? in
+            guard let forward = forwards.remove(number) else { return nil }
+            var (outcome, isSettled) = carryOut(forward.next, in: shard, for: forward.slot)
+            if forward.mayBeDone, case .failed = outcome { outcome = .failed(.unanswered) }
+            return (forward.slot, outcome, isSettled)
+        }
+        // Whoever is told may ask again at once, so all are carried out before anybody is.
+        for (slot, outcome, isSettled) in resumed { keep(outcome, isSettled, for: slot) }
+    }
+
+    // MARK: Answers
+
+    func onTold(_ told: Told, from name: NodeName) {
+        if let list = listAsks[told.number] { return onListed(told, list, from: name) }
+        if let asked = copiesAsks[told.number] { return onCounted(told, asked) }
+        guard let forward = forwards[told.number] else { return }
+        switch told.outcome {
+        case .written(let receipt, let stored):
+            // Also of who was given up: it is done there.
+            guard case .write = forward.request else { return }
+            end(told.number, with: .written(receipt, in: forward.shard), stored)
+        case _ where forward.target != name:
+            return
+        case .taken:
+            forwards.note(told.number) { $0.isTaken = true }
+        case .found(let findings, let isLast):
+            take(findings, isLast: isLast, for: told.number)
+        case .failed(let failure) where failure.isOfItsMember:
+            pass(told.number, on: forward, because: failure)
+        case .failed(let failure):
+            // One who has not heard of what the other did refuses it for other reasons.
+            end(told.number, with: .failed(forward.mayBeDone ? .unanswered : failure), nil)
+        case .elsewhere:
+            pass(told.number, on: forward, because: nil)
+        case .listed, .copies:
+            return
+        }
+    }
+
+    private func take(_ part: Findings, isLast: Bool, for number: UInt64) {
+        guard let forward = forwards[number], forward.parts < Forwards.partsMax else { return }
+        var found = forward.found ?? part
+        if forward.found != nil, !found.append(part) { return }
+        guard !isLast else { return end(number, with: .found(found, isPartial: false), nil) }
+        forwards.note(number) {
+            $0.found = found
+            $0.parts += 1
+        }
+    }
+
+    /// Who was asked cannot do it: somebody else is asked for all of that shard.
+    private func pass(
+        _ number: UInt64, on forward: Forwards.Forward, because failure: ShardFailure?
+    ) {
+        guard let target = forward.target else { return }
+        routes.noteRefused(target, forward.shard, now: ports.clock.milliseconds)
+        forwards.note(number) { $0.failure = failure }
+        forwards.takeBack(of: forward.shard, from: target, denied: number)
+    }
+
+    private func end(_ number: UInt64, with outcome: Outcome, _ stored: Stored?) {
+        guard let forward = forwards.remove(number) else { return }
+        finish(forward.slot, outcome, stored)
+    }
+
+    func tickForwards(now: UInt64) {
+        guard !forwards.isEmpty else { return }
+        for name in forwards.takeBackOverdue(now: now) { routes.noteMute(name, now: now) }
+        for number in forwards.hopeless(now) {
+            guard let forward = forwards[number] else { continue }
+            let failure = forward.failure ?? .unreachable
+            end(number, with: .failed(forward.mayBeDone ? .unanswered : failure), nil)
+        }
+    }
+}
+
+extension ShardFailure {
+    /// Whether another member may well be able to do it.
+    var isOfItsMember: Bool {
+        switch self {
+        case .refused: false
+        case .notReady, .unreachable, .unanswered, .overloaded, .store, .badFrame: true
+        }
+    }
+}
+
+extension Ask.Request {
+    /// How long its text is, in bytes.
+    var textBytes: Int {
+        guard case .write(let mutation, _, _) = self else { return 0 }
+        return switch mutation.action {
+        case .send(_, _, _, let text): text.utf8.count
+        case .edit(_, let text, _): text.utf8.count
+        default: 0
+        }
+    }
+}

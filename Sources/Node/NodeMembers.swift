@@ -1,0 +1,123 @@
+import Membership
+import Placement
+import Replication
+import Wire
+
+/// Who is a member, and which shards are held here because of that.
+extension Node {
+    static func membership(
+        of process: RandomID, _ options: NodeOptions, table: MemberTable, _ ports: NodePorts,
+        now: UInt64
+    ) -> Membership {
+        let me = Member(
+            name: options.name, process: process, gossip: options.gossip, admin: options.admin,
+            incarnation: ports.clock.wallMilliseconds)
+        return Membership(
+            me: me, table: table, evictAfterMilliseconds: options.evictAfterMilliseconds,
+            seed: ports.entropy.next(), now: now)
+    }
+
+    /// Carries out what membership decided.
+    func followMembership() {
+        for (name, gossip) in membership.takeOutbox() { links[name]?.send(.gossip(gossip)) }
+        for event in membership.takeEvents() { follow(event) }
+        guard membership.table.hash != followedTable else { return }
+        followedTable = membership.table.hash
+        keepMembers()
+        placeShards()
+    }
+
+    private func follow(_ event: MemberEvent) {
+        switch event {
+        case .changed(let name, _, let state):
+            ports.host.log(.info, "member \(state) peer=\(name)")
+            guard state == .alive, links[name] == nil,
+                let member = membership.table[name]?.member
+            else { return }
+            dialer.encourage(member.gossip)
+        case .restarted(let name):
+            ports.host.log(.info, "member started again peer=\(name)")
+        case .twin(let member):
+            ports.host.log(
+                .error,
+                "another process has this node's name, gossip=\(member.gossip); stop one of them")
+        case .refuted(let incarnation):
+            ports.host.log(.info, "said to be alive incarnation=\(incarnation)")
+        }
+    }
+}
+
+// MARK: Shards
+
+extension Node {
+    /// Who owns what, among the members that this node knows.
+    func placeOwners() {
+        guard let cluster else { return }
+        let ring = membership.ring
+        guard ring != placedRing || owners.isEmpty else { return }
+        placedRing = ring
+        owners = (0..<cluster.shards).map { number in
+            Placement.owners(of: ShardID(number), among: ring, replicas: cluster.replicas)
+        }
+    }
+
+    /// Tells each shard who owns it, and opens those that this node owns and does not hold.
+    func placeShards() {
+        guard !held.isEmpty else { return }
+        placeOwners()
+        let (others, dead) = (others, dead)
+        for number in held.indices {
+            let holders = holders(of: number, others: others, dead: dead)
+            if let shard = held[number] {
+                shard.assumeIsolated { $0.setHolders(holders) }
+            } else if holders.isOwnedHere {
+                open(ShardID(UInt16(number)), stored: CopyHeader(isComplete: false))
+            }
+        }
+    }
+
+    /// Every member but this one, also those that are about to leave.
+    private var others: [NodeName] {
+        (membership.ring + membership.leaving).filter { $0 != me.name }
+    }
+
+    private var dead: Set<NodeName> {
+        Set(placedRing.filter { membership.state(of: $0) == .dead })
+    }
+
+    private func holders(of number: Int, others: [NodeName], dead: Set<NodeName>) -> Holders {
+        Holders(
+            me: me.name, owners: owners[number],
+            livingOwners: owners[number].count { !dead.contains($0) }, others: others)
+    }
+
+    func open(_ id: ShardID, stored: CopyHeader, isFounded: Bool = false) {
+        guard let cluster else { return }
+        let holders = holders(of: Int(id.number), others: others, dead: dead)
+        let shard = Shard(
+            id, of: cluster.shards, stored: stored, holders: holders, isFounded: isFounded,
+            ports: ports, editWindowMilliseconds: options.editWindowMilliseconds)
+        held[Int(id.number)] = shard
+        shards = held.compactMap { $0 }
+        for name in links.keys.sorted() { shard.assumeIsolated { $0.onPeerUp(name) } }
+    }
+
+    /// The disk has dropped copies that every owner has all of.
+    func onDropped(_ drops: [ShardID]) {
+        guard !drops.isEmpty else { return }
+        for id in drops { held[Int(id.number)] = nil }
+        shards = held.compactMap { $0 }
+        ports.host.log(.info, "handed over shards=\(drops.count) held=\(shards.count)")
+        placeShards()
+        endIfHandedOver()
+    }
+
+    /// Who leaves goes once it holds nothing.
+    func endIfHandedOver() {
+        guard isLeaving, shards.isEmpty else { return }
+        membership.leave(now: ports.clock.milliseconds)
+        followMembership()
+        for name in links.keys.sorted() { links[name]?.flush() }
+        ports.host.end(.shutdown)
+    }
+}

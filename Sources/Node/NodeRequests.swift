@@ -1,0 +1,162 @@
+import CRDT
+import Chat
+import Placement
+import Replication
+import Wire
+
+/// What clients ask of the node, and where it goes: one of the shards held here, or a member that
+/// holds what is not.
+extension Node {
+    /// Who answers for a shard.
+    enum Route {
+        case here(Shard)
+        case member(NodeName)
+        case nobody
+    }
+
+    /// The shard that a conversation is in; nil before the node is in a cluster.
+    package func shardID(of conversation: ConversationID) -> ShardID? {
+        cluster.map { ShardID(of: conversation.text, count: $0.shards) }
+    }
+
+    /// The shard of a conversation, where it is held here.
+    package func shard(of conversation: ConversationID) -> Shard? {
+        shardID(of: conversation).flatMap { shard($0) }
+    }
+
+    /// A shard, where it is held here.
+    package func shard(_ id: ShardID) -> Shard? {
+        Int(id.number) < held.count ? held[Int(id.number)] : nil
+    }
+
+    /// An id for a message whose sender named none.
+    package func mintMessageID() -> MessageID {
+        MessageID.minted(
+            at: HybridTimestamp(milliseconds: ports.clock.wallMilliseconds),
+            entropy: ports.entropy.next())
+    }
+
+    package func mintOperationID() -> OperationID { ports.entropy.nextID() }
+
+    /// Ends the process in good order.
+    package func shutDown() { ports.host.end(.shutdown) }
+
+    /// Has what was asked outside of a read of the network go on without waiting for one.
+    package func turnAgain() { ports.host.turnAgain() }
+
+    package func attach(_ sink: any ReplySink, as session: UInt64) { sinks[session] = sink }
+
+    package func detach(_ session: UInt64) {
+        sinks[session] = nil
+        waits.removeAll { $0.slot.session == session }
+    }
+
+    // MARK: Handling
+
+    /// - Parameter isMinted: its id was just made: nothing has it.
+    package func handle(
+        _ mutation: Mutation, isMinted: Bool, level: AckLevel, for slot: ReplySlot
+    ) -> Handling {
+        handle(
+            .write(mutation, level, isMinted ? .minted : .first), in: mutation.conversation,
+            for: slot)
+    }
+
+    package func handle(_ query: Query, of user: UserID, for slot: ReplySlot) -> Handling {
+        guard let conversation = query.conversation else {
+            return gather(query, for: user, slot: slot)
+        }
+        return handle(.read(query, user), in: conversation, for: slot)
+    }
+
+    private func handle(
+        _ request: Ask.Request, in conversation: ConversationID, for slot: ReplySlot
+    ) -> Handling {
+        guard let id = shardID(of: conversation) else {
+            return .here(.failed(.notReady), isSettled: true)
+        }
+        if forwards.isIdle(id), case .here(let shard) = route(of: id) {
+            let (outcome, isSettled) = carryOut(request, in: shard, for: slot)
+            return .here(outcome, isSettled: isSettled)
+        }
+        return forward(request, of: id, for: slot)
+    }
+
+    /// Carries a request out here.
+    ///
+    /// - Returns: what came of it, and whether that may be said at once.
+    func carryOut(
+        _ request: Ask.Request, in shard: Shard, for slot: ReplySlot
+    ) -> (Outcome, isSettled: Bool) {
+        let id = shard.id
+        return shard.assumeIsolated { shard in
+            let failure: ShardFailure
+            switch request {
+            case .write(let mutation, let level, let attempt):
+                switch shard.submit(mutation, for: slot, level: level, attempt: attempt) {
+                case .success(let accepted):
+                    return (.written(accepted.receipt, in: id), isSettled: false)
+                case .failure(let reason): failure = reason
+                }
+            case .read(let query, let user), .list(let query, let user, _):
+                switch shard.answer(query, for: user, slot: slot) {
+                case .success(let answer):
+                    return (
+                        .found(answer.findings, isPartial: false), isSettled: answer.isSettled
+                    )
+                case .failure(let reason): failure = reason
+                }
+            case .copies: preconditionFailure("copies are counted, not carried out")
+            }
+            // A refusal shows what is here: where that is not on disk yet, it waits for it.
+            guard case .refused = failure else { return (.failed(failure), isSettled: true) }
+            return (.failed(failure), isSettled: !shard.showsLater(in: slot))
+        }
+    }
+
+    // MARK: Routes
+
+    /// This node where it owns the shard and is ready; else who answered last, else the first of
+    /// the owners who can be asked, else anybody who may hold a copy.
+    func route(of id: ShardID) -> Route {
+        let here = shard(id)
+        if let here, here.assumeIsolated({ $0.isReady }) { return .here(here) }
+        let now = ports.clock.milliseconds
+        let owners = Int(id.number) < owners.count ? owners[Int(id.number)] : []
+        if let name = routes.preferred(for: id), owners.contains(name),
+            mayAsk(name, for: id, now: now)
+        {
+            return .member(name)
+        }
+        if let name = owners.first(where: { mayAsk($0, for: id, now: now) }) {
+            routes.prefer(name, for: id)
+            return .member(name)
+        }
+        if let here, here.assumeIsolated({ $0.isServable }) { return .here(here) }
+        let others = Placement.ranking(of: id, among: links.keys.sorted())
+        return others.first { mayAsk($0, for: id, now: now) }.map(Route.member) ?? .nobody
+    }
+
+    private func mayAsk(_ name: NodeName, for id: ShardID, now: UInt64) -> Bool {
+        guard let link = links[name], link.deadline(after: 0, now: now) != nil else { return false }
+        return routes.mayAsk(name, for: id, heardAt: link.link.heardAt, now: now)
+    }
+
+    func tickRequests(now: UInt64) {
+        routes.onTick(now: now)
+        tickForwards(now: now)
+        tickAnswers(now: now)
+        tickLists(now: now)
+        tickWaits(now: now)
+    }
+
+    /// Nothing comes on a connection any more.
+    func onLinkLost(_ channel: UInt64, to name: NodeName) {
+        let session = PeerLink.sessionBit | channel
+        for slot in drafts.keys where slot.session == session { drafts[slot] = nil }
+        for slot in gatherings.keys where slot.session == session { gatherings[slot] = nil }
+        forwards.takeBack(from: name, now: ports.clock.milliseconds)
+        onListsLost(with: name)
+        ports.host.turnAgain()
+    }
+}

@@ -1,0 +1,33 @@
+import Replication
+import Wire
+
+/// What a request came to.
+package enum Outcome: Hashable, Sendable {
+    /// A write, acknowledged with how many owners have stored it.
+    case written(Receipt, in: ShardID)
+    /// - isPartial: some shards could not be asked.
+    case found(Findings, isPartial: Bool)
+    case failed(ShardFailure)
+}
+
+/// How a request is answered.
+package enum Handling: Sendable {
+    /// - isSettled: it may be said at once; else the slot is told once it may.
+    case here(Outcome, isSettled: Bool)
+    /// Others are asked: the slot is told all of it.
+    case awaited
+}
+
+/// What became of a reply that waited.
+package enum Settled: Hashable, Sendable {
+    /// What was answered here may be said.
+    case stored(Stored)
+    /// What others answered, or what was answered here later.
+    ///
+    /// A write has its copies.
+    case answered(Outcome, Stored?)
+    /// On how many owners the writes that it waited for are, and whether that was asked for.
+    case copies(Int, isEnough: Bool)
+    /// The commit failed: nothing was changed.
+    case failed(StoreFailure)
+}

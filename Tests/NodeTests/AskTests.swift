@@ -1,0 +1,103 @@
+import CRDT
+import Chat
+import Replication
+import TestKit
+import Testing
+import Wire
+
+@testable import Node
+
+/// Requests and answers as they travel between nodes.
+@Suite struct AskTests {
+    private static let room = ConversationID(checked: "c")
+    private static let alice = UserID(checked: "alice")
+    private static let replica = RandomID(high: 1, low: 2)
+
+    private static let requests: [Ask.Request] =
+        [
+            .read(.pinned(room), alice),
+            .list(.chats(.all), alice, [ShardID(0), ShardID(63)]), .list(.unread, alice, []),
+            .copies(ShardID(7), Vector()),
+        ]
+        + Ask.Attempt.allCases.flatMap { attempt in
+            [AckLevel.local, .majority, .all].map { level in
+                .write(Mutation(.leave, in: room, by: alice), level, attempt)
+            }
+        }
+
+    private static let receipt = Receipt(
+        context: Context(Dot(replica: replica, seq: 3)), message: nil, sentAt: nil, editedAt: nil,
+        unread: 4, isRepeated: false)
+
+    private static let outcomes: [Told.Outcome] = [
+        .taken, .found(.unread([]), isLast: false), .found(.messages([]), isLast: true),
+        .listed(.chats([]), missing: [ShardID(1)]), .copies(3), .failed(.notReady),
+        .failed(.unreachable), .failed(.overloaded), .failed(.unanswered), .elsewhere,
+    ]
+
+    @Test(arguments: requests) func `a request comes back as it went`(
+        _ request: Ask.Request
+    ) throws {
+        let ask = Ask(number: 300, deadline: 70_000, request: request)
+        #expect(try Ask.decode(ask.encoded) == ask)
+        let frame = PeerFrame.ask(ask)
+        #expect(try PeerFrame.decode(frame.encoded) == frame)
+    }
+
+    @Test(arguments: outcomes) func `an answer comes back as it went`(
+        _ outcome: Told.Outcome
+    ) throws {
+        let told = Told(number: 1 << 40, outcome: outcome)
+        #expect(try Told.decode(told.encoded) == told)
+        let frame = PeerFrame.told(told)
+        #expect(try PeerFrame.decode(frame.encoded) == frame)
+    }
+
+    @Test func `an acknowledgement says on how many owners it is`() throws {
+        var writer = ByteWriter()
+        writer.write(varint: 5)
+        writer.write(2 as UInt8)
+        AskTests.receipt.encode(into: &writer)
+        writer.write(count: 2)
+        writer.write(count: 3)
+        let told = try Told.decode(writer.bytes)
+        guard case .written(let receipt, let stored) = told.outcome else {
+            Issue.record("an acknowledgement became \(told)")
+            return
+        }
+        #expect(receipt == AskTests.receipt)
+        #expect(stored.on == 2 && stored.owners == 3)
+        #expect(told.encoded == writer.bytes)
+    }
+
+    @Test func `what no node sends is refused`() {
+        let bad: [[UInt8]] = [
+            [], [1], [1, 1], [1, 1, 0], [1, 1, 9], [1, 1, 3, 5],
+            // A list of more shards than a cluster has.
+            [1, 1, 3, 5, 1, 97, 0xFF, 0xFF, 0x7F],
+        ]
+        for bytes in bad {
+            #expect(throws: WireError.self) { try Ask.decode(bytes) }
+        }
+        for bytes: [UInt8] in [[], [1], [1, 0], [1, 8], [1, 3, 1], [1, 6, 9]] {
+            #expect(throws: WireError.self) { try Told.decode(bytes) }
+        }
+        // More owners than any cluster has.
+        var writer = ByteWriter()
+        writer.write(varint: 5)
+        writer.write(2 as UInt8)
+        AskTests.receipt.encode(into: &writer)
+        writer.write(count: 1)
+        writer.write(count: 1_025)
+        #expect(throws: WireError.self) { try Told.decode(writer.bytes) }
+    }
+
+    @Test(arguments: requests) func `a request that is cut off is refused`(
+        _ request: Ask.Request
+    ) {
+        let bytes = Ask(number: 1, deadline: 2, request: request).encoded
+        for count in bytes.indices {
+            #expect(throws: WireError.self) { try Ask.decode(Array(bytes.prefix(count))) }
+        }
+    }
+}

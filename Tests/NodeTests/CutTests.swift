@@ -1,0 +1,125 @@
+import Chat
+import Membership
+import Testing
+import Wire
+
+@testable import Node
+
+/// So many nodes whose connections may be cut by request, and that are level.
+private func cluster(of count: Int) -> (world: NodeWorld, seats: [NodeSeat]) {
+    let world = NodeWorld()
+    var seats = [world.add("n1", mayBlock: true)]
+    for number in 2...count {
+        seats.append(world.add("n\(number)", join: ["n1"], shards: nil, mayBlock: true))
+    }
+    world.run(milliseconds: 2_000)
+    return (world, seats)
+}
+
+extension NodeSeat {
+    /// Why an operator's request is not carried out; nil where it is.
+    func refusal(
+        _ body: @Sendable (isolated Node) -> Result<Void, OperationFailure>
+    ) -> OperationFailure? {
+        if case .failure(let failure) = run(body) { return failure }
+        return nil
+    }
+
+    func block(_ name: String, _ direction: CutDirection = .both) -> OperationFailure? {
+        refusal { $0.block(NodeName(checked: name), direction) }
+    }
+
+    /// - Parameter name: nil for every member.
+    func unblock(_ name: String?) -> OperationFailure? {
+        refusal { $0.unblock(name.map(NodeName.init(checked:))) }
+    }
+}
+
+/// Makes a conversation at a node; its reply is number `number`.
+private func makeRoom(_ number: UInt64, at seat: NodeSeat, in world: NodeWorld) {
+    #expect(seat.submit(create(ConversationID(checked: "c\(number)")), number: number))
+    world.endTurn(of: seat)
+}
+
+/// Whether the conversation is on the disk of a node.
+private func hasRoom(_ number: UInt64, _ seat: NodeSeat) -> Bool {
+    let key = DocumentKey.conversation(ConversationID(checked: "c\(number)"))
+    return seat.held.contains { seat.stored(of: $0)[key] != nil }
+}
+
+@Suite struct CutTests {
+    @Test(arguments: [CutDirection.both, .in, .out], [UInt64(2_000), 9_000])
+    func `a cut holds back what goes its way, and heals within a second`(
+        direction: CutDirection, milliseconds: UInt64
+    ) {
+        let (world, seats) = cluster(of: 2)
+        #expect(seats[0].block("n2", direction) == nil)
+        makeRoom(1, at: seats[0], in: world)
+        makeRoom(2, at: seats[1], in: world)
+        world.settle()
+        #expect(hasRoom(1, seats[1]) == (direction == .in))
+        #expect(hasRoom(2, seats[0]) == (direction == .out))
+        world.run(milliseconds: milliseconds)
+        let isLong = milliseconds > Timing.silenceKills
+        if direction != .out { #expect((seats[0].state(of: "n2") == .dead) == isLong) }
+        if direction != .in { #expect((seats[1].state(of: "n1") == .dead) == isLong) }
+        makeRoom(3, at: seats[0], in: world)
+        makeRoom(4, at: seats[1], in: world)
+        #expect(seats[0].unblock("n2") == nil)
+        world.run(milliseconds: 1_000)
+        for seat in seats {
+            #expect(seat.living == 2)
+            #expect((1...4).allSatisfy { hasRoom($0, seat) })
+        }
+        #expect(seats[0].digest == seats[1].digest)
+    }
+
+    @Test func `a cut between two of three makes nobody dead, and writes go round it`() {
+        let (world, seats) = cluster(of: 3)
+        #expect(seats[0].block("n2") == nil)
+        world.run(milliseconds: 9_000)
+        makeRoom(1, at: seats[0], in: world)
+        world.run(milliseconds: 1_000)
+        #expect(hasRoom(1, seats[1]))
+        let lines = seats.flatMap(\.host.lines)
+        #expect(!lines.contains { $0.hasPrefix("member dead") })
+        #expect(seats[0].unblock(nil) == nil)
+        world.run(milliseconds: 1_000)
+        #expect(seats.allSatisfy { $0.living == 3 && $0.isConverged })
+    }
+
+    @Test func `who is cut off from everybody is one view with them within a second after`() {
+        let (world, seats) = cluster(of: 3)
+        #expect(seats[2].block("n1") == nil)
+        #expect(seats[2].block("n2") == nil)
+        world.run(milliseconds: 9_000)
+        #expect(seats.map(\.living) == [2, 2, 1])
+        #expect(seats[2].unblock(nil) == nil)
+        world.run(milliseconds: 1_000)
+        #expect(seats.allSatisfy { $0.living == 3 && $0.isConverged })
+    }
+
+    @Test func `a cut ends with the process that made it`() {
+        let (world, seats) = cluster(of: 2)
+        #expect(seats[0].block("n2") == nil)
+        let store = seats[0].store
+        world.kill("n1")
+        let again = world.add("n1", store: store, shards: nil, mayBlock: true)
+        world.run(milliseconds: 1_000)
+        #expect(again.living == 2)
+    }
+
+    @Test func `cuts are refused without leave to make them, of oneself, and of nobody`() {
+        let world = NodeWorld()
+        let first = world.add("n1", mayBlock: true)
+        let second = world.add("n2", join: ["n1"], shards: nil)
+        world.run(milliseconds: 1_000)
+        #expect(second.block("n1") == .faultsForbidden)
+        #expect(second.unblock(nil) == .faultsForbidden)
+        #expect(first.block("n1") == .oneself)
+        #expect(first.unblock("n1") == .oneself)
+        #expect(first.block("n9") == .unknownMember)
+        #expect(first.unblock("n9") == .unknownMember)
+        #expect(first.unblock("n2") == nil)
+    }
+}

@@ -1,0 +1,93 @@
+import Membership
+import Testing
+
+@testable import Node
+
+/// So many nodes that know each other.
+private func cluster(of count: Int) -> (world: NodeWorld, seats: [NodeSeat]) {
+    let world = NodeWorld()
+    var seats = [world.add("n1")]
+    for number in 2...count {
+        seats.append(world.add("n\(number)", join: ["n1"], shards: nil))
+    }
+    world.run(milliseconds: 2_000)
+    return (world, seats)
+}
+
+@Suite struct DeathTests {
+    @Test(arguments: [2, 3, 5])
+    func `who is killed is suspect at once and dead within a second, at all others`(count: Int) {
+        // Each round lies a tick later in the rhythm of pings than the one before.
+        for round in 0..<10 {
+            let (world, seats) = cluster(of: count)
+            world.run(milliseconds: UInt64(round) * Node.tickMilliseconds)
+            let (killed, others) = (seats[count - 1].name, seats.dropLast())
+            world.kill(killed)
+            world.settle()
+            #expect(others.allSatisfy { $0.state(of: killed) == .suspect }, "round \(round)")
+            world.run(milliseconds: 1_000)
+            #expect(others.allSatisfy { $0.state(of: killed) == .dead }, "round \(round)")
+            #expect(others.allSatisfy { $0.living == count - 1 }, "round \(round)")
+        }
+    }
+
+    @Test func `who is gone without a word is dead within six seconds, and not before five`() {
+        let (world, seats) = cluster(of: 3)
+        for channel in world.channels where channel.owner == "n3" { channel.isCut = true }
+        world.kill("n3")
+        world.unreachable = ["n3"]
+        world.run(milliseconds: 5_000)
+        #expect(seats[0].state(of: "n3") == .suspect)
+        #expect(seats[1].state(of: "n3") == .suspect)
+        world.run(milliseconds: 1_000)
+        #expect(seats[0].state(of: "n3") == .dead)
+        #expect(seats[1].state(of: "n3") == .dead)
+    }
+
+    @Test(arguments: [["n1"], ["n3"], ["n1", "n2"], ["n1", "n2", "n3"]])
+    func `a pause of five seconds makes nobody dead`(paused: Set<String>) {
+        for round in 0..<10 {
+            let (world, seats) = cluster(of: 3)
+            world.run(milliseconds: UInt64(round) * Node.tickMilliseconds)
+            let connections = world.channels.count
+            world.paused = paused
+            world.run(milliseconds: 5_000)
+            world.paused = []
+            world.run(milliseconds: 1_000)
+            let lines = seats.flatMap(\.host.lines)
+            #expect(!lines.contains { $0.hasPrefix("member dead") }, "round \(round)")
+            #expect(seats.allSatisfy { $0.living == 3 && $0.isConverged }, "round \(round)")
+            #expect(world.channels.count == connections, "round \(round)")
+        }
+    }
+
+    @Test func `who was taken for dead while it stood still is alive within a second after`() {
+        let (world, seats) = cluster(of: 3)
+        world.paused = ["n2"]
+        world.run(milliseconds: 7_000)
+        #expect(seats[0].state(of: "n2") == .dead)
+        world.paused = []
+        world.run(milliseconds: 1_000)
+        #expect(seats.allSatisfy { $0.living == 3 })
+    }
+
+    @Test func `the dead keep their shards until they are evicted, and own them again after`() {
+        let world = NodeWorld()
+        let first = world.add("n1", evictAfterMilliseconds: 3_000)
+        let second = world.add("n2", join: ["n1"], shards: nil, evictAfterMilliseconds: 3_000)
+        world.run(milliseconds: 1_000)
+        let store = second.store
+        world.kill("n2")
+        world.run(milliseconds: 3_000)
+        #expect(first.state(of: "n2") == .dead)
+        #expect(Set(first.owners(of: 0)) == ["n1", "n2"])
+        world.run(milliseconds: 1_000)
+        #expect(first.state(of: "n2") == .evicted)
+        #expect(first.owners(of: 0) == ["n1"])
+        let again = world.add("n2", store: store, shards: nil)
+        world.run(milliseconds: 2_000)
+        #expect(first.living == 2)
+        #expect(Set(first.owners(of: 0)) == ["n1", "n2"])
+        #expect(again.digest == first.digest)
+    }
+}

@@ -1,0 +1,282 @@
+import CRDT
+import Chat
+import Replication
+import Testing
+import Wire
+
+@testable import Node
+
+private let shardCount: UInt16 = 8
+private let bob = UserID(checked: "bob")
+
+private func found(_ room: ConversationID = lobby) -> Mutation {
+    Mutation(.create(participants: [alice, bob], title: nil), in: room, by: alice)
+}
+
+/// Five nodes, two copies of each shard: most of what a node is asked is held by others.
+private struct Five {
+    let world = NodeWorld()
+    let seats: [NodeSeat]
+
+    init() {
+        var seats = [world.add("n1", shards: shardCount, replicas: .count(2))]
+        for number in 2...5 {
+            seats.append(world.add("n\(number)", join: ["n1"], shards: nil, replicas: nil))
+        }
+        self.seats = seats
+        world.run(milliseconds: 5_000)
+    }
+
+    /// The owners of a conversation's shard, in order.
+    func owners(of room: ConversationID) -> [NodeSeat] {
+        let shard = ShardID(of: room.text, count: shardCount)
+        return seats[0].owners(of: shard.number).compactMap { name in
+            seats.first { $0.name == name }
+        }
+    }
+
+    /// Some node that does not hold it.
+    func stranger(to room: ConversationID) -> NodeSeat {
+        let owners = owners(of: room).map(\.name)
+        return seats.first { !owners.contains($0.name) } ?? seats[0]
+    }
+
+    /// Asks, and lets all be done that needs no time.
+    func handle(
+        _ mutation: Mutation, at seat: NodeSeat, number: UInt64, level: AckLevel = .local
+    ) -> Settled? {
+        seat.handle(mutation, number: number, level: level)
+        world.endTurn(of: seat)
+        world.settle()
+        return seat.sink.outcomes[number]
+    }
+
+    func handle(_ query: Query, of user: String, at seat: NodeSeat, number: UInt64) -> Settled? {
+        seat.handle(query, of: user, number: number)
+        world.endTurn(of: seat)
+        world.settle()
+        return seat.sink.outcomes[number]
+    }
+}
+
+extension Settled? {
+    var isWritten: Bool {
+        switch self {
+        case .stored, .answered(.written, .some): true
+        default: false
+        }
+    }
+
+    var messages: [String]? {
+        guard case .answered(.found(.messages(let views), isPartial: false), _) = self else {
+            return nil
+        }
+        return views.map(\.id.text)
+    }
+}
+
+@Suite struct ForwardingTests {
+    private let history = Query.history(lobby, place: .newest, limit: 10)
+
+    @Test func `a node that does not hold a shard answers all the same`() {
+        let five = Five()
+        let stranger = five.stranger(to: lobby)
+        #expect(five.handle(found(), at: stranger, number: 1).isWritten)
+        #expect(five.handle(send("m1"), at: stranger, number: 2, level: .all).isWritten)
+        #expect(five.handle(history, of: "bob", at: stranger, number: 3).messages == ["m1"])
+        let refusal = five.handle(history, of: "eve", at: stranger, number: 4)
+        #expect(refusal == .answered(.failed(.refused(.notParticipant)), nil))
+        #expect(stranger.run { $0.shard(of: lobby) } == nil)
+    }
+
+    @Test func `all requests for a shard go to the same owner`() {
+        let five = Five()
+        let stranger = five.stranger(to: lobby)
+        let owners = five.owners(of: lobby)
+        five.world.stalled = [owners[1].name]
+        #expect(five.handle(found(), at: stranger, number: 1).isWritten)
+        for number in UInt64(2)..<6 {
+            #expect(five.handle(send("m\(number)"), at: stranger, number: number).isWritten)
+        }
+        let seen = five.handle(history, of: "alice", at: stranger, number: 9).messages
+        #expect(seen == ["m2", "m3", "m4", "m5"])
+    }
+
+    @Test func `when the owner that is asked is killed, the next has the request at once, once`() {
+        let five = Five()
+        let stranger = five.stranger(to: lobby)
+        let owners = five.owners(of: lobby)
+        #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
+        five.world.stalled = [owners[0].name]
+        #expect(five.handle(send("m1"), at: stranger, number: 2) == nil)
+        five.world.kill(owners[0].name)
+        five.world.settle()
+        #expect(stranger.sink.outcomes[2].isWritten)
+        #expect(five.handle(history, of: "bob", at: stranger, number: 3).messages == ["m1"])
+    }
+
+    @Test func `when the owner that is asked stands still, the next is asked after 500 ms`() {
+        let five = Five()
+        let stranger = five.stranger(to: lobby)
+        let owners = five.owners(of: lobby)
+        #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
+        five.world.paused = [owners[0].name]
+        #expect(five.handle(send("m1"), at: stranger, number: 2) == nil)
+        five.world.run(milliseconds: 400)
+        #expect(stranger.sink.outcomes[2] == nil)
+        five.world.run(milliseconds: 200)
+        #expect(stranger.sink.outcomes[2].isWritten)
+    }
+
+    @Test func `a request that arrives too late is not carried out`() {
+        let five = Five()
+        let stranger = five.stranger(to: lobby)
+        let owners = five.owners(of: lobby)
+        #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
+        #expect(five.handle(send("m1"), at: stranger, number: 2, level: .all).isWritten)
+        five.world.paused = [owners[0].name]
+        let pin = Mutation(.pin(MessageID(checked: "m1")), in: lobby, by: alice)
+        let unpin = Mutation(
+            .unpin(MessageID(checked: "m1")), in: lobby, by: alice)
+        #expect(five.handle(pin, at: stranger, number: 3) == nil)
+        five.world.run(milliseconds: 700)
+        #expect(stranger.sink.outcomes[3].isWritten)
+        #expect(five.handle(unpin, at: stranger, number: 4).isWritten)
+        five.world.paused = []
+        five.world.run(milliseconds: 2_000)
+        for (seat, number) in zip(owners, 5...) {
+            let pinned = five.handle(.pinned(lobby), of: "bob", at: seat, number: UInt64(number))
+            #expect(pinned.messages == [], "at \(seat.name)")
+        }
+    }
+
+    @Test func `nobody who holds a shard can be reached: the answer says so after a second`() {
+        let five = Five()
+        let stranger = five.stranger(to: lobby)
+        #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
+        for owner in five.owners(of: lobby) { five.world.kill(owner.name) }
+        five.world.settle()
+        #expect(five.handle(send("m1"), at: stranger, number: 2) == nil)
+        five.world.run(milliseconds: 900)
+        #expect(stranger.sink.outcomes[2] == nil)
+        five.world.run(milliseconds: 300)
+        #expect(stranger.sink.outcomes[2] == .answered(.failed(.unreachable), nil))
+    }
+
+    @Test func `who has left by the first attempt is told so by the second owner`() {
+        let five = Five()
+        let stranger = five.stranger(to: lobby)
+        let owners = five.owners(of: lobby)
+        #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
+        let leave = Mutation(.leave, in: lobby, by: bob)
+        // Carried out and passed on, but the answer to the client never leaves.
+        five.world.stalled = [owners[0].name]
+        #expect(five.handle(leave, at: stranger, number: 2) == nil)
+        five.world.kill(owners[0].name)
+        five.world.settle()
+        #expect(stranger.sink.outcomes[2].isWritten)
+        // Who was no participant before is none: nothing was asked of another.
+        let again = five.handle(leave, at: stranger, number: 3)
+        #expect(again == .answered(.failed(.refused(.notParticipant)), nil))
+    }
+
+    @Test func `an owner whose disk is full leaves the request to the next`() throws {
+        let five = Five()
+        let stranger = five.stranger(to: lobby)
+        let owners = five.owners(of: lobby)
+        #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
+        five.world.stalled = [owners[0].name]
+        #expect(five.handle(send("m1"), at: stranger, number: 2) == nil)
+        let commit = try #require(owners[0].store.takeFirst())
+        owners[0].run { $0.onCommitted(commit.ticket, failure: .full) }
+        five.world.endTurn(of: owners[0])
+        five.world.settle()
+        #expect(stranger.sink.outcomes[2].isWritten)
+    }
+
+    // MARK: Lists
+
+    private func rooms(_ count: Int) -> [ConversationID] {
+        (1...count).map { ConversationID(checked: "c\($0)") }
+    }
+
+    @Test func `a list is gathered from all who hold a part of it`() {
+        let five = Five()
+        for (index, room) in rooms(20).enumerated() {
+            let number = UInt64(index + 1)
+            #expect(five.handle(found(room), at: five.seats[0], number: number).isWritten)
+        }
+        for (index, seat) in five.seats.enumerated() {
+            let list = five.handle(
+                .chats(.active), of: "bob", at: seat, number: UInt64(100 + index))
+            guard case .answered(.found(.chats(let chats), isPartial: false), _) = list else {
+                Issue.record("\(seat.name) says \(String(describing: list))")
+                continue
+            }
+            #expect(chats.count == 20, "at \(seat.name)")
+        }
+    }
+
+    @Test func `a list without the shards that nobody holds any more says that it is partial`() {
+        let five = Five()
+        for (index, room) in rooms(20).enumerated() {
+            let number = UInt64(index + 1)
+            #expect(
+                five.handle(found(room), at: five.seats[0], number: number, level: .all)
+                    .isWritten)
+        }
+        let lost = Set(five.owners(of: rooms(1)[0]).map(\.name))
+        for name in lost.sorted() { five.world.kill(name) }
+        five.world.settle()
+        let left = five.seats.first { !lost.contains($0.name) } ?? five.seats[0]
+        let list = five.handle(.chats(.active), of: "bob", at: left, number: 100)
+        guard case .answered(.found(.chats(let chats), isPartial: true), _) = list else {
+            Issue.record("it says \(String(describing: list))")
+            return
+        }
+        let there = rooms(20).filter { !five.owners(of: $0).allSatisfy { lost.contains($0.name) } }
+        #expect(Set(chats.map(\.id)) == Set(there))
+        #expect(there.count < 20)
+    }
+
+    @Test func `who stands still is left out of a list after 500 ms, and others asked instead`() {
+        let five = Five()
+        for (index, room) in rooms(20).enumerated() {
+            let number = UInt64(index + 1)
+            #expect(
+                five.handle(found(room), at: five.seats[0], number: number, level: .all)
+                    .isWritten)
+        }
+        five.world.paused = ["n2"]
+        #expect(five.handle(.unread, of: "bob", at: five.seats[2], number: 100) == nil)
+        five.world.run(milliseconds: 700)
+        let list = five.seats[2].sink.outcomes[100]
+        guard case .answered(.found(.unread, isPartial: false), _) = list else {
+            Issue.record("it says \(String(describing: list))")
+            return
+        }
+    }
+
+    // MARK: Copies
+
+    @Test func `a wait for copies asks the owners of what is not held here`() {
+        let five = Five()
+        let stranger = five.stranger(to: lobby)
+        let outcome = five.handle(found(), at: stranger, number: 1)
+        guard case .answered(.written(let receipt, let shard), _) = outcome else {
+            Issue.record("it says \(String(describing: outcome))")
+            return
+        }
+        var vector = Vector()
+        vector.insert(receipt.context)
+        let writes = [shard: vector]
+        let deadline = five.world.clock.milliseconds + 2_000
+        stranger.run {
+            $0.wait(
+                ReplySlot(session: 1, number: 2), for: writes, copies: 2, until: deadline)
+        }
+        five.world.endTurn(of: stranger)
+        five.world.run(milliseconds: 300)
+        #expect(stranger.sink.outcomes[2] == .copies(2, isEnough: true))
+    }
+}

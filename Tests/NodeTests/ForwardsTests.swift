@@ -1,0 +1,187 @@
+import Chat
+import Replication
+import Testing
+import Wire
+
+@testable import Node
+
+/// The requests that wait for others, as a value.
+@Suite struct ForwardsTests {
+    private let room = ConversationID(checked: "c")
+    private let alice = UserID(checked: "alice")
+    private let a = NodeName(checked: "a")
+    private let b = NodeName(checked: "b")
+    private let shard = ShardID(1)
+
+    private func forward(
+        of shard: ShardID? = nil, size: Int = 1, at now: UInt64 = 0
+    ) -> Forwards.Forward {
+        Forwards.Forward(
+            .write(Mutation(.leave, in: room, by: alice), .local, .minted), of: shard ?? self.shard,
+            for: ReplySlot(session: 1, number: 1), size: size, now: now)
+    }
+
+    /// Sends what waits of the shard.
+    private func send(_ forwards: inout Forwards, to target: NodeName, now: UInt64 = 0) -> [UInt64]
+    {
+        let numbers = forwards.takeWaiting(of: shard, for: target)
+        for number in numbers { forwards.noteSent(number, to: target, now: now) }
+        return numbers
+    }
+
+    @Test func `they go to one member, in the order in which they came`() {
+        var forwards = Forwards()
+        #expect(forwards.isIdle(shard))
+        for number in 1...3 { forwards.add(forward(), as: UInt64(number)) }
+        #expect(!forwards.isIdle(shard) && forwards.isIdle(ShardID(2)))
+        #expect(send(&forwards, to: a) == [1, 2, 3])
+        forwards.add(forward(), as: 4)
+        #expect(forwards.waitingShards == [shard])
+        #expect(send(&forwards, to: a) == [4])
+        #expect(forwards.waitingShards.isEmpty)
+    }
+
+    @Test func `what is with one member holds up what would go to another, or stay here`() {
+        var forwards = Forwards()
+        forwards.add(forward(), as: 1)
+        #expect(send(&forwards, to: a) == [1])
+        forwards.add(forward(), as: 2)
+        #expect(forwards.takeWaiting(of: shard, for: b).isEmpty)
+        #expect(forwards.takeWaiting(of: shard, for: nil).isEmpty)
+        #expect(forwards.remove(1) != nil)
+        #expect(!forwards.isIdle(shard))
+        #expect(forwards.takeWaiting(of: shard, for: nil) == [2])
+        #expect(forwards.remove(2) != nil)
+        #expect(forwards.isIdle(shard) && forwards.isEmpty)
+    }
+
+    @Test func `what is not answered in time goes to the next, with all behind it`() {
+        var forwards = Forwards()
+        for number in 1...2 { forwards.add(forward(), as: UInt64(number)) }
+        #expect(send(&forwards, to: a, now: 0) == [1, 2])
+        forwards.add(forward(at: 499), as: 3)
+        #expect(send(&forwards, to: a, now: 499) == [3])
+        forwards.add(forward(at: 499), as: 4)
+        #expect(forwards.takeBackOverdue(now: 499).isEmpty)
+        #expect(forwards.takeBackOverdue(now: 500) == [a])
+        #expect(send(&forwards, to: b, now: 500) == [1, 2, 3, 4])
+    }
+
+    @Test func `who has carried it out has longer, and does not hold up the others`() {
+        var forwards = Forwards()
+        for number in 1...2 { forwards.add(forward(), as: UInt64(number)) }
+        #expect(send(&forwards, to: a) == [1, 2])
+        forwards.note(1) { $0.isTaken = true }
+        #expect(forwards.takeBackOverdue(now: 500) == [a])
+        #expect(forwards[1]?.target == a && forwards[2]?.target == nil)
+        #expect(forwards.takeBackOverdue(now: 1_499).isEmpty)
+        #expect(forwards.takeBackOverdue(now: 1_500) == [a])
+        #expect(forwards[1]?.target == nil)
+    }
+
+    @Test func `what was with a member that is gone waits for another, also what it had done`() {
+        var forwards = Forwards()
+        for number in 1...2 { forwards.add(forward(), as: UInt64(number)) }
+        #expect(send(&forwards, to: a) == [1, 2])
+        forwards.note(1) { $0.isTaken = true }
+        forwards.takeBack(from: b, now: 10)
+        #expect(forwards.waitingShards.isEmpty)
+        forwards.takeBack(from: a, now: 10)
+        #expect(send(&forwards, to: b, now: 10) == [1, 2])
+    }
+
+    @Test func `the second who is asked is told that the first may have done it`() {
+        var forwards = Forwards()
+        forwards.add(forward(), as: 1)
+        let first = forwards[1]?.next
+        #expect(send(&forwards, to: a, now: 5) == [1])
+        forwards.takeBack(from: a, now: 6)
+        let leave = Mutation(.leave, in: room, by: alice)
+        #expect(first == .write(leave, .local, .minted))
+        #expect(forwards[1]?.next == .write(leave, .local, .again))
+    }
+
+    @Test func `with nobody to ask it is given up after a second, in any case after three`() {
+        var forwards = Forwards()
+        for number in 1...2 { forwards.add(forward(at: 100), as: UInt64(number)) }
+        #expect(forwards.hopeless(1_099).isEmpty)
+        #expect(forwards.hopeless(1_100) == [1, 2])
+        #expect(send(&forwards, to: a, now: 1_050) == [1, 2])
+        #expect(forwards.hopeless(1_100).isEmpty)
+        forwards.takeBack(from: a, now: 1_200)
+        #expect(forwards.hopeless(2_199).isEmpty)
+        #expect(send(&forwards, to: b, now: 2_199) == [1, 2])
+        #expect(forwards.hopeless(3_099).isEmpty)
+        #expect(forwards.hopeless(3_100) == [1, 2])
+    }
+
+    @Test func `who says at once that it cannot does not make anybody wait longer`() {
+        var forwards = Forwards()
+        forwards.add(forward(), as: 1)
+        #expect(send(&forwards, to: a, now: 900) == [1])
+        forwards.takeBack(of: shard, from: a, denied: 1)
+        #expect(forwards.hopeless(999).isEmpty)
+        #expect(forwards.hopeless(1_000) == [1])
+        #expect(forwards[1]?.mayBeDone == false)
+    }
+
+    @Test func `what stood behind a refusal may have been done all the same`() {
+        var forwards = Forwards()
+        for number in 1...2 { forwards.add(forward(), as: UInt64(number)) }
+        #expect(send(&forwards, to: a) == [1, 2])
+        forwards.note(1) { $0.isTaken = true }
+        forwards.takeBack(of: shard, from: a, denied: 1)
+        #expect(forwards[1]?.mayBeDone == false && forwards[2]?.mayBeDone == true)
+        #expect(send(&forwards, to: b) == [1, 2])
+    }
+
+    @Test func `what could not be sent keeps its place`() {
+        var forwards = Forwards()
+        for number in 1...3 { forwards.add(forward(), as: UInt64(number)) }
+        let numbers = forwards.takeWaiting(of: shard, for: a)
+        forwards.noteSent(numbers[0], to: a, now: 0)
+        forwards.add(forward(), as: 4)
+        forwards.putBack(Array(numbers[1...]), of: shard)
+        #expect(forwards.takeWaiting(of: shard, for: a) == [2, 3, 4])
+    }
+
+    @Test func `they are bounded by number and by bytes`() {
+        var forwards = Forwards()
+        for number in 0..<Forwards.countHigh { forwards.add(forward(), as: UInt64(number)) }
+        #expect(forwards.isHigh && !forwards.isFull && !forwards.isLow)
+        for number in 0..<Forwards.countHigh { _ = forwards.remove(UInt64(number)) }
+        #expect(forwards.isLow && forwards.isEmpty)
+        forwards.add(forward(size: Forwards.bytesHigh), as: 1)
+        #expect(forwards.isHigh && !forwards.isFull)
+        forwards.add(forward(size: Forwards.bytesMax - Forwards.bytesHigh), as: 2)
+        #expect(forwards.isFull)
+        _ = forwards.remove(2)
+        #expect(!forwards.isFull)
+    }
+}
+
+@Suite struct RoutesTests {
+    private let a = NodeName(checked: "a")
+    private let shard = ShardID(1)
+
+    @Test func `who could not is not asked again for a while, for that shard`() {
+        var routes = Routes()
+        routes.noteRefused(a, shard, now: 1_000)
+        #expect(!routes.mayAsk(a, for: shard, heardAt: 1_100, now: 1_199))
+        #expect(routes.mayAsk(a, for: ShardID(2), heardAt: 1_000, now: 1_001))
+        #expect(routes.mayAsk(a, for: shard, heardAt: 1_000, now: 1_200))
+        routes.onTick(now: 1_100)
+        #expect(!routes.mayAsk(a, for: shard, heardAt: 1_100, now: 1_199))
+    }
+
+    @Test func `who did not answer is not asked before something was heard of it`() {
+        var routes = Routes()
+        routes.noteMute(a, now: 1_000)
+        #expect(!routes.mayAsk(a, for: shard, heardAt: 1_000, now: 9_000))
+        #expect(!routes.mayAsk(a, for: shard, heardAt: 1_001, now: 1_199))
+        #expect(routes.mayAsk(a, for: shard, heardAt: 1_001, now: 1_200))
+        routes.noteMute(a, now: 2_000)
+        routes.forget(a)
+        #expect(routes.mayAsk(a, for: shard, heardAt: 0, now: 2_000))
+    }
+}
