@@ -8,10 +8,10 @@ public enum MessageType: String, CaseIterable, Sendable {
 
 /// One message: what was first sent, what became of its text, and for whom it is deleted.
 ///
-/// In normal form all versions belong to the header: of two different sendings of one id, made on
-/// two sides of a cut, the earlier header wins and takes its versions along, those of the other go.
-/// And once retracted, it has neither text nor versions nor pin: deletion wins over everything, in
-/// every order of events.
+/// Of two sendings of one id, made on two sides of a cut, the earlier header wins. Where both say
+/// the same, as when a client that got no answer sends again elsewhere, the edits of both are edits
+/// of the one message; where they differ, those of the other do not show. Once retracted, it has
+/// neither text nor versions nor pin: deletion wins over everything, in every order of events.
 public struct Message: Hashable, Sendable {
     /// What was first sent, for ever.
     public struct Header: Hashable, Sendable {
@@ -21,6 +21,11 @@ public struct Message: Hashable, Sendable {
         public let item: ItemID?
         /// Empty once the message is retracted.
         public internal(set) var text: String
+
+        /// Stands for who sent it and what it says.
+        var sending: UInt64 {
+            checksum(of: text, seed: checksum(of: sender.text))
+        }
     }
 
     /// One edit.
@@ -30,9 +35,20 @@ public struct Message: Hashable, Sendable {
         public let text: String
     }
 
+    /// An edit of another sending than the header's.
+    ///
+    /// It may show again: a header that is not here yet, earlier than this one, may be of its
+    /// sending.
+    struct Stray: Hashable, Sendable {
+        let sending: UInt64
+        let version: Version
+    }
+
     public internal(set) var header: Header
     /// Ascending by stamp, one for each operation: the last shows, all are the history.
     public internal(set) var versions: [Version]
+    /// Ascending likewise; no operation is in both.
+    var strays: [Stray]
     /// The most edits that a merge keeps: those that both sides of a cut may accept.
     static let versionsMax = 2 * ChatLimits.editsMax
     /// Who deleted it for themselves.
@@ -44,6 +60,7 @@ public struct Message: Hashable, Sendable {
     init(_ header: Header) {
         self.header = header
         versions = []
+        strays = []
         deletedBy = ObservedRemoveSet()
         pin = nil
         isRetracted = false
@@ -55,7 +72,9 @@ public struct Message: Hashable, Sendable {
     public var editedAt: HybridTimestamp? { versions.last?.stamp.time }
 
     var greatestTime: HybridTimestamp {
-        max(header.sent.time, editedAt ?? .zero, pin?.stamp.time ?? .zero)
+        max(
+            header.sent.time, editedAt ?? .zero, pin?.stamp.time ?? .zero,
+            strays.last?.version.stamp.time ?? .zero)
     }
 
     /// Whether somebody has it pinned.
@@ -70,6 +89,7 @@ public struct Message: Hashable, Sendable {
 
 extension Message {
     mutating func edit(_ version: Version) {
+        strays.removeAll { $0.version.operation == version.operation }
         versions.append(version)
         versions.sort()
     }
@@ -86,32 +106,44 @@ extension Message {
     }
 
     mutating func merge(_ other: Message) {
-        if header == other.header {
-            mergeVersions(other.versions)
-        } else if other.header < header {
-            header = other.header
-            versions = other.versions
-        }
+        mergeVersions(other)
+        if other.header < header { header = other.header }
         deletedBy.merge(other.deletedBy)
         if let theirs = other.pin { pin = pin.map { merged($0, theirs) } ?? theirs }
         isRetracted = isRetracted || other.isRetracted
         normalize()
     }
 
-    /// One edit for each operation, and of those the newest.
+    /// One edit for each operation, and of those the newest, of whichever sending.
     ///
     /// Where a forward was not answered, the next owner accepts the same operation under a stamp of
     /// its own; the later of the two stays. Both sides of a cut may accept their hundred edits; the
     /// oldest beyond `versionsMax` go, so that a document always fits its frame. Keeping the
     /// greatest of each operation and then the greatest of all is a join; with the least of each it
-    /// is not.
-    private mutating func mergeVersions(_ others: [Version]) {
-        guard versions != others else { return }
-        var operations: Set<OperationID> = []
-        let newestFirst = (versions + others).sorted().reversed().filter {
-            operations.insert($0.operation).inserted
+    /// is not. Which of them show depends on the header that wins.
+    private mutating func mergeVersions(_ other: Message) {
+        let isSame = header == other.header
+        guard !isSame || versions != other.versions || strays != other.strays else { return }
+        guard !isSame || !strays.isEmpty || !other.strays.isEmpty else {
+            versions = joined(versions + other.versions, by: \.self)
+            return
         }
-        versions = newestFirst.prefix(Message.versionsMax).reversed()
+        let all = joined(allVersions + other.allVersions, by: \.version)
+        let sending = min(header, other.header).sending
+        versions = all.filter { $0.sending == sending }.map(\.version)
+        strays = all.filter { $0.sending != sending }
+    }
+
+    private var allVersions: [Stray] {
+        let sending = header.sending
+        return versions.map { Stray(sending: sending, version: $0) } + strays
+    }
+
+    private func joined<Edit>(_ edits: [Edit], by version: (Edit) -> Version) -> [Edit] {
+        var operations: Set<OperationID> = []
+        return edits.sorted { version($0) > version($1) }
+            .filter { operations.insert(version($0).operation).inserted }
+            .prefix(Message.versionsMax).reversed()
     }
 
     private func merged<Value>(_ left: Register<Value>, _ right: Register<Value>) -> Register<Value>
@@ -128,7 +160,8 @@ extension Message {
                 return true
             }
         #endif
-        return !isRetracted || (header.text.isEmpty && versions.isEmpty && pin == nil)
+        let isEmpty = versions.isEmpty && strays.isEmpty && pin == nil
+        return !isRetracted || (header.text.isEmpty && isEmpty)
     }
 
     private mutating func normalize() {
@@ -145,6 +178,7 @@ extension Message {
         #endif
         header.text = ""
         versions = []
+        strays = []
         pin = nil
     }
 }

@@ -8,6 +8,7 @@ extension Message {
         static let deletedBy: UInt64 = 3
         static let pin: UInt64 = 4
         static let retracted: UInt64 = 5
+        static let strays: UInt64 = 6
     }
 
     func write(to fields: inout some FieldSink) {
@@ -16,6 +17,7 @@ extension Message {
         if deletedBy != ObservedRemoveSet() { fields.set(FieldNumber.deletedBy, to: deletedBy) }
         if let pin { fields.set(FieldNumber.pin, to: pin) }
         if isRetracted { fields.set(FieldNumber.retracted) { _ in } }
+        if !strays.isEmpty { fields.set(FieldNumber.strays, to: Strays(list: strays)) }
     }
 
     init(from fields: inout Fields) throws(WireError) {
@@ -33,6 +35,15 @@ extension Message {
             guard bytes.isEmpty else { throw .invalid("a mark of deletion") }
             isRetracted = true
         }
+        if let bytes = fields.take(FieldNumber.strays) {
+            strays = try Strays.decode(bytes).list
+            let sending = self.header.sending
+            let operations = Set(versions.map(\.operation))
+            let isApart = strays.allSatisfy {
+                $0.sending != sending && !operations.contains($0.version.operation)
+            }
+            guard isApart else { throw .invalid("edits of other sendings") }
+        }
         guard isNormal else { throw .invalid("a deleted message without its text") }
     }
 }
@@ -45,28 +56,65 @@ private struct Versions: WireValue {
 
     func encode(into writer: inout ByteWriter) {
         writer.write(count: list.count)
-        for version in list {
-            version.stamp.encode(into: &writer)
-            writer.write(version.operation)
-            writer.write(version.text)
-        }
+        for version in list { version.encode(into: &writer) }
     }
 
     init(from reader: inout ByteReader) throws(WireError) {
         var list: [Message.Version] = []
         for _ in 0..<(try reader.readCount()) {
-            let version = Message.Version(
-                stamp: try Stamp(from: &reader), operation: try reader.readID(),
-                text: try reader.readText())
-            guard list.last.map({ $0 < version }) ?? true else {
-                throw .invalid("edits that ascend")
-            }
-            list.append(version)
+            list.append(try Message.Version(from: &reader))
         }
-        guard !list.isEmpty, Set(list.map(\.operation)).count == list.count else {
-            throw .invalid("edits, one for each operation")
-        }
+        try checkEdits(list)
         self.list = list
+    }
+}
+
+/// A list of edits of other sendings than the header's, ascending.
+private struct Strays: WireValue {
+    let list: [Message.Stray]
+
+    init(list: [Message.Stray]) { self.list = list }
+
+    func encode(into writer: inout ByteWriter) {
+        writer.write(count: list.count)
+        for stray in list {
+            writer.write(fixed: stray.sending)
+            stray.version.encode(into: &writer)
+        }
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        var list: [Message.Stray] = []
+        for _ in 0..<(try reader.readCount()) {
+            list.append(
+                Message.Stray(
+                    sending: try reader.readFixed(), version: try Message.Version(from: &reader)))
+        }
+        try checkEdits(list.map(\.version))
+        self.list = list
+    }
+}
+
+private func checkEdits(_ versions: [Message.Version]) throws(WireError) {
+    guard zip(versions, versions.dropFirst()).allSatisfy(<) else {
+        throw .invalid("edits that ascend")
+    }
+    guard !versions.isEmpty, Set(versions.map(\.operation)).count == versions.count else {
+        throw .invalid("edits, one for each operation")
+    }
+}
+
+extension Message.Version: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        stamp.encode(into: &writer)
+        writer.write(operation)
+        writer.write(text)
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        stamp = try Stamp(from: &reader)
+        operation = try reader.readID()
+        text = try reader.readText()
     }
 }
 

@@ -87,7 +87,7 @@ struct Model {
     /// The edits of the sending that counts, one for each request, the latest of each.
     private var versions: [(stamp: Stamp, operation: OperationID, text: String)] {
         var found: [(stamp: Stamp, operation: OperationID, text: String)] = []
-        for entry in entries where entry.base == header?.stamp {
+        for entry in entries where isOfHeader(entry.base) {
             guard case .edit(_, let text, let operation) = entry.mutation.action,
                 let stamp = entry.stamp
             else { continue }
@@ -98,6 +98,16 @@ struct Model {
             }
         }
         return found.sorted { $0.stamp < $1.stamp }
+    }
+
+    /// Whether a sending says what the one that counts says, and so is the same message.
+    private func isOfHeader(_ base: Stamp?) -> Bool {
+        guard let header, let base else { return false }
+        return entries.contains { sending in
+            sending.stamp == base && sending.mutation.action.isCreation
+                && sending.mutation.user == header.mutation.user
+                && sending.mutation.action.text == header.mutation.action.text
+        }
     }
 
     /// The text that the edits leave.

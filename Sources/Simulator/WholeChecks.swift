@@ -249,8 +249,7 @@ extension WholeWorld {
         if message.isRetracted, !texts.isEmpty {
             fail(.deleted, "\(node) shows texts of \(id), which is deleted for everyone")
         }
-        // Edits belong to one sending: where two sides of a cut took it, the earlier one stays.
-        guard !message.mayShowDeleted, message.attempts == 1 else { return }
+        guard !message.mayShowDeleted else { return }
         for edit in message.acknowledgedEdits where !texts.contains(edit) {
             fail(.kept, "\(node) lacks the text '\(edit)' of \(id), which was acknowledged")
         }

@@ -62,11 +62,54 @@ struct MessageTests {
         ] {
             #expect(merged.message?.header == early.message?.header)
             #expect(merged.message?.versions == [])
-            #expect(!merged.encoded.holds("late"))
         }
         for merged in [earlyEdited.merged(with: lateEdited), lateEdited.merged(with: earlyEdited)] {
             #expect(texts(merged) == ["early", "early edit"])
+            let retracted = one.apply(.retract, by: People.alice, to: merged)
+            #expect(!retracted.encoded.holds("late"))
         }
+    }
+
+    @Test func `of two sendings that say the same the edits of both are kept`() {
+        var (one, other) = (Author(1, wallMilliseconds: 10), Author(2, wallMilliseconds: 20))
+        let early = one.apply(.send("hello"), by: People.alice, to: nil)
+        let late = other.apply(.send("hello"), by: People.alice, to: nil)
+        let earlyEdited = one.apply(.edit("one", operation: 1), by: People.alice, to: early)
+        let lateEdited = other.apply(.edit("two", operation: 2), by: People.alice, to: late)
+        for merged in [early.merged(with: lateEdited), lateEdited.merged(with: early)] {
+            #expect(merged.message?.header == early.message?.header)
+            #expect(texts(merged) == ["hello", "two"])
+        }
+        for merged in [earlyEdited.merged(with: lateEdited), lateEdited.merged(with: earlyEdited)] {
+            #expect(texts(merged) == ["hello", "one", "two"])
+        }
+    }
+
+    @Test func `an edit shows again when an earlier sending says what its own said`() throws {
+        var first = Author(1, wallMilliseconds: 10)
+        var (second, third) = (Author(2, wallMilliseconds: 20), Author(3, wallMilliseconds: 30))
+        let earliest = first.apply(.send("hello"), by: People.alice, to: nil)
+        let other = second.apply(.send("else"), by: People.alice, to: nil)
+        let latest = third.apply(.send("hello"), by: People.alice, to: nil)
+        let edited = third.apply(.edit("edit", operation: 1), by: People.alice, to: latest)
+        let two = other.merged(with: edited)
+        #expect(texts(two) == ["else"])
+        #expect(try Document(two.key, decoding: two.encoded) == two)
+        let (left, right) = (two.merged(with: earliest), earliest.merged(with: edited))
+        #expect(texts(left) == ["hello", "edit"])
+        #expect(left.encoded == right.merged(with: other).encoded)
+    }
+
+    @Test func `an edit asked again of another sending is one edit`() throws {
+        var (one, other) = (Author(1, wallMilliseconds: 10), Author(2, wallMilliseconds: 20))
+        let early = one.apply(.send("early"), by: People.alice, to: nil)
+        let late = other.apply(.send("late"), by: People.alice, to: nil)
+        let lateEdited = other.apply(.edit("edit", operation: 1), by: People.alice, to: late)
+        let merged = early.merged(with: lateEdited)
+        let again = one.apply(.edit("edit", operation: 1), by: People.alice, to: merged)
+        #expect(texts(again) == ["early", "edit"])
+        #expect(again.encoded == again.merged(with: lateEdited).encoded)
+        #expect(try Document(again.key, decoding: again.encoded) == again)
     }
 
     @Test func `there and back again is four texts`() {
