@@ -1,11 +1,13 @@
 # Sourced by every script here, which first sets `usage` and `set -eu`: where things are, and how
 # to start, find and ask a node. Node nK has gossip port 7100+K, admin port 7200+K, its data in
 # .cluster/nK/, its process id in .cluster/nK.pid and its output in .cluster/nK.log (.log.1 is the
-# output of its life before).
+# output of its life before). A second cluster beside it has GRAPEVINE_STATE, another folder in
+# place of .cluster, and GRAPEVINE_PORTS, another number in place of 7100.
 # shellcheck shell=sh disable=SC2154 # the scripts set usage
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
-state=$root/.cluster
+state=${GRAPEVINE_STATE:-$root/.cluster}
+ports=${GRAPEVINE_PORTS:-7100}
 binary=${GRAPEVINE_BIN:-$root/.build/release/grapevine}
 
 misused() {
@@ -30,14 +32,14 @@ seconds() {
 }
 
 gossip() {
-    echo "127.0.0.1:$((7100 + ${1#n}))"
+    echo "127.0.0.1:$((ports + ${1#n}))"
 }
 
 admin_port() {
-    echo "$((7200 + ${1#n}))"
+    echo "$((ports + 100 + ${1#n}))"
 }
 
-# The one argument of kill, start and wipe.
+# The one argument of kill, start, wipe, pause and resume.
 require_name() {
     [ "$#" -eq 1 ] || misused
     case $1 in
@@ -74,6 +76,11 @@ running() {
     done
 }
 
+# Whether a process is stopped by SIGSTOP: it keeps its ports and answers nothing.
+is_paused() {
+    grep -q '^State:[[:space:]]*T' "/proc/$1/status" 2>/dev/null
+}
+
 # Fails once the process is gone; one that nobody has waited for yet is gone, too.
 is_alive() {
     kill -0 "$1" 2>/dev/null && ! grep -q '^State:[[:space:]]*Z' "/proc/$1/status" 2>/dev/null
@@ -99,10 +106,6 @@ launch() {
     done
     if is_fresh; then join=; fi
     options="--faults ${GRAPEVINE_NODE_OPTIONS-}"
-    case " $options " in
-    *' --replicas '*) ;;
-    *) options="--replicas all $options" ;;
-    esac
     mkdir -p "$state/$name"
     if [ -f "$state/$name.log" ]; then mv "$state/$name.log" "$state/$name.log.1"; fi
     # Whoever waits for the ready line may look before the node is there to write it.
@@ -138,7 +141,7 @@ await_ready() {
     done
 }
 
-# ask nK 'LINE': prints the reply; fails when there is none within 2 s.
+# ask nK 'LINE': prints the reply, or those of several lines; fails when there is none within 2 s.
 ask() {
     printf '%s\n' "$2" | timeout 2 nc -N 127.0.0.1 "$(admin_port "$1")"
 }
@@ -148,4 +151,9 @@ case ${1-} in
     printf '%s\n' "$usage"
     exit 0
     ;;
+esac
+
+case $ports in
+[1-9][0-9][0-9][0-9] | [1-5][0-9][0-9][0-9][0-9]) ;;
+*) fail "GRAPEVINE_PORTS is '$ports' and no number from 1000 to 59999" 64 ;;
 esac
