@@ -1,14 +1,16 @@
-import LineProtocol
-
 /// All that a chaos run has asked for and was told, and so what must be there in the end.
 struct ChaosBook: Sendable {
-    /// The participants of every conversation.
+    /// Everybody.
     ///
-    /// The first deletes nothing and sends nothing; the
-    /// two in the middle delete for themselves; what the last sends may be deleted for everyone.
-    static let users = ["keeper", "hana", "hugo", "sam"]
+    /// The first four are in every conversation: one who deletes nothing and sends nothing, two who
+    /// delete for themselves, and one whose messages may be deleted for everyone. The guests come
+    /// and go.
+    static let users = ["keeper", "hana", "hugo", "sam", "gita", "goran"]
+    static let keeper = 0
     static let hiders = 1...2
     static let retractor = 3
+    static let founders = 0...3
+    static let guests = 4...5
     static let placeholder = "[Message deleted]"
     /// Fewer than a message may have, even when some are repeated.
     static let editsMax = 40
@@ -26,17 +28,40 @@ struct ChaosBook: Sendable {
         var retractedTime = 0
         /// Of the users in `hiders`.
         var seats = [Seat](repeating: Seat(), count: ChaosBook.hiders.count)
+        var pin = Switch()
+
+        mutating func forget(_ node: Int) {
+            holders &= ~(1 << UInt16(node))
+            retractors &= ~(1 << UInt16(node))
+        }
+    }
+
+    /// One user in one conversation.
+    struct Part: Sendable {
+        var archive = Switch()
+        /// In or out, of a guest.
+        var presence = Switch()
+        /// The messages up to which they have read.
+        var reads: [Int: Claim] = [:]
     }
 
     let conversations: Int
+    /// The nodes that do what they are asked on their own disk, because they own every shard and
+    /// have been ready for a while; what another acknowledges may be on any disk.
+    private(set) var ownDisks: Set<Int>
     private(set) var messages: [Message] = []
     /// By conversation, the messages that were sent into it.
     private(set) var byConversation: [[Int]]
+    /// By conversation, each user's part in it.
+    private(set) var parts: [[Part]]
     /// Counts acknowledgements, so that a read knows what came before it.
     private(set) var time = 0
 
-    init(conversations: Int) {
+    init(conversations: Int, ownDisks: Set<Int> = []) {
         self.conversations = conversations
+        self.ownDisks = ownDisks
+        parts = .init(
+            repeating: .init(repeating: Part(), count: Self.users.count), count: conversations)
         byConversation = .init(repeating: [], count: conversations)
     }
 
@@ -71,45 +96,74 @@ struct ChaosBook: Sendable {
 
     mutating func onAttempt(_ request: ChaosRequest, at node: Int) {
         switch request.kind {
-        case .send, .edit, .history: break
-        case .retract: messages[request.message].retracted.onAttempt()
+        case .send, .edit, .read, .history, .pinned, .chats, .unread: break
+        case .retract: messages[request.target].retracted.onAttempt()
         case .hide, .restore:
-            messages[request.message].seats[seat(of: request)].onAttempt(
-                isDeletion: request.kind == .hide, at: node, isRepeat: request.attempts > 1)
+            messages[request.target].seats[seat(of: request)].onAttempt(
+                isDeletion: request.kind == .hide, at: disk(of: node),
+                isRepeat: request.attempts > 1)
+        case .turn(let thing, let isOn):
+            change(thing, of: request) { $0.onAttempt(isOn) }
         }
     }
 
     /// Nothing else is asked about the seat until this has its reply.
     mutating func onBegin(_ request: ChaosRequest) {
         guard request.kind == .hide || request.kind == .restore else { return }
-        messages[request.message].seats[seat(of: request)].onBegin()
+        messages[request.target].seats[seat(of: request)].onBegin()
     }
 
     // MARK: What was answered
 
     mutating func onAcknowledged(_ request: ChaosRequest, by node: Int, copies: Int) {
         time += 1
+        let (disk, message) = (disk(of: node), request.target)
+        let bit: UInt16 = disk.map { 1 << UInt16($0) } ?? 0
         switch request.kind {
-        case .history: break
+        case .history, .pinned, .chats, .unread: break
         case .send:
-            messages[request.message].sent.onAcknowledged(by: node, copies: copies)
-            messages[request.message].holders |= 1 << UInt16(node)
+            messages[message].sent.onAcknowledged(by: disk, copies: copies)
+            messages[message].holders |= bit
         case .edit(let number):
-            messages[request.message].edits[number].onAcknowledged(by: node, copies: copies)
+            messages[message].edits[number].onAcknowledged(by: disk, copies: copies)
         case .retract:
-            messages[request.message].retracted.onAcknowledged(by: node, copies: copies)
-            messages[request.message].retractors |= 1 << UInt16(node)
-            messages[request.message].retractedTime = time
+            messages[message].retracted.onAcknowledged(by: disk, copies: copies)
+            messages[message].retractors |= bit
+            messages[message].retractedTime = time
         case .hide, .restore:
-            messages[request.message].seats[seat(of: request)].onAcknowledged(
-                isDeletion: request.kind == .hide, by: node)
+            messages[message].seats[seat(of: request)].onAcknowledged(
+                isDeletion: request.kind == .hide, by: disk)
+        case .turn(let thing, let isOn):
+            change(thing, of: request) { $0.onAcknowledged(isOn, by: disk, copies: copies) }
+        case .read:
+            parts[messages[message].conversation][request.user].reads[message, default: .possible]
+                .onAcknowledged(by: disk, copies: copies)
         }
     }
 
     mutating func onRefused(_ request: ChaosRequest, by node: Int) {
         guard request.kind == .hide || request.kind == .restore else { return }
-        messages[request.message].seats[seat(of: request)].onRefused(
-            isDeletion: request.kind == .hide, by: node, isSure: request.attempts == 1)
+        // Who asked an owner in vain may have had it done there, and the refusal from another.
+        messages[request.target].seats[seat(of: request)].onRefused(
+            isDeletion: request.kind == .hide,
+            isSure: request.attempts == 1 && disk(of: node) != nil)
+    }
+
+    // MARK: The nodes
+
+    mutating func setOwnDisk(of node: Int, to isOwn: Bool) {
+        if isOwn { ownDisks.insert(node) } else { ownDisks.remove(node) }
+    }
+
+    /// This node hands everything over and goes.
+    mutating func onLeave(of node: Int) {
+        ownDisks.remove(node)
+        for index in messages.indices {
+            messages[index].forget(node)
+            for seat in messages[index].seats.indices {
+                messages[index].seats[seat].onLeave(of: node)
+            }
+        }
     }
 
     /// What only the lost disk held is not asked for in the end.
@@ -117,13 +171,24 @@ struct ChaosBook: Sendable {
         for index in messages.indices {
             messages[index].sent.onWipe(of: node)
             messages[index].retracted.onWipe(of: node)
-            messages[index].holders &= ~(1 << UInt16(node))
-            messages[index].retractors &= ~(1 << UInt16(node))
+            messages[index].forget(node)
             for edit in messages[index].edits.indices {
                 messages[index].edits[edit].onWipe(of: node)
             }
             for seat in messages[index].seats.indices {
                 messages[index].seats[seat].onWipe(of: node)
+            }
+            messages[index].pin.onWipe(of: node)
+        }
+        for conversation in parts.indices {
+            for user in parts[conversation].indices {
+                parts[conversation][user].archive.onWipe(of: node)
+                parts[conversation][user].presence.onWipe(of: node)
+                parts[conversation][user].reads = parts[conversation][user].reads.mapValues {
+                    var claim = $0
+                    claim.onWipe(of: node)
+                    return claim
+                }
             }
         }
     }
@@ -132,51 +197,45 @@ struct ChaosBook: Sendable {
         request.user - Self.hiders.lowerBound
     }
 
+    private func disk(of node: Int) -> Int? { ownDisks.contains(node) ? node : nil }
+
+    /// Whether this node answers from a disk on which the message is.
+    func isHeld(_ message: Int, by node: Int) -> Bool {
+        ownDisks.contains(node) && messages[message].holders >> UInt16(node) & 1 == 1
+    }
+
+    /// Whether this node answers from a disk on which the message is deleted for everyone.
+    func isKnownRetracted(_ message: Int, to node: Int) -> Bool {
+        ownDisks.contains(node) && messages[message].retractors >> UInt16(node) & 1 == 1
+    }
+
+    private mutating func change(
+        _ thing: ChaosRequest.Thing, of request: ChaosRequest, _ body: (inout Switch) -> Void
+    ) {
+        switch thing {
+        case .pin: body(&messages[request.target].pin)
+        case .archive: body(&parts[request.target][request.user].archive)
+        case .presence: body(&parts[request.target][request.user].presence)
+        }
+    }
+
+    // MARK: What each user does where
+
+    /// What a user does with a conversation: some do nothing or one thing, so that it is known in
+    /// the end, and some both, so that they meet.
+    enum Habit { case nothing, onlyOn, both }
+
+    static func habit(of user: Int, in conversation: Int) -> Habit {
+        switch (user + conversation) % 3 {
+        case 0: .both
+        case 1: .onlyOn
+        default: .nothing
+        }
+    }
+
     // MARK: Totals
 
     var acknowledgedSends: Int { messages.count { $0.sent.isCertain } }
     var acknowledgedEdits: Int { messages.reduce(0) { $0 + $1.edits.count { $0.isCertain } } }
     var acknowledgedRetractions: Int { messages.count { $0.retracted.isCertain } }
-}
-
-/// One request of a chaos run, which is repeated until it has its reply.
-struct ChaosRequest: Hashable, Sendable {
-    enum Kind: Hashable, Sendable {
-        case send
-        case edit(Int)
-        /// Delete for everyone, delete for oneself.
-        case retract, hide
-        case restore
-        case history
-    }
-
-    let kind: Kind
-    /// For `history` the conversation.
-    let message: Int
-    let user: Int
-    /// The book's time when it was first sent.
-    let time: Int
-    /// How often it was sent.
-    var attempts = 0
-
-    /// The line that asks for it.
-    func line(in book: ChaosBook) -> String {
-        let user = ChaosBook.users[self.user]
-        guard kind != .history else {
-            return "HISTORY \(ChaosBook.name(ofConversation: message)) \(user) limit=50"
-        }
-        let conversation = ChaosBook.name(ofConversation: book.messages[message].conversation)
-        let id = ChaosBook.id(of: message)
-        switch kind {
-        case .send:
-            return "SEND \(conversation) \(user) id=\(id) -- \(ChaosBook.text(of: message))"
-        case .edit(let number):
-            let text = ChaosBook.text(of: message, edit: number)
-            return "EDIT \(conversation) \(id) \(user) -- \(text)"
-        case .retract: return "DELETE \(conversation) \(id) \(user) for=everyone"
-        case .hide: return "DELETE \(conversation) \(id) \(user) for=me"
-        case .restore: return "RESTORE \(conversation) \(id) \(user)"
-        case .history: preconditionFailure("answered above")
-        }
-    }
 }

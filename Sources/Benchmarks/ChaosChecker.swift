@@ -72,12 +72,15 @@ struct ChaosChecker: Sendable {
         var standing = Seat.Standing.shown
         if ChaosBook.hiders.contains(user) {
             standing = message.seats[user - ChaosBook.hiders.lowerBound].standing
+        } else if message.sender == user, message.retracted != .never {
+            // Who deletes for everyone deletes for themselves, too.
+            standing = message.retracted.isCertain ? .hidden : .unknown
         }
         guard let shown else {
             guard message.sent.isCertain, standing == .shown else { return nil }
             return "was acknowledged and is not there"
         }
-        if standing == .hidden { return "shows, though they deleted it for themselves" }
+        if standing == .hidden { return "shows, though they deleted it" }
         return finding(inText: shown.text, isRetracted: shown.isRetracted, of: index)
     }
 
@@ -103,14 +106,13 @@ struct ChaosChecker: Sendable {
         inReply lines: [HistoryLine], to request: ChaosRequest, by node: Int
     ) -> [String] {
         lines.compactMap { line in
-            guard let index = known(line, in: request.message) else {
+            guard let index = known(line, in: request.target) else {
                 return "n\(node + 1) shows \(line.id) from \(line.from), sent by nobody"
             }
             let message = book.messages[index]
-            let isBefore = message.retractors >> UInt16(node) & 1 == 1
-            guard isBefore, message.retractedTime <= request.time, !line.isRetracted else {
-                return nil
-            }
+            guard book.isKnownRetracted(index, to: node), message.retractedTime <= request.time,
+                !line.isRetracted
+            else { return nil }
             return
                 "n\(node + 1) shows \(line.id), which it had acknowledged as deleted for everyone"
         }

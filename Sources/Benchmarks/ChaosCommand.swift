@@ -3,23 +3,29 @@ import Glibc
 /// `grapevine-bench chaos`: whether real nodes keep what they promise while they are killed.
 struct ChaosCommand: Sendable {
     static let usage = """
-        usage: grapevine-bench chaos [--nodes 5] [--seconds 30] [--seed N] [--rate 2000]
-               [--log DIR] [--grapevine PATH]
+        usage: grapevine-bench chaos [--nodes 5] [--replicas all] [--seconds 30] [--seed N]
+               [--rate 2000] [--cut 2] [--log DIR] [--grapevine PATH]
 
-        Starts nodes of its own, sends, edits, deletes and restores on all of them, and meanwhile
-        kills and restarts them, stops them for up to 3 s, removes the disk of one, and kills all
-        at once. Then waits until they are level, reads everything from every node, and looks for
-        what was acknowledged and is gone, what was deleted and shows, and where nodes differ.
+        Starts nodes of its own, sends, edits, deletes, pins, archives, reads and invites on all of
+        them, and meanwhile kills and restarts them, stops them for up to 3 s, cuts cables both ways
+        and one way, removes the disk of one, kills all at once, lets one more join and one leave.
+        Then waits until they are level, has two sides of a cut change the same things, and reads
+        everything from every node: it looks for what was acknowledged and is gone, what was deleted
+        and shows, what a conflict should have become, and where nodes differ.
         Exit status 0 where there is nothing of it, else 1; then the folder with data stays.
+          --replicas   how many nodes hold each conversation, or all
           --seed       the plan's, printed first: the same seed, the same faults at the same times
           --rate       how many requests a second are begun, as far as the nodes keep up
+          --cut        for how many seconds the two sides are cut off after the load
           --log        where the nodes' logs go; made where it is missing
           --grapevine  the binary; without it the one beside this
 
         """
 
     let plan: ChaosPlan
+    let replicas: String
     let rate: Int
+    let cutSeconds: Int
     let logs: String?
     let program: String
 
@@ -28,6 +34,11 @@ struct ChaosCommand: Sendable {
         program = try arguments.take("--grapevine") { $0 } ?? Bench.neighbour
         logs = try arguments.take("--log") { $0.isEmpty ? nil : $0 }
         rate = try arguments.take("--rate", in: 1...100_000) ?? 2_000
+        cutSeconds = try arguments.take("--cut", in: 1...600) ?? 2
+        replicas =
+            try arguments.take("--replicas") { text in
+                text == "all" ? text : Int(text).flatMap { (1...9).contains($0) ? text : nil }
+            } ?? "all"
         plan = ChaosPlan(
             seed: try arguments.take("--seed") { UInt64($0) } ?? UInt64.random(in: 0..<1_000_000),
             nodes: try arguments.take("--nodes", in: 1...9) ?? 5,
@@ -37,9 +48,12 @@ struct ChaosCommand: Sendable {
 
     /// What to type to have the same plan again.
     var rerun: String {
-        "grapevine-bench chaos --nodes \(plan.nodes) --seconds \(plan.seconds) "
-            + "--seed \(plan.seed) --rate \(rate)"
+        "grapevine-bench chaos --nodes \(plan.nodes) --replicas \(replicas) "
+            + "--seconds \(plan.seconds) --seed \(plan.seed) --rate \(rate) --cut \(cutSeconds)"
     }
+
+    /// Whether each of the first nodes holds every shard, whoever joins.
+    var ownsEverything: Bool { replicas == "all" }
 
     @Stage func run() async throws(BenchError) -> Int32 {
         say("\(rerun)\n\(plan.text)")

@@ -1,8 +1,9 @@
 /// What is done to the nodes of a chaos run, and when: the same seed gives the same plan.
 ///
-/// Every node is up when it ends. Somewhere in it one node is killed and loses its disk, and all
-/// are killed at once; around that, nodes are killed and stopped one by one, some at the same time,
-/// but never all of them.
+/// Somewhere in it one node is killed and loses its disk, all are killed at once, one joins that
+/// was never there, and one leaves for good; around that, nodes are killed and stopped one by one,
+/// some at the same time, but never all of them, and cables are cut, both ways and one way. Every
+/// node that has not left is up when it ends, and every cable whole.
 struct ChaosPlan: Hashable, Sendable {
     enum Act: Hashable, Sendable {
         /// `kill -9`.
@@ -12,20 +13,38 @@ struct ChaosPlan: Hashable, Sendable {
         case start
         /// SIGSTOP and SIGCONT.
         case stop, resume
+        /// A node more, with an empty folder.
+        case join
+        /// The node hands everything over and goes.
+        case leave
+        case cut(Cut)
+        /// Every cut, on every node.
+        case heal
+    }
+
+    /// The cables between some nodes and all others.
+    struct Cut: Hashable, Sendable {
+        let side: [Int]
+        /// The side does not hear the others; they hear it.
+        let isOneWay: Bool
     }
 
     struct Step: Hashable, Sendable {
         let milliseconds: Int
-        /// From 0.
+        /// From 0; of a cut the first of its side, of a heal the same.
         let node: Int
         let act: Act
     }
 
     static let pauseMillisecondsMax = 3_000
-    /// A run needs room for the wiped disk and for the end of all.
+    /// A run needs room for the wiped disk, the end of all, and the one that leaves.
     static let secondsMin = 10
+    /// A node more joins clusters of these sizes, and one leaves: fewer would be left with one
+    /// node, and more have no name for it.
+    static let growingNodes = 3...8
 
     let seed: UInt64
+    /// How many there are at the beginning.
     let nodes: Int
     let seconds: Int
     /// In the order of time.
@@ -36,106 +55,45 @@ struct ChaosPlan: Hashable, Sendable {
         self.seed = seed
         self.nodes = nodes
         self.seconds = seconds
-        var sketch = Sketch(seed: seed, nodes: nodes, milliseconds: seconds * 1_000)
+        var sketch = ChaosSketch(seed: seed, nodes: nodes, milliseconds: seconds * 1_000)
         sketch.draw()
         steps = sketch.steps.enumerated().sorted {
             ($0.element.milliseconds, $0.offset) < ($1.element.milliseconds, $1.offset)
         }.map(\.element)
     }
 
+    /// How many nodes there ever are.
+    var nodesEver: Int { nodes + (Self.growingNodes.contains(nodes) ? 1 : 0) }
+
     /// One line for each step.
     var text: String {
         steps.map { step in
-            let time = decimal(Double(step.milliseconds) / 1_000, digits: 3)
-            let act =
-                switch step.act {
-                case .kill: "kill -9"
-                case .wipe: "remove the folder of"
-                case .start: "start"
-                case .stop: "SIGSTOP"
-                case .resume: "SIGCONT"
-                }
-            return "  \(time) s  \(act) n\(step.node + 1)"
+            "  \(decimal(Double(step.milliseconds) / 1_000, digits: 3)) s  \(step.text)"
         }.joined(separator: "\n")
     }
 }
 
-/// A plan while it is drawn.
-private struct Sketch {
-    /// A node that was started is left alone for a while, so that it comes to serve.
-    static let restMilliseconds = 700
-
-    private(set) var steps: [ChaosPlan.Step] = []
-    private var random: SeededRandom
-    private let nodes: Int
-    private let milliseconds: Int
-    /// When each node is down, stopped or resting.
-    private var busy: [[ClosedRange<Int>]]
-
-    init(seed: UInt64, nodes: Int, milliseconds: Int) {
-        random = SeededRandom(seed: seed)
-        self.nodes = nodes
-        self.milliseconds = milliseconds
-        busy = .init(repeating: [], count: nodes)
-    }
-
-    mutating func draw() {
-        drawEndOfAll()
-        if nodes > 1 { drawWipe() }
-        // One whatever the dice say; nothing else lies there yet.
-        drawFault(at: milliseconds * random.within(4...8) / 100, isPause: true)
-        var time = 500
-        while time < milliseconds - 1_000 {
-            drawFault(at: time, isPause: random.chance(percent: 30))
-            time += random.within(200...1_200)
+extension ChaosPlan.Step {
+    var text: String {
+        switch act {
+        case .kill: "kill -9 \(name)"
+        case .wipe: "remove the folder of \(name)"
+        case .start: "start \(name)"
+        case .stop: "SIGSTOP \(name)"
+        case .resume: "SIGCONT \(name)"
+        case .join: "start \(name) for the first time"
+        case .leave: "LEAVE \(name)"
+        case .cut(let cut): cut.text
+        case .heal: "heal every cut"
         }
     }
 
-    private mutating func drawEndOfAll() {
-        let time = milliseconds * random.within(55...70) / 100
-        for node in 0..<nodes {
-            let start = time + random.within(200...1_500)
-            add(time, node, .kill)
-            add(start, node, .start)
-            occupy(node, time...start)
-        }
-    }
+    private var name: String { "n\(node + 1)" }
+}
 
-    private mutating func drawWipe() {
-        let time = milliseconds * random.within(20...35) / 100
-        let node = random.below(nodes)
-        // Before the end of all, also in the shortest run.
-        let start = time + random.within(500...min(2_000, milliseconds * 12 / 100))
-        add(time, node, .kill)
-        add(time + 100, node, .wipe)
-        add(start, node, .start)
-        occupy(node, time...start)
-    }
-
-    /// Draws nothing where the node is taken, or is the last that is up.
-    private mutating func drawFault(at time: Int, isPause: Bool) {
-        let node = random.below(nodes)
-        // A pause of the first tenth stays clear of the wipe.
-        let longest =
-            isPause ? min(3_000, milliseconds / 10) : random.chance(percent: 80) ? 3_000 : 6_000
-        let end = min(time + random.within(150...longest), milliseconds - 100)
-        guard end > time, isFree(node, time...(end + Self.restMilliseconds)) else { return }
-        let others = (0..<nodes).filter { $0 != node && isFree($0, time...end) }
-        guard !others.isEmpty || nodes == 1 else { return }
-        add(time, node, isPause ? .stop : .kill)
-        add(end, node, isPause ? .resume : .start)
-        occupy(node, time...end)
-    }
-
-    private func isFree(_ node: Int, _ time: ClosedRange<Int>) -> Bool {
-        !busy[node].contains { $0.overlaps(time) }
-    }
-
-    private mutating func occupy(_ node: Int, _ time: ClosedRange<Int>) {
-        busy[node].append(time.lowerBound...(time.upperBound + Self.restMilliseconds))
-    }
-
-    private mutating func add(_ milliseconds: Int, _ node: Int, _ act: ChaosPlan.Act) {
-        steps.append(ChaosPlan.Step(milliseconds: milliseconds, node: node, act: act))
+extension ChaosPlan.Cut {
+    var text: String {
+        let names = side.map { "n\($0 + 1)" }.joined(separator: ",")
+        return isOneWay ? "\(names): deaf to the others" : "cut \(names) from the others"
     }
 }

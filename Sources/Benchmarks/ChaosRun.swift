@@ -11,21 +11,36 @@ import NetworkIO
     /// How long the nodes may take to serve and answer everything after the last fault.
     private static let calmSecondsMax: UInt64 = 30
 
+    /// After so long of serving, a node that owns every shard answers from its own disk: until
+    /// then it asks another.
+    private static let warmingNanoseconds: UInt64 = 3_000_000_000
+
     private let command: ChaosCommand
     private let cluster: LocalCluster
     private let load: ChaosLoad
+    private let cables: Cables
     private let stopped = StoppedNodes()
+    /// When each node that was started shall be taken for one that answers from its own disk.
+    private var warming: [Int: UInt64] = [:]
+    /// The one that was told to go, until it has gone.
+    private var leaving: Int?
     private var lastReadyNanoseconds: UInt64 = 0
     private var lastStartNanoseconds: UInt64 = 0
 
     init(_ command: ChaosCommand) throws(BenchError) {
         self.command = command
         cluster = try LocalCluster(
-            of: command.plan.nodes, program: command.program, options: ["--log", "info"],
-            logs: command.logs)
+            of: command.plan.nodes, spares: command.plan.nodesEver - command.plan.nodes,
+            program: command.program, replicas: command.replicas,
+            options: ["--faults", "--log", "info"], logs: command.logs)
+        let founders = 0..<command.plan.nodes
         load = ChaosLoad(
-            conversations: Self.conversations, clientsPerNode: Self.clientsPerNode,
-            seed: command.plan.seed, addresses: cluster.nodes.map(\.admin), on: Stage.loop)
+            ChaosBook(
+                conversations: Self.conversations,
+                ownDisks: command.ownsEverything ? Set(founders) : []),
+            clientsPerNode: Self.clientsPerNode, seed: command.plan.seed,
+            addresses: cluster.nodes.map(\.admin), open: founders, on: Stage.loop)
+        cables = Cables(cluster, load)
     }
 
     /// - Returns: whether everything was as it should be.
@@ -38,7 +53,10 @@ import NetworkIO
             load.start()
             try await breakThings()
             try await calm()
-            try await level()
+            let level = ChaosLevel(cluster, load)
+            try await level.await(
+                since: max(lastReadyNanoseconds, load.lastReplyNanoseconds, cables.lastHealed))
+            try await ChaosConflicts(cluster, load, cables, level, command).run()
             try await FinalReads(cluster, load).run()
         } catch {
             load.report("the run was broken off: \(error)")
@@ -49,13 +67,14 @@ import NetworkIO
     }
 
     private func createConversations() async throws(BenchError) {
-        let users = ChaosBook.users.joined(separator: ",")
+        let users = ChaosBook.users[ChaosBook.founders].joined(separator: ",")
         for number in 0..<Self.conversations {
             let name = ChaosBook.name(ofConversation: number)
             let reply = try await cluster.ask(cluster.nodes[0], "CREATE \(name) \(users)")
             guard reply.isOK else { throw BenchError("CREATE: \(reply.statusText)") }
         }
         try await cluster.awaitLevel()
+        try await ChaosLevel(cluster, load).awaitPlaces()
     }
 
     // MARK: The plan
@@ -86,13 +105,15 @@ import NetworkIO
         switch step.act {
         case .kill:
             load.excused.insert(step.node)
+            distrust(step.node)
             node.kill()
         case .wipe:
             try Files.remove(folder: node.data)
             load.book.onWipe(of: step.node)
-        case .start:
+        case .start, .join:
             // One that ended by itself in between was started again already.
             if !node.isRunning { try cluster.launch(node) }
+            load.open.insert(step.node)
             lastStartNanoseconds = Stage.loop.nanoseconds
             stopped.expect(step.node)
         case .stop:
@@ -102,7 +123,25 @@ import NetworkIO
             node.process?.send(SIGCONT)
             // Its clients may have waited nearly as long as they do.
             stopped.expect(step.node)
+        case .cut(let cut): cables.cut(cut)
+        case .heal: cables.heal()
+        case .leave: leave(step.node)
         }
+    }
+
+    private func leave(_ number: Int) {
+        leaving = number
+        load.excused.insert(number)
+        load.open.remove(number)
+        warming[number] = nil
+        load.book.onLeave(of: number)
+        cables.tell(number, "LEAVE")
+    }
+
+    /// What this node answers may come from another, until it has served for a while.
+    private func distrust(_ number: Int) {
+        warming[number] = nil
+        load.book.setOwnDisk(of: number, to: false)
     }
 
     /// A node that ends by itself is a finding, and is started again.
@@ -110,84 +149,70 @@ import NetworkIO
         for (number, node) in cluster.nodes.enumerated() {
             do throws(BenchError) {
                 if let end = node.collect() {
-                    load.report("\(node.name) \(end) by itself\n\(try node.lastWords())")
-                    try cluster.launch(node)
+                    try onEnd(of: number, end)
                 } else if stopped.isExpected(number), try node.isReady() {
-                    stopped.forget(number)
-                    load.excused.remove(number)
-                    lastReadyNanoseconds = Stage.loop.nanoseconds
+                    onReady(number)
                 }
             } catch {
                 load.report("watching \(node.name): \(error)")
             }
         }
+        let now = Stage.loop.nanoseconds
+        for (number, time) in warming where time <= now {
+            warming[number] = nil
+            load.book.setOwnDisk(of: number, to: true)
+        }
+    }
+
+    private func onEnd(of number: Int, _ end: ChildProcess.End) throws(BenchError) {
+        let node = cluster.nodes[number]
+        if leaving == number, end == .exit(status: 0) {
+            leaving = nil
+            node.isMember = false
+            return
+        }
+        load.report("\(node.name) \(end) by itself\n\(try node.lastWords())")
+        distrust(number)
+        try cluster.launch(node)
+        stopped.expect(number)
+    }
+
+    private func onReady(_ number: Int) {
+        stopped.forget(number)
+        load.excused.remove(number)
+        lastReadyNanoseconds = Stage.loop.nanoseconds
+        // Who joins owns everything as soon as it has it, which nobody tells.
+        guard command.ownsEverything, number < command.plan.nodes else { return }
+        warming[number] = Stage.loop.nanoseconds + Self.warmingNanoseconds
     }
 
     // MARK: After the plan
 
-    /// Waits until every node serves and every request has its reply.
+    /// Waits until every node serves, the one that leaves has gone, and every request has its
+    /// reply.
     private func calm() async throws(BenchError) {
         load.drain()
         let began = Stage.loop.nanoseconds
-        while stopped.isAnyExpected || load.unansweredCount > 0 {
+        try await calm(since: began) { self.stopped.isAnyExpected }
+        try await cables.healAll(but: leaving)
+        try await calm(since: began) { self.leaving != nil || self.load.unansweredCount > 0 }
+        let start = Double(lastReadyNanoseconds &- lastStartNanoseconds) / 1e9
+        say("the last node served \(decimal(start, digits: 3)) s after its start")
+    }
+
+    private func calm(
+        since began: UInt64, while isGoing: () -> Bool
+    ) async throws(BenchError) {
+        while isGoing() {
             watchNodes()
             guard Stage.loop.nanoseconds < began + Self.calmSecondsMax * 1_000_000_000 else {
+                let names = leaving.map { ", and n\($0 + 1) has not left" } ?? ""
                 throw BenchError(
                     "after \(Self.calmSecondsMax) s without faults \(load.unansweredCount) "
-                        + "requests have no reply")
+                        + "requests have no reply\(names)")
             }
             await Stage.pause(milliseconds: 1)
         }
-    }
-
-    /// How long until every node prints the same `DIGEST` lines, against what they lacked.
-    private func level() async throws(BenchError) {
-        let began = max(lastReadyNanoseconds, load.lastReplyNanoseconds)
-        var lines: [LineConnection] = []
-        defer { for line in lines { line.close() } }
-        for node in cluster.nodes { lines.append(try await cluster.connect(node)) }
-        let lacking = try await self.lacking(lines)
-        let most = lacking.max() ?? 0
-        // A second for up to 1,000 changes, and 10,000 of them a second for more.
-        let allowed = max(1, Double(most) / 10_000)
-        while true {
-            var replies: Set<LineReply> = []
-            for line in lines { replies.insert(try await cluster.ask("DIGEST", on: line)) }
-            let seconds = Double(Stage.loop.nanoseconds - began) / 1e9
-            if replies.count == 1 {
-                let counts = lacking.map(String.init).joined(separator: " ")
-                let start = Double(lastReadyNanoseconds &- lastStartNanoseconds) / 1e9
-                say("the last node served \(decimal(start, digits: 3)) s after its start")
-                say(
-                    "level \(decimal(seconds, digits: 3)) s after the last fault and write "
-                        + "(allowed \(decimal(allowed, digits: 2)) s); nodes lacked \(counts)")
-                if seconds > allowed { load.report("the nodes took too long to be level") }
-                return
-            }
-            guard seconds < allowed + 20 else {
-                throw BenchError("the nodes are not level after \(decimal(seconds, digits: 1)) s")
-            }
-            await Stage.pause(milliseconds: 2)
-        }
-    }
-
-    /// How many changes each node lacks of what all hold together.
-    private func lacking(_ lines: [LineConnection]) async throws(BenchError) -> [Int] {
-        var held: [HeldSeqs] = []
-        for line in lines {
-            let shards = try await cluster.ask("DIGEST", on: line).data("DIGEST").compactMap {
-                $0["shard"].flatMap { Int($0) }
-            }
-            let replies = try await cluster.askAll(shards.map { "VECTOR \($0)" }, on: line)
-            var seqs = HeldSeqs()
-            for (shard, reply) in zip(shards, replies) {
-                for fields in reply.data("VECTOR") where !seqs.add(fields, of: shard) {
-                    throw BenchError("a VECTOR line cannot be read")
-                }
-            }
-            held.append(seqs)
-        }
-        return HeldSeqs.lacking(held)
     }
 
     private func summarize() -> Bool {

@@ -10,6 +10,9 @@ import LineProtocol
     private let load: ChaosLoad
     private let checker: ChaosChecker
     private var lines: [LineConnection] = []
+    private var nodes: [LocalNode] { cluster.members }
+    /// By user, what the first node shows.
+    private var views = [UserViews](repeating: UserViews(), count: ChaosBook.users.count)
 
     init(_ cluster: LocalCluster, _ load: ChaosLoad) {
         self.cluster = cluster
@@ -19,12 +22,14 @@ import LineProtocol
 
     func run() async throws(BenchError) {
         defer { for line in lines { line.close() } }
-        for node in cluster.nodes { lines.append(try await cluster.connect(node)) }
+        for node in nodes { lines.append(try await cluster.connect(node)) }
         for conversation in 0..<load.book.conversations {
-            for user in 0...ChaosBook.hiders.upperBound {
+            for user in ChaosBook.users.indices {
                 try await readHistory(of: conversation, for: user)
             }
+            try await readPinned(of: conversation)
         }
+        for user in ChaosBook.users.indices { try await readViews(of: user) }
         let touched = load.book.messages.indices.filter {
             !load.book.messages[$0].edits.isEmpty || load.book.messages[$0].retracted != .never
         }
@@ -37,12 +42,12 @@ import LineProtocol
 
     private func readHistory(of conversation: Int, for user: Int) async throws(BenchError) {
         var first: [ArraySlice<UInt8>] = []
-        for (number, node) in cluster.nodes.enumerated() {
+        for (number, node) in nodes.enumerated() {
             let lines = try await history(of: conversation, for: user, on: self.lines[number])
             // Every node is held against the first, and read itself where it differs.
             if number > 0 {
                 let difference = ChaosChecker.difference(
-                    first, lines, between: [cluster.nodes[0].name, node.name])
+                    first, lines, between: [nodes[0].name, node.name])
                 guard let difference else { continue }
                 load.report(difference)
             } else {
@@ -50,6 +55,9 @@ import LineProtocol
             }
             let parsed = lines.compactMap { HistoryLine($0) }
             if parsed.count != lines.count { load.report("\(node.name): lines that are none") }
+            if number == 0 { views[user].histories[conversation] = parsed }
+            // Who is not in it sees nothing of it; CHATS tells whether they are.
+            if parsed.isEmpty, !ChaosBook.isFounder(user) { continue }
             let findings = checker.findings(
                 inHistory: parsed, of: conversation, for: user, on: node.name)
             for finding in findings { load.report(finding) }
@@ -82,6 +90,55 @@ import LineProtocol
         return pages.reversed().flatMap(\.self)
     }
 
+    private func readPinned(of conversation: Int) async throws(BenchError) {
+        let user = ChaosBook.users[ChaosBook.keeper]
+        let request = "PINNED \(ChaosBook.name(ofConversation: conversation)) \(user)"
+        let pages = try await same([request])
+        let lines = pages[0].compactMap { HistoryLine($0) }
+        let findings = checker.findings(inPinned: lines, of: conversation, on: nodes[0].name)
+        for finding in findings { load.report(finding) }
+    }
+
+    private func readViews(of user: Int) async throws(BenchError) {
+        let name = ChaosBook.users[user]
+        let replies = try await same(
+            ["all", "active", "archived"].map { "CHATS \(name) show=\($0)" } + ["UNREAD \(name)"])
+        let lists = replies.map { $0.compactMap { ChatLine($0) } }
+        views[user].all = lists[0]
+        views[user].active = lists[1]
+        views[user].archived = lists[2]
+        for line in replies[3] {
+            guard case .data("UNREAD", let fields) = ReplyLine(line),
+                let conversation = fields["conversation"]
+            else { continue }
+            views[user].unread[conversation] = fields["count"].flatMap { Int($0) }
+        }
+        let findings = checker.findings(inViews: views[user], of: user, on: nodes[0].name)
+        for finding in findings { load.report(finding) }
+    }
+
+    /// Asks every node the same, which must all show the same.
+    ///
+    /// - Returns: the data lines of the first.
+    private func same(_ requests: [String]) async throws(BenchError) -> [[ArraySlice<UInt8>]] {
+        var first: [[ArraySlice<UInt8>]] = []
+        for (number, node) in nodes.enumerated() {
+            let replies = try await cluster.askAll(requests, on: lines[number])
+            for (request, reply) in zip(requests, replies)
+            where !reply.isOK || reply.ok?.isTrue("partial") == true {
+                load.report("\(node.name) answers '\(request)' with \(reply.statusText)")
+            }
+            let shown = replies.map(\.dataLines)
+            if number == 0 { first = shown }
+            for (request, (one, other)) in zip(requests, zip(first, shown)) {
+                let difference = ChaosChecker.difference(
+                    one, other, between: [nodes[0].name, node.name])
+                if let difference { load.report("\(request): \(difference)") }
+            }
+        }
+        return first
+    }
+
     private func readEdits(of messages: [Int]) async throws(BenchError) {
         let requests = messages.map { index in
             let conversation = load.book.messages[index].conversation
@@ -89,7 +146,7 @@ import LineProtocol
                 + "\(ChaosBook.id(of: index)) \(ChaosBook.users[0])"
         }
         var first: [LineReply] = []
-        for (number, node) in cluster.nodes.enumerated() {
+        for (number, node) in nodes.enumerated() {
             let replies = try await cluster.askAll(requests, on: lines[number])
             if number == 0 { first = replies }
             for (index, reply) in zip(messages, replies) {

@@ -7,25 +7,31 @@ import NetworkIO
     private static let readySecondsMax: UInt64 = 30
 
     let folder: String
+    /// Also those that have not joined yet, and those that have left.
     private(set) var nodes: [LocalNode] = []
     private let options: [String]
     private var signals: [SignalWatcher] = []
 
-    /// - Parameter options: more words for each `grapevine node`.
+    /// - Parameters:
+    ///   - count: how many `start` starts.
+    ///   - spares: how many more may be launched later.
+    ///   - options: more words for each `grapevine node`.
     init(
-        of count: Int, program: String, options: [String], logs: String? = nil
+        of count: Int, spares: Int = 0, program: String, replicas: String = "all",
+        options: [String], logs: String? = nil
     ) throws(BenchError) {
         guard access(program, X_OK) == 0 else {
             throw BenchError("\(program) is missing: swift build -c release, or --grapevine PATH")
         }
-        self.options = ["--replicas", "all"] + options
+        self.options = ["--replicas", replicas] + options
         folder = try Files.temporaryFolder()
         if let logs { try Files.make(folder: logs) }
-        for number in 1...count {
+        for number in 1...(count + spares) {
             nodes.append(
                 try LocalNode(
                     "n\(number)", program: program, folder: folder, logs: logs ?? folder))
         }
+        for node in nodes.prefix(count) { node.isMember = true }
         for signal in [SIGINT, SIGTERM, SIGHUP] { try watch(signal) }
     }
 
@@ -42,8 +48,11 @@ import NetworkIO
         }
     }
 
-    /// Starts every node, the first of which founds the cluster.
+    var members: [LocalNode] { nodes.filter(\.isMember) }
+
+    /// Starts every node but the spares; the first founds the cluster.
     func start() async throws(BenchError) {
+        let nodes = members
         for node in nodes {
             try launch(node, isFounding: node === nodes[0])
             // Nobody can join a cluster that its founder has not written to disk.
@@ -54,7 +63,7 @@ import NetworkIO
 
     /// Starts one node, joined to all others.
     func launch(_ node: LocalNode, isFounding: Bool = false) throws(BenchError) {
-        let others = isFounding ? [] : nodes.filter { $0 !== node }
+        let others = isFounding ? [] : members.filter { $0 !== node }
         try node.launch(joining: others, options: options)
     }
 
@@ -73,25 +82,18 @@ import NetworkIO
         }
     }
 
-    /// Waits until every node prints the same `DIGEST` lines.
+    /// Waits until every holder of a shard prints the same `DIGEST` line for it.
     func awaitLevel(secondsMax: UInt64 = 30) async throws(BenchError) {
         let deadline = Stage.loop.nanoseconds + secondsMax * 1_000_000_000
-        while try await !isLevel() {
+        while true {
+            var digests = Digests()
+            for node in members { digests.add(try await ask(node, "DIGEST")) }
+            if digests.isLevel { return }
             guard Stage.loop.nanoseconds < deadline else {
                 throw BenchError("the nodes do not agree after \(secondsMax) s")
             }
             await Stage.pause(milliseconds: 10)
         }
-    }
-
-    private func isLevel() async throws(BenchError) -> Bool {
-        var first: LineReply?
-        for node in nodes {
-            let reply = try await ask(node, "DIGEST")
-            if let first, first != reply { return false }
-            first = reply
-        }
-        return true
     }
 
     /// One request on a connection of its own.

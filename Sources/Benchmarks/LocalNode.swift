@@ -11,6 +11,8 @@ final class LocalNode {
     /// Where its standard error goes, over all its lives.
     let log: String
 
+    /// Whether it belongs to the cluster: it is started with it or has joined, and has not left.
+    var isMember = false
     private(set) var process: ChildProcess?
     private let program: String
     private let output: String
@@ -31,6 +33,7 @@ final class LocalNode {
 
     func launch(joining others: [LocalNode], options: [String]) throws(BenchError) {
         precondition(process == nil, "a node runs once")
+        isMember = true
         let join = others.map(\.gossip.description).joined(separator: ",")
         process = try ChildProcess(
             program,

@@ -1,6 +1,6 @@
 import LineProtocol
 
-/// What a node says that it holds: the seqs of each replica in each shard, as ranges.
+/// What a node says that it holds: the seqs of each replica in some shards, as ranges.
 struct HeldSeqs: Sendable {
     struct Source: Hashable, Sendable {
         let shard: Int
@@ -8,8 +8,12 @@ struct HeldSeqs: Sendable {
     }
 
     private(set) var ranges: [Source: [ClosedRange<Int>]] = [:]
+    private var shards: Set<Int> = []
 
-    /// Takes a `VECTOR` line; false where it cannot be read.
+    /// The node holds this shard, be it empty.
+    mutating func hold(_ shard: Int) { shards.insert(shard) }
+
+    /// Takes a `VECTOR` line of a shard that is held; false where it cannot be read.
     mutating func add(_ line: ReplyFields, of shard: Int) -> Bool {
         guard let replica = line["replica"], let first = line["seq"].flatMap({ Int($0) }) else {
             return false
@@ -24,12 +28,15 @@ struct HeldSeqs: Sendable {
         return true
     }
 
-    /// How many seqs it lacks of all that these nodes hold together.
+    /// How many seqs each lacks, in its shards, of all that these nodes hold together.
     static func lacking(_ nodes: [HeldSeqs]) -> [Int] {
         var all: [Source: [ClosedRange<Int>]] = [:]
         for node in nodes { all.merge(node.ranges) { $0 + $1 } }
         return nodes.map { node in
-            all.reduce(0) { $0 + count($1.value) - count(node.ranges[$1.key] ?? []) }
+            all.reduce(0) { sum, source in
+                guard node.shards.contains(source.key.shard) else { return sum }
+                return sum + count(source.value) - count(node.ranges[source.key] ?? [])
+            }
         }
     }
 

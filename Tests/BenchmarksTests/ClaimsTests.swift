@@ -24,6 +24,29 @@ import Testing
         #expect(twoNodes.isCertain)
     }
 
+    @Test func `what somebody stored elsewhere may have been on any lost disk`() {
+        var claim = Claim.possible
+        claim.onAcknowledged(by: nil, copies: 1)
+        #expect(claim.isCertain)
+        var safe = claim
+        claim.onWipe(of: 4)
+        #expect(claim == .possible)
+        safe.onAcknowledged(by: nil, copies: 2)
+        safe.onAcknowledged(by: nil, copies: 1)
+        safe.onWipe(of: 4)
+        #expect(safe.isCertain)
+
+        var seat = Seat()
+        seat.onAttempt(isDeletion: true, at: nil, isRepeat: false)
+        seat.onAcknowledged(isDeletion: true, by: nil)
+        #expect(seat.standing == .hidden)
+        var restored = seat
+        restored.onAcknowledged(isDeletion: false, by: nil)
+        #expect(restored.standing == .unknown)
+        seat.onWipe(of: 0)
+        #expect(seat.standing == .unknown)
+    }
+
     @Test func `a restore counts where the node had done the only deletion itself`() {
         var seat = Seat()
         seat.onBegin()
@@ -54,11 +77,11 @@ import Testing
     @Test func `a refusal changes nothing, unless another node may have done it`() {
         var seat = Seat()
         seat.onAttempt(isDeletion: true, at: 1, isRepeat: false)
-        seat.onRefused(isDeletion: true, by: 1, isSure: true)
+        seat.onRefused(isDeletion: true, isSure: true)
         #expect(seat == Seat())
         seat.onAttempt(isDeletion: true, at: 1, isRepeat: false)
         seat.onAttempt(isDeletion: true, at: 2, isRepeat: true)
-        seat.onRefused(isDeletion: true, by: 2, isSure: false)
+        seat.onRefused(isDeletion: true, isSure: false)
         #expect(seat.standing == .unknown)
     }
 

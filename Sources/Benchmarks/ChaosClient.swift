@@ -1,0 +1,117 @@
+import LineClient
+import LineProtocol
+import NetworkIO
+
+/// One connection: it asks, and repeats what was not answered, on whatever node it finds.
+final class ChaosClient {
+    private let home: Int
+    private let load: ChaosLoad
+    private var random: SeededRandom
+    private var node: Int
+    private var connection: LineConnection?
+    private var dials = 0
+    /// Requests on their way, in the order in which they are answered.
+    private var inFlight: [ChaosRequest] = []
+    /// To be sent again as soon as there is a connection.
+    private var waiting: [ChaosRequest] = []
+    private var isClosed = false
+
+    init(home: Int, random: SeededRandom, _ load: ChaosLoad) {
+        self.home = home
+        node = home
+        self.random = random
+        self.load = load
+    }
+
+    var unansweredCount: Int { inFlight.count + waiting.count }
+
+    func close() {
+        isClosed = true
+        connection?.close()
+    }
+
+    // MARK: The connection
+
+    /// Tries its own node first, then any.
+    func dial() {
+        guard !isClosed else { return }
+        let open = load.open.sorted()
+        node =
+            dials.isMultiple(of: 2) && load.open.contains(home)
+            ? home : open[random.below(open.count)]
+        dials += 1
+        LineConnection.dial(load.addresses[node], on: load.loop, timeoutMilliseconds: 1_000) {
+            [self] result in
+            switch result {
+            case .success(let connection): take(connection)
+            case .failure: redial()
+            }
+        }
+    }
+
+    private func redial() {
+        _ = Timer(on: load.loop, afterMilliseconds: ChaosLoad.redialMilliseconds) { [self] in
+            dial()
+        }
+    }
+
+    private func take(_ connection: LineConnection) {
+        dials = 0
+        self.connection = connection
+        connection.onClose = { [self] failure in onClose(failure) }
+        repeatWaiting()
+    }
+
+    private func repeatWaiting() {
+        let requests = waiting
+        waiting = []
+        for request in requests {
+            if request.attempts > 0 { load.onRepeat() }
+            send(request)
+        }
+    }
+
+    private func onClose(_ failure: LineFailure) {
+        connection = nil
+        if case .silent = failure, !load.excused.contains(node) {
+            load.report("n\(node + 1) \(failure)")
+        }
+        if failure == .notAReply { load.report("n\(node + 1) \(failure)") }
+        redial()
+    }
+
+    // MARK: Requests
+
+    func issue() {
+        guard load.isIssuing, connection != nil, unansweredCount < ChaosLoad.inFlightMax
+        else { return }
+        let request = load.book.draw(&random)
+        load.book.onBegin(request)
+        send(request)
+    }
+
+    private func send(_ request: ChaosRequest) {
+        guard let connection else { return waiting.append(request) }
+        var request = request
+        let line = request.line(in: load.book)
+        let node = node
+        request.attempts += 1
+        let isSent = connection.send(line) { [self] answer in onAnswer(answer, from: node) }
+        guard isSent else {
+            request.attempts -= 1
+            return waiting.append(request)
+        }
+        load.book.onAttempt(request, at: node)
+        inFlight.append(request)
+    }
+
+    private func onAnswer(_ answer: LineConnection.Answer, from node: Int) {
+        let request = inFlight.removeFirst()
+        guard case .success(let reply) = answer else { return waiting.append(request) }
+        guard !load.onReply(reply, to: request, by: node) else { return }
+        waiting.append(request)
+        _ = Timer(on: load.loop, afterMilliseconds: 100) { [self] in
+            if connection != nil { repeatWaiting() }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+import LineClient
+import LineProtocol
+
+/// Cuts the nodes of a run in two, has both sides change the same things, heals the cut, and asks
+/// every node what came of it.
+@Stage final class ChaosConflicts {
+    /// So many names are tried for conversations that have an owner on both sides.
+    private static let namesMax = 200
+    /// What one side is asked after the other has acknowledged it has a greater time.
+    private static let gapMilliseconds: UInt64 = 20
+
+    private let cluster: LocalCluster
+    private let load: ChaosLoad
+    private let cables: Cables
+    private let level: ChaosLevel
+    private let command: ChaosCommand
+    private var lines: [LineConnection] = []
+
+    init(
+        _ cluster: LocalCluster, _ load: ChaosLoad, _ cables: Cables, _ level: ChaosLevel,
+        _ command: ChaosCommand
+    ) {
+        self.cluster = cluster
+        self.load = load
+        self.cables = cables
+        self.level = level
+        self.command = command
+    }
+
+    func run() async throws(BenchError) {
+        let members = cluster.nodes.indices.filter { cluster.nodes[$0].isMember }
+        let half = members.count / 2
+        // Once the smaller side is the earlier one, and once the other.
+        let sides = [Array(members[..<half]), Array(members[half...])]
+        let names = try await names(sides)
+        guard names.count == 4 else {
+            return say("no conflicts: no conversation has an owner on both sides of a cut")
+        }
+        defer { for line in lines { line.close() } }
+        for node in cluster.nodes {
+            lines.append(node.isMember ? try await cluster.connect(node) : lines[members[0]])
+        }
+        for number in members { _ = try await cluster.ask("SET ack=local", on: lines[number]) }
+        let turns = [
+            Conflict.all(in: names[0], making: names[1]),
+            Conflict.all(in: names[2], making: names[3]),
+        ]
+        try await prepare(Array(zip([names[0], names[2]], turns)), on: members)
+        try await cables.cutAll(ChaosPlan.Cut(side: sides[0], isOneWay: false))
+        let began = Stage.loop.nanoseconds
+        try await meet(turns, sides)
+        let rest = command.cutSeconds * 1_000 - Int((Stage.loop.nanoseconds - began) / 1_000_000)
+        if rest > 0 { await Stage.pause(milliseconds: UInt64(rest)) }
+        try await cables.healAll()
+        try await level.await(since: cables.lastHealed)
+        try await ask(turns.flatMap(\.self))
+    }
+
+    /// Names of conversations, each with an owner on both sides.
+    private func names(_ sides: [[Int]]) async throws(BenchError) -> [String] {
+        let near = Set(sides[0].map { cluster.nodes[$0].name })
+        var names: [String] = []
+        for number in 0..<Self.namesMax where names.count < 4 {
+            let name = "cut\(number)"
+            let reply = try await cluster.ask(cluster.nodes[sides[0][0]], "OWNERS \(name)")
+            let owners = Set(reply.data("SHARD").first?.set("owners") ?? [])
+            guard !owners.isDisjoint(with: near), !owners.isSubset(of: near) else { continue }
+            names.append(name)
+        }
+        return names
+    }
+
+    private func prepare(
+        _ turns: [(conversation: String, conflicts: [Conflict])], on members: [Int]
+    ) async throws(BenchError) {
+        for (conversation, conflicts) in turns {
+            let users = Conflict.users.joined(separator: ",")
+            let requests = ["CREATE \(conversation) \(users)"] + conflicts.flatMap(\.before)
+            let replies = try await cluster.askAll(requests, on: lines[members[0]])
+            report(replies, to: requests, on: "n\(members[0] + 1)")
+        }
+        try await cluster.awaitLevel()
+    }
+
+    private func meet(_ turns: [[Conflict]], _ sides: [[Int]]) async throws(BenchError) {
+        for (turn, conflicts) in turns.enumerated() {
+            try await change(conflicts.map(\.earlier), on: sides[turn % 2])
+            await Stage.pause(milliseconds: Self.gapMilliseconds)
+            try await change(conflicts.map(\.later), on: sides[(turn + 1) % 2])
+            await Stage.pause(milliseconds: Self.gapMilliseconds)
+        }
+    }
+
+    /// Every node of the side has its share, owner or not.
+    private func change(_ requests: [String], on side: [Int]) async throws(BenchError) {
+        for (place, number) in side.enumerated() {
+            let share = requests.indices.filter { $0 % side.count == place }.map { requests[$0] }
+            let replies = try await cluster.askAll(share, on: lines[number])
+            report(replies, to: share, on: cluster.nodes[number].name)
+        }
+    }
+
+    private func report(_ replies: [LineReply], to requests: [String], on node: String) {
+        for (request, reply) in zip(requests, replies) where !reply.isOK {
+            load.report("\(node), cut off, answers '\(request)' with \(reply.statusText)")
+        }
+    }
+
+    private func ask(_ conflicts: [Conflict]) async throws(BenchError) {
+        var first: [LineReply] = []
+        let questions = conflicts.flatMap(\.questions)
+        let names = conflicts.flatMap { conflict in conflict.questions.map { _ in conflict.name } }
+        for node in cluster.members {
+            let line = try await cluster.connect(node)
+            defer { line.close() }
+            let replies = try await cluster.askAll(questions.map(\.line), on: line)
+            if first.isEmpty { first = replies }
+            for (index, reply) in replies.enumerated() {
+                let place = "\(names[index]): \(node.name), asked '\(questions[index].line)',"
+                for outcome in questions[index].outcomes {
+                    if let finding = outcome.finding(in: reply) {
+                        load.report("\(place) \(finding)")
+                    }
+                }
+                if reply != first[index] { load.report("\(place) differs from the first node") }
+            }
+        }
+        say(
+            "\(conflicts.count) conflicts of two sides, cut off for \(command.cutSeconds) s and "
+                + "asked about on \(cluster.members.count) nodes")
+    }
+}

@@ -1,0 +1,97 @@
+import LineClient
+import LineProtocol
+
+/// How soon nodes agree after faults, against what is promised.
+@Stage final class ChaosLevel {
+    /// How long the nodes may take to have every shard where it belongs, and to say that they agree
+    /// (they confirm each other once a second, and believe it for two).
+    private static let placesSecondsMax: UInt64 = 10
+
+    private let cluster: LocalCluster
+    private let load: ChaosLoad
+
+    init(_ cluster: LocalCluster, _ load: ChaosLoad) {
+        self.cluster = cluster
+        self.load = load
+    }
+
+    /// Waits until every holder of a shard prints the same `DIGEST` line for it, every shard is
+    /// where it belongs, and every node says so.
+    ///
+    /// - Parameter began: the time of the last fault and the last write.
+    func await(since began: UInt64) async throws(BenchError) {
+        var lines: [LineConnection] = []
+        defer { for line in lines { line.close() } }
+        for node in cluster.members { lines.append(try await cluster.connect(node)) }
+        let lacking = try await self.lacking(lines)
+        let most = lacking.max() ?? 0
+        // A second for up to 1,000 changes, and 10,000 of them a second for more.
+        let allowed = max(1, Double(most) / 10_000)
+        while true {
+            var digests = Digests()
+            for line in lines { digests.add(try await cluster.ask("DIGEST", on: line)) }
+            let seconds = Double(Stage.loop.nanoseconds - began) / 1e9
+            if digests.isLevel {
+                let counts = lacking.map(String.init).joined(separator: " ")
+                say(
+                    "level \(decimal(seconds, digits: 3)) s after the last fault and write "
+                        + "(allowed \(decimal(allowed, digits: 2)) s); nodes lacked \(counts)")
+                if seconds > allowed { load.report("the nodes took too long to be level") }
+                break
+            }
+            guard seconds < allowed + 20 else {
+                throw BenchError("the nodes are not level after \(decimal(seconds, digits: 1)) s")
+            }
+            await Stage.pause(milliseconds: 2)
+        }
+        try await awaitPlaces()
+    }
+
+    /// Waits until every shard is ready on each of its owners and nowhere else, every node sees all
+    /// others alive, and says that it agrees with them.
+    func awaitPlaces() async throws(BenchError) {
+        let deadline = Stage.loop.nanoseconds + Self.placesSecondsMax * 1_000_000_000
+        while let finding = try await misplaced() {
+            guard Stage.loop.nanoseconds < deadline else {
+                throw BenchError("after \(Self.placesSecondsMax) s in peace \(finding)")
+            }
+            await Stage.pause(milliseconds: 20)
+        }
+    }
+
+    private func misplaced() async throws(BenchError) -> String? {
+        var placements = Placements()
+        for node in cluster.members {
+            placements.add(try await cluster.ask(node, "SHARDS"), of: node.name)
+            let status = try await cluster.ask(node, "STATUS").data("NODE").first
+            guard status?.isTrue("converged") == true else {
+                return "\(node.name) does not say converged=true"
+            }
+            let count = cluster.members.count
+            guard status?["members"] == "\(count)/\(count)" else {
+                return "\(node.name) sees members=\(status?["members"] ?? "none") of \(count)"
+            }
+        }
+        return placements.finding
+    }
+
+    /// How many changes each node lacks of what all hold together.
+    private func lacking(_ lines: [LineConnection]) async throws(BenchError) -> [Int] {
+        var held: [HeldSeqs] = []
+        for line in lines {
+            let shards = try await cluster.ask("DIGEST", on: line).data("DIGEST").compactMap {
+                $0["shard"].flatMap { Int($0) }
+            }
+            let replies = try await cluster.askAll(shards.map { "VECTOR \($0)" }, on: line)
+            var seqs = HeldSeqs()
+            for (shard, reply) in zip(shards, replies) {
+                seqs.hold(shard)
+                for fields in reply.data("VECTOR") where !seqs.add(fields, of: shard) {
+                    throw BenchError("a VECTOR line cannot be read")
+                }
+            }
+            held.append(seqs)
+        }
+        return HeldSeqs.lacking(held)
+    }
+}

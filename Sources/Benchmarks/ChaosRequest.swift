@@ -1,0 +1,70 @@
+/// One request of a chaos run, which is repeated until it has its reply.
+struct ChaosRequest: Hashable, Sendable {
+    enum Kind: Hashable, Sendable {
+        case send
+        case edit(Int)
+        /// Delete for everyone, delete for oneself.
+        case retract, hide
+        case restore
+        case turn(Thing, isOn: Bool)
+        case read
+        case history
+        case pinned
+        case chats
+        case unread
+    }
+
+    /// What can be turned on and off, on two sides of a cut at once.
+    enum Thing: Hashable, Sendable {
+        case pin
+        case archive
+        /// A guest's, in a conversation.
+        case presence
+    }
+
+    let kind: Kind
+    /// The message, or the conversation of what concerns no message; of `chats` and `unread`
+    /// nothing.
+    let target: Int
+    let user: Int
+    /// The book's time when it was first sent.
+    let time: Int
+    /// How often it was sent.
+    var attempts = 0
+
+    /// The line that asks for it.
+    func line(in book: ChaosBook) -> String {
+        let user = ChaosBook.users[user]
+        switch kind {
+        case .history: return "HISTORY \(ChaosBook.name(ofConversation: target)) \(user) limit=50"
+        case .pinned: return "PINNED \(ChaosBook.name(ofConversation: target)) \(user)"
+        case .chats: return "CHATS \(user) show=all"
+        case .unread: return "UNREAD \(user)"
+        case .turn(.archive, let isOn):
+            return "\(isOn ? "" : "UN")ARCHIVE \(ChaosBook.name(ofConversation: target)) \(user)"
+        case .turn(.presence, let isOn):
+            let name = ChaosBook.name(ofConversation: target)
+            let host = ChaosBook.users[ChaosBook.keeper]
+            return isOn ? "INVITE \(name) \(host) \(user)" : "LEAVECHAT \(name) \(user)"
+        case .send, .edit, .retract, .hide, .restore, .turn(.pin, _), .read:
+            return lineOfMessage(in: book, user)
+        }
+    }
+
+    private func lineOfMessage(in book: ChaosBook, _ user: String) -> String {
+        let conversation = ChaosBook.name(ofConversation: book.messages[target].conversation)
+        let id = ChaosBook.id(of: target)
+        switch kind {
+        case .send: return "SEND \(conversation) \(user) id=\(id) -- \(ChaosBook.text(of: target))"
+        case .edit(let number):
+            let text = ChaosBook.text(of: target, edit: number)
+            return "EDIT \(conversation) \(id) \(user) -- \(text)"
+        case .retract: return "DELETE \(conversation) \(id) \(user) for=everyone"
+        case .hide: return "DELETE \(conversation) \(id) \(user) for=me"
+        case .restore: return "RESTORE \(conversation) \(id) \(user)"
+        case .turn(_, let isOn): return "\(isOn ? "" : "UN")PIN \(conversation) \(id) \(user)"
+        case .read: return "READ \(conversation) \(user) \(id)"
+        case .history, .pinned, .chats, .unread: preconditionFailure("these concern no message")
+        }
+    }
+}

@@ -1,0 +1,157 @@
+import LineProtocol
+
+/// A line of `CHATS`, as far as a checker looks at it.
+struct ChatLine: Hashable, Sendable {
+    let id: String
+    let unread: Int
+    let isArchived: Bool
+    let participants: [String]
+    /// The preview; nil where there is none.
+    let last: String?
+    let lastAt: String
+    let lastText: String
+
+    /// Nil for what is no `CHAT` line.
+    init?(_ line: ArraySlice<UInt8>) {
+        guard case .data("CHAT", let fields) = ReplyLine(line), let id = fields["id"],
+            let unread = fields["unread"].flatMap({ Int($0) }),
+            let at = fields["lastAt"] ?? fields["createdAt"]
+        else { return nil }
+        self.init(
+            id: id, unread: unread, isArchived: fields.isTrue("archived"),
+            participants: fields.set("participants"), last: fields["last"], lastAt: at,
+            lastText: fields["lastText"] ?? "")
+    }
+
+    init(
+        id: String, unread: Int, isArchived: Bool, participants: [String], last: String?,
+        lastAt: String, lastText: String
+    ) {
+        self.id = id
+        self.unread = unread
+        self.isArchived = isArchived
+        self.participants = participants
+        self.last = last
+        self.lastAt = lastAt
+        self.lastText = lastText
+    }
+}
+
+/// What a node shows one user: all of the lists, and the histories that they must agree with.
+struct UserViews: Sendable {
+    var all: [ChatLine] = []
+    var active: [ChatLine] = []
+    var archived: [ChatLine] = []
+    /// By conversation.
+    var unread: [String: Int] = [:]
+    /// By the conversation's number; none where the user may not read.
+    var histories: [Int: [HistoryLine]] = [:]
+}
+
+/// What must be in lists, and that lists say what the histories say.
+extension ChaosChecker {
+    func findings(inViews views: UserViews, of user: Int, on node: String) -> [String] {
+        let place = "\(node), CHATS of \(ChaosBook.users[user])"
+        var findings: [String] = []
+        var shown: [String: ChatLine] = [:]
+        for chat in views.all where shown.updateValue(chat, forKey: chat.id) != nil {
+            findings.append("\(place): \(chat.id) stands there twice")
+        }
+        for conversation in 0..<book.conversations {
+            let name = ChaosBook.name(ofConversation: conversation)
+            findings += self.findings(
+                inChat: shown.removeValue(forKey: name), of: conversation, for: user,
+                history: views.histories[conversation] ?? []
+            ).map { "\(place): \(name) \($0)" }
+        }
+        findings += shown.keys.sorted().map { "\(place): a strange conversation \($0)" }
+        if views.all != views.all.sorted(by: Self.isBefore) {
+            findings.append("\(place) is not latest first")
+        }
+        if views.active != views.all.filter({ !$0.isArchived })
+            || views.archived != views.all.filter(\.isArchived)
+        {
+            findings.append("\(place): active and archived ones do not make up all")
+        }
+        let counts = views.all.filter { $0.unread > 0 }.map { ($0.id, $0.unread) }
+        if views.unread != Dictionary(counts, uniquingKeysWith: +) {
+            findings.append("\(place) and UNREAD count differently")
+        }
+        return findings
+    }
+
+    private static func isBefore(_ left: ChatLine, _ right: ChatLine) -> Bool {
+        left.lastAt == right.lastAt ? left.id < right.id : left.lastAt > right.lastAt
+    }
+
+    private func findings(
+        inChat chat: ChatLine?, of conversation: Int, for user: Int, history: [HistoryLine]
+    ) -> [String] {
+        let part = book.parts[conversation][user]
+        let isIn = ChaosBook.isFounder(user) ? true : part.presence.standing
+        guard let chat else { return isIn == true ? ["is missing"] : [] }
+        if isIn == false { return ["shows, though they were never invited"] }
+        var findings: [String] = []
+        if let isArchived = part.archive.standing, isArchived != chat.isArchived {
+            findings.append(isArchived ? "was archived and is not" : "is archived by nobody")
+        }
+        for guest in ChaosBook.users.indices {
+            let isThere = chat.participants.contains(ChaosBook.users[guest])
+            let wanted =
+                ChaosBook.isFounder(guest)
+                ? true : book.parts[conversation][guest].presence.standing
+            guard let wanted, wanted != isThere else { continue }
+            findings.append("\(wanted ? "lacks" : "has") \(ChaosBook.users[guest])")
+        }
+        let last = history.last { !$0.isRetracted }
+        if chat.last != last?.id || last.map({ $0.text != chat.lastText }) ?? false {
+            findings.append(
+                "has '\(chat.lastText)' (\(chat.last ?? "none")) as its last, "
+                    + "where HISTORY has '\(last?.text ?? "")' (\(last?.id ?? "none"))")
+        }
+        return findings
+            + self.findings(inUnread: chat.unread, of: part, for: user, history: history)
+    }
+
+    /// Exactly what is not theirs, until they read anything; and at most what lies behind what they
+    /// are known to have read.
+    private func findings(
+        inUnread count: Int, of part: ChaosBook.Part, for user: Int, history: [HistoryLine]
+    ) -> [String] {
+        let isTheirs = { (line: HistoryLine) in
+            line.from == ChaosBook.users[user] || line.isRetracted
+        }
+        let total = history.count { !isTheirs($0) }
+        if part.reads.isEmpty {
+            return count == total ? [] : ["counts \(count) unread of \(total) never read"]
+        }
+        let read = Set(part.reads.filter { $0.value.isCertain }.keys.map { ChaosBook.id(of: $0) })
+        let mark = history.lastIndex { read.contains($0.id) }
+        let behind = history[((mark ?? -1) + 1)...].count { !isTheirs($0) }
+        return count <= behind
+            ? [] : ["counts \(count) unread, of which only \(behind) are behind a mark"]
+    }
+
+    /// The lines of `PINNED`, as one node shows them to somebody who has deleted nothing.
+    func findings(
+        inPinned lines: [HistoryLine], of conversation: Int, on node: String
+    ) -> [String] {
+        let place = "\(node): PINNED \(ChaosBook.name(ofConversation: conversation))"
+        var findings: [String] = []
+        let shown = Set(lines.map(\.id))
+        for line in lines where line.isRetracted {
+            findings.append("\(place) shows \(line.id), which is deleted for everyone")
+        }
+        for index in book.byConversation[conversation] {
+            let (message, id) = (book.messages[index], ChaosBook.id(of: index))
+            let isPinned = message.retracted.isCertain ? false : message.pin.standing
+            switch (isPinned, shown.contains(id)) {
+            case (true, false) where message.retracted == .never:
+                findings.append("\(place) lacks \(id)")
+            case (false, true): findings.append("\(place) shows \(id), which should not be")
+            default: break
+            }
+        }
+        return findings
+    }
+}

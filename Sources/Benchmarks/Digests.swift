@@ -1,0 +1,61 @@
+import LineClient
+import LineProtocol
+
+/// The `DIGEST` lines of several nodes, which need not hold the same shards.
+struct Digests: Sendable {
+    /// By shard, the entities and the hash that its first holder printed.
+    private var lines: [String: [String?]] = [:]
+    private(set) var isLevel = true
+
+    /// Takes a node's reply to `DIGEST`; one that failed is level with nothing.
+    mutating func add(_ reply: LineReply) {
+        if !reply.isOK { isLevel = false }
+        for fields in reply.data("DIGEST") {
+            let line = [fields["entities"], fields["hash"]]
+            if lines.updateValue(line, forKey: fields["shard"] ?? "") ?? line != line {
+                isLevel = false
+            }
+        }
+    }
+}
+
+/// The `SHARDS` lines of several nodes: whether those that should hold a shard do, and nobody else.
+struct Placements: Sendable {
+    /// By shard, its owners by the word of the first node.
+    private var owners: [String: [String]] = [:]
+    private var holders: [String: Set<String>] = [:]
+    /// What is not as it should be, in a sentence; of many the first.
+    private var conflict: String?
+
+    /// Takes what a node answered to `SHARDS`.
+    mutating func add(_ reply: LineReply, of node: String) {
+        if !reply.isOK { conflict = conflict ?? "\(node) answers SHARDS with \(reply.statusText)" }
+        for fields in reply.data("SHARD") {
+            let (id, owners) = (fields["id"] ?? "", fields.set("owners"))
+            let known = self.owners.updateValue(owners, forKey: id) ?? owners
+            if known != owners {
+                conflict =
+                    conflict
+                    ?? "shard \(id) belongs to \(known.joined(separator: ",")), "
+                    + "for \(node) to \(owners.joined(separator: ","))"
+            }
+            guard fields.isTrue("here") else { continue }
+            holders[id, default: []].insert(node)
+            if fields["state"] != "ready" {
+                conflict = conflict ?? "\(node) has shard \(id) as \(fields["state"] ?? "none")"
+            }
+        }
+    }
+
+    /// Nil where every shard is ready on each of its owners and on no other node.
+    var finding: String? {
+        if let conflict { return conflict }
+        if owners.isEmpty { return "there are no shards" }
+        for id in owners.keys.sorted() where Set(owners[id] ?? []) != holders[id] ?? [] {
+            let (owners, holders) = (owners[id] ?? [], holders[id] ?? [])
+            return "shard \(id) belongs to \(owners.joined(separator: ",")) and is held by "
+                + holders.sorted().joined(separator: ",")
+        }
+        return nil
+    }
+}
