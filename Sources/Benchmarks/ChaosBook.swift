@@ -19,6 +19,8 @@ struct ChaosBook: Sendable {
         let conversation: Int
         let sender: Int
         var sent = Claim.possible
+        /// The time that the node which acknowledged it gave it; of several the earliest.
+        var sentAt: String?
         /// The nodes that have acknowledged it and not lost their disks since, one bit each.
         var holders: UInt16 = 0
         var edits: [Claim] = []
@@ -115,7 +117,10 @@ struct ChaosBook: Sendable {
 
     // MARK: What was answered
 
-    mutating func onAcknowledged(_ request: ChaosRequest, by node: Int, copies: Int) {
+    /// - Parameter at: what stood there as `at=`.
+    mutating func onAcknowledged(
+        _ request: ChaosRequest, by node: Int, copies: Int, at: String? = nil
+    ) {
         time += 1
         let (disk, message) = (disk(of: node), request.target)
         let bit: UInt16 = disk.map { 1 << UInt16($0) } ?? 0
@@ -124,6 +129,7 @@ struct ChaosBook: Sendable {
         case .send:
             messages[message].sent.onAcknowledged(by: disk, copies: copies)
             messages[message].holders |= bit
+            messages[message].sentAt = [messages[message].sentAt, at].compactMap(\.self).min()
         case .edit(let number):
             messages[message].edits[number].onAcknowledged(by: disk, copies: copies)
         case .retract:

@@ -30,6 +30,21 @@ struct HistoryLine: Hashable, Sendable {
 /// Holds what nodes show against the book: each finding is a sentence for a person.
 struct ChaosChecker: Sendable {
     let book: ChaosBook
+    /// Messages that two nodes took, each with a time of its own, because the first did not answer:
+    /// the earlier stands, and what was edited in the later went with it.
+    private(set) var sentTwice: Set<Int> = []
+
+    init(book: ChaosBook) { self.book = book }
+
+    /// Looks for what was sent twice: it shows under a time before the one that was acknowledged.
+    mutating func takeTimes(of lines: [HistoryLine], in conversation: Int) {
+        for line in lines {
+            guard let message = known(line, in: conversation),
+                let sentAt = book.messages[message].sentAt, line.at < sentAt
+            else { continue }
+            sentTwice.insert(message)
+        }
+    }
 
     /// The whole history of a conversation, as one node shows it to one user.
     func findings(
@@ -96,7 +111,7 @@ struct ChaosChecker: Sendable {
             return nil
         }
         guard text == ChaosBook.text(of: index) else { return "shows a strange text '\(text)'" }
-        return message.edits.contains { $0.isCertain }
+        return message.edits.contains { $0.isCertain } && !sentTwice.contains(index)
             ? "was edited, acknowledged, and shows its first text" : nil
     }
 
@@ -147,7 +162,8 @@ struct ChaosChecker: Sendable {
             return isOwed ? ["\(place) shows nothing"] : []
         }
         var findings: [String] = []
-        for (number, claim) in message.edits.enumerated() where claim.isCertain {
+        for (number, claim) in message.edits.enumerated()
+        where claim.isCertain && !sentTwice.contains(index) {
             let text = ChaosBook.text(of: index, edit: number)
             if !texts.contains(text) {
                 findings.append("\(place) lacks the acknowledged '\(text)'")

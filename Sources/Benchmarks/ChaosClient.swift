@@ -5,6 +5,8 @@ import NetworkIO
 /// One connection: it asks, and repeats what was not answered, on whatever node it finds.
 final class ChaosClient {
     private let home: Int
+    /// Whether it is content with one disk, and so goes on at full speed beside a silent owner.
+    private let isHasty: Bool
     private let load: ChaosLoad
     private var random: SeededRandom
     private var node: Int
@@ -16,8 +18,9 @@ final class ChaosClient {
     private var waiting: [ChaosRequest] = []
     private var isClosed = false
 
-    init(home: Int, random: SeededRandom, _ load: ChaosLoad) {
+    init(home: Int, isHasty: Bool, random: SeededRandom, _ load: ChaosLoad) {
         self.home = home
+        self.isHasty = isHasty
         node = home
         self.random = random
         self.load = load
@@ -59,6 +62,7 @@ final class ChaosClient {
         dials = 0
         self.connection = connection
         connection.onClose = { [self] failure in onClose(failure) }
+        if isHasty { connection.send("SET ack=local") { _ in } }
         repeatWaiting()
     }
 

@@ -6,7 +6,7 @@ import NetworkIO
 final class ChaosLoad {
     /// The most findings that are kept: a broken run has thousands of one kind.
     static let findingsMax = 40
-    static let inFlightMax = 12
+    static let inFlightMax = 24
     static let redialMilliseconds: UInt64 = 50
 
     var book: ChaosBook
@@ -40,7 +40,7 @@ final class ChaosLoad {
         for number in 0..<(clientsPerNode * addresses.count) {
             clients.append(
                 ChaosClient(
-                    home: number % addresses.count,
+                    home: number % addresses.count, isHasty: number < addresses.count,
                     random: SeededRandom(seed: seed &+ UInt64(number) &* 0x1_0000_01B3), self))
         }
     }
@@ -76,7 +76,7 @@ final class ChaosLoad {
             acknowledged += 1
             check(reply, to: request, by: node)
             let copies = fields["replicas"]?.split(separator: "/").first.flatMap { Int($0) }
-            book.onAcknowledged(request, by: node, copies: copies ?? 1)
+            book.onAcknowledged(request, by: node, copies: copies ?? 1, at: fields["at"])
             return true
         }
         guard let error = reply.error else {

@@ -114,6 +114,8 @@ import NetworkIO
             // One that ended by itself in between was started again already.
             if !node.isRunning { try cluster.launch(node) }
             load.open.insert(step.node)
+            // Until it serves.
+            load.excused.insert(step.node)
             lastStartNanoseconds = Stage.loop.nanoseconds
             stopped.expect(step.node)
         case .stop:

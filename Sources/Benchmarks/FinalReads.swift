@@ -8,7 +8,7 @@ import LineProtocol
 
     private let cluster: LocalCluster
     private let load: ChaosLoad
-    private let checker: ChaosChecker
+    private var checker: ChaosChecker
     private var lines: [LineConnection] = []
     private var nodes: [LocalNode] { cluster.members }
     /// By user, what the first node shows.
@@ -30,6 +30,7 @@ import LineProtocol
             try await readPinned(of: conversation)
         }
         for user in ChaosBook.users.indices { try await readViews(of: user) }
+        say("\(checker.sentTwice.count) messages were sent twice, and show as the earlier")
         let touched = load.book.messages.indices.filter {
             !load.book.messages[$0].edits.isEmpty || load.book.messages[$0].retracted != .never
         }
@@ -57,6 +58,9 @@ import LineProtocol
             if parsed.count != lines.count { load.report("\(node.name): lines that are none") }
             if number == 0 { views[user].histories[conversation] = parsed }
             // Who is not in it sees nothing of it; CHATS tells whether they are.
+            if number == 0, user == ChaosBook.keeper {
+                checker.takeTimes(of: parsed, in: conversation)
+            }
             if parsed.isEmpty, !ChaosBook.isFounder(user) { continue }
             let findings = checker.findings(
                 inHistory: parsed, of: conversation, for: user, on: node.name)

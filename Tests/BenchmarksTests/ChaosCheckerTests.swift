@@ -92,6 +92,22 @@ import Testing
         #expect(checker.findings(inEdits: ["text"], of: 1, on: "n1").count == 1)
     }
 
+    @Test func `of a message that was sent twice the earlier stands, without the other's edits`() {
+        var book = Self.book()
+        let request = ChaosRequest(kind: .send, target: 0, user: 1, time: 0, attempts: 2)
+        book.onAcknowledged(request, by: 0, copies: 2, at: "2026-11-21T11:00:00.001Z")
+        var checker = ChaosChecker(book: book)
+        let lines = [Self.line(0, from: "hana", text: ChaosBook.text(of: 0))] + Self.lines[1...]
+        func findings() -> [String] {
+            checker.findings(inHistory: lines, of: 0, for: 0, on: "n1")
+                + checker.findings(inEdits: [ChaosBook.text(of: 0)], of: 0, on: "n1")
+        }
+        #expect(findings().count == 2)
+        checker.takeTimes(of: lines, in: 0)
+        #expect(checker.sentTwice == [0])
+        #expect(findings().isEmpty)
+    }
+
     @Test func `a node that shows what it had acknowledged as deleted is found at once`() {
         let book = Self.book()
         let checker = ChaosChecker(book: book)
