@@ -14,7 +14,12 @@ import LineProtocol
     private let cables: Cables
     private let level: ChaosLevel
     private let command: ChaosCommand
-    private var lines: [LineConnection] = []
+
+    /// A node, and the connection on which it is asked.
+    private struct Place {
+        let node: LocalNode
+        let line: LineConnection
+    }
 
     init(
         _ cluster: LocalCluster, _ load: ChaosLoad, _ cables: Cables, _ level: ChaosLevel,
@@ -30,39 +35,43 @@ import LineProtocol
     func run() async throws(BenchError) {
         let members = cluster.nodes.indices.filter { cluster.nodes[$0].isMember }
         let half = members.count / 2
-        // Once the smaller side is the earlier one, and once the other.
-        let sides = [Array(members[..<half]), Array(members[half...])]
-        let names = try await names(sides)
+        let near = Array(members[..<half])
+        let names = try await names(across: near.map { cluster.nodes[$0] })
         guard names.count == 4 else {
             return say("no conflicts: no conversation has an owner on both sides of a cut")
         }
-        defer { for line in lines { line.close() } }
-        for node in cluster.nodes {
-            lines.append(node.isMember ? try await cluster.connect(node) : lines[members[0]])
+        var places: [Place] = []
+        defer { for place in places { place.line.close() } }
+        for number in members {
+            let node = cluster.nodes[number]
+            places.append(Place(node: node, line: try await cluster.connect(node)))
+            _ = try await cluster.ask("SET ack=local", on: places[places.count - 1].line)
         }
-        for number in members { _ = try await cluster.ask("SET ack=local", on: lines[number]) }
+        // Once the smaller side is the earlier one, and once the other.
+        let sides = [Array(places[..<half]), Array(places[half...])]
         let turns = [
             Conflict.all(in: names[0], making: names[1]),
             Conflict.all(in: names[2], making: names[3]),
         ]
-        try await prepare(Array(zip([names[0], names[2]], turns)), on: members)
-        try await cables.cutAll(ChaosPlan.Cut(side: sides[0], isOneWay: false))
+        try await prepare(Array(zip([names[0], names[2]], turns)), on: places[0])
+        try await cables.cutAll(ChaosPlan.Cut(side: near, isOneWay: false))
         let began = Stage.loop.nanoseconds
         try await meet(turns, sides)
         let rest = command.cutSeconds * 1_000 - Int((Stage.loop.nanoseconds - began) / 1_000_000)
         if rest > 0 { await Stage.pause(milliseconds: UInt64(rest)) }
         try await cables.healAll()
+        try await level.awaitAlive(since: cables.lastHealed)
         try await level.await(since: cables.lastHealed)
         try await ask(turns.flatMap(\.self))
     }
 
-    /// Names of conversations, each with an owner on both sides.
-    private func names(_ sides: [[Int]]) async throws(BenchError) -> [String] {
-        let near = Set(sides[0].map { cluster.nodes[$0].name })
+    /// Names of conversations, each with an owner on this side and one on the other.
+    private func names(across side: [LocalNode]) async throws(BenchError) -> [String] {
+        let near = Set(side.map(\.name))
         var names: [String] = []
         for number in 0..<Self.namesMax where names.count < 4 {
             let name = "cut\(number)"
-            let reply = try await cluster.ask(cluster.nodes[sides[0][0]], "OWNERS \(name)")
+            let reply = try await cluster.ask(side[0], "OWNERS \(name)")
             let owners = Set(reply.data("SHARD").first?.set("owners") ?? [])
             guard !owners.isDisjoint(with: near), !owners.isSubset(of: near) else { continue }
             names.append(name)
@@ -71,18 +80,19 @@ import LineProtocol
     }
 
     private func prepare(
-        _ turns: [(conversation: String, conflicts: [Conflict])], on members: [Int]
+        _ turns: [(conversation: String, conflicts: [Conflict])], on place: Place
     ) async throws(BenchError) {
         for (conversation, conflicts) in turns {
             let users = Conflict.users.joined(separator: ",")
             let requests = ["CREATE \(conversation) \(users)"] + conflicts.flatMap(\.before)
-            let replies = try await cluster.askAll(requests, on: lines[members[0]])
-            report(replies, to: requests, on: "n\(members[0] + 1)")
+            report(
+                try await cluster.askAll(requests, on: place.line), to: requests,
+                on: place.node.name)
         }
         try await cluster.awaitLevel()
     }
 
-    private func meet(_ turns: [[Conflict]], _ sides: [[Int]]) async throws(BenchError) {
+    private func meet(_ turns: [[Conflict]], _ sides: [[Place]]) async throws(BenchError) {
         for (turn, conflicts) in turns.enumerated() {
             try await change(conflicts.map(\.earlier), on: sides[turn % 2])
             await Stage.pause(milliseconds: Self.gapMilliseconds)
@@ -92,17 +102,17 @@ import LineProtocol
     }
 
     /// Every node of the side has its share, owner or not.
-    private func change(_ requests: [String], on side: [Int]) async throws(BenchError) {
-        for (place, number) in side.enumerated() {
-            let share = requests.indices.filter { $0 % side.count == place }.map { requests[$0] }
-            let replies = try await cluster.askAll(share, on: lines[number])
-            report(replies, to: share, on: cluster.nodes[number].name)
+    private func change(_ requests: [String], on side: [Place]) async throws(BenchError) {
+        for (number, place) in side.enumerated() {
+            let share = requests.indices.filter { $0 % side.count == number }.map { requests[$0] }
+            report(try await cluster.askAll(share, on: place.line), to: share, on: place.node.name)
         }
     }
 
     private func report(_ replies: [LineReply], to requests: [String], on node: String) {
         for (request, reply) in zip(requests, replies) where !reply.isOK {
-            load.report("\(node), cut off, answers '\(request)' with \(reply.statusText)")
+            load.report(
+                "\(node), asked for a conflict, answers '\(request)' with \(reply.statusText)")
         }
     }
 

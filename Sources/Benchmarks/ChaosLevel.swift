@@ -7,6 +7,9 @@ import LineProtocol
     /// (they confirm each other once a second, and believe it for two).
     private static let placesSecondsMax: UInt64 = 10
 
+    /// How long a heal may take to show in every node's `MEMBERS`.
+    private static let aliveSecondsMax = 1.0
+
     private let cluster: LocalCluster
     private let load: ChaosLoad
 
@@ -45,6 +48,24 @@ import LineProtocol
             await Stage.pause(milliseconds: 2)
         }
         try await awaitPlaces()
+    }
+
+    /// Waits until every node sees all others alive, after a heal at this time.
+    func awaitAlive(since healed: UInt64) async throws(BenchError) {
+        let all = "\(cluster.members.count)/\(cluster.members.count)"
+        for node in cluster.members {
+            while try await cluster.ask(node, "STATUS").data("NODE").first?["members"] != all {
+                guard Stage.loop.nanoseconds < healed + Self.placesSecondsMax * 1_000_000_000 else {
+                    throw BenchError(
+                        "\(node.name) does not see all alive \(Self.placesSecondsMax) s "
+                            + "after the heal")
+                }
+                await Stage.pause(milliseconds: 2)
+            }
+        }
+        let seconds = Double(Stage.loop.nanoseconds - healed) / 1e9
+        say("all see all alive \(decimal(seconds, digits: 3)) s after the heal")
+        if seconds > Self.aliveSecondsMax { load.report("they took too long to see each other") }
     }
 
     /// Waits until every shard is ready on each of its owners and nowhere else, every node sees all
