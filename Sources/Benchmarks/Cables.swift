@@ -29,27 +29,34 @@ import NetworkIO
 
     /// Sends one line to one node; what a node that is down or stopped does not answer is no
     /// finding.
-    func tell(_ number: Int, _ line: String) {
-        let (node, load) = (cluster.nodes[number], load)
-        guard node.isRunning else { return }
+    private func tell(_ number: Int, _ line: String) {
+        let (name, load) = (cluster.nodes[number].name, load)
+        ask(number, line) { answer in
+            switch answer {
+            case .success(let reply) where reply.isOK: break
+            // A node that was emptied knows nobody yet.
+            case .success(let reply) where reply.error?.code == 404: break
+            case .failure where load.excused.contains(number): break
+            case .success(let reply):
+                load.report("\(name) answers '\(line)' with \(reply.statusText)")
+            case .failure(let failure): load.report("\(name), told '\(line)', \(failure)")
+            }
+        }
+    }
+
+    /// Sends one line to one node, on a connection of its own; nothing comes of it where none runs.
+    func ask(
+        _ number: Int, _ line: String, then: @escaping (LineConnection.Answer) -> Void
+    ) {
+        let node = cluster.nodes[number]
+        guard node.isRunning else { return then(.failure(.closed)) }
         LineConnection.dial(node.admin, on: Stage.loop) { result in
             switch result {
-            case .failure(let failure):
-                guard !load.excused.contains(number) else { return }
-                load.report("\(node.name), to be told '\(line)', \(failure)")
+            case .failure(let failure): then(.failure(failure))
             case .success(let connection):
                 connection.send(line) { answer in
                     connection.close()
-                    switch answer {
-                    case .success(let reply) where reply.isOK: break
-                    // A node that was emptied knows nobody yet.
-                    case .success(let reply) where reply.error?.code == 404: break
-                    case .failure where load.excused.contains(number): break
-                    case .success(let reply):
-                        load.report("\(node.name) answers '\(line)' with \(reply.statusText)")
-                    case .failure(let failure):
-                        load.report("\(node.name), told '\(line)', \(failure)")
-                    }
+                    then(answer)
                 }
             }
         }

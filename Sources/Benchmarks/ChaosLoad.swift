@@ -21,6 +21,8 @@ final class ChaosLoad {
     private(set) var findings: [String] = []
     private(set) var findingsCount = 0
     private(set) var acknowledged = 0
+    /// By verb.
+    private(set) var acknowledgedOf: [String: Int] = [:]
     private(set) var repeated = 0
     /// By code and sentence, how often a node refused.
     private(set) var refusals: [String: Int] = [:]
@@ -74,6 +76,7 @@ final class ChaosLoad {
         lastReplyNanoseconds = loop.nanoseconds
         if let fields = reply.ok {
             acknowledged += 1
+            acknowledgedOf[ChaosRequest.verb(of: request.line(in: book)), default: 0] += 1
             check(reply, to: request, by: node)
             let copies = fields["replicas"]?.split(separator: "/").first.flatMap { Int($0) }
             book.onAcknowledged(request, by: node, copies: copies ?? 1, at: fields["at"])

@@ -32,6 +32,14 @@ struct ChaosRequest: Hashable, Sendable {
     /// How often it was sent.
     var attempts = 0
 
+    /// What a run must have had acknowledged at least once, or it has proved little.
+    static let verbs = [
+        "ARCHIVE", "CHATS", "DELETE", "EDIT", "HISTORY", "INVITE", "LEAVECHAT", "PIN", "PINNED",
+        "READ", "RESTORE", "SEND", "UNARCHIVE", "UNPIN", "UNREAD",
+    ]
+
+    static func verb(of line: String) -> String { String(line.prefix { $0 != " " }) }
+
     /// The line that asks for it.
     func line(in book: ChaosBook) -> String {
         let user = ChaosBook.users[user]

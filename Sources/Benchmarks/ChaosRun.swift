@@ -8,6 +8,7 @@ import NetworkIO
     static let conversations = 12
     static let clientsPerNode = 3
     private static let tickMilliseconds: UInt64 = 10
+    private static let leaveAgainMilliseconds: UInt64 = 200
     /// How long the nodes may take to serve and answer everything after the last fault.
     private static let calmSecondsMax: UInt64 = 30
 
@@ -24,6 +25,8 @@ import NetworkIO
     private var warming: [Int: UInt64] = [:]
     /// The one that was told to go, until it has gone.
     private var leaving: Int?
+    /// What it answered to `LEAVE`.
+    private var leaveAnswer = "nothing"
     private var lastReadyNanoseconds: UInt64 = 0
     private var lastStartNanoseconds: UInt64 = 0
 
@@ -62,6 +65,9 @@ import NetworkIO
             load.report("the run was broken off: \(error)")
         }
         load.close()
+        for verb in ChaosRequest.verbs where load.acknowledgedOf[verb] == nil {
+            load.report("no \(verb) was acknowledged: too short a run, or too few requests")
+        }
         isKept = load.findingsCount > 0
         return summarize()
     }
@@ -137,7 +143,24 @@ import NetworkIO
         load.open.remove(number)
         warming[number] = nil
         load.book.onLeave(of: number)
-        cables.tell(number, "LEAVE")
+        askToLeave(number)
+    }
+
+    /// Until it says that it will: one that has just started may not serve, and one that is cut off
+    /// from all has nobody to hand over to.
+    private func askToLeave(_ number: Int) {
+        cables.ask(number, "LEAVE") { [weak self] answer in
+            switch answer {
+            case .success(let reply):
+                self?.leaveAnswer = reply.statusText
+                if reply.isOK { return }
+            case .failure(let failure): self?.leaveAnswer = "nothing: it \(failure)"
+            }
+            _ = Timer(on: Stage.loop, afterMilliseconds: Self.leaveAgainMilliseconds) {
+                guard let self, self.leaving == number else { return }
+                self.askToLeave(number)
+            }
+        }
     }
 
     /// What this node answers may come from another, until it has served for a while.
@@ -208,7 +231,9 @@ import NetworkIO
         while isGoing() {
             watchNodes()
             guard Stage.loop.nanoseconds < began + Self.calmSecondsMax * 1_000_000_000 else {
-                let names = leaving.map { ", and n\($0 + 1) has not left" } ?? ""
+                let names =
+                    leaving.map { ", and n\($0 + 1), which answered \(leaveAnswer), has not left" }
+                    ?? ""
                 throw BenchError(
                     "after \(Self.calmSecondsMax) s without faults \(load.unansweredCount) "
                         + "requests have no reply\(names)")
@@ -223,6 +248,8 @@ import NetworkIO
             "\(load.acknowledged) requests acknowledged, \(load.repeated) repeated; to be there: "
                 + "\(book.acknowledgedSends) sends, \(book.acknowledgedEdits) edits, "
                 + "\(book.acknowledgedRetractions) deletions for everyone")
+        let verbs = ChaosRequest.verbs.map { "\($0) \(load.acknowledgedOf[$0] ?? 0)" }
+        say("  of each verb: \(verbs.joined(separator: ", "))")
         for (refusal, count) in load.refusals.sorted(by: { $0.key < $1.key }) {
             say("  refused \(count) times: \(refusal)")
         }
