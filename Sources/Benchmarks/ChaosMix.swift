@@ -42,9 +42,10 @@ extension ChaosBook {
 
     /// Somebody archives, comes or goes.
     private mutating func drawHabit(_ random: inout SeededRandom) -> ChaosRequest {
-        let (user, conversation) = (random.below(Self.users.count), random.below(conversations))
+        let conversation = random.below(conversations)
+        let user = random.within(random.chance(percent: 50) ? Self.guests : Self.founders)
         let thing = Self.isFounder(user) ? ChaosRequest.Thing.archive : .presence
-        let isOn = random.chance(percent: 60)
+        let isOn = random.chance(percent: 50)
         switch Self.habit(of: user, in: conversation) {
         case .nothing: return drawLook(&random)
         case .onlyOn: return request(.turn(thing, isOn: true), conversation, user: user)
