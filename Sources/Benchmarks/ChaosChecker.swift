@@ -31,7 +31,7 @@ struct HistoryLine: Hashable, Sendable {
 struct ChaosChecker: Sendable {
     let book: ChaosBook
     /// Messages that two nodes took, each with a time of its own, because the first did not answer:
-    /// the earlier stands, and what was edited in the later went with it.
+    /// the earlier stands, with the edits of both.
     private(set) var sentTwice: Set<Int> = []
 
     init(book: ChaosBook) { self.book = book }
@@ -111,7 +111,7 @@ struct ChaosChecker: Sendable {
             return nil
         }
         guard text == ChaosBook.text(of: index) else { return "shows a strange text '\(text)'" }
-        return message.edits.contains { $0.isCertain } && !sentTwice.contains(index)
+        return message.edits.contains { $0.isCertain }
             ? "was edited, acknowledged, and shows its first text" : nil
     }
 
@@ -163,7 +163,7 @@ struct ChaosChecker: Sendable {
         }
         var findings: [String] = []
         for (number, claim) in message.edits.enumerated()
-        where claim.isCertain && !sentTwice.contains(index) {
+        where claim.isCertain {
             let text = ChaosBook.text(of: index, edit: number)
             if !texts.contains(text) {
                 findings.append("\(place) lacks the acknowledged '\(text)'")

@@ -20,9 +20,17 @@ public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hash
     public init() { entries = [] }
 
     /// The elements, ascending.
-    public var elements: [Element] { entries.lazy.filter { !$0.dots.isEmpty }.map(\.element) }
+    public var elements: [Element] {
+        // Closures: a key path of a generic type is made anew each time.
+        entries.lazy.filter { !$0.dots.isEmpty }.map { $0.element }
+    }
 
-    public var isEmpty: Bool { entries.allSatisfy(\.dots.isEmpty) }
+    public var isEmpty: Bool { entries.allSatisfy { $0.dots.isEmpty } }
+
+    /// Whether all its elements are in `other`.
+    public func isSubset(of other: ObservedRemoveSet) -> Bool {
+        entries.allSatisfy { $0.dots.isEmpty || other.contains($0.element) }
+    }
 
     public var count: Int { entries.count { !$0.dots.isEmpty } }
 

@@ -82,8 +82,9 @@ public struct Message: Hashable, Sendable {
 
     /// Whether it counts as deleted for everyone: retracted, or every participant hides it.
     public func isDeletedForEveryone(among participants: ObservedRemoveSet<UserID>) -> Bool {
+        // Most messages are deleted by nobody.
         isRetracted
-            || (!participants.isEmpty && participants.elements.allSatisfy(deletedBy.contains))
+            || (!deletedBy.isEmpty && !participants.isEmpty && participants.isSubset(of: deletedBy))
     }
 }
 
