@@ -57,18 +57,25 @@ package struct PendingReply: Sendable {
         /// The status line of a write.
         case written(Receipt)
         /// Nothing yet: others answer.
-        case awaited
+        ///
+        /// - bytes: what the reply counts for until it is there.
+        case awaited(bytes: Int)
     }
 
     let form: Form
     /// What it acknowledges, if it acknowledges anything.
     let write: Write?
 
-    /// How many bytes of it are written already.
+    /// What a listing that others make counts for until it is there, in bytes: so that one
+    /// connection does not ask for more at once than it may have waiting.
+    static let listingBytes = 64 << 10
+
+    /// How many bytes of it are written already, or are to be reckoned with.
     package var bytesCount: Int {
         switch form {
         case .whole(let bytes): bytes.count
-        case .written, .awaited: 0
+        case .awaited(let bytes): bytes
+        case .written: 0
         }
     }
 
@@ -170,14 +177,16 @@ extension Admin {
         return answer(
             node.assumeIsolated {
                 $0.handle(mutation, isMinted: isMinted, level: level, for: slot)
-            })
+            }, reckoning: 0)
     }
 
     /// What the node made of a request, as a reply.
-    func answer(_ handling: Handling) -> Answer {
+    ///
+    /// - Parameter bytes: what it counts for where others answer.
+    func answer(_ handling: Handling, reckoning bytes: Int) -> Answer {
         switch handling {
         case .awaited:
-            return .later(PendingReply(form: .awaited, write: nil))
+            return .later(PendingReply(form: .awaited(bytes: bytes), write: nil))
         case .here(.written(let receipt, let shard), _):
             let write = Write(shard: shard, context: receipt.context)
             return .later(PendingReply(form: .written(receipt), write: write))

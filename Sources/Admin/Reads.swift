@@ -23,7 +23,9 @@ extension Admin {
     }
 
     func read(_ query: Query, by user: UserID, slot: ReplySlot) -> Answer {
-        answer(node.assumeIsolated { $0.handle(query, of: user, for: slot) })
+        answer(
+            node.assumeIsolated { $0.handle(query, of: user, for: slot) },
+            reckoning: PendingReply.listingBytes)
     }
 
     func list(_ chats: Request.Chats, for slot: ReplySlot) -> Answer {

@@ -27,6 +27,9 @@ package struct Ask: Hashable, Sendable {
 
     /// Which of the asking process's it is.
     package let number: UInt64
+    /// Which of the asking process's attempts at its shard it belongs to: who denies one of them
+    /// denies those that follow, since what was denied comes again before them.
+    package let round: UInt64
     /// Until when it may be carried out, by the clock of who is asked, in milliseconds: later the
     /// one who asked has gone elsewhere with it, and its user may have gone on.
     package let deadline: UInt64
@@ -39,10 +42,10 @@ package struct Told: Hashable, Sendable {
         /// It is carried out here, and waits for disks.
         case taken
         case written(Receipt, Stored)
-        /// A part of what a query found; they come in order.
-        case found(Findings, isLast: Bool)
+        /// A part of what a query found, counted from 0.
+        case found(Findings, part: Int, isLast: Bool)
         /// The last part of a list, and the shards that are not in it.
-        case listed(Findings, missing: [ShardID])
+        case listed(Findings, part: Int, missing: [ShardID])
         case copies(Int)
         case failed(ShardFailure)
         /// Not held here, or asked too late: nothing was done.
@@ -50,12 +53,15 @@ package struct Told: Hashable, Sendable {
     }
 
     package let number: UInt64
+    /// That of the ask.
+    package let round: UInt64
     package let outcome: Outcome
 }
 
 extension Ask: WireValue {
     package func encode(into writer: inout ByteWriter) {
         writer.write(varint: number)
+        writer.write(varint: round)
         writer.write(varint: deadline)
         switch request {
         case .write(let mutation, let level, let attempt):
@@ -81,6 +87,7 @@ extension Ask: WireValue {
 
     package init(from reader: inout ByteReader) throws(WireError) {
         number = try reader.readVarint()
+        round = try reader.readVarint()
         deadline = try reader.readVarint()
         switch try reader.readByte() {
         case 1:
@@ -88,6 +95,9 @@ extension Ask: WireValue {
             guard let level = AckLevel(number: try reader.readByte()),
                 let attempt = Attempt(rawValue: try reader.readByte())
             else { throw .invalid("a level and an attempt") }
+            guard attempt != .minted || mutation.mayBeMinted else {
+                throw .invalid("an id that was just made")
+            }
             request = .write(mutation, level, attempt)
         case 2:
             request = .read(try Query(from: &reader), try reader.readName())
@@ -104,19 +114,22 @@ extension Ask: WireValue {
 extension Told: WireValue {
     package func encode(into writer: inout ByteWriter) {
         writer.write(varint: number)
+        writer.write(varint: round)
         switch outcome {
         case .taken: writer.write(1)
         case .written(let receipt, let stored):
             writer.write(2)
             receipt.encode(into: &writer)
             stored.encode(into: &writer)
-        case .found(let findings, let isLast):
+        case .found(let findings, let part, let isLast):
             writer.write(3)
             findings.encode(into: &writer)
+            writer.write(count: part)
             writer.write(isLast)
-        case .listed(let findings, let missing):
+        case .listed(let findings, let part, let missing):
             writer.write(4)
             findings.encode(into: &writer)
+            writer.write(count: part)
             writer.write(missing)
         case .copies(let count):
             writer.write(5)
@@ -130,16 +143,31 @@ extension Told: WireValue {
 
     package init(from reader: inout ByteReader) throws(WireError) {
         number = try reader.readVarint()
+        round = try reader.readVarint()
         switch try reader.readByte() {
         case 1: outcome = .taken
         case 2: outcome = .written(try Receipt(from: &reader), try Stored(from: &reader))
-        case 3: outcome = .found(try Findings(from: &reader), isLast: try reader.readFlag())
-        case 4: outcome = .listed(try Findings(from: &reader), missing: try reader.readShards())
+        case 3:
+            outcome = .found(
+                try Findings(from: &reader), part: try reader.readNumber(),
+                isLast: try reader.readFlag())
+        case 4:
+            outcome = .listed(
+                try Findings(from: &reader), part: try reader.readNumber(),
+                missing: try reader.readShards())
         case 5: outcome = .copies(try reader.readNumber())
         case 6: outcome = .failed(try ShardFailure(from: &reader))
         case 7: outcome = .elsewhere
         default: throw .invalid("an answer of a member")
         }
+    }
+}
+
+extension Mutation {
+    /// Whether it names a document that nobody else can name yet.
+    var mayBeMinted: Bool {
+        if case .send = action { return true }
+        return false
     }
 }
 

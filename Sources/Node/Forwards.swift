@@ -2,73 +2,76 @@ import Chat
 import Replication
 import Wire
 
+/// A request that others answer.
+struct Forward: Sendable {
+    let shard: ShardID
+    let request: Ask.Request
+    let slot: ReplySlot
+    /// What it counts for, in bytes.
+    let size: Int
+    let since: UInt64
+    /// With whom it is; nil while it waits for somebody.
+    var target: NodeName?
+    /// The round in which it was sent there.
+    var round: UInt64 = 0
+    /// When it was, or when something of the answer last came.
+    var heardAt: UInt64 = 0
+    /// Since when it is with nobody who might answer.
+    var idleSince: UInt64
+    var wasSent = false
+    /// The target has carried it out, and waits for disks.
+    var isTaken = false
+    /// Somebody who was asked did not answer, and may have carried it out.
+    var mayBeDone = false
+    /// What the target has found so far, and in how many parts.
+    var found: Findings?
+    var parts = 0
+    /// Why the last who was asked could not do it.
+    var failure: ShardFailure?
+
+    init(_ request: Ask.Request, of shard: ShardID, for slot: ReplySlot, size: Int, now: UInt64) {
+        self.shard = shard
+        self.request = request
+        self.slot = slot
+        self.size = size
+        since = now
+        idleSince = now
+    }
+
+    /// What is asked of the next: the one before may have carried it out.
+    var next: Ask.Request {
+        guard case .write(let mutation, let level, _) = request, wasSent else { return request }
+        return .write(mutation, level, mayBeDone ? .again : .first)
+    }
+
+    func isOverdue(_ now: UInt64) -> Bool {
+        let patience =
+            isTaken ? Forwards.takenPatienceMilliseconds : Forwards.patienceMilliseconds
+        return target != nil && now >= heardAt + patience
+    }
+
+    func isHopeless(_ now: UInt64) -> Bool {
+        let isLeftAlone = target == nil && now >= idleSince + Forwards.nobodyPatienceMilliseconds
+        return isLeftAlone || now >= since + Forwards.totalPatienceMilliseconds
+    }
+}
+
 /// Requests for shards that others answer, from when they came to when they are answered.
 ///
 /// Those of a shard are with one member at a time and go there in order. So a connection's requests
 /// are carried out in the order of its lines, and a client that stays with this node sees its own
 /// writes.
 struct Forwards: Sendable {
-    struct Forward: Sendable {
-        let shard: ShardID
-        let request: Ask.Request
-        let slot: ReplySlot
-        /// What it counts for, in bytes.
-        let size: Int
-        let since: UInt64
-        /// With whom it is; nil while it waits for somebody.
-        var target: NodeName?
-        var sentAt: UInt64 = 0
-        /// Since when it is with nobody who might answer.
-        var idleSince: UInt64
-        /// The target has carried it out, and waits for disks.
-        var isTaken = false
-        /// Somebody who was asked did not answer, and may have carried it out.
-        var mayBeDone = false
-        /// What the target has found so far.
-        var found: Findings?
-        var parts = 0
-        /// Why the last who was asked could not do it.
-        var failure: ShardFailure?
-
-        init(
-            _ request: Ask.Request, of shard: ShardID, for slot: ReplySlot, size: Int, now: UInt64
-        ) {
-            self.shard = shard
-            self.request = request
-            self.slot = slot
-            self.size = size
-            since = now
-            idleSince = now
-        }
-
-        /// What is asked of the next: the one before may have carried it out.
-        var next: Ask.Request {
-            guard case .write(let mutation, let level, _) = request, mayBeDone else {
-                return request
-            }
-            return .write(mutation, level, .again)
-        }
-
-        func isOverdue(_ now: UInt64) -> Bool {
-            let patience =
-                isTaken ? Forwards.takenPatienceMilliseconds : Forwards.patienceMilliseconds
-            return target != nil && now >= sentAt + patience
-        }
-
-        func isHopeless(_ now: UInt64) -> Bool {
-            let isLeftAlone =
-                target == nil && now >= idleSince + Forwards.nobodyPatienceMilliseconds
-            return isLeftAlone || now >= since + Forwards.totalPatienceMilliseconds
-        }
-    }
-
     /// The forwards of one shard.
     private struct Queue {
         /// With whom those are that are underway.
         var target: NodeName?
-        var underway = 0
+        var underway: Set<UInt64> = []
         /// Those that are with nobody, in order.
         var waiting: [UInt64] = []
+        var round: UInt64
+
+        var isEmpty: Bool { underway.isEmpty && waiting.isEmpty }
     }
 
     /// How long a member may take to answer before the next is asked, in milliseconds.
@@ -91,7 +94,11 @@ struct Forwards: Sendable {
     /// By number; whoever goes through them does so in order of numbers.
     private var entries: [UInt64: Forward] = [:]
     private var queues: [ShardID: Queue] = [:]
+    /// The slots of each session that wait here, ascending.
+    private var slots: [UInt64: [UInt64]] = [:]
     private var bytes = 0
+    /// The last round that began.
+    private var round: UInt64 = 0
 
     var isEmpty: Bool { entries.isEmpty }
     var isFull: Bool { entries.count >= Forwards.countMax || bytes >= Forwards.bytesMax }
@@ -103,10 +110,21 @@ struct Forwards: Sendable {
     /// Whether no request of a shard is with others.
     func isIdle(_ shard: ShardID) -> Bool { queues[shard] == nil }
 
+    /// The first reply of a session that waits for others.
+    func firstSlot(of session: UInt64) -> UInt64? { slots[session]?.first }
+
+    /// The shards of which something waits for somebody, ascending.
+    var waitingShards: [ShardID] { queues.filter { !$1.waiting.isEmpty }.keys.sorted() }
+}
+
+// MARK: In and out
+
+extension Forwards {
     /// Takes a request in, behind those of its shard.
     mutating func add(_ forward: Forward, as number: UInt64) {
         entries[number] = forward
-        queues[forward.shard, default: Queue()].waiting.append(number)
+        queues[forward.shard, default: Queue(round: round)].waiting.append(number)
+        slots[forward.slot.session, default: []].append(forward.slot.number)
         bytes += forward.size
     }
 
@@ -115,27 +133,34 @@ struct Forwards: Sendable {
     ///
     /// - Parameter target: who is asked; nil for this node.
     mutating func takeWaiting(of shard: ShardID, for target: NodeName?) -> [UInt64] {
-        guard let queue = queues[shard], queue.underway == 0 || queue.target == target else {
+        guard let queue = queues[shard], queue.underway.isEmpty || queue.target == target else {
             return []
         }
         queues[shard]?.waiting = []
         return queue.waiting
     }
 
+    /// The round in which the next of a shard are sent.
+    func round(of shard: ShardID) -> UInt64 { queues[shard]?.round ?? round }
+
     mutating func noteSent(_ number: UInt64, to target: NodeName, now: UInt64) {
-        guard let shard = entries[number]?.shard else { return }
-        entries[number]?.target = target
-        entries[number]?.sentAt = now
-        entries[number]?.isTaken = false
-        entries[number]?.found = nil
-        queues[shard]?.target = target
-        queues[shard]?.underway += 1
+        guard var forward = entries[number] else { return }
+        forward.target = target
+        forward.round = round(of: forward.shard)
+        forward.heardAt = now
+        forward.wasSent = true
+        forward.isTaken = false
+        forward.found = nil
+        forward.parts = 0
+        entries[number] = forward
+        queues[forward.shard]?.target = target
+        queues[forward.shard]?.underway.insert(number)
     }
 
     /// What could not be sent waits again, in its order.
     mutating func putBack(_ numbers: [UInt64], of shard: ShardID) {
         let waiting = queues[shard]?.waiting ?? []
-        queues[shard, default: Queue()].waiting = (waiting + numbers).sorted()
+        queues[shard, default: Queue(round: round)].waiting = (waiting + numbers).sorted()
     }
 
     mutating func note(_ number: UInt64, _ body: (inout Forward) -> Void) {
@@ -144,78 +169,107 @@ struct Forwards: Sendable {
         entries[number] = forward
     }
 
-    /// Ends one, also one that `takeWaiting` gave out.
+    /// Ends one that is underway, or that `takeWaiting` gave out.
     mutating func remove(_ number: UInt64) -> Forward? {
-        guard let forward = entries.removeValue(forKey: number) else { return nil }
-        bytes -= forward.size
-        guard var queue = queues[forward.shard] else { return forward }
-        if forward.target == nil {
-            if let place = queue.waiting.firstIndex(of: number) { queue.waiting.remove(at: place) }
-        } else {
-            queue.underway -= 1
+        guard let forward = forget(number) else { return nil }
+        queues[forward.shard]?.underway.remove(number)
+        if forward.target == nil, let place = queues[forward.shard]?.waiting.firstIndex(of: number)
+        {
+            queues[forward.shard]?.waiting.remove(at: place)
         }
-        queues[forward.shard] = queue.underway == 0 && queue.waiting.isEmpty ? nil : queue
+        if queues[forward.shard]?.isEmpty ?? false { queues[forward.shard] = nil }
         return forward
     }
 
-    /// Takes those of a shard back from a member who cannot do them, but for those that it has
-    /// carried out.
+    private mutating func forget(_ number: UInt64) -> Forward? {
+        guard let forward = entries.removeValue(forKey: number) else { return nil }
+        bytes -= forward.size
+        let slot = forward.slot
+        if let place = slots[slot.session]?.firstIndex(of: slot.number) {
+            slots[slot.session]?.remove(at: place)
+        }
+        if slots[slot.session]?.isEmpty ?? false { slots[slot.session] = nil }
+        return forward
+    }
+
+    /// Ends those that waited for too long, in order.
+    mutating func removeHopeless(now: UInt64) -> [Forward] {
+        let lost = entries.filter { $1.isHopeless(now) }
+        guard !lost.isEmpty else { return [] }
+        for shard in Set(lost.values.map(\.shard)) {
+            queues[shard]?.underway.subtract(lost.keys)
+            queues[shard]?.waiting.removeAll { lost[$0] != nil }
+            if queues[shard]?.isEmpty ?? false { queues[shard] = nil }
+        }
+        return lost.keys.sorted().compactMap { forget($0) }
+    }
+}
+
+// MARK: Taking back
+
+extension Forwards {
+    /// A member cannot do one, and does none of the same round that it has not done: they wait for
+    /// another.
     ///
-    /// - Parameter denied: the one that it said so of.
-    mutating func takeBack(of shard: ShardID, from target: NodeName, denied: UInt64) {
-        let mayBeDone = entries[denied]?.mayBeDone ?? false
-        entries[denied]?.isTaken = false
-        takeBack { $0.shard == shard && $0.target == target && !$0.isTaken }
-        entries[denied]?.mayBeDone = mayBeDone
+    /// - Parameter isUndone: whether it is certain that it was not carried out.
+    mutating func takeBack(_ denied: UInt64, isUndone: Bool) {
+        guard let forward = entries[denied], let target = forward.target else { return }
+        // Who had carried it out, and lost it again, may keep what follows.
+        let numbers =
+            forward.isTaken
+            ? [denied]
+            : (queues[forward.shard]?.underway ?? []).filter {
+                $0 == denied || (entries[$0]?.target == target && entries[$0]?.isTaken == false)
+            }
+        takeBack(numbers, of: forward.shard, now: nil)
+        if isUndone { entries[denied]?.mayBeDone = forward.mayBeDone }
     }
 
     /// A member is gone: what was with it waits for another, also what it had carried out.
     mutating func takeBack(from target: NodeName, now: UInt64) {
-        takeBack(now) { $0.target == target }
+        for shard in queues.keys.sorted() {
+            let numbers = (queues[shard]?.underway ?? []).filter { entries[$0]?.target == target }
+            takeBack(Array(numbers), of: shard, now: now)
+        }
     }
 
     /// Takes back what has waited too long for an answer, and what is with the same member for the
     /// same shard.
     ///
-    /// - Returns: who did not answer, ascending.
-    mutating func takeBackOverdue(now: UInt64) -> [NodeName] {
-        var silent: [ShardID: Set<NodeName>] = [:]
-        for (number, forward) in entries where forward.isOverdue(now) {
-            guard let target = forward.target else { continue }
-            silent[forward.shard, default: []].insert(target)
-            entries[number]?.isTaken = false
+    /// - Returns: who did not answer for which shard, in order.
+    mutating func takeBackOverdue(now: UInt64) -> [(name: NodeName, shard: ShardID)] {
+        var silent: [(NodeName, ShardID)] = []
+        for shard in queues.keys.sorted() {
+            let underway = (queues[shard]?.underway ?? []).sorted()
+            let overdue = underway.filter { entries[$0]?.isOverdue(now) ?? false }
+            guard !overdue.isEmpty else { continue }
+            let targets = Set(overdue.compactMap { entries[$0]?.target })
+            silent += targets.sorted().map { ($0, shard) }
+            let lost = underway.filter { number in
+                guard let forward = entries[number], let target = forward.target else {
+                    return false
+                }
+                return targets.contains(target) && (!forward.isTaken || forward.isOverdue(now))
+            }
+            takeBack(lost, of: shard, now: now)
         }
-        guard !silent.isEmpty else { return [] }
-        takeBack(now) { forward in
-            forward.target.map { silent[forward.shard]?.contains($0) ?? false } ?? false
-                && !forward.isTaken
-        }
-        return Set(silent.values.joined()).sorted()
+        return silent
     }
 
     /// - Parameter now: nil where they were with nobody who might have answered.
-    private mutating func takeBack(_ now: UInt64? = nil, where isTakenBack: (Forward) -> Bool) {
-        var lost: [ShardID: [UInt64]] = [:]
-        for (number, forward) in entries where isTakenBack(forward) {
-            lost[forward.shard, default: []].append(number)
+    private mutating func takeBack(
+        _ numbers: some Collection<UInt64>, of shard: ShardID, now: UInt64?
+    ) {
+        guard !numbers.isEmpty else { return }
+        for number in numbers {
+            entries[number]?.target = nil
+            entries[number]?.isTaken = false
+            entries[number]?.mayBeDone = true
+            if let now { entries[number]?.idleSince = now }
         }
-        for (shard, numbers) in lost {
-            for number in numbers {
-                entries[number]?.target = nil
-                entries[number]?.isTaken = false
-                entries[number]?.mayBeDone = true
-                if let now { entries[number]?.idleSince = now }
-            }
-            queues[shard]?.underway -= numbers.count
-            putBack(numbers, of: shard)
-        }
+        queues[shard]?.underway.subtract(numbers)
+        round += 1
+        queues[shard]?.round = round
+        putBack(Array(numbers), of: shard)
     }
-
-    /// Those that are given up, in order.
-    func hopeless(_ now: UInt64) -> [UInt64] {
-        entries.filter { $1.isHopeless(now) }.keys.sorted()
-    }
-
-    /// The shards of which something waits for somebody, ascending.
-    var waitingShards: [ShardID] { queues.filter { !$1.waiting.isEmpty }.keys.sorted() }
 }

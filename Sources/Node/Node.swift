@@ -115,6 +115,10 @@ package actor Node {
     var forwards = Forwards()
     /// What was answered here, for others or late, and waits for disks.
     var drafts: [ReplySlot: Draft] = [:]
+    /// What members were denied lately.
+    var denials: [AskedShard: Denial] = [:]
+    /// Lists that wait for earlier requests of their session, by session and in order.
+    var heldLists: [UInt64: [HeldList]] = [:]
     /// Lists that wait for several shards.
     var gatherings: [ReplySlot: Gathering] = [:]
     /// What others were asked for of those, by number.
@@ -289,6 +293,7 @@ extension Node {
     /// to the co-owners as one write each.
     package func onTurnEnd() {
         sendForwards()
+        startLists()
         var writes: [ShardWrite] = []
         var drops: [ShardID] = []
         var served: [(shard: Shard, peers: [NodeName])] = []
@@ -375,11 +380,17 @@ extension Node {
                 links[name]?.link.onHeard(now: now)
             }
         }
-        let isHolding = isCongested || (isHoldingClients ? !forwards.isLow : forwards.isHigh)
+        let isBusy = isHoldingClients ? !isLittleAsked : isMuchAsked
+        let isHolding = isCongested || isBusy
         guard isHolding != isHoldingClients else { return }
         isHoldingClients = isHolding
         ports.host.setClientsPaused(isHolding)
     }
+
+    /// Whether so much waits for others that clients have to wait, too.
+    private var isMuchAsked: Bool { forwards.isHigh || listAsks.count >= ListAsk.countHigh }
+
+    private var isLittleAsked: Bool { forwards.isLow && listAsks.count < ListAsk.countHigh / 2 }
 
     private func noteDivergence(of shard: ShardID, from peer: NodeName) {
         ports.host.log(

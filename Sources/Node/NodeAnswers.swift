@@ -5,6 +5,8 @@ import Wire
 /// What a request that is not answered at once came to, until its disks have it.
 struct Draft: Sendable {
     let outcome: Outcome
+    /// That of the member's ask; 0 for a client.
+    let round: UInt64
     let since: UInt64
     /// Whether the member that asked was told that it is done here.
     var isTaken = false
@@ -16,47 +18,86 @@ struct Draft: Sendable {
     static let takenMilliseconds: UInt64 = 200
 }
 
+/// What was denied to a member, and so what follows it.
+struct Denial: Sendable {
+    let round: UInt64
+    let until: UInt64
+
+    /// How long it holds, in milliseconds: what was sent before the member heard of it is late by
+    /// then.
+    static let milliseconds: UInt64 = 1_000
+}
+
+/// One member's requests for one shard.
+struct AskedShard: Hashable, Sendable {
+    let session: UInt64
+    let shard: ShardID
+}
+
 /// Requests of other members, and replies on their way out.
 extension Node {
     func onAsk(_ ask: Ask, from name: NodeName) {
         guard let link = links[name] else { return }
         let slot = ReplySlot(session: link.session, number: ask.number)
         let isLate = ports.clock.milliseconds > ask.deadline
-        guard !isLate, drafts.count < Draft.countMax else { return tell(.elsewhere, to: slot) }
+        let isWelcome = !isLate && drafts.count + gatherings.count < Draft.countMax
         switch ask.request {
         case .write(let mutation, _, _):
-            answer(ask.request, in: shard(of: mutation.conversation), for: slot)
+            answer(ask, in: mutation.conversation, for: slot, isWelcome)
         case .read(let query, _):
-            answer(ask.request, in: query.conversation.flatMap { shard(of: $0) }, for: slot)
+            if let conversation = query.conversation {
+                answer(ask, in: conversation, for: slot, isWelcome)
+            } else {
+                tell(.elsewhere, to: slot, ask.round)
+            }
         case .list(let query, let user, let shards):
-            list(query, of: user, in: shards, for: slot)
+            if isWelcome, query.conversation == nil {
+                list(query, of: user, in: shards, for: slot)
+            } else {
+                tell(.elsewhere, to: slot)
+            }
         case .copies(let id, let vector):
             let copies = shard(id)?.assumeIsolated { $0.isReady ? $0.copies(of: vector) : nil }
             tell(copies.flatMap { $0 }.map(Told.Outcome.copies) ?? .elsewhere, to: slot)
         }
     }
 
-    private func answer(_ request: Ask.Request, in shard: Shard?, for slot: ReplySlot) {
-        guard let shard, shard.assumeIsolated({ $0.isReady || $0.isServable }) else {
-            return tell(.elsewhere, to: slot)
+    private func answer(
+        _ ask: Ask, in conversation: ConversationID, for slot: ReplySlot, _ isWelcome: Bool
+    ) {
+        guard let id = shardID(of: conversation) else { return }
+        let place = AskedShard(session: slot.session, shard: id)
+        let isDenied = denials[place].map { ask.round <= $0.round } ?? false
+        guard isWelcome, !isDenied, let shard = shard(id),
+            shard.assumeIsolated({ $0.isReady || $0.isServable })
+        else {
+            denials[place] = Denial(
+                round: ask.round, until: ports.clock.milliseconds + Denial.milliseconds)
+            tell(.elsewhere, to: slot, ask.round)
+            return
         }
-        let (outcome, isSettled) = carryOut(request, in: shard, for: slot)
-        keep(outcome, isSettled, for: slot)
+        let (outcome, isSettled) = carryOut(ask.request, in: shard, for: slot)
+        keep(outcome, isSettled, for: slot, ask.round)
     }
 
     // MARK: Replies
 
     /// Says what came of a request, now or once its disks have it.
-    func keep(_ outcome: Outcome, _ isSettled: Bool, for slot: ReplySlot) {
+    func keep(
+        _ outcome: Outcome, _ isSettled: Bool, for slot: ReplySlot, _ round: UInt64 = 0
+    ) {
         if isSettled {
-            finish(slot, outcome, nil)
+            finish(slot, outcome, nil, round)
         } else {
-            drafts[slot] = Draft(outcome: outcome, since: ports.clock.milliseconds)
+            drafts[slot] = Draft(
+                outcome: outcome, round: round, since: ports.clock.milliseconds)
         }
     }
 
     /// Says what came of a request to whoever asked.
-    func finish(_ slot: ReplySlot, _ outcome: Outcome, _ stored: Stored?) {
+    func finish(
+        _ slot: ReplySlot, _ outcome: Outcome, _ stored: Stored?, _ round: UInt64 = 0
+    ) {
         guard slot.isOfMember else {
             sinks[slot.session]?.onSettled(slot.number, .answered(outcome, stored))
             return
@@ -64,20 +105,39 @@ extension Node {
         switch outcome {
         case .written(let receipt, _):
             guard let stored else { preconditionFailure("a write is told once it is stored") }
-            tell(.written(receipt, stored), to: slot)
+            tell(.written(receipt, stored), to: slot, round)
         case .found(let findings, _):
-            let parts = findings.split()
-            for (index, part) in parts.enumerated() {
-                tell(.found(part, isLast: index == parts.count - 1), to: slot)
-            }
+            tell(findings, to: slot, round) { .found($0, part: $1, isLast: true) }
         case .failed(let failure):
-            tell(.failed(failure), to: slot)
+            tell(.failed(failure), to: slot, round)
         }
     }
 
-    func tell(_ outcome: Told.Outcome, to slot: ReplySlot) {
-        guard let name = linked[slot.session & ~PeerLink.sessionBit] else { return }
-        links[name]?.tell(Told(number: slot.number, outcome: outcome))
+    /// Tells what was found in parts.
+    ///
+    /// - Parameter last: makes the last of them.
+    func tell(
+        _ findings: Findings, to slot: ReplySlot, _ round: UInt64,
+        last: (Findings, Int) -> Told.Outcome
+    ) {
+        let parts = findings.split()
+        for (index, part) in parts.enumerated() {
+            let isLast = index == parts.count - 1
+            let outcome =
+                isLast ? last(part, index) : .found(part, part: index, isLast: false)
+            guard tell(outcome, to: slot, round) else { return }
+        }
+    }
+
+    /// - Returns: false where too much waits for the member already, which is told that.
+    @discardableResult
+    func tell(_ outcome: Told.Outcome, to slot: ReplySlot, _ round: UInt64 = 0) -> Bool {
+        guard let name = linked[slot.session & ~PeerLink.sessionBit] else { return false }
+        let told = Told(number: slot.number, round: round, outcome: outcome)
+        if links[name]?.tell(told) ?? false { return true }
+        links[name]?.send(
+            .told(Told(number: slot.number, round: round, outcome: .failed(.overloaded))))
+        return false
     }
 
     /// A shard has what a reply waited for.
@@ -86,7 +146,7 @@ extension Node {
             if gatherings[slot] != nil {
                 onShardSettled(slot)
             } else if let draft = drafts.removeValue(forKey: slot) {
-                finish(slot, draft.outcome, stored)
+                finish(slot, draft.outcome, stored, draft.round)
             } else {
                 sinks[slot.session]?.onSettled(slot.number, .stored(stored))
             }
@@ -96,9 +156,9 @@ extension Node {
     func fail(_ slots: [ReplySlot], because failure: StoreFailure) {
         for slot in slots {
             gatherings[slot] = nil
-            drafts[slot] = nil
+            let round = drafts.removeValue(forKey: slot)?.round ?? 0
             if slot.isOfMember {
-                tell(.failed(.store(failure)), to: slot)
+                tell(.failed(.store(failure)), to: slot, round)
             } else {
                 sinks[slot.session]?.onSettled(slot.number, .failed(failure))
             }
@@ -106,13 +166,22 @@ extension Node {
     }
 
     func tickAnswers(now: UInt64) {
-        let late = drafts.filter {
-            $0.isOfMember && !$1.isTaken && now >= $1.since + Draft.takenMilliseconds
-        }
-        for slot in late.keys.sorted(by: { ($0.session, $0.number) < ($1.session, $1.number) }) {
+        if !denials.isEmpty { denials = denials.filter { now < $1.until } }
+        let slow = now.subtractingReportingOverflow(Draft.takenMilliseconds).partialValue
+        let lateDrafts = drafts.filter { $0.isOfMember && !$1.isTaken && $1.since <= slow }
+        for slot in lateDrafts.keys.sorted(by: precedes) {
             drafts[slot]?.isTaken = true
+            tell(.taken, to: slot, drafts[slot]?.round ?? 0)
+        }
+        let lateLists = gatherings.filter { $0.isOfMember && !$1.isTaken && $1.since <= slow }
+        for slot in lateLists.keys.sorted(by: precedes) {
+            gatherings[slot]?.isTaken = true
             tell(.taken, to: slot)
         }
+    }
+
+    func precedes(_ left: ReplySlot, _ right: ReplySlot) -> Bool {
+        (left.session, left.number) < (right.session, right.number)
     }
 }
 

@@ -6,12 +6,14 @@ import Wire
 extension Node {
     /// What a forward counts for beside its texts, in bytes.
     private static let forwardBytes = 256
+    /// What each of many names counts for beside its text, in bytes.
+    static let nameBytes = 16
 
     /// Has others answer a request; it leaves with the end of the turn.
     func forward(_ request: Ask.Request, of shard: ShardID, for slot: ReplySlot) -> Handling {
         guard !forwards.isFull else { return .here(.failed(.overloaded), isSettled: true) }
         forwards.add(
-            Forwards.Forward(
+            Forward(
                 request, of: shard, for: slot, size: Node.forwardBytes + request.textBytes,
                 now: ports.clock.milliseconds),
             as: takeAskNumber())
@@ -46,23 +48,26 @@ extension Node {
 
     private func send(_ number: UInt64, to name: NodeName) -> Bool {
         guard let forward = forwards[number] else { return true }
-        guard ask(name, forward.next, as: number, within: Forwards.patienceMilliseconds) else {
-            return false
-        }
+        let round = forwards.round(of: forward.shard)
+        let isSent = ask(
+            name, forward.next, as: number, round, within: Forwards.patienceMilliseconds)
+        guard isSent else { return false }
         forwards.noteSent(number, to: name, now: ports.clock.milliseconds)
         return true
     }
 
     /// - Returns: whether it is on its way.
     func ask(
-        _ name: NodeName, _ request: Ask.Request, as number: UInt64, within milliseconds: UInt64
+        _ name: NodeName, _ request: Ask.Request, as number: UInt64, _ round: UInt64 = 0,
+        within milliseconds: UInt64
     ) -> Bool {
         let now = ports.clock.milliseconds
         guard let deadline = links[name]?.deadline(after: milliseconds, now: now) else {
             return false
         }
         return links[name]?.send(
-            .ask(Ask(number: number, deadline: deadline, request: request))) ?? false
+            .ask(Ask(number: number, round: round, deadline: deadline, request: request)))
+            ?? false
     }
 
     /// What waited for others is answered here after all.
@@ -88,11 +93,15 @@ extension Node {
             // Also of who was given up: it is done there.
             guard case .write = forward.request else { return }
             end(told.number, with: .written(receipt, in: forward.shard), stored)
-        case _ where forward.target != name:
+        case _ where forward.target != name || forward.round != told.round:
             return
         case .taken:
-            forwards.note(told.number) { $0.isTaken = true }
-        case .found(let findings, let isLast):
+            forwards.note(told.number) {
+                $0.isTaken = true
+                $0.heardAt = ports.clock.milliseconds
+            }
+        case .found(let findings, let part, let isLast):
+            guard part == forward.parts else { return }
             take(findings, isLast: isLast, for: told.number)
         case .failed(let failure) where failure.isOfItsMember:
             pass(told.number, on: forward, because: failure)
@@ -107,24 +116,27 @@ extension Node {
     }
 
     private func take(_ part: Findings, isLast: Bool, for number: UInt64) {
-        guard let forward = forwards[number], forward.parts < Forwards.partsMax else { return }
+        guard let forward = forwards[number], forward.parts < Forwards.partsMax,
+            case .read(let query, _) = forward.request, part.answers(query)
+        else { return }
         var found = forward.found ?? part
-        if forward.found != nil, !found.append(part) { return }
+        if forward.found != nil { _ = found.append(part) }
         guard !isLast else { return end(number, with: .found(found, isPartial: false), nil) }
         forwards.note(number) {
             $0.found = found
             $0.parts += 1
+            $0.heardAt = ports.clock.milliseconds
         }
     }
 
-    /// Who was asked cannot do it: somebody else is asked for all of that shard.
+    /// Who was asked cannot do it: somebody else is asked, and for what follows of that shard.
     private func pass(
-        _ number: UInt64, on forward: Forwards.Forward, because failure: ShardFailure?
+        _ number: UInt64, on forward: Forward, because failure: ShardFailure?
     ) {
         guard let target = forward.target else { return }
         routes.noteRefused(target, forward.shard, now: ports.clock.milliseconds)
         forwards.note(number) { $0.failure = failure }
-        forwards.takeBack(of: forward.shard, from: target, denied: number)
+        forwards.takeBack(number, isUndone: failure?.isUndone ?? true)
     }
 
     private func end(_ number: UInt64, with outcome: Outcome, _ stored: Stored?) {
@@ -134,11 +146,23 @@ extension Node {
 
     func tickForwards(now: UInt64) {
         guard !forwards.isEmpty else { return }
-        for name in forwards.takeBackOverdue(now: now) { routes.noteMute(name, now: now) }
-        for number in forwards.hopeless(now) {
-            guard let forward = forwards[number] else { continue }
+        for (name, shard) in forwards.takeBackOverdue(now: now) {
+            noteUnanswered(by: name, for: shard, now: now)
+        }
+        for forward in forwards.removeHopeless(now: now) {
             let failure = forward.failure ?? .unreachable
-            end(number, with: .failed(forward.mayBeDone ? .unanswered : failure), nil)
+            finish(forward.slot, .failed(forward.mayBeDone ? .unanswered : failure), nil)
+        }
+    }
+
+    /// A member of whom nothing at all is heard is not asked for any shard; one that has much to do
+    /// is spared this one.
+    func noteUnanswered(by name: NodeName, for shard: ShardID, now: UInt64) {
+        let heardAt = links[name]?.link.heardAt ?? 0
+        if now >= heardAt + Forwards.patienceMilliseconds {
+            routes.noteMute(name, now: now)
+        } else {
+            routes.noteRefused(name, shard, now: now)
         }
     }
 }
@@ -151,6 +175,15 @@ extension ShardFailure {
         case .notReady, .unreachable, .unanswered, .overloaded, .store, .badFrame: true
         }
     }
+
+    /// Whether it is certain that nothing was done: what a commit did not keep may have reached
+    /// another owner.
+    var isUndone: Bool {
+        switch self {
+        case .refused, .notReady, .overloaded: true
+        case .unreachable, .unanswered, .store, .badFrame: false
+        }
+    }
 }
 
 extension Ask.Request {
@@ -160,6 +193,8 @@ extension Ask.Request {
         return switch mutation.action {
         case .send(_, _, _, let text): text.utf8.count
         case .edit(_, let text, _): text.utf8.count
+        case .create(let participants, let title):
+            participants.reduce(title?.utf8.count ?? 0) { $0 + Node.nameBytes + $1.text.utf8.count }
         default: 0
         }
     }

@@ -6,28 +6,41 @@ import Wire
 struct Gathering: Sendable {
     let query: Query
     let user: UserID
+    let since: UInt64
+    /// Whether the member that asked was told that its disks are waited for.
+    var isTaken = false
     private(set) var findings: Findings?
     /// How many shards here have shown what is not on disk yet.
     var unsettled = 0
     /// How many members are asked.
     var asks = 0
+    /// The shards for which an owner will be asked again shortly.
+    var later: [ShardID] = []
     /// The shards that nobody could be asked for.
     var missing: [ShardID] = []
 
-    init(_ query: Query, of user: UserID) {
+    /// How long others are asked for what one has not got, in milliseconds.
+    static let patienceMilliseconds: UInt64 = 1_000
+
+    init(_ query: Query, of user: UserID, now: UInt64) {
         self.query = query
         self.user = user
+        since = now
     }
 
-    var isOver: Bool { unsettled == 0 && asks == 0 }
+    var isOver: Bool { unsettled == 0 && asks == 0 && later.isEmpty }
+
+    /// Whether it is no use to ask others for what is missing.
+    func isLate(_ now: UInt64) -> Bool { now >= since + Gathering.patienceMilliseconds }
 
     /// - Returns: false where it is no answer to the query.
     mutating func take(_ part: Findings) -> Bool {
+        guard part.answers(query) else { return false }
         guard var findings else {
             findings = part
             return true
         }
-        guard findings.append(part) else { return false }
+        _ = findings.append(part)
         self.findings = findings
         return true
     }
@@ -45,22 +58,70 @@ struct ListAsk: Sendable {
     let slot: ReplySlot
     let target: NodeName
     let shards: [ShardID]
-    let sentAt: UInt64
-    /// Whether somebody else was asked for these before.
-    let isSecond: Bool
+    /// When it was sent, or when something of the answer last came.
+    var heardAt: UInt64
+    /// The target waits for disks.
+    var isTaken = false
     var found: [Findings] = []
+
+    /// The most of them.
+    static let countMax = 65_536
+    /// From here on clients have to wait.
+    static let countHigh = 4_096
+
+    func isOverdue(_ now: UInt64) -> Bool {
+        let patience =
+            isTaken ? Forwards.takenPatienceMilliseconds : Forwards.patienceMilliseconds
+        return now >= heardAt + patience
+    }
+}
+
+/// A list that is not begun, because requests of the same connection before it wait for others.
+struct HeldList: Sendable {
+    let query: Query
+    let user: UserID
+    let slot: ReplySlot
 }
 
 extension Node {
+    /// A list, once all that its connection asked before it is done: it is to show that.
+    func list(_ query: Query, of user: UserID, for slot: ReplySlot) -> Handling {
+        guard forwards.firstSlot(of: slot.session) != nil || heldLists[slot.session] != nil else {
+            return gather(query, for: user, slot: slot)
+        }
+        let list = HeldList(query: query, user: user, slot: slot)
+        heldLists[slot.session, default: []].append(list)
+        return .awaited
+    }
+
+    /// Begins the lists before which nothing waits any longer.
+    func startLists() {
+        guard !heldLists.isEmpty else { return }
+        var ready: [HeldList] = []
+        for session in heldLists.keys.sorted() {
+            let first = forwards.firstSlot(of: session) ?? .max
+            let begun = (heldLists[session] ?? []).prefix { $0.slot.number < first }
+            ready += begun
+            heldLists[session]?.removeFirst(begun.count)
+            if heldLists[session]?.isEmpty ?? false { heldLists[session] = nil }
+        }
+        for list in ready {
+            switch gather(list.query, for: list.user, slot: list.slot) {
+            case .awaited: break
+            case .here(let outcome, let isSettled): keep(outcome, isSettled, for: list.slot)
+            }
+        }
+    }
+
     /// Asks whoever answers for each shard for its part of a user's list.
     ///
     /// A shard that nobody can answer for leaves its part out; where none can be asked, or where
     /// the disk fails, there is no list.
-    func gather(_ query: Query, for user: UserID, slot: ReplySlot) -> Handling {
+    private func gather(_ query: Query, for user: UserID, slot: ReplySlot) -> Handling {
         guard let cluster else { return .here(.failed(.notReady), isSettled: true) }
-        var gathering = Gathering(query, of: user)
+        var gathering = Gathering(query, of: user, now: ports.clock.milliseconds)
         let all = (0..<cluster.shards).map { ShardID($0) }
-        if let failure = collect(all, into: &gathering, for: slot, isSecond: false) {
+        if let failure = collect(all, into: &gathering, for: slot) {
             return .here(.failed(failure), isSettled: true)
         }
         guard !gathering.isOver else { return .here(gathering.outcome, isSettled: true) }
@@ -72,21 +133,24 @@ extension Node {
     ///
     /// - Returns: why there is no list at all, if so.
     private func collect(
-        _ shards: [ShardID], into gathering: inout Gathering, for slot: ReplySlot, isSecond: Bool
+        _ shards: [ShardID], into gathering: inout Gathering, for slot: ReplySlot
     ) -> ShardFailure? {
+        guard listAsks.count < ListAsk.countMax else { return .overloaded }
         var shares: [NodeName: [ShardID]] = [:]
         for id in shards {
             switch route(of: id) {
             case .here(let shard):
                 if let failure = take(shard, into: &gathering, for: slot) { return failure }
             case .member(let name): shares[name, default: []].append(id)
+            case .nobody where isOwnerBusy(id) && !gathering.isLate(ports.clock.milliseconds):
+                gathering.later.append(id)
             case .nobody: gathering.missing.append(id)
             }
         }
         for name in shares.keys.sorted() {
             let ask = ListAsk(
                 slot: slot, target: name, shards: shares[name] ?? [],
-                sentAt: ports.clock.milliseconds, isSecond: isSecond)
+                heardAt: ports.clock.milliseconds)
             send(ask, of: &gathering)
         }
         return nil
@@ -95,9 +159,8 @@ extension Node {
     private func send(_ ask: ListAsk, of gathering: inout Gathering) {
         let number = takeAskNumber()
         let request = Ask.Request.list(gathering.query, gathering.user, ask.shards)
-        let isSent =
-            listAsks.count < Forwards.countHigh
-            && self.ask(ask.target, request, as: number, within: Forwards.patienceMilliseconds)
+        let isSent = self.ask(
+            ask.target, request, as: number, within: Forwards.patienceMilliseconds)
         guard isSent else {
             gathering.missing += ask.shards
             return
@@ -140,8 +203,7 @@ extension Node {
 
     /// Answers a member's question for its part of a list out of what is held here.
     func list(_ query: Query, of user: UserID, in shards: [ShardID], for slot: ReplySlot) {
-        var gathering = Gathering(query, of: user)
-        guard query.conversation == nil else { return tell(.elsewhere, to: slot) }
+        var gathering = Gathering(query, of: user, now: ports.clock.milliseconds)
         for id in shards {
             guard let shard = shard(id), shard.assumeIsolated({ $0.isReady || $0.isServable })
             else {
@@ -149,7 +211,8 @@ extension Node {
                 continue
             }
             if let failure = take(shard, into: &gathering, for: slot) {
-                return tell(.failed(failure), to: slot)
+                tell(.failed(failure), to: slot)
+                return
             }
         }
         gatherings[slot] = gathering
@@ -157,27 +220,27 @@ extension Node {
     }
 
     private func tell(_ gathering: Gathering, to slot: ReplySlot) {
-        guard let findings = gathering.findings else { return tell(.elsewhere, to: slot) }
-        let parts = findings.split()
-        for (index, part) in parts.enumerated() {
-            let isLast = index == parts.count - 1
-            tell(
-                isLast
-                    ? .listed(part, missing: gathering.missing) : .found(part, isLast: false),
-                to: slot)
+        guard let findings = gathering.findings else {
+            tell(.elsewhere, to: slot)
+            return
         }
+        tell(findings, to: slot, 0) { .listed($0, part: $1, missing: gathering.missing) }
     }
 
     // MARK: Of other members
 
     func onListed(_ told: Told, _ ask: ListAsk, from name: NodeName) {
         guard ask.target == name else { return }
+        listAsks[told.number]?.heardAt = ports.clock.milliseconds
         switch told.outcome {
-        case .found(let part, isLast: false) where ask.found.count < Forwards.partsMax:
-            listAsks[told.number]?.found.append(part)
-        case .listed(let part, let missing):
+        case .taken:
+            listAsks[told.number]?.isTaken = true
+        case .found(let findings, let part, isLast: false)
+        where part == ask.found.count && part < Forwards.partsMax:
+            listAsks[told.number]?.found.append(findings)
+        case .listed(let findings, let part, let missing) where part == ask.found.count:
             listAsks[told.number] = nil
-            take(ask.found + [part], missing: missing, of: ask)
+            take(ask.found + [findings], missing: missing, of: ask)
         default:
             listAsks[told.number] = nil
             take([], missing: ask.shards, of: ask)
@@ -191,11 +254,11 @@ extension Node {
         var missing = missing.filter(ask.shards.contains)
         for part in parts where !gathering.take(part) { missing = ask.shards }
         let now = ports.clock.milliseconds
-        if ask.isSecond {
+        if gathering.isLate(now) {
             gathering.missing += missing
         } else {
             for id in missing { routes.noteRefused(ask.target, id, now: now) }
-            if let failure = collect(missing, into: &gathering, for: ask.slot, isSecond: true) {
+            if let failure = collect(missing, into: &gathering, for: ask.slot) {
                 gatherings[ask.slot] = nil
                 return finish(ask.slot, .failed(failure), nil)
             }
@@ -210,9 +273,25 @@ extension Node {
     }
 
     func tickLists(now: UInt64) {
-        let late = listAsks.filter { now >= $1.sentAt + Forwards.patienceMilliseconds }
-        for ask in late.values { routes.noteMute(ask.target, now: now) }
+        let late = listAsks.filter { $1.isOverdue(now) }
+        for ask in late.values {
+            for shard in ask.shards { noteUnanswered(by: ask.target, for: shard, now: now) }
+        }
         giveUp(late)
+        let waiting = gatherings.filter { !$1.later.isEmpty }
+        for slot in waiting.keys.sorted(by: precedes) { askLater(slot) }
+    }
+
+    private func askLater(_ slot: ReplySlot) {
+        guard var gathering = gatherings[slot] else { return }
+        let shards = gathering.later
+        gathering.later = []
+        if let failure = collect(shards, into: &gathering, for: slot) {
+            gatherings[slot] = nil
+            return finish(slot, .failed(failure), nil)
+        }
+        gatherings[slot] = gathering
+        endIfGathered(slot)
     }
 
     private func giveUp(_ asks: [UInt64: ListAsk]) {

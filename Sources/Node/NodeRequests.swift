@@ -49,6 +49,7 @@ extension Node {
     package func detach(_ session: UInt64) {
         sinks[session] = nil
         waits.removeAll { $0.slot.session == session }
+        heldLists[session] = nil
     }
 
     // MARK: Handling
@@ -64,7 +65,7 @@ extension Node {
 
     package func handle(_ query: Query, of user: UserID, for slot: ReplySlot) -> Handling {
         guard let conversation = query.conversation else {
-            return gather(query, for: user, slot: slot)
+            return list(query, of: user, for: slot)
         }
         return handle(.read(query, user), in: conversation, for: slot)
     }
@@ -137,6 +138,14 @@ extension Node {
         return others.first { mayAsk($0, for: id, now: now) }.map(Route.member) ?? .nobody
     }
 
+    /// Whether an owner that said that it could not answer is to be asked again shortly.
+    func isOwnerBusy(_ id: ShardID) -> Bool {
+        let now = ports.clock.milliseconds
+        return owners[Int(id.number)].contains { name in
+            links[name].map { !routes.isMute(name, heardAt: $0.link.heardAt, now: now) } ?? false
+        }
+    }
+
     private func mayAsk(_ name: NodeName, for id: ShardID, now: UInt64) -> Bool {
         guard let link = links[name], link.deadline(after: 0, now: now) != nil else { return false }
         return routes.mayAsk(name, for: id, heardAt: link.link.heardAt, now: now)
@@ -155,6 +164,7 @@ extension Node {
         let session = PeerLink.sessionBit | channel
         for slot in drafts.keys where slot.session == session { drafts[slot] = nil }
         for slot in gatherings.keys where slot.session == session { gatherings[slot] = nil }
+        for place in denials.keys where place.session == session { denials[place] = nil }
         forwards.takeBack(from: name, now: ports.clock.milliseconds)
         onListsLost(with: name)
         ports.host.turnAgain()

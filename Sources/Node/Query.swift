@@ -83,6 +83,18 @@ package struct UnreadCount: Hashable, Sendable {
     package let count: Int
 }
 
+extension Findings {
+    /// Whether they are what such a query finds.
+    package func answers(_ query: Query) -> Bool {
+        switch (self, query) {
+        case (.messages, .history), (.messages, .pinned), (.edits, .edits), (.chats, .chats),
+            (.unread, .unread):
+            true
+        default: false
+        }
+    }
+}
+
 // MARK: Parts
 
 extension Findings {

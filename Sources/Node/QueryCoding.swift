@@ -130,6 +130,8 @@ extension UnreadCount: WireValue {
     package init(from reader: inout ByteReader) throws(WireError) {
         conversation = try reader.readName()
         count = try reader.readNumber()
+        // A sum over as many as anybody has stays a number.
+        guard count <= Int(Int32.max) else { throw .invalid("a count") }
         guard count > 0 else { throw .invalid("something unread") }
     }
 }

@@ -25,8 +25,13 @@ struct Routes: Sendable {
     /// - Parameter heardAt: when anything last came from it.
     func mayAsk(_ name: NodeName, for shard: ShardID, heardAt: UInt64, now: UInt64) -> Bool {
         if let until = refused[shard]?[name], now < until { return false }
-        guard let since = mute[name] else { return true }
-        return heardAt > since && now >= since + Routes.pauseMilliseconds
+        return !isMute(name, heardAt: heardAt, now: now)
+    }
+
+    /// Whether nothing has come from it since it left something unanswered.
+    func isMute(_ name: NodeName, heardAt: UInt64, now: UInt64) -> Bool {
+        guard let since = mute[name] else { return false }
+        return heardAt <= since || now < since + Routes.pauseMilliseconds
     }
 
     /// Time passes: what does not count any longer is forgotten.

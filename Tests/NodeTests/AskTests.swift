@@ -10,7 +10,6 @@ import Wire
 /// Requests and answers as they travel between nodes.
 @Suite struct AskTests {
     private static let room = ConversationID(checked: "c")
-    private static let alice = UserID(checked: "alice")
     private static let replica = RandomID(high: 1, low: 2)
 
     private static let requests: [Ask.Request] =
@@ -20,9 +19,7 @@ import Wire
             .copies(ShardID(7), Vector()),
         ]
         + Ask.Attempt.allCases.flatMap { attempt in
-            [AckLevel.local, .majority, .all].map { level in
-                .write(Mutation(.leave, in: room, by: alice), level, attempt)
-            }
+            [AckLevel.local, .majority, .all].map { level in .write(send("m1"), level, attempt) }
         }
 
     private static let receipt = Receipt(
@@ -30,15 +27,16 @@ import Wire
         unread: 4, isRepeated: false)
 
     private static let outcomes: [Told.Outcome] = [
-        .taken, .found(.unread([]), isLast: false), .found(.messages([]), isLast: true),
-        .listed(.chats([]), missing: [ShardID(1)]), .copies(3), .failed(.notReady),
+        .taken, .found(.unread([]), part: 0, isLast: false),
+        .found(.messages([]), part: 300, isLast: true),
+        .listed(.chats([]), part: 1, missing: [ShardID(1)]), .copies(3), .failed(.notReady),
         .failed(.unreachable), .failed(.overloaded), .failed(.unanswered), .elsewhere,
     ]
 
     @Test(arguments: requests) func `a request comes back as it went`(
         _ request: Ask.Request
     ) throws {
-        let ask = Ask(number: 300, deadline: 70_000, request: request)
+        let ask = Ask(number: 300, round: 4, deadline: 70_000, request: request)
         #expect(try Ask.decode(ask.encoded) == ask)
         let frame = PeerFrame.ask(ask)
         #expect(try PeerFrame.decode(frame.encoded) == frame)
@@ -47,7 +45,7 @@ import Wire
     @Test(arguments: outcomes) func `an answer comes back as it went`(
         _ outcome: Told.Outcome
     ) throws {
-        let told = Told(number: 1 << 40, outcome: outcome)
+        let told = Told(number: 1 << 40, round: 9, outcome: outcome)
         #expect(try Told.decode(told.encoded) == told)
         let frame = PeerFrame.told(told)
         #expect(try PeerFrame.decode(frame.encoded) == frame)
@@ -56,6 +54,7 @@ import Wire
     @Test func `an acknowledgement says on how many owners it is`() throws {
         var writer = ByteWriter()
         writer.write(varint: 5)
+        writer.write(varint: 6)
         writer.write(2 as UInt8)
         AskTests.receipt.encode(into: &writer)
         writer.write(count: 2)
@@ -72,19 +71,28 @@ import Wire
 
     @Test func `what no node sends is refused`() {
         let bad: [[UInt8]] = [
-            [], [1], [1, 1], [1, 1, 0], [1, 1, 9], [1, 1, 3, 5],
+            [], [1], [1, 0, 1], [1, 0, 1, 0], [1, 0, 1, 9], [1, 0, 1, 3, 5],
             // A list of more shards than a cluster has.
-            [1, 1, 3, 5, 1, 97, 0xFF, 0xFF, 0x7F],
+            [1, 0, 1, 3, 5, 1, 97, 0xFF, 0xFF, 0x7F],
         ]
         for bytes in bad {
             #expect(throws: WireError.self) { try Ask.decode(bytes) }
         }
-        for bytes: [UInt8] in [[], [1], [1, 0], [1, 8], [1, 3, 1], [1, 6, 9]] {
+        for bytes: [UInt8] in [
+            [], [1], [1, 0], [1, 0, 0], [1, 0, 8], [1, 0, 3, 1], [1, 0, 6, 9],
+        ] {
             #expect(throws: WireError.self) { try Told.decode(bytes) }
+        }
+        // An id that was just made is a message's.
+        let leave = Ask.Request.write(
+            Mutation(.leave, in: AskTests.room, by: alice), .local, .minted)
+        #expect(throws: WireError.self) {
+            try Ask.decode(Ask(number: 1, round: 0, deadline: 2, request: leave).encoded)
         }
         // More owners than any cluster has.
         var writer = ByteWriter()
         writer.write(varint: 5)
+        writer.write(varint: 6)
         writer.write(2 as UInt8)
         AskTests.receipt.encode(into: &writer)
         writer.write(count: 1)
@@ -95,7 +103,7 @@ import Wire
     @Test(arguments: requests) func `a request that is cut off is refused`(
         _ request: Ask.Request
     ) {
-        let bytes = Ask(number: 1, deadline: 2, request: request).encoded
+        let bytes = Ask(number: 1, round: 0, deadline: 2, request: request).encoded
         for count in bytes.indices {
             #expect(throws: WireError.self) { try Ask.decode(Array(bytes.prefix(count))) }
         }

@@ -194,6 +194,48 @@ extension Settled? {
         #expect(stranger.sink.outcomes[2].isWritten)
     }
 
+    @Test func `what an owner pushed before its disk failed is not stored twice`() throws {
+        let five = Five()
+        let stranger = five.stranger(to: lobby)
+        let owners = five.owners(of: lobby)
+        #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
+        five.world.stalled = [owners[0].name]
+        stranger.handle(send("m1"), number: 2, isMinted: true)
+        five.world.endTurn(of: stranger)
+        five.world.settle()
+        let commit = try #require(owners[0].store.takeFirst())
+        owners[0].run { $0.onCommitted(commit.ticket, failure: .full) }
+        five.world.stalled = []
+        five.world.endTurn(of: owners[0])
+        five.world.settle()
+        #expect(stranger.sink.outcomes[2].isWritten)
+        five.world.run(milliseconds: 2_000)
+        let shard = ShardID(of: lobby.text, count: shardCount).number
+        #expect(owners[0].stored(of: shard) == owners[1].stored(of: shard))
+        #expect(owners[0].digest(of: shard) == owners[1].digest(of: shard))
+        #expect(owners.allSatisfy { $0.store.lies.isEmpty })
+        #expect(five.handle(history, of: "bob", at: stranger, number: 3).messages == ["m1"])
+    }
+
+    @Test func `who denies a request denies what was sent behind it, and not what comes again`() {
+        let five = Five()
+        let stranger = five.stranger(to: lobby)
+        let owner = five.owners(of: lobby)[0]
+        #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
+        let now = five.world.clock.milliseconds
+        // One that comes too late, and one behind it that does not.
+        let asks = [(100, now - 1, 7), (101, now + 400, 7), (102, now + 400, 8)].map {
+            (number, deadline, round) in
+            Ask(
+                number: UInt64(number), round: UInt64(round), deadline: deadline,
+                request: .write(send("m\(number)"), .local, .first))
+        }
+        owner.run { node in for ask in asks { node.onAsk(ask, from: stranger.node.options.name) } }
+        five.world.endTurn(of: owner)
+        five.world.settle()
+        #expect(five.handle(history, of: "bob", at: stranger, number: 3).messages == ["m102"])
+    }
+
     // MARK: Lists
 
     private func rooms(_ count: Int) -> [ConversationID] {
@@ -255,6 +297,58 @@ extension Settled? {
             Issue.record("it says \(String(describing: list))")
             return
         }
+    }
+
+    @Test func `a list shows what its connection wrote before it, at whichever node that is`() {
+        let five = Five()
+        let stranger = five.stranger(to: lobby)
+        stranger.handle(found(), number: 1)
+        stranger.handle(send("m1"), number: 2)
+        stranger.handle(.unread, of: "bob", number: 3)
+        stranger.handle(.unread, of: "bob", number: 4)
+        five.world.endTurn(of: stranger)
+        five.world.settle()
+        let expected = Findings.unread([UnreadCount(conversation: lobby, count: 1)])
+        for number in UInt64(3)...4 {
+            #expect(
+                stranger.sink.outcomes[number] == .answered(.found(expected, isPartial: false), nil)
+            )
+        }
+    }
+
+    @Test func `while owners are being filled a list asks one after the other, and is whole`() {
+        let five = Five()
+        for (index, room) in rooms(20).enumerated() {
+            let number = UInt64(index + 1)
+            #expect(
+                five.handle(found(room), at: five.seats[0], number: number, level: .all)
+                    .isWritten)
+        }
+        // Three more, which own shards before they have them.
+        for number in 6...8 {
+            five.world.add("n\(number)", join: ["n1"], shards: nil, replicas: nil)
+        }
+        for round in UInt64(1)...20 {
+            for seat in five.seats {
+                seat.handle(.chats(.active), of: "bob", number: 100 * round)
+                five.world.endTurn(of: seat)
+            }
+            five.world.run(milliseconds: 100)
+        }
+        five.world.run(milliseconds: 1_000)
+        for seat in five.seats {
+            for round in UInt64(1)...20 {
+                guard
+                    case .answered(.found(.chats(let chats), isPartial: false), _) =
+                        seat.sink.outcomes[100 * round]
+                else {
+                    Issue.record("\(seat.name) has no whole list in round \(round)")
+                    continue
+                }
+                #expect(chats.count == 20, "at \(seat.name)")
+            }
+        }
+        #expect(five.seats[0].members.count == 8)
     }
 
     // MARK: Copies

@@ -8,21 +8,21 @@ import Wire
 /// The requests that wait for others, as a value.
 @Suite struct ForwardsTests {
     private let room = ConversationID(checked: "c")
-    private let alice = UserID(checked: "alice")
     private let a = NodeName(checked: "a")
     private let b = NodeName(checked: "b")
     private let shard = ShardID(1)
 
     private func forward(
         of shard: ShardID? = nil, size: Int = 1, at now: UInt64 = 0
-    ) -> Forwards.Forward {
-        Forwards.Forward(
-            .write(Mutation(.leave, in: room, by: alice), .local, .minted), of: shard ?? self.shard,
+    ) -> Forward {
+        Forward(
+            .write(send("m1"), .local, .minted), of: shard ?? self.shard,
             for: ReplySlot(session: 1, number: 1), size: size, now: now)
     }
 
     /// Sends what waits of the shard.
-    private func send(_ forwards: inout Forwards, to target: NodeName, now: UInt64 = 0) -> [UInt64]
+    private func sendOff(_ forwards: inout Forwards, to target: NodeName, now: UInt64 = 0)
+        -> [UInt64]
     {
         let numbers = forwards.takeWaiting(of: shard, for: target)
         for number in numbers { forwards.noteSent(number, to: target, now: now) }
@@ -34,17 +34,17 @@ import Wire
         #expect(forwards.isIdle(shard))
         for number in 1...3 { forwards.add(forward(), as: UInt64(number)) }
         #expect(!forwards.isIdle(shard) && forwards.isIdle(ShardID(2)))
-        #expect(send(&forwards, to: a) == [1, 2, 3])
+        #expect(sendOff(&forwards, to: a) == [1, 2, 3])
         forwards.add(forward(), as: 4)
         #expect(forwards.waitingShards == [shard])
-        #expect(send(&forwards, to: a) == [4])
+        #expect(sendOff(&forwards, to: a) == [4])
         #expect(forwards.waitingShards.isEmpty)
     }
 
     @Test func `what is with one member holds up what would go to another, or stay here`() {
         var forwards = Forwards()
         forwards.add(forward(), as: 1)
-        #expect(send(&forwards, to: a) == [1])
+        #expect(sendOff(&forwards, to: a) == [1])
         forwards.add(forward(), as: 2)
         #expect(forwards.takeWaiting(of: shard, for: b).isEmpty)
         #expect(forwards.takeWaiting(of: shard, for: nil).isEmpty)
@@ -58,81 +58,125 @@ import Wire
     @Test func `what is not answered in time goes to the next, with all behind it`() {
         var forwards = Forwards()
         for number in 1...2 { forwards.add(forward(), as: UInt64(number)) }
-        #expect(send(&forwards, to: a, now: 0) == [1, 2])
+        #expect(sendOff(&forwards, to: a, now: 0) == [1, 2])
         forwards.add(forward(at: 499), as: 3)
-        #expect(send(&forwards, to: a, now: 499) == [3])
+        #expect(sendOff(&forwards, to: a, now: 499) == [3])
         forwards.add(forward(at: 499), as: 4)
         #expect(forwards.takeBackOverdue(now: 499).isEmpty)
-        #expect(forwards.takeBackOverdue(now: 500) == [a])
-        #expect(send(&forwards, to: b, now: 500) == [1, 2, 3, 4])
+        #expect(forwards.takeBackOverdue(now: 500).map(\.name) == [a])
+        #expect(sendOff(&forwards, to: b, now: 500) == [1, 2, 3, 4])
     }
 
     @Test func `who has carried it out has longer, and does not hold up the others`() {
         var forwards = Forwards()
         for number in 1...2 { forwards.add(forward(), as: UInt64(number)) }
-        #expect(send(&forwards, to: a) == [1, 2])
+        #expect(sendOff(&forwards, to: a) == [1, 2])
         forwards.note(1) { $0.isTaken = true }
-        #expect(forwards.takeBackOverdue(now: 500) == [a])
+        #expect(forwards.takeBackOverdue(now: 500).map(\.name) == [a])
         #expect(forwards[1]?.target == a && forwards[2]?.target == nil)
         #expect(forwards.takeBackOverdue(now: 1_499).isEmpty)
-        #expect(forwards.takeBackOverdue(now: 1_500) == [a])
+        #expect(forwards.takeBackOverdue(now: 1_500).map(\.shard) == [shard])
         #expect(forwards[1]?.target == nil)
     }
 
     @Test func `what was with a member that is gone waits for another, also what it had done`() {
         var forwards = Forwards()
         for number in 1...2 { forwards.add(forward(), as: UInt64(number)) }
-        #expect(send(&forwards, to: a) == [1, 2])
+        #expect(sendOff(&forwards, to: a) == [1, 2])
         forwards.note(1) { $0.isTaken = true }
         forwards.takeBack(from: b, now: 10)
         #expect(forwards.waitingShards.isEmpty)
         forwards.takeBack(from: a, now: 10)
-        #expect(send(&forwards, to: b, now: 10) == [1, 2])
+        #expect(sendOff(&forwards, to: b, now: 10) == [1, 2])
     }
 
     @Test func `the second who is asked is told that the first may have done it`() {
         var forwards = Forwards()
         forwards.add(forward(), as: 1)
-        let first = forwards[1]?.next
-        #expect(send(&forwards, to: a, now: 5) == [1])
-        forwards.takeBack(from: a, now: 6)
-        let leave = Mutation(.leave, in: room, by: alice)
-        #expect(first == .write(leave, .local, .minted))
-        #expect(forwards[1]?.next == .write(leave, .local, .again))
+        let asked = forwards[1]?.next
+        #expect(sendOff(&forwards, to: a, now: 5) == [1])
+        forwards.takeBack(1, isUndone: true)
+        let afterDenial = forwards[1]?.next
+        #expect(sendOff(&forwards, to: a, now: 6) == [1])
+        forwards.takeBack(from: a, now: 7)
+        #expect(asked == .write(send("m1"), .local, .minted))
+        #expect(afterDenial == .write(send("m1"), .local, .first))
+        #expect(forwards[1]?.next == .write(send("m1"), .local, .again))
+    }
+
+    @Test func `what a failed commit did not keep may be with other owners`() {
+        var forwards = Forwards()
+        forwards.add(forward(), as: 1)
+        #expect(sendOff(&forwards, to: a) == [1])
+        forwards.takeBack(1, isUndone: false)
+        #expect(forwards[1]?.mayBeDone == true)
+    }
+
+    @Test func `each time something is taken back a round begins, for that shard`() {
+        var forwards = Forwards()
+        for number in 1...2 { forwards.add(forward(), as: UInt64(number)) }
+        forwards.add(forward(of: ShardID(2)), as: 3)
+        #expect(sendOff(&forwards, to: a) == [1, 2])
+        let first = forwards.round(of: shard)
+        #expect(forwards[1]?.round == first && forwards[2]?.round == first)
+        forwards.takeBack(1, isUndone: true)
+        let second = forwards.round(of: shard)
+        #expect(second > first && forwards.round(of: ShardID(2)) < second)
+        #expect(sendOff(&forwards, to: b) == [1, 2])
+        #expect(forwards[1]?.round == second && forwards[2]?.round == second)
+    }
+
+    @Test func `a session's first waiting reply is known`() {
+        var forwards = Forwards()
+        for number in UInt64(1)...3 {
+            let slot = ReplySlot(session: 7, number: number)
+            forwards.add(
+                Forward(.read(.unread, alice), of: shard, for: slot, size: 1, now: 0), as: number)
+        }
+        #expect(forwards.firstSlot(of: 7) == 1 && forwards.firstSlot(of: 8) == nil)
+        #expect(forwards.remove(1) != nil)
+        #expect(forwards.firstSlot(of: 7) == 2)
+        #expect(forwards.removeHopeless(now: 5_000).count == 2)
+        #expect(forwards.firstSlot(of: 7) == nil && forwards.isIdle(shard) && forwards.isEmpty)
     }
 
     @Test func `with nobody to ask it is given up after a second, in any case after three`() {
         var forwards = Forwards()
         for number in 1...2 { forwards.add(forward(at: 100), as: UInt64(number)) }
-        #expect(forwards.hopeless(1_099).isEmpty)
-        #expect(forwards.hopeless(1_100) == [1, 2])
-        #expect(send(&forwards, to: a, now: 1_050) == [1, 2])
-        #expect(forwards.hopeless(1_100).isEmpty)
+        #expect(forwards.removeHopeless(now: 1_099).isEmpty)
+        var left = forwards
+        #expect(left.removeHopeless(now: 1_100).count == 2)
+        #expect(sendOff(&forwards, to: a, now: 1_050) == [1, 2])
+        #expect(forwards.removeHopeless(now: 1_100).isEmpty)
         forwards.takeBack(from: a, now: 1_200)
-        #expect(forwards.hopeless(2_199).isEmpty)
-        #expect(send(&forwards, to: b, now: 2_199) == [1, 2])
-        #expect(forwards.hopeless(3_099).isEmpty)
-        #expect(forwards.hopeless(3_100) == [1, 2])
+        #expect(forwards.removeHopeless(now: 2_199).isEmpty)
+        #expect(sendOff(&forwards, to: b, now: 2_199) == [1, 2])
+        #expect(forwards.removeHopeless(now: 3_099).isEmpty)
+        #expect(forwards.removeHopeless(now: 3_100).count == 2)
+        #expect(forwards.isEmpty)
     }
 
     @Test func `who says at once that it cannot does not make anybody wait longer`() {
         var forwards = Forwards()
         forwards.add(forward(), as: 1)
-        #expect(send(&forwards, to: a, now: 900) == [1])
-        forwards.takeBack(of: shard, from: a, denied: 1)
-        #expect(forwards.hopeless(999).isEmpty)
-        #expect(forwards.hopeless(1_000) == [1])
+        #expect(sendOff(&forwards, to: a, now: 900) == [1])
+        forwards.takeBack(1, isUndone: true)
         #expect(forwards[1]?.mayBeDone == false)
+        #expect(forwards.removeHopeless(now: 999).isEmpty)
+        #expect(forwards.removeHopeless(now: 1_000).count == 1)
     }
 
     @Test func `what stood behind a refusal may have been done all the same`() {
         var forwards = Forwards()
-        for number in 1...2 { forwards.add(forward(), as: UInt64(number)) }
-        #expect(send(&forwards, to: a) == [1, 2])
-        forwards.note(1) { $0.isTaken = true }
-        forwards.takeBack(of: shard, from: a, denied: 1)
+        for number in 1...3 { forwards.add(forward(), as: UInt64(number)) }
+        #expect(sendOff(&forwards, to: a) == [1, 2, 3])
+        forwards.note(3) { $0.isTaken = true }
+        forwards.takeBack(1, isUndone: true)
         #expect(forwards[1]?.mayBeDone == false && forwards[2]?.mayBeDone == true)
-        #expect(send(&forwards, to: b) == [1, 2])
+        #expect(forwards[3]?.target == a)
+        // Who had carried one out and lost it keeps the others.
+        forwards.takeBack(3, isUndone: false)
+        #expect(sendOff(&forwards, to: b) == [1, 2, 3])
     }
 
     @Test func `what could not be sent keeps its place`() {

@@ -93,9 +93,11 @@ final class NodeSeat: Sendable {
     }
 
     /// Asks as a client does; what is known at once is among the sink's outcomes too.
-    func handle(_ mutation: Mutation, number: UInt64, level: AckLevel = .local) {
+    func handle(
+        _ mutation: Mutation, number: UInt64, level: AckLevel = .local, isMinted: Bool = false
+    ) {
         let slot = ReplySlot(session: 1, number: number)
-        note(run { $0.handle(mutation, isMinted: false, level: level, for: slot) }, number)
+        note(run { $0.handle(mutation, isMinted: isMinted, level: level, for: slot) }, number)
     }
 
     func handle(_ query: Query, of user: String, number: UInt64) {
@@ -130,6 +132,12 @@ final class NodeSeat: Sendable {
     func state(of name: String) -> MemberState? {
         run { node in
             node.memberReports().first { $0.member.name.text == name }?.state
+        }
+    }
+
+    func digest(of shard: UInt16) -> String? {
+        run { node in
+            node.digests().first { $0.shard.number == shard }.map { "\($0.hash)" }
         }
     }
 
