@@ -397,8 +397,8 @@ extension Node {
             if links[name]?.link.takesSummary(now: now) ?? false {
                 let hashes = hashes(sharedWith: name)
                 links[name]?.send(.summary(Link.summary(of: hashes)))
-                links[name]?.send(.clock(now))
             }
+            if links[name]?.takesClock(now: now) ?? false { links[name]?.send(.clock(now)) }
         }
     }
 

@@ -16,6 +16,7 @@ struct PeerLink: Sendable {
     /// The shards of which a frame was dropped since the queue was last short.
     private(set) var dropped: Set<ShardID> = []
 
+    private var clockToldAt: UInt64?
     /// What the peer's clock said, and when that was heard.
     private var clock: (theirs: UInt64, at: UInt64)?
     /// Answers that wait until there is room in the queue.
@@ -29,6 +30,9 @@ struct PeerLink: Sendable {
     static let queueBytesMax = 8 << 20
     /// The most bytes of answers to a peer that wait for that.
     static let answerBytesMax = 32 << 20
+    /// How often a node tells its clock, in milliseconds: two clocks drift apart by a millisecond or
+    /// two in that time.
+    static let clockMilliseconds: UInt64 = 10_000
     /// Set in the number of a session that stands for a peer.
     static let sessionBit: UInt64 = 1 << 63
     /// How many bytes of what a node says beside its shards may wait behind those.
@@ -89,6 +93,13 @@ struct PeerLink: Sendable {
         guard answerBytes + writer.count <= PeerLink.answerBytesMax else { return false }
         answers.append(writer.bytes)
         answerBytes += writer.count
+        return true
+    }
+
+    /// Whether the peer is to be told this node's clock: at once, then now and again.
+    mutating func takesClock(now: UInt64) -> Bool {
+        if let clockToldAt, now < clockToldAt + PeerLink.clockMilliseconds { return false }
+        clockToldAt = now
         return true
     }
 
