@@ -74,6 +74,7 @@ extension Membership {
                 accusations: accusations, others: max(0, othersCount - 1),
                 isUnwell: health.isUnwell)
             if elapsed(since: lostAt) >= timeout { return bury(entry) }
+            askOthers(about: name, again: Timing.askAgainLost)
         }
         let silence = elapsed(since: peer.heardAt)
         if silence >= silenceKills(accusations) { return bury(entry) }
@@ -139,14 +140,16 @@ extension Membership {
     /// Asks up to three others whether they hear a member, first the one that last did.
     ///
     /// Each time the next three, so that after a few everybody was asked.
-    mutating func askOthers(about name: NodeName) {
+    ///
+    /// - Parameter again: how long ago the last must have been asked, in milliseconds.
+    mutating func askOthers(about name: NodeName, again: UInt64 = Timing.askAgain) {
         guard var peer = peers[name] else { return }
-        if let at = peer.requestedAt, elapsed(since: at) < Timing.askAgain { return }
+        if let at = peer.requestedAt, elapsed(since: at) < again { return }
         let others = linked.filter { $0 != name && (table[$0]?.state ?? .left) <= .suspect }
         guard !others.isEmpty else { return }
         if peer.requests.isEmpty { peer.helperOffset = random.below(others.count) }
         lastNumber += 1
-        peer.requests = [lastNumber] + peer.requests.prefix(1)
+        peer.requests = [lastNumber] + peer.requests.prefix(Peer.requestsMax - 1)
         peer.requestedAt = now
         var asked: [NodeName] = []
         if let helper = peer.hearsayFrom, others.contains(helper) { asked = [helper] }

@@ -16,6 +16,8 @@ struct Peer: Hashable, Sendable {
 
     /// The most that wait for one member; one more goes without an answer and asks another.
     static let askersMax = 32
+    /// How many requests may still be answered.
+    static let requestsMax = 4
 
     /// The last sign of life, on whatever path.
     var heardAt: UInt64
@@ -23,7 +25,7 @@ struct Peer: Hashable, Sendable {
     var link: RandomID?
     /// Since when the link is lost and nobody has heard the member.
     var lostAt: UInt64?
-    /// The last requests to others to probe it, the newest first, at most two.
+    /// The last requests to others to probe it, the newest first.
     var requests: [UInt64] = []
     var requestedAt: UInt64?
     /// When another said that it hears this one, and who that was.

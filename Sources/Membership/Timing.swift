@@ -16,6 +16,9 @@ public enum Timing {
     public static let silenceAsks: UInt64 = 1_500
     /// How often it is asked again.
     public static let askAgain: UInt64 = 500
+    /// The same where its link is lost: three times before it is held dead, so that more than the
+    /// first three have been asked when some of them cannot answer.
+    public static let askAgainLost: UInt64 = 150
     public static let silenceSuspects: UInt64 = 2_500
     /// The same for a node that does not trust itself.
     public static let silenceSuspectsUnwell: UInt64 = 4_000

@@ -30,8 +30,8 @@ struct PeerLink: Sendable {
     static let queueBytesMax = 8 << 20
     /// The most bytes of answers to a peer that wait for that.
     static let answerBytesMax = 32 << 20
-    /// How often a node tells its clock, in milliseconds: two clocks drift apart by a millisecond or
-    /// two in that time.
+    /// How often a node tells its clock, in milliseconds: in that time two clocks drift apart by a
+    /// millisecond or two.
     static let clockMilliseconds: UInt64 = 10_000
     /// Set in the number of a session that stands for a peer.
     static let sessionBit: UInt64 = 1 << 63

@@ -109,11 +109,14 @@ extension World {
                 dial(from: node, to: peer, shell)
             }
         }
-        if !shell.wasAlone, shell.isAlone, now >= shell.aloneSince + World.aloneMicroseconds {
-            shell.wasAlone = true
-            coverage.count("alone")
+        if shell.isAlone, now >= shell.aloneSince + World.aloneMicroseconds {
+            if !shell.wasAlone {
+                shell.wasAlone = true
+                coverage.count("alone")
+                node.floors = node.floors.map { _ in Vector() }
+            }
+            // Each time: a shard that comes to be its own again while it is alone waits for nobody.
             for shard in shell.held { shell.machines[shard].onNobodyReached() }
-            node.floors = node.floors.map { _ in Vector() }
         }
         if !shell.isAlone { shell.wasAlone = false }
         try onTurn(address)
