@@ -113,10 +113,10 @@ extension World {
             if !shell.wasAlone {
                 shell.wasAlone = true
                 coverage.count("alone")
-                node.floors = node.floors.map { _ in Vector() }
             }
             // Each time: a shard that comes to be its own again while it is alone waits for nobody.
             for shard in shell.held { shell.machines[shard].onNobodyReached() }
+            node.floors = node.floors.map { _ in Vector() }
         }
         if !shell.isAlone { shell.wasAlone = false }
         try onTurn(address)
