@@ -96,10 +96,11 @@ struct Forwards: Sendable {
     private var queues: [ShardID: Queue] = [:]
     /// The slots of each session that wait here, ascending.
     private var slots: [UInt64: [UInt64]] = [:]
-    private var bytes = 0
+    private(set) var bytes = 0
     /// The last round that began.
     private var round: UInt64 = 0
 
+    var count: Int { entries.count }
     var isEmpty: Bool { entries.isEmpty }
     var isFull: Bool { entries.count >= Forwards.countMax || bytes >= Forwards.bytesMax }
     var isHigh: Bool { entries.count >= Forwards.countHigh || bytes >= Forwards.bytesHigh }

@@ -23,6 +23,7 @@ package struct NodeOptions: Hashable, Sendable {
     package let evictAfterMilliseconds: UInt64?
     /// Whether connections may be cut by request.
     package let mayBlock: Bool
+    package let peerLimits: PeerLimits
 
     /// How long a dead member keeps its shards where nothing else was said, in milliseconds.
     package static let evictAfterMillisecondsDefault: UInt64 = 10 * 60 * 1_000
@@ -31,7 +32,8 @@ package struct NodeOptions: Hashable, Sendable {
         name: NodeName, gossip: String, admin: String, join: [String], cluster: ClusterName?,
         shards: UInt16?, replicas: Replicas? = nil, ackLevel: AckLevel,
         editWindowMilliseconds: UInt64,
-        evictAfterMilliseconds: UInt64? = evictAfterMillisecondsDefault, mayBlock: Bool = false
+        evictAfterMilliseconds: UInt64? = evictAfterMillisecondsDefault, mayBlock: Bool = false,
+        peerLimits: PeerLimits = .standard
     ) {
         self.name = name
         self.gossip = gossip
@@ -42,6 +44,7 @@ package struct NodeOptions: Hashable, Sendable {
         self.replicas = replicas
         self.evictAfterMilliseconds = evictAfterMilliseconds
         self.mayBlock = mayBlock
+        self.peerLimits = peerLimits
         self.ackLevel = ackLevel
         self.editWindowMilliseconds = editWindowMilliseconds
     }

@@ -214,7 +214,7 @@ extension Node {
     private func onRejected(_ reason: Rejection, _ greeting: Greeting) {
         switch reason {
         case .nameTaken:
-            onNameTaken()
+            onNameTaken(greeting)
         case .otherCluster:
             onOtherCluster(greeting)
         case .oneself, .noCluster, .connected:
@@ -235,10 +235,11 @@ extension Node {
     /// milliseconds.
     private static let namePatienceMilliseconds: UInt64 = 2_000
 
-    private func onNameTaken() {
+    private func onNameTaken(_ greeting: Greeting) {
         // As long as somebody says so this node is not alone, and serves nobody.
         reachedAt = ports.clock.milliseconds
-        let age = reachedAt - startedAt
+        // What was said may have been held up on its way: it is no older than the connection.
+        let age = greeting.since - startedAt
         guard links.isEmpty, age >= Node.namePatienceMilliseconds else { return }
         ports.host.end(.unusable("a living member has the name \(me.name)"))
     }
@@ -291,7 +292,7 @@ extension Node {
         links[name] = PeerLink(
             channel: greeting.channel, process: hello.process,
             isDialedByLesser: isDialedByLesser(greeting, name),
-            link: Link(to: name, now: now))
+            link: Link(to: name, now: now), limits: options.peerLimits)
         for shard in shards { shard.assumeIsolated { $0.onPeerUp(name) } }
         membership.onUp(name, process: hello.process, now: now)
         tickLinks(now: now)

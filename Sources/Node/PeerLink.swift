@@ -23,29 +23,27 @@ struct PeerLink: Sendable {
     private var answers: [[UInt8]] = []
     private var answerBytes = 0
     private var output = ByteWriter()
+    /// The most bytes that one frame had.
+    private var largestFrame = 0
 
-    /// The most bytes that wait for a slow peer.
-    ///
-    /// What comes then is dropped, and the pull repairs it.
-    static let queueBytesMax = 8 << 20
-    /// The most bytes of answers to a peer that wait for that.
-    static let answerBytesMax = 32 << 20
+    private let limits: PeerLimits
+
     /// How often a node tells its clock, in milliseconds: in that time two clocks drift apart by a
     /// millisecond or two.
     static let clockMilliseconds: UInt64 = 10_000
     /// Set in the number of a session that stands for a peer.
     static let sessionBit: UInt64 = 1 << 63
-    /// How many bytes of what a node says beside its shards may wait behind those.
-    static let controlBytesMax = 1 << 20
-    /// Below this the queue counts as short: pulls are served, dropped shards are offered.
-    static let queueBytesShort = 512 << 10
     /// How long a connection has to have lasted, in milliseconds, for its end to be a fault of the
     /// network, and the next worth making at once.
     static let steadyMilliseconds: UInt64 = 5_000
 
     /// - Parameter link: begins now.
-    init(channel: any Channel, process: RandomID, isDialedByLesser: Bool, link: Link) {
+    init(
+        channel: any Channel, process: RandomID, isDialedByLesser: Bool, link: Link,
+        limits: PeerLimits
+    ) {
         self.channel = channel
+        self.limits = limits
         self.process = process
         self.isDialedByLesser = isDialedByLesser
         self.link = link
@@ -54,12 +52,19 @@ struct PeerLink: Sendable {
 
     private var queuedBytes: Int { channel.queuedBytes + output.count }
 
-    var isShort: Bool { queuedBytes < PeerLink.queueBytesShort }
+    var isShort: Bool { queuedBytes < limits.queueBytesShort }
+
+    private var isFull: Bool { queuedBytes >= limits.queueBytesMax }
+
+    var load: NodeLoad.Link {
+        NodeLoad.Link(
+            queuedBytes: queuedBytes, answerBytes: answerBytes, largestFrame: largestFrame)
+    }
 
     /// - Returns: false where it was dropped, because too much waits already.
     @discardableResult
     mutating func send(_ frame: Frame) -> Bool {
-        guard queuedBytes < PeerLink.queueBytesMax else {
+        guard !isFull || isPlantedUnbounded else {
             if let shard = frame.shard { dropped.insert(shard) }
             return false
         }
@@ -67,13 +72,24 @@ struct PeerLink: Sendable {
         return true
     }
 
+    private var isPlantedUnbounded: Bool {
+        #if PlantedBugs
+            return PlantedBug.unboundedPeerQueue.isOn
+        #else
+            return false
+        #endif
+    }
+
     /// Sends what a node says beside its shards, also to a peer that is somewhat behind.
     ///
     /// - Returns: false where it was dropped, because too much waits already.
     @discardableResult
     mutating func send(_ frame: PeerFrame) -> Bool {
-        guard queuedBytes < PeerLink.queueBytesMax + PeerLink.controlBytesMax else { return false }
+        guard queuedBytes < limits.queueBytesMax + limits.controlBytesMax || isPlantedUnbounded
+        else { return false }
+        let before = output.count
         output.writeEnvelope { frame.encode(into: &$0) }
+        largestFrame = max(largestFrame, output.count - before)
         return true
     }
 
@@ -85,12 +101,12 @@ struct PeerLink: Sendable {
     /// - Returns: false where too much waits already: the peer will ask another.
     @discardableResult
     mutating func tell(_ told: Told) -> Bool {
-        guard !answers.isEmpty || queuedBytes >= PeerLink.queueBytesMax else {
+        guard !answers.isEmpty || isFull else {
             return send(.told(told))
         }
         var writer = ByteWriter()
         writer.writeEnvelope { PeerFrame.told(told).encode(into: &$0) }
-        guard answerBytes + writer.count <= PeerLink.answerBytesMax else { return false }
+        guard answerBytes + writer.count <= limits.answerBytesMax else { return false }
         answers.append(writer.bytes)
         answerBytes += writer.count
         return true
@@ -120,8 +136,9 @@ struct PeerLink: Sendable {
 
     private mutating func queueAnswers() {
         var taken = 0
-        while taken < answers.count, queuedBytes < PeerLink.queueBytesMax {
+        while taken < answers.count, !isFull {
             output.write(raw: answers[taken])
+            largestFrame = max(largestFrame, answers[taken].count)
             answerBytes -= answers[taken].count
             taken += 1
         }

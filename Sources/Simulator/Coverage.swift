@@ -17,9 +17,28 @@ package struct Coverage: Sendable {
 
     /// What must happen somewhere in a large set of runs.
     package func missing(in world: WorldKind) -> [String] {
-        let required = world == .machines ? Coverage.required : Coverage.requiredOfMembers
+        let required =
+            switch world {
+            case .machines: Coverage.required
+            case .members: Coverage.requiredOfMembers
+            case .whole: Coverage.requiredOfWhole
+            }
         return required.filter { counts[$0] == nil }
     }
+
+    private static let requiredOfWhole: [String] =
+        WholeFault.Kind.allCases.map(\.rawValue)
+        + [
+            "CREATE", "SEND", "EDIT", "EDITS", "DELETE for=everyone", "DELETE for=me", "RESTORE",
+            "HISTORY", "DIGEST", "STATUS", "MEMBERS", "SET", "WAIT", "PING",
+        ]
+        + [
+            "broken by a cut", "client gone", "commit failed", "dial refused", "dial timed out",
+            "folder emptied", "half-open", "line not ended", "lines held", "lost with its disk",
+            "pipelined", "sent again", "stalled by a cut", "stopped in order", "tight queues",
+            "full queue", "kept beside a lost disk", "move: join", "move: leave", "move: forget",
+            "move: evict", "comes back: never", "comes back: old", "comes back: wiped",
+        ]
 
     private static let requiredOfMembers = [
         "alive", "suspect", "dead", "evicted", "left", "refuted", "restarted", "twin",

@@ -90,7 +90,7 @@ extension World {
         node.deletions = Deletions()
         ledger.noteLost { entry in
             entry.mutation.key != key
-                || nodes.contains { $0 !== node && holds(entry, $0) }
+                || nodes.contains { $0 !== node && keeps(entry, $0) }
         }
         return true
     }

@@ -147,7 +147,8 @@ extension World {
     /// What goes from a disk is on another: nothing acknowledged is lost by a move.
     func checkDrop(of shard: Int, on node: SimNode) throws(Violation) {
         let others = nodes.filter { $0 !== node }
-        for entry in ledger.entries where entry.shard == shard && entry.acknowledgedOn > 0 {
+        for entry in ledger.entries
+        where entry.shard == shard && entry.acknowledgedOn > 0 && !entry.isLost {
             guard holds(entry, node), !others.contains(where: { holds(entry, $0) }) else {
                 continue
             }

@@ -33,6 +33,7 @@ package struct Plant: Hashable, Sendable {
             case .evictedNotDialled, .refutesWithoutRaising, .silenceShrinks,
                 .suspectsAfterOwnPause:
                 .members
+            case .unboundedPeerQueue: .whole
             default: .machines
             }
         }
@@ -54,6 +55,7 @@ package struct Plant: Hashable, Sendable {
             case .ruleJudgedAtMerge: [.judgedOnce, .equal]
             case .setContextLost: [.kept, .deleted]
             case .shownBeforeStored: [.reads]
+            case .unboundedPeerQueue: [.bounded]
             case .wallClockOnly: [.stamps]
             }
         }

@@ -39,6 +39,14 @@ package struct Sweep: Sendable {
         note(run.violation, of: run.seed)
     }
 
+    package mutating func add(_ run: WholeRun) {
+        runs += 1
+        events += run.events
+        changes += run.messages
+        coverage.add(run.coverage)
+        note(run.finding, of: run.seed)
+    }
+
     package mutating func add(_ other: Sweep) {
         runs += other.runs
         events += other.events

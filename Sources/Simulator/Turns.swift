@@ -320,7 +320,12 @@ extension World {
         for other in nodes where other !== node {
             other.floors = zip(other.floors, left).map { $0.intersection($1) }
         }
-        ledger.noteLost { entry in nodes.contains { holds(entry, $0) } }
+        ledger.noteLost { entry in nodes.contains { keeps(entry, $0) } }
+    }
+
+    /// Whether a disk holds it and has not been told to drop it, since another held it too.
+    func keeps(_ entry: Ledger.Entry, _ node: SimNode) -> Bool {
+        holds(entry, node) && node.shell?.drops[entry.shard] == nil
     }
 
     /// Whether a disk has a document with this change in it.

@@ -7,21 +7,47 @@ extension WholeWorld {
             let node = "n\(visit.address.machine + 1)"
             fail(.sound, "\(node) answers \(answer.summary) to \(request.text): \(wrong)")
         }
-        book.noteAnswer(answer, to: request, by: visit.user)
         coverage.count(answer.code.map { "ERR \($0)" } ?? "OK")
-        guard answer.code == nil else { return }
+        if let code = answer.code { return book.noteRefusal(code, of: request) }
+        noteDone(answer, request, on: visit)
         switch request.kind {
-        case .send(let name):
-            let copies = (answer.fields?["replicas"] ?? "").split(separator: "/")
-            visit.sent.append((name, isEverywhere: copies.first == copies.last))
-        case .retract(let name):
-            visit.retracted.insert(name.id)
         case .history(let conversation, let isWhole):
             judgeHistory(answer, of: conversation, isWhole: isWhole, on: visit)
         case .edits(let name):
             for line in answer.lines("EDIT") { judgeText(line["text"] ?? "", of: name.id) }
         default: break
         }
+    }
+
+    /// Notes what the client knows to be done, and on how many disks.
+    private func noteDone(_ answer: WholeAnswer, _ request: WholeRequest, on visit: WholeVisit) {
+        let said = (answer.fields?["replicas"] ?? "").split(separator: "/")
+        let count = said.first.flatMap { Int($0) } ?? 1
+        let copies = count - disksLost(since: request.at, less: WholeWorld.hearsayMicroseconds)
+        if let (name, fact) = WholeBook.fact(of: request, by: visit.user) {
+            // The disk that it was on may have gone before the answer came.
+            let isSafe = count > disksLost(since: request.at, less: 0)
+            guard isSafe || isOnSomeDisk(name, fact) else { return }
+            book.acknowledge(name, fact, copies: copies)
+            visit.done.append((name, fact))
+        }
+        switch request.kind {
+        case .send(let name):
+            visit.sent.append((name, isEverywhere: said.first == said.last))
+        case .retract(let name):
+            visit.retracted.insert(name.id)
+        case .wait:
+            for (name, fact) in visit.done { book.acknowledge(name, fact, copies: copies) }
+        default: break
+        }
+    }
+
+    /// How long a node may take a process for the one that it was, in microseconds: a connection is
+    /// given up after 6 s of silence.
+    private static let hearsayMicroseconds: UInt64 = 7_000_000
+
+    private func disksLost(since moment: UInt64, less microseconds: UInt64) -> Int {
+        disksLostAt.count { $0 + microseconds >= moment }
     }
 
     /// What is wrong with an answer by itself, if anything.
@@ -49,7 +75,7 @@ extension WholeWorld {
         case .digest: isRight = fields["digest"] != nil && isDigest(answer)
         case .status: isRight = answer.data.count == 1
         case .members: isRight = !answer.data.isEmpty
-        case .create, .edits, .retract, .hide, .restore, .history, .bad: isRight = true
+        case .create, .edits, .retract, .hide, .restore, .history, .operate, .bad: isRight = true
         }
         return isRight ? nil : "not what was asked for"
     }
@@ -78,6 +104,7 @@ extension WholeWorld {
         for line in lines {
             judgeMessage(line, by: visit.user)
             if visit.retracted.contains(line["id"] ?? ""), !line.isTrue("deletedForEveryone"),
+                book.messages[line["id"] ?? ""]?.isAcknowledged(.retracted) ?? false,
                 isAnsweredByOneOwner(conversation, at: visit.address.machine)
             {
                 fail(.deleted, "\(line["id"] ?? "") shows on the connection that deleted it")
@@ -87,8 +114,9 @@ extension WholeWorld {
         let isOneOwner = isAnsweredByOneOwner(conversation, at: visit.address.machine)
         for (name, isEverywhere) in visit.sent
         where name.conversation == conversation && !ids.contains(name.id) {
-            guard book.messages[name.id]?.hidesAsked.contains(visit.user) == false,
-                isOneOwner || (isEverywhere && !book.lost.contains(name.id))
+            guard let message = book.messages[name.id], message.isAcknowledged(.sent),
+                !message.hidesAsked.contains(visit.user),
+                isOneOwner || (isEverywhere && !hasMoved)
             else { continue }
             fail(.reads, "\(name.id) is missing on the connection that sent it")
         }
@@ -100,9 +128,11 @@ extension WholeWorld {
     /// Whether all that a node is asked for a conversation is answered by one copy.
     ///
     /// That is its own, or, without faults, that of the owner that it asked first. A client whose
-    /// requests another owner answers from then on sees what that one has.
+    /// requests another owner answers from then on sees what that one has, and so does one whose
+    /// node comes to own it, or owns it no more.
     private func isAnsweredByOneOwner(_ conversation: String, at machine: Int) -> Bool {
-        guard !plan.owners(of: conversation).contains(machine) else { return true }
+        guard !hasMoved else { return false }
+        guard !owners(of: conversation).contains(machine) else { return true }
         guard let disturbedAt else { return true }
         return now > disturbedAt + WholeWorld.disturbanceMicroseconds
     }
@@ -157,7 +187,8 @@ extension WholeRequest.Kind {
         case .digest: "DIGEST"
         case .status: "NODE"
         case .members: "MEMBER"
-        case .create, .send, .edit, .retract, .hide, .restore, .set, .wait, .ping, .bad: ""
+        case .create, .send, .edit, .retract, .hide, .restore, .set, .wait, .ping, .operate, .bad:
+            ""
         }
     }
 
@@ -181,6 +212,7 @@ extension WholeRequest.Kind {
         case .history: [404, 503]
         case .digest, .status, .members, .set, .ping: []
         case .wait: [504]
+        case .operate(let codes): codes
         case .bad(404): [404, 503]
         case .bad(let code): [code]
         }

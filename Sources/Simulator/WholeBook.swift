@@ -1,3 +1,11 @@
+/// Something about a message that a client is told is done.
+enum WholeFact: Hashable {
+    case sent
+    case edited(String)
+    case hidden(from: String)
+    case retracted
+}
+
 /// A message as its sender and those who change it know it.
 struct WholeMessage {
     struct Name: Hashable {
@@ -11,23 +19,67 @@ struct WholeMessage {
     /// How often it was sent, and how many of these were answered by a refusal.
     var attempts = 0
     var refusals = 0
-    var isAcknowledged = false
     /// Every text that somebody tried to give it.
     var edits: Set<String> = []
-    var acknowledgedEdits: [String] = []
-    /// Whether the sender tried to delete it for everyone, and was told so.
+    /// Whether the sender tried to delete it for everyone.
     var isRetractionAsked = false
-    var isRetracted = false
-    /// Who tried to delete it for themselves, who was told so, and who tried to have it back.
+    /// Who tried to delete it for themselves, and who tried to have it back.
     var hidesAsked: Set<String> = []
-    var hides: Set<String> = []
     var restoresAsked: Set<String> = []
+    /// What was acknowledged, in order, and on how many disks at least it then was and still is, if
+    /// nothing was done about those that were lost.
+    private(set) var acknowledged: [(fact: WholeFact, copies: Int)] = []
 
     /// Whether a node may have it.
     var mayExist: Bool { attempts > refusals }
 
     /// Whether it may show as deleted for everyone.
     var mayShowDeleted: Bool { isRetractionAsked || !hidesAsked.isEmpty }
+
+    func isAcknowledged(_ fact: WholeFact) -> Bool { acknowledged.contains { $0.fact == fact } }
+
+    var acknowledgedEdits: [String] {
+        acknowledged.compactMap { if case .edited(let text) = $0.fact { text } else { nil } }
+    }
+
+    init(name: Name, sender: String, text: String) {
+        self.name = name
+        self.sender = sender
+        self.text = text
+    }
+
+    /// Somebody was told that it is done, and on so many disks.
+    mutating func acknowledge(_ fact: WholeFact, copies: Int) {
+        if let index = acknowledged.firstIndex(where: { $0.fact == fact }) {
+            acknowledged[index].copies = max(acknowledged[index].copies, copies)
+        } else {
+            acknowledged.append((fact, copies))
+        }
+    }
+
+    /// No more than so many disks hold it by right.
+    mutating func cap(copies: Int) {
+        for index in acknowledged.indices {
+            acknowledged[index].copies = min(acknowledged[index].copies, copies)
+        }
+    }
+
+    /// A disk is lost that held some of what was acknowledged.
+    ///
+    /// - Returns: what may be missing from here on, and what should be somewhere and is not.
+    mutating func lose(
+        _ isHeld: (WholeFact) -> Bool, isElsewhere: (WholeFact) -> Bool
+    ) -> (forgiven: [WholeFact], broken: [WholeFact]) {
+        var (forgiven, broken): ([WholeFact], [WholeFact]) = ([], [])
+        for index in acknowledged.indices where isHeld(acknowledged[index].fact) {
+            acknowledged[index].copies -= 1
+            let (fact, copies) = acknowledged[index]
+            guard !isElsewhere(fact) else { continue }
+            if copies > 0 { broken.append(fact) } else { forgiven.append(fact) }
+        }
+        acknowledged.removeAll { forgiven.contains($0.fact) }
+        return (forgiven, broken)
+    }
 }
 
 /// What clients asked for, and what became of it.
@@ -37,8 +89,6 @@ struct WholeBook {
     private(set) var messages: [String: WholeMessage] = [:]
     /// Edits asked for.
     private(set) var edits = 0
-    /// Ids of documents that no disk has as they were any more.
-    var lost: Set<String> = []
 
     mutating func add(
         _ name: WholeMessage.Name, from sender: String, text: String
@@ -60,7 +110,7 @@ struct WholeBook {
     func unanswered(of user: String) -> [WholeMessage.Name] {
         names.suffix(40).filter { name in
             guard let message = messages[name.id] else { return false }
-            return message.sender == user && !message.isAcknowledged
+            return message.sender == user && !message.isAcknowledged(.sent)
         }
     }
 
@@ -84,21 +134,44 @@ struct WholeBook {
         messages[name.id]?.restoresAsked.insert(user)
     }
 
-    mutating func noteAnswer(_ answer: WholeAnswer, to request: WholeRequest, by user: String) {
-        let isDone = answer.code == nil
+    /// What a request has done once it is acknowledged.
+    static func fact(of request: WholeRequest, by user: String) -> (WholeMessage.Name, WholeFact)? {
         switch request.kind {
-        case .send(let name):
-            if isDone { messages[name.id]?.isAcknowledged = true }
-            // A failure of the node's own leaves open what became of it.
-            if let code = answer.code, code < 500 { messages[name.id]?.refusals += 1 }
-        case .edit(let name, let text) where isDone:
-            messages[name.id]?.acknowledgedEdits.append(text)
-        case .retract(let name) where isDone:
-            messages[name.id]?.isRetracted = true
-            messages[name.id]?.hides.insert(user)
-        case .hide(let name) where isDone:
-            messages[name.id]?.hides.insert(user)
-        default: break
+        case .send(let name): (name, .sent)
+        case .edit(let name, let text): (name, .edited(text))
+        case .retract(let name): (name, .retracted)
+        case .hide(let name): (name, .hidden(from: user))
+        default: nil
         }
+    }
+
+    /// - Parameter copies: on how many disks it is, as far as that was said.
+    mutating func acknowledge(_ name: WholeMessage.Name, _ fact: WholeFact, copies: Int) {
+        messages[name.id]?.acknowledge(fact, copies: copies)
+        // Who deletes a message for everyone deletes it for themselves, too.
+        if fact == .retracted, let sender = messages[name.id]?.sender {
+            messages[name.id]?.acknowledge(.hidden(from: sender), copies: copies)
+        }
+    }
+
+    mutating func noteRefusal(_ code: Int, of request: WholeRequest) {
+        // A failure of the node's own leaves open what became of it.
+        guard case .send(let name) = request.kind, code < 500 else { return }
+        messages[name.id]?.refusals += 1
+    }
+
+    /// Members are so few that no more disks hold anything.
+    mutating func cap(copies: Int) {
+        for name in names { messages[name.id]?.cap(copies: copies) }
+    }
+
+    mutating func lose(
+        _ id: String, _ isHeld: (WholeMessage, WholeFact) -> Bool,
+        isElsewhere: (WholeMessage, WholeFact) -> Bool
+    ) -> (forgiven: [WholeFact], broken: [WholeFact]) {
+        guard var message = messages[id] else { return ([], []) }
+        let known = message
+        defer { messages[id] = message }
+        return message.lose({ isHeld(known, $0) }, isElsewhere: { isElsewhere(known, $0) })
     }
 }

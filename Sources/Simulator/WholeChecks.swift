@@ -8,18 +8,25 @@ extension WholeWorld {
     /// How long the nodes may take to be level once everything works, in microseconds: a silent
     /// connection is given up after 6 s, and a node that stops has 3.
     private static let levelMicroseconds: UInt64 = 25_000_000
+    /// How long a member may take to come or go once everything works, in microseconds: the longest
+    /// is to be evicted, and to come back.
+    private static let moveMicroseconds: UInt64 = 40_000_000
     /// How old what a co-owner confirmed may be, in microseconds, where a node calls itself level.
     private static let confirmedMicroseconds: UInt64 = 2_000_000
+    /// After how long nothing that was asked is still on its way, in microseconds: a request is
+    /// given up after 3 s.
+    private static let idleMicroseconds: UInt64 = 4_000_000
     /// How long one question may take in the quiet, in microseconds.
     private static let questionMicroseconds: UInt64 = 5_000_000
 
     func run() {
         push(.look, after: 0)
-        for machine in machines {
+        if plan.textBytes != nil { coverage.count("tight queues") }
+        for machine in members {
             restart(machine.index, after: networkDice.between(0...300_000))
         }
-        let isFormed = run(until: WholeWorld.formMicroseconds) { [machines] in
-            machines.allSatisfy { $0.process?.isReady ?? false }
+        let isFormed = run(until: WholeWorld.formMicroseconds) { [members] in
+            members.allSatisfy { $0.process?.isReady ?? false }
         }
         guard isFormed else { return fail(.formed, "not every node is ready") }
         suffer()
@@ -32,6 +39,7 @@ extension WholeWorld {
         for (index, fault) in plan.faults.enumerated() {
             push(.fault(index), after: fault.at * 1_000)
         }
+        for mover in movers { push(.move(mover.move.node), after: mover.move.at * 1_000) }
         for index in 0..<plan.clients {
             clients.append(WholeClient(index))
             push(.client(index), after: clientDice.between(0...100_000))
@@ -41,9 +49,25 @@ extension WholeWorld {
         let last = plan.faults.map { $0.at + $0.milliseconds }.max() ?? 0
         let end = clientsUntil - plan.chaosMilliseconds * 1_000 + last * 1_000
         _ = run(until: max(end, clientsUntil) + 1_000)
+        heal()
+    }
+
+    private func heal() {
         note("heal", 0)
         // A client that was let go of a moment ago says goodbye.
         for client in clients { act(client) }
+        for machine in members where plan.faults.contains(where: \.isBlock) {
+            _ = order("UNBLOCK *", codes: [], to: machine.index)
+        }
+        let areOver = run(until: now + WholeWorld.moveMicroseconds) { [movers] in
+            movers.allSatisfy(\.isOver)
+        }
+        guard !areOver, finding == nil else { return }
+        for mover in movers where !mover.isOver {
+            fail(
+                .placed, "n\(mover.move.node + 1) is not through: \(mover.move.kind), \(mover.step)"
+            )
+        }
     }
 
     // MARK: Questions
@@ -87,7 +111,7 @@ extension WholeWorld {
 
     /// What the first node says that is not level, if there is one.
     private func firstUnsettled() -> String? {
-        for machine in machines {
+        for machine in members {
             if let unsettled = unsettled(machine.index) { return unsettled }
         }
         return nil
@@ -100,12 +124,31 @@ extension WholeWorld {
         guard let answers = ask(requests, of: index, as: WholeClient.user(0)) else {
             return "\(name) takes no clients"
         }
+        if let unsettled = unsettled(answers[1].lines("MEMBER"), at: index) {
+            return "\(name) \(unsettled)"
+        }
         guard answers[0].lines("NODE").first?.isTrue("converged") ?? false else {
             return "\(name) is not level with the others"
         }
-        let members = answers[1].lines("MEMBER")
-        guard members.count == plan.nodes, members.allSatisfy({ $0["state"] == "alive" }) else {
-            return "\(name) does not see every member alive"
+        return nil
+    }
+
+    /// What a node says of the members that is not so.
+    private func unsettled(_ lines: [ReplyFields], at index: Int) -> String? {
+        let alive = lines.filter { $0["state"] == "alive" }.compactMap { $0["name"] }
+        guard alive == members.map(\.name).sorted() else {
+            return "does not see every member alive"
+        }
+        let gone = machines.filter { $0.isGone || $0.isOut }.map(\.name)
+        for line in lines where line["state"] != "alive" {
+            guard let name = line["name"], gone.contains(name) else { return "sees another member" }
+            guard line["state"] != "left" else { continue }
+            // Whoever was told that it goes may have been emptied before it told the others, and
+            // who dies with its last word on its lips is dead to them.
+            if !plan.moves.allSatisfy({ $0.kind == .evict }) {
+                _ = order("FORGET \(name)", codes: [409], to: index)
+            }
+            return "waits for \(name)"
         }
         return nil
     }
@@ -114,15 +157,18 @@ extension WholeWorld {
 
     private func afterwards() {
         // A conversation whose every copy was destroyed is made again; what remains in it shows.
-        for answer in needed(conversations.map(createLine), of: 0) where answer.code != nil {
-            fail(.answered, "n1 refuses \(answer.summary) in the quiet")
+        let first = members[0].index
+        for answer in needed(conversations.map(createLine), of: first) where answer.code != nil {
+            fail(.answered, "n\(first + 1) refuses \(answer.summary) in the quiet")
         }
-        for machine in machines { writeToAll(at: machine.index) }
+        for machine in members { writeToAll(at: machine.index) }
         // What a node says of the others is at most two seconds old: no older than these writes.
         _ = run(until: now + WholeWorld.confirmedMicroseconds)
         guard settle() else { return }
         checkDigests()
         checkReads()
+        _ = run(until: now + WholeWorld.idleMicroseconds)
+        checkNothingWaits()
     }
 
     /// A message sent in the quiet is soon on all of its owners.
@@ -142,12 +188,12 @@ extension WholeWorld {
     /// Every owner of a shard prints the same line for it, and nobody else prints one.
     private func checkDigests() {
         var said: [Int: (line: [String], by: Int)] = [:]
-        for machine in machines {
+        for machine in members {
             let answers = needed([WholeRequest(.digest, "DIGEST")], of: machine.index)
             let lines = answers.flatMap { $0.lines("DIGEST") }
             let held = lines.compactMap { $0["shard"].flatMap { Int($0) } }
             let owned = (0..<plan.shards).filter { shard in
-                plan.owners(of: ShardID(UInt16(shard))).contains(machine.index)
+                owners(of: ShardID(UInt16(shard))).contains(machine.index)
             }
             guard held == owned || finding != nil else {
                 return fail(.placed, "n\(machine.index + 1) owns \(owned) and holds \(held)")
@@ -183,7 +229,7 @@ extension WholeWorld {
     /// What the owners of a conversation show of it is right, and the same.
     private func checkReads(_ requests: [WholeRequest], by user: String) {
         var first: [Int: (said: [ReplyLine], by: Int)] = [:]
-        for machine in machines where finding == nil {
+        for machine in members where finding == nil {
             let asked = requests.indices.filter {
                 isOwner(machine.index, of: requests[$0].kind.conversation)
             }
@@ -203,7 +249,7 @@ extension WholeWorld {
     }
 
     private func isOwner(_ machine: Int, of conversation: String?) -> Bool {
-        conversation.map { plan.owners(of: $0).contains(machine) } ?? true
+        conversation.map { owners(of: $0).contains(machine) } ?? true
     }
 
     private func check(
@@ -215,38 +261,36 @@ extension WholeWorld {
         }
         let node = "n\(machine + 1)"
         for name in book.names where isOwner(machine, of: name.conversation) {
-            guard let message = kept(name) else { continue }
+            guard let message = book.messages[name.id] else { continue }
             check(message, as: shown[name.id], by: user, at: node)
         }
         for (answer, request) in zip(answers, requests) {
-            guard case .edits(let name) = request.kind, let message = kept(name) else { continue }
+            guard case .edits(let name) = request.kind, let message = book.messages[name.id]
+            else { continue }
             check(answer.lines("EDIT").compactMap { $0["text"] }, of: message, at: node)
         }
-    }
-
-    /// What clients know of a message, unless it was lost with every disk that had it.
-    private func kept(_ name: WholeMessage.Name) -> WholeMessage? {
-        book.lost.contains(name.id) ? nil : book.messages[name.id]
     }
 
     private func check(
         _ message: WholeMessage, as line: ReplyFields?, by user: String, at node: String
     ) {
         let id = message.name.id
-        if message.hides.contains(user), !message.restoresAsked.contains(user), line != nil {
+        if message.isAcknowledged(.hidden(from: user)), !message.restoresAsked.contains(user),
+            line != nil
+        {
             fail(.deleted, "\(node) shows \(id) to \(user), who deleted it")
         }
-        if message.isAcknowledged, line == nil, !message.hidesAsked.contains(user) {
+        if message.isAcknowledged(.sent), line == nil, !message.hidesAsked.contains(user) {
             fail(.kept, "\(node) lacks \(id), which was acknowledged")
         }
-        if message.isRetracted, let line, !line.isTrue("deletedForEveryone") {
+        if message.isAcknowledged(.retracted), let line, !line.isTrue("deletedForEveryone") {
             fail(.deleted, "\(node) shows \(id), which is deleted for everyone")
         }
     }
 
     private func check(_ texts: [String], of message: WholeMessage, at node: String) {
         let id = message.name.id
-        if message.isRetracted, !texts.isEmpty {
+        if message.isAcknowledged(.retracted), !texts.isEmpty {
             fail(.deleted, "\(node) shows texts of \(id), which is deleted for everyone")
         }
         guard !message.mayShowDeleted else { return }

@@ -44,6 +44,8 @@ final class WholeVisit {
     var repliesAt: UInt64 = 0
     /// Messages acknowledged on this connection, and whether every owner had them then.
     var sent: [(name: WholeMessage.Name, isEverywhere: Bool)] = []
+    /// What was acknowledged on it.
+    var done: [(name: WholeMessage.Name, fact: WholeFact)] = []
     /// Messages deleted for everyone on it.
     var retracted: Set<String> = []
 

@@ -21,10 +21,11 @@ extension WholeWorld {
             }
         case .wipe:
             kill(fault.node)
-            wipe(machine)
+            _ = wipe(machine)
             restart(fault.node, after: lasts)
         case .stop:
             guard let process = machine.process else { return }
+            process.isToldToStop = true
             let address = WholeAddress(machine: fault.node, process: process.id)
             step(address, "shutdown") { process in process.node.assumeIsolated { $0.shutDown() } }
             push(.faultEnds(index), after: lasts + WholeProcess.stopMicroseconds)
@@ -41,6 +42,12 @@ extension WholeWorld {
             push(.faultEnds(index), after: lasts)
         case .diskSlow:
             machine.isSlow += 1
+            push(.faultEnds(index), after: lasts)
+        case .block, .blockIn, .blockOut:
+            hasMoved = true
+            let way = [.blockIn: " in", .blockOut: " out"][fault.kind] ?? ""
+            let line = "BLOCK \(machines[fault.other].name)\(way)"
+            guard order(line, codes: [404], to: fault.node) != nil else { return }
             push(.faultEnds(index), after: lasts)
         }
     }
@@ -59,6 +66,9 @@ extension WholeWorld {
             }
         case .diskFull: setFull(machine, by: -1)
         case .diskSlow: machine.isSlow -= 1
+        case .block, .blockIn, .blockOut:
+            // What cannot be asked for here is asked for at the heal.
+            _ = order("UNBLOCK \(machines[fault.other].name)", codes: [404], to: fault.node)
         case .kill, .killAll, .wipe, .pause, .reset: break
         }
     }
@@ -108,41 +118,78 @@ extension WholeWorld {
     }
 
     /// Empties the folder of a machine, unless it is the last that knows the cluster.
-    private func wipe(_ machine: WholeMachine) {
-        let others = machines.filter { $0.index != machine.index }
-        let knows = others.contains { other in
-            other.executor.run { other.disk.assumeIsolated { $0.settings["cluster"] != nil } }
+    ///
+    /// - Returns: whether it did.
+    func wipe(_ machine: WholeMachine) -> Bool {
+        guard !isLastToKnow(machine) else {
+            coverage.count("wipe of the last folder left out")
+            return false
         }
-        guard knows else { return coverage.count("wipe of the last folder left out") }
+        let others = machines.filter { $0.index != machine.index && !$0.isGone }
         noteLosses(machine, others)
         machine.executor.run { machine.disk.assumeIsolated { $0.wipe() } }
         machine.join = others.map(\.address)
         coverage.count("folder emptied")
+        return true
     }
 
-    /// What no other disk holds is lost with this one, and nobody may ask for it.
+    /// Whether no other machine that is to run again knows which cluster this is.
+    func isLastToKnow(_ machine: WholeMachine) -> Bool {
+        !machines.contains { other in
+            other.index != machine.index && !other.isGone
+                && other.executor.run {
+                    other.disk.assumeIsolated { $0.settings["cluster"] != nil }
+                }
+        }
+    }
+
+    /// What was said to be on more disks than were lost has to be on another.
     private func noteLosses(_ machine: WholeMachine, _ others: [WholeMachine]) {
-        func documents(_ machine: WholeMachine) -> [DocumentKey: [UInt8]] {
-            machine.executor.run { machine.disk.assumeIsolated { $0.documents } }
-        }
-        let elsewhere = others.map(documents)
-        for (key, bytes) in documents(machine) {
-            let isHeld = elsewhere.contains { holds($0[key], of: key, all: bytes) }
-            if !isHeld, book.lost.insert(key.id).inserted { coverage.count("lost with its disk") }
+        disksLostAt.append(now)
+        let mine = messages(on: machine)
+        let elsewhere = others.map(messages)
+        for (id, message) in mine.sorted(by: { $0.key < $1.key }) {
+            let others = elsewhere.compactMap { $0[id] }
+            let (forgiven, broken) = book.lose(
+                id, { holds(message, $1, of: $0) },
+                isElsewhere: { known, fact in others.contains { holds($0, fact, of: known) } })
+            if !forgiven.isEmpty { coverage.count("lost with its disk") }
+            if forgiven.isEmpty { coverage.count("kept beside a lost disk") }
+            guard let fact = broken.first else { continue }
+            fail(.kept, "the disk of \(machine.name) alone had of \(id): \(fact)")
         }
     }
 
-    private func holds(_ theirs: [UInt8]?, of key: DocumentKey, all bytes: [UInt8]) -> Bool {
-        guard let theirs else { return false }
-        guard theirs != bytes else { return true }
+    func isOnSomeDisk(_ name: WholeMessage.Name, _ fact: WholeFact) -> Bool {
+        guard let known = book.messages[name.id] else { return false }
+        return machines.contains { machine in
+            messages(on: machine)[name.id].map { holds($0, fact, of: known) } ?? false
+        }
+    }
+
+    private func messages(on machine: WholeMachine) -> [String: Message] {
+        let documents = machine.executor.run { machine.disk.assumeIsolated { $0.documents } }
+        var found: [String: Message] = [:]
         do throws(WireError) {
-            let held = try Document(key, decoding: theirs)
-            var merged = held
-            merged.merge(try Document(key, decoding: bytes))
-            return merged == held
+            for (key, bytes) in documents where key.kind == .message {
+                found[key.id] = try Document(key, decoding: bytes).message
+            }
         } catch {
             fail(.running, "a disk holds what is no document: \(error)")
-            return false
+        }
+        return found
+    }
+
+    private func holds(_ message: Message, _ fact: WholeFact, of known: WholeMessage) -> Bool {
+        switch fact {
+        case .sent: true
+        case .retracted: message.isRetracted
+        // Who has it back may have it, whatever came first.
+        case .hidden(let user):
+            known.restoresAsked.contains(user)
+                || message.deletedBy.elements.contains { $0.text == user }
+        case .edited(let text):
+            message.isRetracted || message.versions.contains { $0.text == text }
         }
     }
 }

@@ -14,6 +14,12 @@ final class WholeMachine {
     var process: WholeProcess?
     /// `SIGSTOP` until then, in microseconds.
     var pausedUntil: UInt64 = 0
+    /// It is no member at the moment, and nothing starts it before it is one again.
+    var isOut = false
+    /// It never comes back.
+    var isGone = false
+    /// Asked to leave.
+    var isLeaving = false
     /// When a start is due, while there is no process.
     var isStartDue = false
     /// How many faults have filled the disk.
@@ -60,7 +66,9 @@ final class WholeMachine {
             NodeOptions(
                 name: NodeName(checked: name), gossip: address, admin: "\(name):7201", join: join,
                 cluster: nil, shards: UInt16(plan.shards), replicas: plan.replicas,
-                ackLevel: .majority, editWindowMilliseconds: 900_000),
+                ackLevel: .majority, editWindowMilliseconds: 900_000,
+                evictAfterMilliseconds: plan.evictAfterMilliseconds, mayBlock: true,
+                peerLimits: plan.peerLimits),
             ports: NodePorts(
                 executor: executor, store: disk, entropy: entropy, clock: desk, host: desk))
     }
@@ -85,6 +93,7 @@ final class WholeProcess {
     var isWriting = false
     var isReady = false
     var isHoldingClients = false
+    var isToldToStop = false
     /// When it is cut short, once it was told to stop; in microseconds.
     var stopBy: UInt64?
 

@@ -1,5 +1,5 @@
+import Node
 import Placement
-import Wire
 
 /// Something that goes wrong with a whole node, and for how long.
 struct WholeFault {
@@ -26,6 +26,10 @@ struct WholeFault {
         case diskFull = "disk-full"
         /// Commits take up to half a second.
         case diskSlow = "disk-slow"
+        /// `node` is asked to drop what comes from `other`, what goes there, or both.
+        case block
+        case blockIn = "block-in"
+        case blockOut = "block-out"
     }
 
     let at: UInt64
@@ -34,6 +38,8 @@ struct WholeFault {
     let other: Int
     /// How long it lasts.
     let milliseconds: UInt64
+
+    var isBlock: Bool { [.block, .blockIn, .blockOut].contains(kind) }
 }
 
 /// All that decides a run of whole nodes.
@@ -47,6 +53,13 @@ struct WholePlan {
     /// How long faults and clients go on, in milliseconds after the cluster has formed.
     let chaosMilliseconds: UInt64
     let faults: [WholeFault]
+    let moves: [WholeMove]
+    /// How long a dead member keeps its shards.
+    let evictAfterMilliseconds: UInt64
+    /// How much may wait for one other node.
+    let peerLimits: PeerLimits
+    /// How long the texts are that are sent, in bytes; nil for short ones.
+    let textBytes: Int?
 
     init(seed: UInt64) {
         var dice = Dice(seed: seed, stream: 101)
@@ -57,11 +70,38 @@ struct WholePlan {
         replicas = WholePlan.replicas(seed)
         clients = dice.pick([1, 2, 3, 4])
         let chaos = dice.between(1_000...5_000)
-        chaosMilliseconds = chaos
         let count = dice.chance(percent: 10) ? 0 : 1 + dice.below(9)
-        faults = (0..<count).map { _ in WholePlan.fault(nodes, chaos, &dice) }
-            .sorted { $0.at < $1.at }
+        let lots = nodes > 1 ? WholePlan.lots : WholePlan.lotsAlone
+        var faults = (0..<count).map { _ in WholePlan.fault(nodes, chaos, of: lots, &dice) }
+        var moveDice = Dice(seed: seed, stream: 108)
+        if nodes > 1, moveDice.chance(percent: 30) {
+            faults += (0..<1 + moveDice.below(3)).map { _ in
+                WholePlan.fault(nodes, chaos, of: WholePlan.lotsOfOperators, &moveDice)
+            }
+        }
+        (moves, evictAfterMilliseconds) = WholePlan.moves(nodes, chaos, &moveDice)
+        var limitDice = Dice(seed: seed, stream: 107)
+        let isTight = limitDice.chance(percent: 25)
+        if isTight, nodes > 1 { faults.append(WholePlan.longCut(nodes, chaos, &limitDice)) }
+        peerLimits = isTight ? WholePlan.tight : .standard
+        textBytes = isTight ? 8_000 : nil
+        self.faults = faults.sorted { $0.at < $1.at }
+        chaosMilliseconds =
+            chaos + (isTight ? 3_000 : 0) + (moves.isEmpty ? 0 : moveDice.between(1_000...6_000))
     }
+
+    /// A cut behind which much comes to wait, and which no connection is given up for.
+    private static func longCut(_ nodes: Int, _ chaos: UInt64, _ dice: inout Dice) -> WholeFault {
+        let node = dice.below(nodes)
+        return WholeFault(
+            at: dice.between(20...chaos), kind: dice.pick([.cut, .cutOneWay]), node: node,
+            other: (node + 1 + dice.below(nodes - 1)) % nodes, milliseconds: 5_000)
+    }
+
+    /// Limits that the load of a few clients meets behind a cut.
+    private static let tight = PeerLimits(
+        queueBytesMax: 8 << 10, queueBytesShort: 4 << 10, controlBytesMax: 4 << 10,
+        answerBytesMax: 512 << 10)
 
     /// The numbers of copies that are drawn, each as often as it stands here.
     private static let replicasDrawn: [Replicas] = [.all, .count(2), .count(3)]
@@ -72,10 +112,12 @@ struct WholePlan {
         return dice.pick(replicasDrawn)
     }
 
-    private static func fault(_ nodes: Int, _ chaos: UInt64, _ dice: inout Dice) -> WholeFault {
+    private static func fault(
+        _ nodes: Int, _ chaos: UInt64, of lots: [WholeFault.Kind], _ dice: inout Dice
+    ) -> WholeFault {
         let node = dice.below(nodes)
         let other = nodes > 1 ? (node + 1 + dice.below(nodes - 1)) % nodes : node
-        let kind = dice.pick(nodes > 1 ? lots : lotsAlone)
+        let kind = dice.pick(lots)
         let milliseconds =
             switch kind {
             case .kill, .killAll, .wipe, .stop: dice.between(5...1_500)
@@ -84,6 +126,7 @@ struct WholePlan {
             case .reset: UInt64(0)
             case .diskFull: dice.between(1...400)
             case .diskSlow: dice.between(50...2_000)
+            case .block, .blockIn, .blockOut: dice.between(50...4_000)
             }
         return WholeFault(
             at: dice.between(20...chaos), kind: kind, node: node, other: other,
@@ -98,19 +141,5 @@ struct WholePlan {
     private static let lotsAlone: [WholeFault.Kind] = [
         .kill, .kill, .stop, .pause, .diskFull, .diskSlow,
     ]
-}
-
-// MARK: Owners
-
-extension WholePlan {
-    /// The numbers of the machines that own a shard, ascending, while every node is a member.
-    func owners(of shard: ShardID) -> [Int] {
-        let names = (0..<nodes).map { NodeName(checked: WholeMachine.name(of: $0)) }
-        let owners = Placement.owners(of: shard, among: names, replicas: replicas)
-        return names.indices.filter { owners.contains(names[$0]) }
-    }
-
-    func owners(of conversation: String) -> [Int] {
-        owners(of: ShardID(of: conversation, count: UInt16(shards)))
-    }
+    private static let lotsOfOperators: [WholeFault.Kind] = [.block, .blockIn, .blockOut]
 }

@@ -19,6 +19,8 @@ struct WholeRequest {
         case set
         case wait
         case ping
+        /// What an operator asks, and the codes that may answer it.
+        case operate([Int])
         /// Answered by this code.
         case bad(Int)
 
@@ -38,6 +40,7 @@ struct WholeRequest {
             case .set: "SET"
             case .wait: "WAIT"
             case .ping: "PING"
+            case .operate: "order"
             case .bad(let code): "bad line \(code)"
             }
         }
@@ -135,7 +138,8 @@ extension WholeWorld {
         }
         client.messages += 1
         let id = "m\(client.index).\(client.messages)"
-        let text = clientDice.pick(["mail \(id)", "ü=\"\(id)\" 🌱", "  \(id) x=y "])
+        let end = String(repeating: ".", count: plan.textBytes ?? 0)
+        let text = clientDice.pick(["mail \(id)", "ü=\"\(id)\" 🌱", "  \(id) x=y "]) + end
         let name = WholeMessage.Name(id: id, conversation: conversation)
         return book.send(book.add(name, from: client.user, text: text))
     }

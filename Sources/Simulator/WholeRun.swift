@@ -1,7 +1,7 @@
 /// One run of whole nodes, from the first start to the last check.
 package struct WholeRun: Sendable {
     package let seed: UInt64
-    package private(set) var finding: WholeFinding?
+    package private(set) var finding: Violation?
     package let trace: WholeTrace
     package let events: UInt64
     package let messages: Int
@@ -23,7 +23,7 @@ package struct WholeRun: Sendable {
     package static func twice(seed: UInt64) -> WholeRun {
         var run = WholeRun(seed: seed)
         if let difference = WholeRun(seed: seed).trace.firstDifference(from: run.trace) {
-            run.finding = WholeFinding(promise: .same, explanation: difference)
+            run.finding = Violation(invariant: .same, explanation: difference)
         }
         return run
     }

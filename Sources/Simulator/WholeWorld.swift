@@ -17,6 +17,8 @@ enum WholeEvent {
     case closed(WholeAddress, channel: UInt64)
     case fault(Int)
     case faultEnds(Int)
+    /// Of the machine with this number.
+    case move(Int)
     case client(Int)
     case lines(UInt64)
     case takeLines(UInt64)
@@ -24,26 +26,6 @@ enum WholeEvent {
     case replies(UInt64)
     case visitOver(UInt64, isInOrder: Bool)
     case look
-}
-
-/// A promise that whole nodes broke, and where that was seen.
-package struct WholeFinding: Hashable, Sendable {
-    package enum Promise: String, Sendable {
-        case formed = "nodes that are told of each other form a cluster"
-        case running = "a node goes on running"
-        case answered = "each request has one answer, in order, in time"
-        case sound = "an answer says what its request asked for"
-        case kept = "every acknowledged write is kept"
-        case deleted = "what is deleted is not shown"
-        case reads = "a connection reads what it wrote"
-        case level = "nodes are level after the heal, in time"
-        case equal = "level nodes answer alike"
-        case placed = "level nodes hold the shards that they own, and no others"
-        case same = "one seed gives one run"
-    }
-
-    package let promise: Promise
-    package let explanation: String
 }
 
 /// Whole nodes in one process: the actors of real ones on their own executors, in virtual time,
@@ -69,6 +51,14 @@ final class WholeWorld {
     /// The last id of a channel or visit.
     var nextID: UInt64 = 0
 
+    // Members that come and go.
+    var moveDice: Dice
+    let movers: [WholeMover]
+    /// Whether any has, yet.
+    var hasMoved = false
+    /// When disks were lost with all that was on them, in microseconds.
+    var disksLostAt: [UInt64] = []
+
     // The clients.
     var clientDice: Dice
     var clients: [WholeClient] = []
@@ -79,7 +69,7 @@ final class WholeWorld {
 
     private var diskDice: Dice
     private(set) var trace = WholeTrace()
-    private(set) var finding: WholeFinding?
+    private(set) var finding: Violation?
     private(set) var events: UInt64 = 0
     var coverage = Coverage()
     let tracer: ((String) -> Void)?
@@ -95,10 +85,15 @@ final class WholeWorld {
         diskDice = Dice(seed: plan.seed, stream: 103)
         clientDice = Dice(seed: plan.seed, stream: 104)
         var wallDice = Dice(seed: plan.seed, stream: 105)
-        machines = (0..<plan.nodes).map { index in
+        moveDice = Dice(seed: plan.seed, stream: 109)
+        movers = plan.moves.map(WholeMover.init)
+        machines = (0..<plan.machines).map { index in
             WholeMachine(
                 index, shards: plan.shards, join: index == 0 ? [] : [WholeMachine.address(of: 0)],
                 wallAheadMilliseconds: wallDice.between(0...WholeWorld.wallAheadMillisecondsMax))
+        }
+        for mover in movers where mover.move.kind == .join {
+            machines[mover.move.node].isOut = true
         }
     }
 
@@ -131,10 +126,10 @@ final class WholeWorld {
         return false
     }
 
-    func fail(_ promise: WholeFinding.Promise, _ explanation: String) {
+    func fail(_ invariant: Invariant, _ explanation: String) {
         guard finding == nil else { return }
-        finding = WholeFinding(
-            promise: promise, explanation: "at \(now / 1_000) ms: \(explanation)")
+        finding = Violation(
+            invariant: invariant, explanation: "at \(now / 1_000) ms: \(explanation)")
     }
 
     func note(_ what: String, _ machine: Int, _ detail: UInt64 = 0) {
@@ -157,7 +152,8 @@ final class WholeWorld {
             connections[number].ends[1 - from].address.machine
         case .lines(let visit), .takeLines(let visit), .endOfLines(let visit):
             visits[visit]?.address.machine
-        case .start, .dialArrives, .fault, .faultEnds, .client, .replies, .visitOver, .look: nil
+        case .start, .dialArrives, .fault, .faultEnds, .move, .client, .replies, .visitOver, .look:
+            nil
         }
     }
 
@@ -181,6 +177,8 @@ final class WholeWorld {
             }
         case .fault(let index): begin(plan.faults[index], index)
         case .faultEnds(let index): end(plan.faults[index])
+        case .move(let machine):
+            if let mover = movers.first(where: { $0.move.node == machine }) { go(mover) }
         case .client(let index): act(clients[index])
         case .lines(let visit): onLines(of: visit)
         case .takeLines(let visit): takeLines(of: visit)
@@ -209,6 +207,7 @@ final class WholeWorld {
         let effects = machines[address.machine].executor.run {
             process.desk.assumeIsolated { [now] in $0.setNow(now) }
             body(process)
+            checkLimits(of: process)
             return process.desk.assumeIsolated { $0.takeEffects() }
         }
         if what != "turn" { scheduleTurn(process, address) }
@@ -225,7 +224,7 @@ final class WholeWorld {
     private func start(_ index: Int) {
         let machine = machines[index]
         machine.isStartDue = false
-        guard machine.process == nil else { return }
+        guard machine.process == nil, !machine.isOut else { return }
         processes += 1
         let process = machine.boot(processes, by: plan, now: now, dice: &diskDice)
         let address = WholeAddress(machine: index, process: process.id)
@@ -314,6 +313,7 @@ final class WholeWorld {
         case .shutdown:
             guard process.stopBy == nil else { return }
             process.stopBy = now + WholeProcess.stopMicroseconds
+            if !process.isToldToStop { onHandedOver(machines[address.machine]) }
             step(address, "stop") { process in process.node.assumeIsolated { $0.stopWaiting() } }
             holdClients(true, of: process, at: address)
         case .diskFailed(let reason) where reason.contains("which cluster"):

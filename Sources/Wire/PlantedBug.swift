@@ -25,6 +25,7 @@
         case shownBeforeStored = "shown-before-stored"
         case silenceShrinks = "silence-shrinks"
         case suspectsAfterOwnPause = "suspects-after-own-pause"
+        case unboundedPeerQueue = "unbounded-peer-queue"
         case vectorAdvancedBeforeDone = "vector-advanced-before-done"
         case wallClockOnly = "wall-clock-only"
 

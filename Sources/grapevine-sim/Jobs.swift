@@ -3,7 +3,6 @@ import Simulator
 
 /// - Returns: the exit status.
 func carryOut(_ options: Options) async -> Int32 {
-    if options.world == .whole { return await carryOutWhole(options) }
     switch options.job {
     case .help:
         print(Options.usage, terminator: "")
@@ -12,6 +11,8 @@ func carryOut(_ options: Options) async -> Int32 {
         return await runSeeds(seeds, of: options.world)
     case .seed(let seed, let isTraced, _) where options.world == .members:
         return runMembers(seed, isTraced: isTraced)
+    case .seed(let seed, let isTraced, _) where options.world == .whole:
+        return runWhole(seed, isTraced: isTraced)
     case .seed(let seed, let isTraced, let isShrunk):
         return runOne(Plan(seed: seed), isTraced: isTraced, isShrunk: isShrunk)
     case .plan(let path, let isTraced):
@@ -67,17 +68,22 @@ private func runSeeds(_ seeds: Range<UInt64>, of world: WorldKind) async -> Int3
     for (name, count) in total.coverage.list { say("  \(name): \(count)") }
     say(
         "\(total.runs) seeds passed: "
-            + (world == .machines ? "\(total.changes) changes, " : "")
+            + (world == .members ? "" : "\(total.changes) changes, ")
             + "\(total.events) events, \(rate(total.runs, since: began)) runs/s, "
             + "\(rate(Int(total.events), since: began)) events/s")
-    say(
-        "level at most \(total.healedInMax / 1_000) ms after the heal"
-            + (world == .machines ? ", \(total.levelInMax / 1_000) ms after the last write" : ""))
+    if world != .whole { sayLevels(total) }
     guard total.missing.isEmpty else {
         say("never happened: \(total.missing.joined(separator: ", "))")
         return 1
     }
     return 0
+}
+
+private func sayLevels(_ total: Sweep) {
+    say(
+        "level at most \(total.healedInMax / 1_000) ms after the heal"
+            + (total.world == .machines
+                ? ", \(total.levelInMax / 1_000) ms after the last write" : ""))
 }
 
 private func runOne(_ plan: Plan, isTraced: Bool, isShrunk: Bool) -> Int32 {
@@ -101,6 +107,17 @@ private func runMembers(_ seed: UInt64, isTraced: Bool) -> Int32 {
         return 0
     }
     report(violation, at: seed, of: .members)
+    return 1
+}
+
+private func runWhole(_ seed: UInt64, isTraced: Bool) -> Int32 {
+    let run =
+        isTraced ? WholeRun(seed: seed, tracer: { print($0) }) : WholeRun.twice(seed: seed)
+    guard let violation = run.finding else {
+        say("passed: \(run.messages) messages, \(run.events) events")
+        return 0
+    }
+    report(violation, at: seed, of: .whole)
     return 1
 }
 

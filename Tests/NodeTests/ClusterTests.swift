@@ -87,6 +87,21 @@ func send(
         #expect(world.seats["n1"]?.living == 2)
     }
 
+    @Test func `that the name is taken counts by when it was said, not by when it is heard`() {
+        let world = NodeWorld()
+        let seat = world.add("n1")
+        var rejection = ByteWriter()
+        rejection.writeEnvelope { PeerFrame.reject(.nameTaken).encode(into: &$0) }
+        let early = world.connect(from: "n1", to: "nobody").dialer
+        world.run(milliseconds: 2_500)
+        world.receive(rejection.bytes, on: early)
+        #expect(seat.host.endings.isEmpty)
+        let late = world.connect(from: "n1", to: "nobody").dialer
+        world.settle()
+        world.receive(rejection.bytes, on: late)
+        #expect(seat.host.endings.first == .unusable("a living member has the name n1"))
+    }
+
     @Test func `a write reaches the others, and its reply says how many have it`() {
         let world = NodeWorld()
         let first = world.add("n1")

@@ -154,7 +154,7 @@ private func pair() -> (world: NodeWorld, first: NodeSeat, second: NodeSeat) {
         let channel = try #require(
             world.channels.last { $0.owner == "n1" && !$0.isClosed })
         let peer = try #require(channel.other)
-        channel.queuedBytes = 2 * PeerLink.queueBytesMax
+        channel.queuedBytes = 2 * PeerLimits.standard.queueBytesMax
         peer.inbox = []
         var flood = ByteWriter()
         let ping = PeerFrame.gossip(.ping(number: 1, tableHash: 1, []))

@@ -1,0 +1,24 @@
+/// How much may wait for one other node, in bytes.
+package struct PeerLimits: Hashable, Sendable {
+    /// The most that waits for a slow peer: what comes then is dropped, and the pull repairs it.
+    package let queueBytesMax: Int
+    /// Below this the queue counts as short: pulls are served, dropped shards are offered.
+    package let queueBytesShort: Int
+    /// How much of what a node says beside its shards may wait behind those.
+    package let controlBytesMax: Int
+    /// The most answers to a peer that wait until its queue has room: beyond that it asks another.
+    package let answerBytesMax: Int
+
+    package static let standard = PeerLimits(
+        queueBytesMax: 8 << 20, queueBytesShort: 512 << 10, controlBytesMax: 1 << 20,
+        answerBytesMax: 32 << 20)
+
+    package init(
+        queueBytesMax: Int, queueBytesShort: Int, controlBytesMax: Int, answerBytesMax: Int
+    ) {
+        self.queueBytesMax = queueBytesMax
+        self.queueBytesShort = queueBytesShort
+        self.controlBytesMax = controlBytesMax
+        self.answerBytesMax = answerBytesMax
+    }
+}
