@@ -53,7 +53,7 @@ package struct Plant: Hashable, Sendable {
             case .editRevivesDeleted, .pinRevivesDeleted, .servesOldDisk: [.deleted]
             case .indexNotUpdatedOnMerge: [.index]
             case .ruleJudgedAtMerge: [.judgedOnce, .equal]
-            case .setContextLost: [.kept, .deleted]
+            case .setContextLost: [.kept, .deleted, .claims]
             case .shownBeforeStored: [.reads]
             case .unboundedPeerQueue: [.bounded]
             case .wallClockOnly: [.stamps]
