@@ -16,7 +16,8 @@ struct ShardDisk {
         var isBad = false
     }
 
-    var isEmpty: Bool { header == nil && keys.isEmpty }
+    /// Whether a process that starts from it holds nothing of the shard.
+    var isEmpty: Bool { !claim.isAnything && keys.isEmpty }
 
     /// Nil before the first commit.
     var header: [UInt8]?
