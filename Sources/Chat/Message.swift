@@ -47,7 +47,7 @@ public struct Message: Hashable, Sendable {
     public internal(set) var header: Header
     /// Ascending by stamp, one for each operation: the last shows, all are the history.
     public internal(set) var versions: [Version]
-    /// Ascending likewise; no operation is in both.
+    /// Ascending likewise, one for each operation and sending.
     var strays: [Stray]
     /// The most edits that a merge keeps: those that both sides of a cut may accept.
     static let versionsMax = 2 * ChatLimits.editsMax
@@ -90,7 +90,6 @@ public struct Message: Hashable, Sendable {
 
 extension Message {
     mutating func edit(_ version: Version) {
-        strays.removeAll { $0.version.operation == version.operation }
         versions.append(version)
         versions.sort()
     }
@@ -115,7 +114,7 @@ extension Message {
         normalize()
     }
 
-    /// One edit for each operation, and of those the newest, of whichever sending.
+    /// One edit for each operation and sending, and of those the newest.
     ///
     /// Where a forward was not answered, the next owner accepts the same operation under a stamp of
     /// its own; the later of the two stays. Both sides of a cut may accept their hundred edits; the
@@ -125,12 +124,8 @@ extension Message {
     private mutating func mergeVersions(_ other: Message) {
         let isSame = header == other.header
         guard !isSame || versions != other.versions || strays != other.strays else { return }
-        guard !isSame || !strays.isEmpty || !other.strays.isEmpty else {
-            versions = joined(versions + other.versions, by: \.self)
-            return
-        }
-        let all = joined(allVersions + other.allVersions, by: \.version)
         let sending = min(header, other.header).sending
+        let all = Message.joined(allVersions + other.allVersions)
         versions = all.filter { $0.sending == sending }.map(\.version)
         strays = all.filter { $0.sending != sending }
     }
@@ -140,10 +135,17 @@ extension Message {
         return versions.map { Stray(sending: sending, version: $0) } + strays
     }
 
-    private func joined<Edit>(_ edits: [Edit], by version: (Edit) -> Version) -> [Edit] {
-        var operations: Set<OperationID> = []
-        return edits.sorted { version($0) > version($1) }
-            .filter { operations.insert(version($0).operation).inserted }
+    private static func joined(_ edits: [Stray]) -> [Stray] {
+        struct Request: Hashable {
+            let operation: OperationID
+            let sending: UInt64
+        }
+        var requests: Set<Request> = []
+        return edits.sorted { $1 < $0 }
+            .filter {
+                requests.insert(Request(operation: $0.version.operation, sending: $0.sending))
+                    .inserted
+            }
             .prefix(Message.versionsMax).reversed()
     }
 
@@ -216,6 +218,12 @@ extension Message.Version: Comparable {
             return (left.stamp, left.operation) < (right.stamp, right.operation)
         }
         return precedesInBytes(left.text, right.text)
+    }
+}
+
+extension Message.Stray: Comparable {
+    static func < (left: Self, right: Self) -> Bool {
+        (left.version, left.sending) < (right.version, right.sending)
     }
 }
 

@@ -38,11 +38,9 @@ extension Message {
         if let bytes = fields.take(FieldNumber.strays) {
             strays = try Strays.decode(bytes).list
             let sending = self.header.sending
-            let operations = Set(versions.map(\.operation))
-            let isApart = strays.allSatisfy {
-                $0.sending != sending && !operations.contains($0.version.operation)
+            guard strays.allSatisfy({ $0.sending != sending }) else {
+                throw .invalid("edits of other sendings")
             }
-            guard isApart else { throw .invalid("edits of other sendings") }
         }
         guard isNormal else { throw .invalid("a deleted message without its text") }
     }
@@ -64,7 +62,12 @@ private struct Versions: WireValue {
         for _ in 0..<(try reader.readCount()) {
             list.append(try Message.Version(from: &reader))
         }
-        try checkEdits(list)
+        guard zip(list, list.dropFirst()).allSatisfy(<) else {
+            throw .invalid("edits that ascend")
+        }
+        guard !list.isEmpty, Set(list.map(\.operation)).count == list.count else {
+            throw .invalid("edits, one for each operation")
+        }
         self.list = list
     }
 }
@@ -90,17 +93,15 @@ private struct Strays: WireValue {
                 Message.Stray(
                     sending: try reader.readFixed(), version: try Message.Version(from: &reader)))
         }
-        try checkEdits(list.map(\.version))
+        guard !list.isEmpty, zip(list, list.dropFirst()).allSatisfy(<) else {
+            throw .invalid("edits of other sendings that ascend")
+        }
+        for (sending, edits) in Dictionary(grouping: list, by: \.sending) {
+            guard Set(edits.map(\.version.operation)).count == edits.count else {
+                throw .invalid("edits of \(sending), one for each operation")
+            }
+        }
         self.list = list
-    }
-}
-
-private func checkEdits(_ versions: [Message.Version]) throws(WireError) {
-    guard zip(versions, versions.dropFirst()).allSatisfy(<) else {
-        throw .invalid("edits that ascend")
-    }
-    guard !versions.isEmpty, Set(versions.map(\.operation)).count == versions.count else {
-        throw .invalid("edits, one for each operation")
     }
 }
 

@@ -100,6 +100,18 @@ struct MessageTests {
         #expect(left.encoded == right.merged(with: other).encoded)
     }
 
+    @Test func `an edit asked again of the sending that goes shows in the one that stays`() throws {
+        var (one, other) = (Author(1, wallMilliseconds: 10), Author(2, wallMilliseconds: 20))
+        let early = one.apply(.send("early"), by: People.alice, to: nil)
+        let late = other.apply(.send("late"), by: People.alice, to: nil)
+        let earlyEdited = one.apply(.edit("edit", operation: 1), by: People.alice, to: early)
+        let lateEdited = other.apply(.edit("edit", operation: 1), by: People.alice, to: late)
+        for merged in [earlyEdited.merged(with: lateEdited), lateEdited.merged(with: earlyEdited)] {
+            #expect(texts(merged) == ["early", "edit"])
+            #expect(try Document(merged.key, decoding: merged.encoded) == merged)
+        }
+    }
+
     @Test func `an edit asked again of another sending is one edit`() throws {
         var (one, other) = (Author(1, wallMilliseconds: 10), Author(2, wallMilliseconds: 20))
         let early = one.apply(.send("early"), by: People.alice, to: nil)
