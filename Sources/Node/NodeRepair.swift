@@ -22,7 +22,9 @@ extension Node {
                 .error,
                 "record damaged, set aside shard=\(shard) partition=\(key.partition) id=\(key.id)")
         }
-        guard repairs[shard]?.header == nil else { return }
+        // What the disk is told to drop goes, bad or not: the owners have all of it.
+        let isDropping = self.shard(shard)?.assumeIsolated { $0.isDropping } ?? true
+        guard !isDropping, repairs[shard]?.header == nil else { return }
         repairs[shard, default: Repair(bad: [])].bad += bad
         self.shard(shard)?.assumeIsolated { $0.suspend() }
         for name in links.keys.sorted() {

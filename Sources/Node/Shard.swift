@@ -101,6 +101,9 @@ package actor Shard {
     /// Whether it is held here and belongs elsewhere.
     var isForeign: Bool { !machine.copy.holders.isOwnedHere }
 
+    /// Whether the disk is told to drop it.
+    var isDropping: Bool { machine.copy.isDropping }
+
     func onDropFailed() { machine.onDropFailed() }
 
     // MARK: Events

@@ -62,6 +62,8 @@ public struct Copy: Sendable {
     var handover: Handover?
     /// Whether it is on its way off the disk: it takes and gives nothing any more.
     public internal(set) var isDropping = false
+    /// Bad documents are being set aside.
+    private(set) var isSuspended = false
 
     /// Every connected node, ascending by name.
     var peers: [PeerCopy] = []
@@ -284,7 +286,12 @@ extension Copy {
     }
 
     /// Some of its documents are bad: nothing is shown or accepted until they are set aside.
-    public mutating func suspend(now: UInt64) { catchUp(now: now) }
+    ///
+    /// Not while the disk is told to drop all of it.
+    public mutating func suspend(now: UInt64) {
+        isSuspended = true
+        catchUp(now: now)
+    }
 
     /// Documents were set aside because their bytes are bad: the copy is what the others make up.
     ///
@@ -295,6 +302,7 @@ extension Copy {
     /// - Returns: the replies that will not come: what they wait for may be gone.
     public mutating func onSetAside(_ header: CopyHeader, now: UInt64) -> [ReplySlot] {
         precondition(isSettled, "nothing is under way while a copy is counted anew")
+        isSuspended = false
         let greatest = max(stored.greatest, header.greatest)
         stored = header
         stored.isComplete = false

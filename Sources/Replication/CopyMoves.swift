@@ -39,9 +39,9 @@ extension Copy {
 
     /// Whether the holder is rid of it: every owner has all of it on disk.
     public var isHandedOver: Bool {
-        guard let handover, isSettled, !isAwaited, !isDropping, !holders.owners.isEmpty else {
-            return false
-        }
+        guard let handover, isSettled, !isAwaited, !isDropping, !isSuspended,
+            !holders.owners.isEmpty
+        else { return false }
         #if PlantedBugs
             if PlantedBug.droppedOnConfirmedVectors.isOn {
                 return holders.owners.allSatisfy { name in
@@ -122,7 +122,7 @@ extension Copy {
         if let pull, now >= pull.heardAt + Pull.patienceMilliseconds { breakPull(now: now) }
         pullIfLacking(now: now)
         seek(now: now)
-        uniteWhatIsLeft()
+        uniteWhatIsLeft(now: now)
         serveBesideIncomplete(now: now)
         offerHandover(now: now)
         return takeSettled(now: now)
@@ -166,8 +166,13 @@ extension Copy {
 
     /// Every member answers and none has a complete copy, nor has anybody else who is connected:
     /// what they have together is all that is left.
-    private mutating func uniteWhatIsLeft() {
-        guard !current.isComplete, pull == nil, holders.isOwnedHere else { return }
+    ///
+    /// Not at once: one of them may be about to be filled by somebody who cannot be reached here.
+    private mutating func uniteWhatIsLeft(now: UInt64) {
+        guard case .catchingUp(let since) = phase,
+            peers.isEmpty || now >= since + Copy.solitudeMilliseconds,
+            !current.isComplete, pull == nil, holders.isOwnedHere
+        else { return }
         let isEverybodyHere = holders.others.allSatisfy { index(of: $0) != nil }
         let isAllHere = peers.allSatisfy { peer in
             peer.holding == .nothing

@@ -258,7 +258,7 @@ extension World {
     func onBadDocuments(_ bad: [DocumentKey], in shard: Int, _ node: SimNode, _ shell: Shell) {
         note(7, UInt64(bad.count), "\(node.name) met \(bad.count) bad documents")
         coverage.count("bad-document-met")
-        guard shell.repairs[shard]?.header == nil else { return }
+        guard shell.drops[shard] == nil, shell.repairs[shard]?.header == nil else { return }
         shell.repairs[shard] = Shell.Repair(bad: (shell.repairs[shard]?.bad ?? []) + bad)
         shell.machines[shard].suspend(now: milliseconds)
         for index in shell.connections.compactMap({ $0 }) {

@@ -198,7 +198,9 @@ private func holders(_ owners: [NodeName]) -> Holders {
         _ = owner.copy.onTick(now: owner.now)
         #expect(!owner.copy.isReady)
         _ = owner.copy.receive(.absent(shard), from: n3, now: owner.now)
-        _ = owner.copy.onTick(now: owner.now)
+        _ = owner.copy.onTick(now: owner.now + 999)
+        #expect(!owner.copy.isReady)
+        _ = owner.copy.onTick(now: owner.now + 1_000)
         #expect(owner.copy.isReady)
     }
 
