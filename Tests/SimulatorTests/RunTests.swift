@@ -6,7 +6,8 @@ import Testing
     /// Seeds that once broke something, and their neighbours.
     static let seeds: [UInt64] =
         Array(0..<90) + [
-            125, 146, 169, 181, 215, 286, 408, 468, 596, 1_805, 2_444, 10_541, 13_985, 26_656,
+            125, 146, 169, 181, 215, 286, 408, 468, 596, 972, 1_805, 2_137, 2_444, 5_399, 6_720,
+            8_778, 10_414, 10_541, 12_084, 13_251, 13_985, 26_656,
         ]
 
     @Test(arguments: seeds) func `a fixed seed breaks nothing`(seed: UInt64) {
