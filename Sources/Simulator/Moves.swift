@@ -126,6 +126,7 @@ extension World {
                 shell.machines[shard].onDropFailed()
             } else {
                 coverage.count("dropped")
+                node.droppedAt = now
                 note(17, UInt64(shard), "\(node.name) dropped shard \(shard)")
                 shell.isHeld[shard] = false
                 // A copy that is held anew goes by the stamps that are in it: those of the life

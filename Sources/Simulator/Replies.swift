@@ -63,7 +63,8 @@ extension World {
     {
         if peer.disk.state.shards[shard].claim.vector.contains(context) { return true }
         guard let index = shell.connections[peer.index] else { return false }
-        return peer.destroyedAt >= connections[index].connectedAt
+        // It had it when it said so.
+        return max(peer.destroyedAt, peer.droppedAt) >= connections[index].connectedAt
     }
 
     /// An acknowledged deletion was seen: by who asked for it.

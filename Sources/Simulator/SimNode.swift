@@ -19,6 +19,8 @@ final class SimNode {
     var wall = SimWall()
     /// When something on its disk was last destroyed, in microseconds.
     var destroyedAt: UInt64 = 0
+    /// When its disk last dropped a copy that others had taken over, in microseconds.
+    var droppedAt: UInt64 = 0
     /// Which members it takes to own shards, as far as it has heard: per member, how often that
     /// changed; even where it does.
     var view: [Int]
