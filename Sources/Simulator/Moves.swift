@@ -105,12 +105,13 @@ extension World {
     // MARK: Drops
 
     /// The copies that every owner has accepted go with the next commit.
-    func beginDrops(_ node: SimNode, _ shell: Shell) -> [SimDisk.Commit.Part] {
+    func beginDrops(_ node: SimNode, _ shell: Shell) throws(Violation) -> [SimDisk.Commit.Part] {
         var parts: [SimDisk.Commit.Part] = []
         for shard in shell.machines.indices
         where shell.isHeld[shard] && shell.repairs[shard] == nil
             && shell.machines[shard].copy.isHandedOver
         {
+            try checkOwners(of: shard, beside: node, shell)
             shell.machines[shard].beginDrop()
             shell.drops[shard] = shell.ticket
             parts.append(SimDisk.Commit.Part(dropping: shard))
@@ -146,6 +147,27 @@ extension World {
         }
         coverage.count("left")
         try crash(node)
+    }
+
+    /// Every owner has on its disk what a copy holds that is about to go.
+    ///
+    /// But for what was destroyed there since they are connected.
+    private func checkOwners(
+        of shard: Int, beside node: SimNode, _ shell: Shell
+    ) throws(Violation) {
+        for name in shell.machines[shard].copy.holders.owners {
+            let owner = nodes[index(of: name)]
+            guard let connection = shell.connections[owner.index],
+                max(owner.destroyedAt, owner.droppedAt) < connections[connection].connectedAt
+            else { continue }
+            for entry in ledger.entries where entry.shard == shard && holds(entry, node) {
+                guard !holds(entry, owner) else { continue }
+                throw Violation(
+                    invariant: .kept,
+                    explanation: "\(node.name) is about to drop shard \(shard), and its owner "
+                        + "\(owner.name) lacks \(entry.words)")
+            }
+        }
     }
 
     /// What goes from a disk is on another: nothing acknowledged is lost by a move.

@@ -141,7 +141,7 @@ extension World {
         for shard in shell.held {
             if let write = shell.machines[shard].takeWrite(shell.ticket) { writes.append(write) }
         }
-        let drops = setAside(node, shell) + beginDrops(node, shell)
+        let drops = setAside(node, shell) + (try beginDrops(node, shell))
         if !writes.isEmpty || !drops.isEmpty {
             node.disk.hand(in: writes, dropping: drops, ticket: shell.ticket)
             beginWriting(node)
