@@ -44,10 +44,14 @@ struct Forward: Sendable {
         return .write(mutation, level, mayBeDone ? .again : .first)
     }
 
+    /// What its user is told when nothing else is to be had: the first who was asked may have done
+    /// what the last refuses.
+    func outcome(of failure: ShardFailure) -> Outcome {
+        .failed(mayBeDone ? .unanswered : failure)
+    }
+
     func isOverdue(_ now: UInt64) -> Bool {
-        let patience =
-            isTaken ? Forwards.takenPatienceMilliseconds : Forwards.patienceMilliseconds
-        return target != nil && now >= heardAt + patience
+        target != nil && Forwards.isOverdue(since: heardAt, isTaken: isTaken, now)
     }
 
     func isHopeless(_ now: UInt64) -> Bool {
@@ -78,6 +82,11 @@ struct Forwards: Sendable {
     static let patienceMilliseconds: UInt64 = 500
     /// The same for one who said that it waits for disks: longer than any reply waits for copies.
     static let takenPatienceMilliseconds: UInt64 = 1_500
+    /// Whether a member, last heard of a request at this time, has left it unanswered for too long.
+    static func isOverdue(since heardAt: UInt64, isTaken: Bool, _ now: UInt64) -> Bool {
+        now >= heardAt + (isTaken ? takenPatienceMilliseconds : patienceMilliseconds)
+    }
+
     /// How long a request waits for somebody who could answer it, in milliseconds.
     static let nobodyPatienceMilliseconds: UInt64 = 1_000
     /// After how long a request is given up in any case, in milliseconds.

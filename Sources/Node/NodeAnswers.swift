@@ -68,8 +68,7 @@ extension Node {
         guard let id = shardID(of: conversation) else { return }
         let place = AskedShard(session: slot.session, shard: id)
         let isDenied = denials[place].map { ask.round <= $0.round } ?? false
-        guard isWelcome, !isDenied, let shard = shard(id),
-            shard.assumeIsolated({ $0.isReady || $0.isServable })
+        guard isWelcome, !isDenied, let shard = shard(id), shard.assumeIsolated({ $0.mayAnswer })
         else {
             denials[place] = Denial(
                 round: ask.round, until: ports.clock.milliseconds + Denial.milliseconds)
@@ -167,13 +166,13 @@ extension Node {
 
     func tickAnswers(now: UInt64) {
         if !denials.isEmpty { denials = denials.filter { now < $1.until } }
-        let slow = now.subtractingReportingOverflow(Draft.takenMilliseconds).partialValue
-        let lateDrafts = drafts.filter { $0.isOfMember && !$1.isTaken && $1.since <= slow }
+        func isSlow(_ since: UInt64) -> Bool { now >= since + Draft.takenMilliseconds }
+        let lateDrafts = drafts.filter { $0.isOfMember && !$1.isTaken && isSlow($1.since) }
         for slot in lateDrafts.keys.sorted(by: precedes) {
             drafts[slot]?.isTaken = true
             tell(.taken, to: slot, drafts[slot]?.round ?? 0)
         }
-        let lateLists = gatherings.filter { $0.isOfMember && !$1.isTaken && $1.since <= slow }
+        let lateLists = gatherings.filter { $0.isOfMember && !$1.isTaken && isSlow($1.since) }
         for slot in lateLists.keys.sorted(by: precedes) {
             gatherings[slot]?.isTaken = true
             tell(.taken, to: slot)

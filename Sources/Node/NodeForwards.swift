@@ -75,7 +75,7 @@ extension Node {
         let resumed = numbers.compactMap { number -> (ReplySlot, Outcome, isSettled: Bool)? in
             guard let forward = forwards.remove(number) else { return nil }
             var (outcome, isSettled) = carryOut(forward.next, in: shard, for: forward.slot)
-            if forward.mayBeDone, case .failed = outcome { outcome = .failed(.unanswered) }
+            if case .failed(let failure) = outcome { outcome = forward.outcome(of: failure) }
             return (forward.slot, outcome, isSettled)
         }
         // Whoever is told may ask again at once, so all are carried out before anybody is.
@@ -106,8 +106,7 @@ extension Node {
         case .failed(let failure) where failure.isOfItsMember:
             pass(told.number, on: forward, because: failure)
         case .failed(let failure):
-            // One who has not heard of what the other did refuses it for other reasons.
-            end(told.number, with: .failed(forward.mayBeDone ? .unanswered : failure), nil)
+            end(told.number, with: forward.outcome(of: failure), nil)
         case .elsewhere:
             pass(told.number, on: forward, because: nil)
         case .listed, .copies:
@@ -150,8 +149,7 @@ extension Node {
             noteUnanswered(by: name, for: shard, now: now)
         }
         for forward in forwards.removeHopeless(now: now) {
-            let failure = forward.failure ?? .unreachable
-            finish(forward.slot, .failed(forward.mayBeDone ? .unanswered : failure), nil)
+            finish(forward.slot, forward.outcome(of: forward.failure ?? .unreachable), nil)
         }
     }
 

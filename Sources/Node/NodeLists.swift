@@ -70,9 +70,7 @@ struct ListAsk: Sendable {
     static let countHigh = 4_096
 
     func isOverdue(_ now: UInt64) -> Bool {
-        let patience =
-            isTaken ? Forwards.takenPatienceMilliseconds : Forwards.patienceMilliseconds
-        return now >= heardAt + patience
+        Forwards.isOverdue(since: heardAt, isTaken: isTaken, now)
     }
 }
 
@@ -135,7 +133,7 @@ extension Node {
     private func collect(
         _ shards: [ShardID], into gathering: inout Gathering, for slot: ReplySlot
     ) -> ShardFailure? {
-        guard listAsks.count < ListAsk.countMax else { return .overloaded }
+        guard shards.isEmpty || listAsks.count < ListAsk.countMax else { return .overloaded }
         var shares: [NodeName: [ShardID]] = [:]
         for id in shards {
             switch route(of: id) {
@@ -205,8 +203,7 @@ extension Node {
     func list(_ query: Query, of user: UserID, in shards: [ShardID], for slot: ReplySlot) {
         var gathering = Gathering(query, of: user, now: ports.clock.milliseconds)
         for id in shards {
-            guard let shard = shard(id), shard.assumeIsolated({ $0.isReady || $0.isServable })
-            else {
+            guard let shard = shard(id), shard.assumeIsolated({ $0.mayAnswer }) else {
                 gathering.missing.append(id)
                 continue
             }
@@ -256,15 +253,21 @@ extension Node {
         let now = ports.clock.milliseconds
         if gathering.isLate(now) {
             gathering.missing += missing
-        } else {
-            for id in missing { routes.noteRefused(ask.target, id, now: now) }
-            if let failure = collect(missing, into: &gathering, for: ask.slot) {
-                gatherings[ask.slot] = nil
-                return finish(ask.slot, .failed(failure), nil)
-            }
+            missing = []
         }
-        gatherings[ask.slot] = gathering
-        endIfGathered(ask.slot)
+        for id in missing { routes.noteRefused(ask.target, id, now: now) }
+        goOn(gathering, asking: missing, for: ask.slot)
+    }
+
+    /// Asks once more for some shards of a list, and ends it where nothing is waited for.
+    private func goOn(_ gathering: Gathering, asking shards: [ShardID], for slot: ReplySlot) {
+        var gathering = gathering
+        if let failure = collect(shards, into: &gathering, for: slot) {
+            gatherings[slot] = nil
+            return finish(slot, .failed(failure), nil)
+        }
+        gatherings[slot] = gathering
+        endIfGathered(slot)
     }
 
     /// A member is gone: others are asked for what it was asked.
@@ -286,12 +289,7 @@ extension Node {
         guard var gathering = gatherings[slot] else { return }
         let shards = gathering.later
         gathering.later = []
-        if let failure = collect(shards, into: &gathering, for: slot) {
-            gatherings[slot] = nil
-            return finish(slot, .failed(failure), nil)
-        }
-        gatherings[slot] = gathering
-        endIfGathered(slot)
+        goOn(gathering, asking: shards, for: slot)
     }
 
     private func giveUp(_ asks: [UInt64: ListAsk]) {

@@ -98,6 +98,9 @@ package actor Shard {
     /// Whether it could answer where no owner can.
     var isServable: Bool { machine.copy.isServable }
 
+    /// Whether it answers whoever asks here.
+    var mayAnswer: Bool { machine.copy.mayAnswer }
+
     /// Whether it is held here and belongs elsewhere.
     var isForeign: Bool { !machine.copy.holders.isOwnedHere }
 

@@ -78,7 +78,7 @@ extension ShardMachine {
         _ mutation: Mutation, for slot: ReplySlot?, level: AckLevel,
         attempt: Ask.Attempt = .first, in world: ShardWorld
     ) throws(ShardFailure) -> Accepted {
-        guard copy.isReady || copy.isServable else { throw .notReady }
+        guard copy.mayAnswer else { throw .notReady }
         let conversation = try find(.conversation(mutation.conversation), in: world)
         let target = attempt == .minted ? nil : try find(mutation.key, in: world)
         let room = conversation?.document.conversation

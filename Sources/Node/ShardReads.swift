@@ -10,7 +10,7 @@ extension ShardMachine {
     package mutating func answer(
         _ query: Query, for user: UserID, slot: ReplySlot, in world: ShardWorld
     ) throws(ShardFailure) -> (findings: Findings, isSettled: Bool) {
-        guard copy.isReady || copy.isServable else { throw .notReady }
+        guard copy.mayAnswer else { throw .notReady }
         let findings: Findings
         switch query {
         case .chats(let shown):

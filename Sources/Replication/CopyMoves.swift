@@ -37,6 +37,9 @@ extension Copy {
             && !(handover?.isSuperseded ?? false)
     }
 
+    /// Whether it answers whoever asks here.
+    public var mayAnswer: Bool { isReady || isServable }
+
     /// Whether the holder is rid of it: every owner has all of it on disk.
     public var isHandedOver: Bool {
         guard let handover, isSettled, !isAwaited, !isDropping, !isSuspended,
