@@ -21,6 +21,8 @@ struct ChaosBook: Sendable {
         var sent = Claim.possible
         /// The time that the node which acknowledged it gave it; of several the earliest.
         var sentAt: String?
+        /// Who acknowledged it first, when and on how many disks, for who reads a finding.
+        var receipt = ""
         /// The nodes that have acknowledged it and not lost their disks since, one bit each.
         var holders: UInt16 = 0
         var edits: [Claim] = []
@@ -31,6 +33,15 @@ struct ChaosBook: Sendable {
         /// Of the users in `hiders`.
         var seats = [Seat](repeating: Seat(), count: ChaosBook.hiders.count)
         var pin = Switch()
+
+        /// What only the lost disk held is not asked for in the end.
+        mutating func onWipe(of node: Int) {
+            sent.onWipe(of: node)
+            retracted.onWipe(of: node)
+            for edit in edits.indices { edits[edit].onWipe(of: node) }
+            for seat in seats.indices { seats[seat].onWipe(of: node) }
+            pin.onWipe(of: node)
+        }
 
         mutating func forget(_ node: Int) {
             holders &= ~(1 << UInt16(node))
@@ -45,6 +56,12 @@ struct ChaosBook: Sendable {
         var presence = Switch()
         /// The messages up to which they have read.
         var reads: [Int: Claim] = [:]
+
+        mutating func onWipe(of node: Int) {
+            archive.onWipe(of: node)
+            presence.onWipe(of: node)
+            for message in reads.keys { reads[message]?.onWipe(of: node) }
+        }
     }
 
     let conversations: Int
@@ -58,6 +75,8 @@ struct ChaosBook: Sendable {
     private(set) var parts: [[Part]]
     /// Counts acknowledgements, so that a read knows what came before it.
     private(set) var time = 0
+    /// The node whose disk was lost, and when.
+    private var wiped: (node: Int, time: Int)?
 
     init(conversations: Int, ownDisks: Set<Int> = []) {
         self.conversations = conversations
@@ -129,6 +148,9 @@ struct ChaosBook: Sendable {
         case .send:
             messages[message].sent.onAcknowledged(by: disk, copies: copies)
             messages[message].holders |= bit
+            if messages[message].receipt.isEmpty {
+                messages[message].receipt = "n\(node + 1) at=\(at ?? "?") replicas=\(copies)"
+            }
             messages[message].sentAt = [messages[message].sentAt, at].compactMap(\.self).min()
         case .edit(let number):
             messages[message].edits[number].onAcknowledged(by: disk, copies: copies)
@@ -145,6 +167,7 @@ struct ChaosBook: Sendable {
             parts[messages[message].conversation][request.user].reads[message, default: .possible]
                 .onAcknowledged(by: disk, copies: copies)
         }
+        doubt(request, copies: copies)
     }
 
     mutating func onRefused(_ request: ChaosRequest, by node: Int) {
@@ -174,28 +197,30 @@ struct ChaosBook: Sendable {
 
     /// What only the lost disk held is not asked for in the end.
     mutating func onWipe(of node: Int) {
+        wiped = (node, time)
         for index in messages.indices {
-            messages[index].sent.onWipe(of: node)
-            messages[index].retracted.onWipe(of: node)
+            messages[index].onWipe(of: node)
             messages[index].forget(node)
-            for edit in messages[index].edits.indices {
-                messages[index].edits[edit].onWipe(of: node)
-            }
-            for seat in messages[index].seats.indices {
-                messages[index].seats[seat].onWipe(of: node)
-            }
-            messages[index].pin.onWipe(of: node)
         }
         for conversation in parts.indices {
             for user in parts[conversation].indices {
-                parts[conversation][user].archive.onWipe(of: node)
-                parts[conversation][user].presence.onWipe(of: node)
-                parts[conversation][user].reads = parts[conversation][user].reads.mapValues {
-                    var claim = $0
-                    claim.onWipe(of: node)
-                    return claim
-                }
+                parts[conversation][user].onWipe(of: node)
             }
+        }
+    }
+
+    /// A reply that is read after a disk was lost may have been written before: what was on one
+    /// disk then, and nobody said whose, may be gone.
+    private mutating func doubt(_ request: ChaosRequest, copies: Int) {
+        guard copies < 2, let wiped, request.time <= wiped.time else { return }
+        switch request.kind {
+        case .history, .pinned, .chats, .unread: break
+        case .send, .edit, .retract, .hide, .restore, .turn(.pin, _):
+            messages[request.target].onWipe(of: wiped.node)
+        case .turn(.archive, _), .turn(.presence, _):
+            parts[request.target][request.user].onWipe(of: wiped.node)
+        case .read:
+            parts[messages[request.target].conversation][request.user].onWipe(of: wiped.node)
         }
     }
 

@@ -93,7 +93,7 @@ struct ChaosChecker: Sendable {
         }
         guard let shown else {
             guard message.sent.isCertain, standing == .shown else { return nil }
-            return "was acknowledged and is not there"
+            return "was acknowledged (\(message.receipt)) and is not there"
         }
         if standing == .hidden { return "shows, though they deleted it" }
         return finding(inText: shown.text, isRetracted: shown.isRetracted, of: index)
