@@ -39,7 +39,11 @@ extension Node {
     func onAsk(_ ask: Ask, from name: NodeName) {
         guard let link = links[name] else { return }
         let slot = ReplySlot(session: link.session, number: ask.number)
-        let isLate = ports.clock.milliseconds > ask.deadline
+        let now = ports.clock.milliseconds
+        let isLate = now > ask.deadline
+        if isLate, links[name]?.takesClock(now: now, isMistaken: true) ?? false {
+            links[name]?.send(.clock(now))
+        }
         let isWelcome = !isLate && drafts.count + gatherings.count < Draft.countMax
         switch ask.request {
         case .write(let mutation, _, _):

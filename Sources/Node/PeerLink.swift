@@ -17,8 +17,12 @@ struct PeerLink: Sendable {
     private(set) var dropped: Set<ShardID> = []
 
     private var clockToldAt: UInt64?
-    /// What the peer's clock said, and when that was heard.
-    private var clock: (theirs: UInt64, at: UInt64)?
+    /// How far the peer's clock is ahead of this one, in milliseconds, by the last two times that
+    /// it told.
+    ///
+    /// What lay about on its way, or in front of a process that stood still, makes it seem too
+    /// little and never too much: the greater one counts.
+    private var clockOffsets: [Int64] = []
     /// Answers that wait until there is room in the queue.
     private var answers: [[UInt8]] = []
     private var answerBytes = 0
@@ -31,6 +35,8 @@ struct PeerLink: Sendable {
     /// How often a node tells its clock, in milliseconds: in that time two clocks drift apart by a
     /// millisecond or two.
     static let clockMilliseconds: UInt64 = 10_000
+    /// How often who asks too late by this node's clock is told what it says, in milliseconds.
+    static let clockAgainMilliseconds: UInt64 = 100
     /// Set in the number of a session that stands for a peer.
     static let sessionBit: UInt64 = 1 << 63
     /// How long a connection has to have lasted, in milliseconds, for its end to be a fault of the
@@ -113,17 +119,23 @@ struct PeerLink: Sendable {
     }
 
     /// Whether the peer is to be told this node's clock: at once, then now and again.
-    mutating func takesClock(now: UInt64) -> Bool {
-        if let clockToldAt, now < clockToldAt + PeerLink.clockMilliseconds { return false }
+    ///
+    /// - Parameter isMistaken: what it takes for this clock's time is past.
+    mutating func takesClock(now: UInt64, isMistaken: Bool = false) -> Bool {
+        let pause =
+            isMistaken ? PeerLink.clockAgainMilliseconds : PeerLink.clockMilliseconds
+        if let clockToldAt, now < clockToldAt + pause { return false }
         clockToldAt = now
         return true
     }
 
-    mutating func noteClock(_ theirs: UInt64, now: UInt64) { clock = (theirs, now) }
+    mutating func noteClock(_ theirs: UInt64, now: UInt64) {
+        clockOffsets = clockOffsets.suffix(1) + [Int64(truncatingIfNeeded: theirs &- now)]
+    }
 
     /// What the peer's clock will at least say after so many milliseconds; nil before it told.
     func deadline(after milliseconds: UInt64, now: UInt64) -> UInt64? {
-        clock.map { $0.theirs &+ (now - $0.at) &+ milliseconds }
+        clockOffsets.max().map { now &+ UInt64(bitPattern: $0) &+ milliseconds }
     }
 
     /// The shards to be offered anew, once the queue is short again.

@@ -236,6 +236,22 @@ extension Settled? {
         #expect(five.handle(history, of: "bob", at: stranger, number: 3).messages == ["m102"])
     }
 
+    @Test func `who takes the clocks of others to be behind is told, and asks in time`() {
+        let five = Five()
+        let stranger = five.stranger(to: lobby)
+        let owners = five.owners(of: lobby).map { $0.node.options.name }
+        let now = five.world.clock.milliseconds
+        // As where two readings lay in front of a process that stood still for five seconds.
+        stranger.run { node in
+            for owner in owners {
+                for _ in 1...2 { node.links[owner]?.noteClock(now - 5_000, now: now) }
+            }
+        }
+        _ = five.handle(found(), at: stranger, number: 1)
+        five.world.run(milliseconds: 900)
+        #expect(stranger.sink.outcomes[1].isWritten)
+    }
+
     // MARK: Lists
 
     private func rooms(_ count: Int) -> [ConversationID] {
