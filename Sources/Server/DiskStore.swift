@@ -9,16 +9,13 @@ import Wire
 /// Fits the node's store to the database in its data folder.
 final class DiskStore: Store {
     private let database: Database
-    private let loop: EventLoop
     /// How many failed transactions the node knows of.
     private let failuresKnown = Lock(0)
     /// Who is told of commits; set once, before the first.
     private let node = Lock<Node?>(nil)
 
-    init(_ database: Database, on loop: EventLoop) {
-        self.database = database
-        self.loop = loop
-    }
+    /// - Parameter database: what it has done is told on the node's event loop.
+    init(_ database: Database) { self.database = database }
 
     func tell(_ node: Node) { self.node.withLock { $0 = node } }
 
@@ -36,11 +33,9 @@ final class DiskStore: Store {
             settings: settings.map { ($0.name, $0.value) }, dropped: drops,
             failuresKnown: failuresKnown.withLock { $0 })
         let node = node.withLock { $0 }
-        database.writer.submit(batch) { [loop] error in
-            loop.post {
-                node?.assumeIsolated {
-                    $0.onCommitted(ticket, failure: error.map(StoreFailure.init))
-                }
+        database.submit(batch) { error in
+            node?.assumeIsolated {
+                $0.onCommitted(ticket, failure: error.map(StoreFailure.init))
             }
         }
     }

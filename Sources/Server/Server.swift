@@ -30,24 +30,26 @@ package struct Server {
     package func run() -> Int32 {
         _ = csystem_ignore_signals()
         _ = csystem_raise_descriptor_limit()
-        let database: Database
-        do throws(StorageError) {
-            database = try Database(folder: command.folder)
-        } catch {
-            return fail(ExitStatus.of(error), "\(command.folder): \(error.sentence)")
-        }
-        defer { database.close() }
         do throws(NetworkError) {
-            return try serve(database)
+            let loop = try EventLoop()
+            let database: Database
+            do throws(StorageError) {
+                database = try Database(folder: command.folder) { loop.post($0) }
+            } catch {
+                return fail(ExitStatus.of(error), "\(command.folder): \(error.sentence)")
+            }
+            defer { database.close() }
+            return try serve(database, on: loop)
         } catch {
             let status = error == .addressInUse ? ExitStatus.unavailable : ExitStatus.failure
             return fail(status, "\(error)")
         }
     }
 
-    private func serve(_ database: Database) throws(NetworkError) -> Int32 {
-        let loop = try EventLoop()
-        let store = DiskStore(database, on: loop)
+    private func serve(
+        _ database: Database, on loop: EventLoop
+    ) throws(NetworkError) -> Int32 {
+        let store = DiskStore(database)
         let host = try NodeHost(command, on: loop)
         let outcome = Lock<Result<Void, NetworkError>>(.success(()))
         let terminate = try SignalWatcher(SIGTERM, on: loop) { host.end(.shutdown) }

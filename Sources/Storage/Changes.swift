@@ -86,6 +86,7 @@ extension Reader {
     ) throws(StorageError) -> (records: [StoredRecord], next: Dot?) {
         try checkOpen()
         var part = ChangePart(bytesMax: bytesMax)
+        let layers = overlay.layers(of: shard)
         for entry in ours.entries {
             var start: UInt64 = 1
             if let cursor {
@@ -96,13 +97,30 @@ extension Reader {
                 }
             }
             let held = theirs.seqs(of: entry.replica)
+            var journaled = layers?.changes(by: entry.replica, from: start)
+            func takeJournaled(below limit: UInt64) -> Bool {
+                while let (seq, record) = journaled?.next(below: limit) {
+                    guard !held.contains(seq) else { continue }
+                    let cursor = Dot(replica: entry.replica, seq: seq)
+                    guard !part.has(record.key, at: cursor) else { continue }
+                    guard part.take(record.key, record.bytes, at: cursor) else { return false }
+                }
+                return true
+            }
             try changeScan.scan(shard, entry.replica, from: start, without: held) {
                 (seq, statement) throws(StorageError) in
+                guard takeJournaled(below: seq) else { return false }
                 let key = changeScan.key(statement)
+                // It stands in the journal under this seq, or under a later one.
+                guard layers?.record(key) == nil else { return true }
                 let row = StoredRow(
                     statement, shard: shard, first: ChangeScan.firstDocumentColumn)
-                return try part.take(key, row, at: Dot(replica: entry.replica, seq: seq))
+                let cursor = Dot(replica: entry.replica, seq: seq)
+                guard !part.has(key, at: cursor) else { return true }
+                guard let bytes = row.bytes else { throw row.bad(key) }
+                return part.take(key, bytes, at: cursor)
             }
+            if !part.isFull { _ = takeJournaled(below: .max) }
             if part.isFull { return (part.records, part.last) }
         }
         return (part.records, nil)
@@ -120,15 +138,15 @@ private struct ChangePart {
 
     init(bytesMax: Int) { self.bytesMax = bytesMax }
 
+    /// Whether the document is in it already, under another seq.
+    mutating func has(_ key: DocumentKey, at cursor: Dot) -> Bool {
+        guard keys.contains(key) else { return false }
+        last = cursor
+        return true
+    }
+
     /// Whether there is room for more.
-    mutating func take(
-        _ key: DocumentKey, _ row: StoredRow, at cursor: Dot
-    ) throws(StorageError) -> Bool {
-        guard !keys.contains(key) else {
-            last = cursor
-            return true
-        }
-        guard let bytes = row.bytes else { throw row.bad(key) }
+    mutating func take(_ key: DocumentKey, _ bytes: [UInt8], at cursor: Dot) -> Bool {
         guard records.isEmpty || bytesCount + bytes.count <= bytesMax else {
             isFull = true
             return false

@@ -11,18 +11,27 @@ package final class Database: @unchecked Sendable {
     /// another one wait.
     static let busyMillisecondsMax: Int32 = 1_000
 
+    /// Has something run on the thread that reads, in the order in which it was handed in.
+    package typealias Courier = @Sendable (@escaping @Sendable () -> Void) -> Void
+
     package let reader: Reader
     package let writer: Writer
     private let folder: Folder
+    private let courier: Courier
     private var isClosed = false
 
     /// Opens the file in `folder`; makes both where they are missing.
-    package init(folder path: String) throws(StorageError) {
+    ///
+    /// - Parameter courier: brings what the writer has done to the thread that reads.
+    package init(
+        folder path: String, journal limits: JournalLimits = .standard, courier: @escaping Courier
+    ) throws(StorageError) {
+        self.courier = courier
         let folder = try Folder(path)
         do throws(StorageError) {
             let file = path + "/" + Format.fileName
             try Database.prepare(file, in: folder)
-            (reader, writer) = try Database.open(file)
+            (reader, writer) = try Database.open(file, limits, courier)
         } catch {
             folder.release()
             throw error
@@ -31,6 +40,25 @@ package final class Database: @unchecked Sendable {
     }
 
     deinit { close() }
+
+    /// Has the batch stored; from any thread.
+    ///
+    /// - Parameter then: told on the thread that reads when it is on disk, where that thread finds
+    ///   it from then on, or why it is not.
+    package func submit(
+        _ batch: WriteBatch, then: @escaping @Sendable (StorageError?) -> Void
+    ) {
+        writer.submit(batch) { [reader, courier] outcome in
+            courier {
+                switch outcome {
+                case .success(let place):
+                    reader.noteStored(batch, place)
+                    then(nil)
+                case .failure(let error): then(error)
+                }
+            }
+        }
+    }
 
     /// Stores what was submitted, empties the log and lets go of the folder.
     package func close() {
@@ -54,12 +82,16 @@ package final class Database: @unchecked Sendable {
         }
     }
 
-    private static func open(_ file: String) throws(StorageError) -> (Reader, Writer) {
+    private static func open(
+        _ file: String, _ limits: JournalLimits, _ courier: @escaping Courier
+    ) throws(StorageError) -> (Reader, Writer) {
         let connection = try openWriter(file)
         do throws(StorageError) {
             let reader = try openReader(file)
             do throws(StorageError) {
-                let writer = try Writer(connection)
+                let writer = try Writer(connection, limits) { [reader] generation in
+                    courier { reader.noteFolded(generation) }
+                }
                 try writer.start()
                 return (reader, writer)
             } catch {

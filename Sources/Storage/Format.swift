@@ -16,9 +16,10 @@ import Glibc
 ///   replica's 16 bytes are said once, in `replica`, and in every row by their number.
 /// - `term` finds the few documents that are asked for by something else than their key: a user's
 ///   conversations, a conversation's pins. It is told from the documents, and changes seldom.
+/// - `journal` is where a commit goes first; see `Journal`.
 /// - The shard comes first everywhere: a copy is scanned, recomputed and dropped by one range.
 enum Format {
-    static let number: Int64 = 2
+    static let number: Int64 = 3
     /// "GRPV".
     static let applicationID: Int64 = 0x4752_5056
     static let fileName = "grapevine.sqlite"
@@ -40,6 +41,11 @@ enum Format {
             id TEXT NOT NULL,
             PRIMARY KEY(shard, replica, seq)) WITHOUT ROWID;
         \(termTable)
+        \(journalTable)
+        """
+
+    private static let journalTable = """
+        CREATE TABLE journal(number INTEGER PRIMARY KEY, body BLOB NOT NULL);
         """
 
     private static let termTable = """
@@ -80,6 +86,11 @@ enum Format {
         // There is no older format than 1.
         guard found >= 1 else { throw .foreignFile }
         if found < 2 { try addTerms(connection) }
+        if found < 3 {
+            try connection.run(
+                "BEGIN IMMEDIATE; \(journalTable) PRAGMA user_version = 3; COMMIT",
+                doing: "adding the journal")
+        }
     }
 
     /// Format 2: the index is made from the documents that the file holds.

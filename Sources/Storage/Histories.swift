@@ -60,8 +60,27 @@ extension Reader {
         let statement = try histories.open(page.place, of: conversation, in: shard)
         defer { statement.reset() }
         let row = StoredRow(statement, shard: shard)
+        let layers = overlay.layers(of: shard)
+        var journaled = layers?.messages(of: conversation, on: page)
         while try statement.step() {
-            guard handing(try row.document(row.key)) else { return }
+            let key = row.key
+            if let layers {
+                let position = HistoryPosition(
+                    time: HybridTimestamp(bits: UInt64(bitPattern: row.time)),
+                    id: MessageID(checked: key.id))
+                while let record = journaled?.next(before: position) {
+                    guard handing(try document(record, in: shard)) else { return }
+                }
+                guard layers.record(key) == nil else { continue }
+            }
+            guard handing(try row.document(key)) else { return }
         }
+        while let record = journaled?.next(before: nil) {
+            guard handing(try document(record, in: shard)) else { return }
+        }
+    }
+
+    private func document(_ record: Record, in shard: ShardID) throws(StorageError) -> Document {
+        try StoredRow.document(record.key, in: shard, decoding: record.bytes)
     }
 }

@@ -4,7 +4,8 @@ import Wire
 
 /// Reads what is committed, on one thread, without leaving it.
 ///
-/// Every call sees one state of the file; the next may see a later one.
+/// Every call sees one state of the file, and over it what the journal alone has; the next may see
+/// a later one.
 // SAFETY: used by one thread, the event loop's, which also closes it.
 package final class Reader: @unchecked Sendable {
     private let connection: Connection
@@ -18,6 +19,8 @@ package final class Reader: @unchecked Sendable {
     let walks: Walks
     let terms: TermIndex
     private var isClosed = false
+    /// What lies in the journal alone.
+    private(set) var overlay = Overlay()
 
     init(_ connection: Connection) throws(StorageError) {
         self.connection = connection
@@ -50,6 +53,15 @@ package final class Reader: @unchecked Sendable {
         isClosed = true
         connection.close()
     }
+
+    /// A batch is on disk, and is found from here on.
+    func noteStored(_ batch: WriteBatch, _ place: StoredPlace) {
+        guard case .journal(let generation) = place else { return }
+        overlay.add(batch, generation: generation)
+    }
+
+    /// A generation of the journal is in the tables.
+    func noteFolded(_ generation: UInt64) { overlay.remove(upTo: generation) }
 
     func checkOpen() throws(StorageError) {
         guard !isClosed else { throw .closed }
@@ -95,6 +107,9 @@ package final class Reader: @unchecked Sendable {
         _ key: DocumentKey, in shard: ShardID
     ) throws(StorageError) -> Document? {
         try checkOpen()
+        if let record = overlay.layers(of: shard)?.record(key) {
+            return try StoredRow.document(key, in: shard, decoding: record.bytes)
+        }
         let statement = key.kind == .message ? selectMessage : selectOther
         try statement.bind(Int64(shard.number), at: 1)
         try statement.bind(key.partition, at: 2)

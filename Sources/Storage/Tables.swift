@@ -13,6 +13,7 @@ final class Tables {
     private let deleteTerm: Statement
     private let insertHeader: Statement
     private let insertSetting: Statement
+    private let spoilHeader: Statement
     private let replicas: ReplicaNumbers
     private let removal: Removal
     private let seal = Seal()
@@ -47,6 +48,8 @@ final class Tables {
             connection, "INSERT OR REPLACE INTO copy VALUES(?,?)", doing: "storing a header")
         insertSetting = try Statement(
             connection, "INSERT OR REPLACE INTO setting VALUES(?,?)", doing: "storing a setting")
+        spoilHeader = try Statement(
+            connection, "UPDATE copy SET header = x''", doing: "giving up the headers")
         replicas = try ReplicaNumbers(connection, interning: true)
         removal = try Removal(connection)
     }
@@ -54,16 +57,33 @@ final class Tables {
     /// Forgets what a transaction knew that was rolled back.
     func rolledBack() { replicas.forget() }
 
-    /// - Parameter headers: whether the headers are to be stored; false where a later batch of the
-    ///   transaction brings another one anyway.
-    func apply(_ batch: WriteBatch, header isLast: (Int) -> Bool) throws(StorageError) {
-        for shard in batch.dropped { try removal.drop(shard) }
-        for (index, write) in batch.shards.enumerated() {
-            for key in write.removed { try removal.remove(key, in: write.shard) }
-            for document in write.documents { try store(document, in: write.shard) }
-            if isLast(index) { try storeHeader(write) }
+    func apply(_ batches: [WriteBatch]) throws(StorageError) {
+        // Of a shard's headers in one transaction only the last shows.
+        var headers: [ShardID: [UInt8]] = [:]
+        for batch in batches {
+            for shard in batch.dropped {
+                try removal.drop(shard)
+                headers[shard] = nil
+            }
+            for write in batch.shards {
+                for key in write.removed { try removal.remove(key, in: write.shard) }
+                for document in write.documents { try store(document, in: write.shard) }
+                headers[write.shard] = write.header
+            }
+            for (name, value) in batch.settings { try storeSetting(name, value) }
         }
-        for (name, value) in batch.settings { try storeSetting(name, value) }
+        try store(headers, [:])
+    }
+
+    func store(_ records: ArraySlice<FoldedRecord>) throws(StorageError) {
+        for item in records { try store(item.record, in: item.shard) }
+    }
+
+    func store(
+        _ headers: [ShardID: [UInt8]], _ settings: [String: [UInt8]]
+    ) throws(StorageError) {
+        for (shard, header) in headers { try storeHeader(header, of: shard) }
+        for (name, value) in settings { try storeSetting(name, value) }
     }
 
     private func store(_ write: Record, in shard: ShardID) throws(StorageError) {
@@ -160,12 +180,14 @@ final class Tables {
         try deleteDot.run()
     }
 
-    private func storeHeader(_ write: CopyWrite) throws(StorageError) {
-        try insertHeader.bind(Int64(write.shard.number), at: 1)
-        let seed = Seal.seed(of: write.shard)
-        try insertHeader.bind(seal.seal(write.header, seed: seed), at: 2)
+    private func storeHeader(_ header: [UInt8], of shard: ShardID) throws(StorageError) {
+        try insertHeader.bind(Int64(shard.number), at: 1)
+        try insertHeader.bind(seal.seal(header, seed: Seal.seed(of: shard)), at: 2)
         try insertHeader.run()
     }
+
+    /// Has every header read as damaged: what each has to say is to be counted anew.
+    func spoilHeaders() throws(StorageError) { try spoilHeader.run() }
 
     private func storeSetting(_ name: String, _ value: [UInt8]) throws(StorageError) {
         try insertSetting.bind(name, at: 1)

@@ -50,7 +50,9 @@ extension Reader {
             guard isName(partition.utf8), id.isEmpty || isName(id.utf8) else { continue }
             keys.append(DocumentKey(checked: kind, partition: partition, id: id))
         }
-        return keys
+        let journaled = overlay.layers(of: shard)?.keys(of: kind, carrying: term) ?? []
+        let added = journaled.filter { partition == nil || $0.partition == partition }
+        return added.isEmpty ? keys : Set(keys + added).sorted()
     }
 
     /// The seats of a conversation, ascending by user: one run of rows.
@@ -67,8 +69,19 @@ extension Reader {
         defer { statement.reset() }
         let row = StoredRow(statement, shard: shard)
         var seats: [Document] = []
-        while try statement.step() { seats.append(try row.document(row.key)) }
-        return seats
+        guard let layers = overlay.layers(of: shard) else {
+            while try statement.step() { seats.append(try row.document(row.key)) }
+            return seats
+        }
+        while try statement.step() {
+            let key = row.key
+            if layers.record(key) == nil { seats.append(try row.document(key)) }
+        }
+        for record in layers.seats(of: conversation) {
+            seats.append(
+                try StoredRow.document(record.key, in: shard, decoding: record.bytes))
+        }
+        return seats.sorted { $0.key.id < $1.key.id }
     }
 }
 

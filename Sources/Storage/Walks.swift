@@ -83,9 +83,10 @@ extension Reader {
         let statement = try walks.open(shard, after: nil)
         defer { statement.reset() }
         let row = StoredRow(statement, shard: shard)
+        let layers = overlay.layers(of: shard)
         while try statement.step() {
             let key = row.key
-            guard !bad.contains(key) else { continue }
+            guard !bad.contains(key), layers?.record(key) == nil else { continue }
             do throws(StorageError) {
                 guard let bytes = row.bytes else { throw .badRecord(shard, key) }
                 sum.add(try StoredRow.document(key, in: shard, decoding: bytes), bytes: bytes)
@@ -95,11 +96,16 @@ extension Reader {
                 throw error
             }
         }
+        for record in layers?.records ?? [] where !bad.contains(record.key) {
+            let document = try StoredRow.document(
+                record.key, in: shard, decoding: record.bytes)
+            sum.add(document, bytes: record.bytes)
+        }
         return sum
     }
 
     /// Hands the documents of a shard, in the order of their keys on disk, for whoever checks
-    /// them.
+    /// them: those in the tables, whatever the journal says of them.
     ///
     /// - Parameters:
     ///   - position: where the part before ended, nil for the first.

@@ -9,7 +9,7 @@ import Wire
 // SAFETY: `file` belongs to the writer's thread from `start` to its end; all else is under
 // `monitor`.
 package final class Writer: @unchecked Sendable {
-    package typealias Completion = @Sendable (StorageError?) -> Void
+    typealias Completion = @Sendable (Result<StoredPlace, StorageError>) -> Void
 
     struct Queued {
         let batch: WriteBatch
@@ -20,6 +20,8 @@ package final class Writer: @unchecked Sendable {
     /// The most rows in one transaction, but for a batch that has more alone: some 50 ms of work,
     /// so that the first of many who wait is not kept for the last.
     static let rowsPerTransactionMax = 4_096
+    /// The most bytes in one transaction, but for a batch that has more alone: 4 MiB.
+    static let bytesPerTransactionMax = 4 << 20
 
     private let file: WriterFile
     private let monitor = Monitor()
@@ -29,8 +31,13 @@ package final class Writer: @unchecked Sendable {
     private var isClosing = false
     private var thread: pthread_t?
 
-    init(_ connection: Connection) throws(StorageError) {
-        file = try WriterFile(connection)
+    /// - Parameter onFolded: told, on the writer's thread, of each generation of the journal that
+    ///   is in the tables.
+    init(
+        _ connection: Connection, _ limits: JournalLimits,
+        onFolded: @escaping @Sendable (UInt64) -> Void
+    ) throws(StorageError) {
+        file = try WriterFile(connection, limits, onFolded: onFolded)
     }
 
     /// Bytes submitted and not completed; a caller that sees too many stops taking requests.
@@ -42,8 +49,8 @@ package final class Writer: @unchecked Sendable {
 
     /// Has the batch stored; from any thread.
     ///
-    /// - Parameter then: told when it is on disk, or why it is not.
-    package func submit(_ batch: WriteBatch, then: @escaping Completion) {
+    /// - Parameter then: told where on disk it is, or why it is not.
+    func submit(_ batch: WriteBatch, then: @escaping Completion) {
         let queued = Queued(batch: batch, bytesCount: batch.bytesCount, then: then)
         let isClosed = monitor.withLock {
             guard !isClosing else { return true }
@@ -52,7 +59,7 @@ package final class Writer: @unchecked Sendable {
             if waiting.count == 1 { monitor.signal() }
             return false
         }
-        if isClosed { then(.closed) }
+        if isClosed { then(.failure(.closed)) }
     }
 
     func start() throws(StorageError) {
@@ -91,6 +98,7 @@ extension Writer {
     private enum Turn {
         case store([Queued])
         case refuse(Queued, StorageError)
+        case fold
         case truncate
         case end
     }
@@ -99,7 +107,8 @@ extension Writer {
         while true {
             switch monitor.withLock(nextTurn) {
             case .store(let batches): complete(batches, file.store(batches.map(\.batch)))
-            case .refuse(let queued, let error): complete([queued], error)
+            case .refuse(let queued, let error): complete([queued], .failure(error))
+            case .fold: file.foldSlice()
             case .truncate: file.truncateLog()
             case .end:
                 file.close()
@@ -112,8 +121,8 @@ extension Writer {
     /// Waits until there is something to do; under the lock.
     private func nextTurn() -> Turn {
         while true {
-            let due = file.truncationDue
-            if let due, due <= .now { return .truncate }
+            let truncationDue = file.truncationDue.map { $0 <= .now } ?? false
+            if truncationDue, !file.isTruncationBlocked { return .truncate }
             if let first = waiting.first {
                 if let error = objection(to: first.batch) {
                     return .refuse(waiting.removeFirst(), error)
@@ -121,16 +130,21 @@ extension Writer {
                 return .store(takeTransaction())
             }
             if isClosing { return .end }
-            monitor.wait(until: due)
+            if truncationDue { return .fold }
+            let foldingDue = file.foldingDue
+            if let foldingDue, foldingDue <= .now { return .fold }
+            monitor.wait(until: [file.truncationDue, foldingDue].compactMap(\.self).min())
         }
     }
 
     /// The longest run of batches from the head that may share a transaction.
     private func takeTransaction() -> [Queued] {
-        var rows = 0
+        var (rows, bytes) = (0, 0)
         let end = waiting.firstIndex { queued in
             rows += queued.batch.rowsCount
-            return rows > Writer.rowsPerTransactionMax || objection(to: queued.batch) != nil
+            bytes += queued.bytesCount
+            return rows > Writer.rowsPerTransactionMax || bytes > Writer.bytesPerTransactionMax
+                || objection(to: queued.batch) != nil
         }
         let taken = Array(waiting[..<max(1, end ?? waiting.count)])
         waiting.removeFirst(taken.count)
@@ -142,12 +156,12 @@ extension Writer {
         return batch.misfit.map(StorageError.unfit)
     }
 
-    private func complete(_ batches: [Queued], _ error: StorageError?) {
+    private func complete(_ batches: [Queued], _ outcome: Result<StoredPlace, StorageError>) {
         let bytes = batches.reduce(0) { $0 + $1.bytesCount }
         monitor.withLock {
             bytesWaiting -= bytes
-            if let error, error != .builtOnFailure { failuresCount += 1 }
+            if case .failure(let error) = outcome, error != .builtOnFailure { failuresCount += 1 }
         }
-        for queued in batches { queued.then(error) }
+        for queued in batches { queued.then(outcome) }
     }
 }

@@ -1,6 +1,7 @@
 import CSQLite
+import Wire
 
-/// The writing connection: transactions, and the log in front of the file.
+/// The writing connection: what is stored by it, and the log in front of the file.
 ///
 /// Not SQLite's own checkpoints: those run inside a commit, before anybody is told of it, and keep
 /// their errors to themselves.
@@ -13,20 +14,24 @@ final class WriterFile {
     static let logPagesMax: Int32 = 8_000
 
     private let connection: Connection
-    private let tables: Tables
-    private let begin: Statement
-    private let commit: Statement
+    private let tables: JournaledTables
     /// How many pages the log has, as the last commit said.
     private let logPages: UnsafeMutablePointer<Int32>
     private var purging = PurgeSchedule()
+    /// The last generation that has to be folded before the log is emptied.
+    private var purgedGeneration: UInt64 = 0
     /// A checkpoint that failed: whether what it wrote is on disk nobody knows.
     private var failure: StorageError?
 
-    init(_ connection: Connection) throws(StorageError) {
+    /// Applies what the journal holds from the life before.
+    ///
+    /// - Parameter onFolded: told of each generation of the journal that is in the tables.
+    init(
+        _ connection: Connection, _ limits: JournalLimits,
+        onFolded: @escaping @Sendable (UInt64) -> Void
+    ) throws(StorageError) {
         self.connection = connection
-        tables = try Tables(connection)
-        begin = try Statement(connection, "BEGIN IMMEDIATE", doing: "beginning a transaction")
-        commit = try Statement(connection, "COMMIT", doing: "committing")
+        tables = try JournaledTables(connection, limits, onFolded: onFolded)
         logPages = .allocate(capacity: 1)
         logPages.initialize(to: 0)
         sqlite3_wal_hook(
@@ -35,58 +40,54 @@ final class WriterFile {
                 context?.storeBytes(of: pages, as: Int32.self)
                 return SQLITE_OK
             }, logPages)
+        // Purged texts may have been among it.
+        if try tables.replay() { truncateLog() }
     }
 
     deinit { logPages.deallocate() }
 
-    /// When the log has to be emptied since purged texts live on in it; nil where none does.
-    var truncationDue: MonotonicTime? { purging.due }
-
     /// Stores all of it in one transaction, or nothing.
-    func store(_ batches: [WriteBatch]) -> StorageError? {
-        if let failure { return failure }
+    func store(_ batches: [WriteBatch]) -> Result<StoredPlace, StorageError> {
+        if let failure { return .failure(failure) }
         do throws(StorageError) {
-            try begin.run()
-            try apply(batches)
-            try commit.run()
+            let purges = batches.contains(where: \.purges)
+            let place = try tables.store(batches, closingGeneration: isFoldDue)
+            if purges, case .journal(let generation) = place { purgedGeneration = generation }
+            purging.noteCommit(purges: purges)
+            return .success(place)
         } catch {
-            rollBack()
-            return error
-        }
-        purging.noteCommit(purges: batches.contains(where: \.purges))
-        return nil
-    }
-
-    private func apply(_ batches: [WriteBatch]) throws(StorageError) {
-        // Of a shard's headers in one transaction only the last shows.
-        var last: [ShardIndex: Int] = [:]
-        var count = 0
-        for batch in batches {
-            for write in batch.shards {
-                last[write.shard.number] = count
-                count += 1
-            }
-            for shard in batch.dropped { last[shard.number] = nil }
-        }
-        var start = 0
-        for batch in batches {
-            try tables.apply(batch) { last[batch.shards[$0].shard.number] == start + $0 }
-            start += batch.shards.count
+            return .failure(error)
         }
     }
 
-    private typealias ShardIndex = UInt16
+    /// When there is something to fold although nobody writes; nil where there is nothing.
+    var foldingDue: MonotonicTime? { tables.foldingDue }
 
-    private func rollBack() {
-        tables.rolledBack()
-        // Some errors have rolled back already.
-        guard sqlite3_get_autocommit(connection.handle) == 0 else { return }
-        sqlite3_exec(connection.handle, "ROLLBACK", nil, nil, nil)
+    /// Folds some records more; where the disk does not let it, later.
+    func foldSlice() {
+        guard failure == nil else { return }
+        do throws(StorageError) {
+            try tables.foldSlice()
+        } catch {
+            if case .io = error { failure = error }
+            purging.noteTruncation(succeeded: false)
+        }
     }
 }
 
 /// The log.
 extension WriterFile {
+    /// When the log has to be emptied since purged texts live on in it; nil where none does.
+    var truncationDue: MonotonicTime? { purging.due }
+
+    /// Whether purged texts may be in the journal still, in rows that are not folded.
+    var isTruncationBlocked: Bool { tables.holdsGeneration(upTo: purgedGeneration) }
+
+    /// Whether the log waits for that.
+    private var isFoldDue: Bool {
+        isTruncationBlocked && (truncationDue.map { $0 <= .now } ?? false)
+    }
+
     /// Folds a long log into the file, as far as no reader is on it.
     func keepLogShort() {
         guard logPages.pointee >= WriterFile.logPagesMax else { return }
@@ -106,6 +107,8 @@ extension WriterFile {
     }
 
     func close() {
+        // What cannot be folded is folded at the next start.
+        do throws(StorageError) { try tables.foldAll() } catch { failure = failure ?? error }
         truncateLog()
         connection.close()
     }
@@ -119,35 +122,5 @@ extension WriterFile {
         if case .io = error { failure = error }
         if case .corrupt = error { failure = error }
         return false
-    }
-}
-
-/// When to empty the log after texts were purged.
-struct PurgeSchedule {
-    /// A pause in the writing that counts as idle.
-    private static let idleMilliseconds: UInt64 = 20
-    /// How long a purged text stays in the log of a node that never pauses.
-    private static let delayMillisecondsMax: UInt64 = 1_000
-    private static let retryMilliseconds: UInt64 = 50
-
-    /// The latest moment for the oldest purge that the log still knows.
-    private var deadline: MonotonicTime?
-    private(set) var due: MonotonicTime?
-
-    mutating func noteCommit(purges: Bool) {
-        guard purges || deadline != nil else { return }
-        let now = MonotonicTime.now
-        let latest = deadline ?? now.after(milliseconds: PurgeSchedule.delayMillisecondsMax)
-        deadline = latest
-        due = min(now.after(milliseconds: PurgeSchedule.idleMilliseconds), latest)
-    }
-
-    mutating func noteTruncation(succeeded: Bool) {
-        if succeeded {
-            deadline = nil
-            due = nil
-        } else if deadline != nil {
-            due = MonotonicTime.now.after(milliseconds: PurgeSchedule.retryMilliseconds)
-        }
     }
 }

@@ -8,17 +8,17 @@ import Wire
     /// Twenty messages, one of them with a flipped byte.
     private func spoilt(
         _ folder: TemporaryFolder, flipping text: String = "text-13"
-    ) throws -> (Chats, Database) {
+    ) throws -> (Chats, TestDatabase) {
         var chats = Chats()
         let writes = (0..<20).map { chats.send($0, in: $0 % 2, text: "text-\($0).") }
-        let first = try Database(folder: folder.path)
-        try first.writer.store(chats.batch(writes))
+        let first = try TestDatabase(folder: folder.path)
+        try first.store(chats.batch(writes))
         first.close()
         var bytes = folder.bytes(of: "grapevine.sqlite")
         let place = try #require(offset(of: Array(text.utf8), in: bytes))
         bytes[place + 2] ^= 1
         try folder.write(bytes, to: "grapevine.sqlite")
-        return (chats, try Database(folder: folder.path))
+        return (chats, try TestDatabase(folder: folder.path))
     }
 
     private let bad = DocumentKey.message(Chats.message(13), in: Chats.conversation(1))
@@ -66,7 +66,7 @@ import Wire
         let (chats, database) = try spoilt(folder)
         defer { database.close() }
         let aside = CopyWrite(shard: chats.shard, header: [], documents: [], removed: [bad])
-        try database.writer.store(WriteBatch(shards: [aside]))
+        try database.store(WriteBatch(shards: [aside]))
         #expect(try database.reader.document(bad, in: chats.shard) == nil)
         let raw = try RawFile(folder.file)
         let rows = chats.dotRows.filter { !$0.hasSuffix("/m13") }
@@ -77,7 +77,7 @@ import Wire
         let again = Record(
             key: bad, changedBy: document.changedBy, time: document.historyTime,
             bytes: document.encoded, previous: nil, purges: false)
-        try database.writer.store(chats.batch([again]))
+        try database.store(chats.batch([again]))
         #expect(try raw.dots() == chats.dotRows)
         #expect(try database.reader.document(bad, in: chats.shard) == document)
         #expect(
@@ -86,17 +86,17 @@ import Wire
 
     @Test func `a header and a setting with a flipped byte are known as such`() throws {
         let folder = try TemporaryFolder()
-        let first = try Database(folder: folder.path)
+        let first = try TestDatabase(folder: folder.path)
         var batch = Chats().batch([], header: Array("the-header".utf8))
         batch.settings = [("members", Array("the-setting".utf8))]
-        try first.writer.store(batch)
+        try first.store(batch)
         first.close()
         var bytes = folder.bytes(of: "grapevine.sqlite")
         for text in ["the-header", "the-setting"] {
             bytes[try #require(offset(of: Array(text.utf8), in: bytes))] ^= 1
         }
         try folder.write(bytes, to: "grapevine.sqlite")
-        let database = try Database(folder: folder.path)
+        let database = try TestDatabase(folder: folder.path)
         defer { database.close() }
         #expect(try database.reader.headers().map(\.1) == [nil])
         #expect(throws: StorageError.corrupt(doing: "reading the setting members")) {
@@ -118,7 +118,7 @@ import Wire
         #expect(first.alsoBad.count == 2)
         let aside = CopyWrite(
             shard: chats.shard, header: [], documents: [], removed: first.alsoBad + [lost])
-        try database.writer.store(WriteBatch(shards: [aside]))
+        try database.store(WriteBatch(shards: [aside]))
         let second = try database.reader.remaining(in: chats.shard, without: [])
         #expect(second.alsoBad.isEmpty && second.documents == 18)
     }

@@ -5,14 +5,14 @@ import Testing
 import Wire
 
 @Suite struct ChangesTests {
-    @Test(arguments: 1...25)
-    func `changes are what a naive model says`(seed: UInt64) throws {
+    @Test(arguments: 1...25, JournalLimits.kinds)
+    func `changes are what a naive model says`(seed: UInt64, limits: JournalLimits) throws {
         let folder = try TemporaryFolder()
-        let database = try Database(folder: folder.path)
+        let database = try TestDatabase(folder: folder.path, journal: limits)
         defer { database.close() }
         var generator = SeededGenerator(seed: seed)
         var chats = Chats()
-        try database.writer.store(chats.batch(chats.random(80, using: &generator)))
+        try database.store(chats.batch(chats.random(80, using: &generator)))
         for _ in 0..<20 {
             let theirs = chats.vector.random(using: &generator)
             let expected = chats.keys(lackedBy: theirs)
@@ -28,14 +28,16 @@ import Wire
         }
     }
 
-    @Test(arguments: 1...10)
-    func `small parts together are the whole and keep their limit`(seed: UInt64) throws {
+    @Test(arguments: 1...10, JournalLimits.kinds)
+    func `small parts together are the whole and keep their limit`(
+        seed: UInt64, limits: JournalLimits
+    ) throws {
         let folder = try TemporaryFolder()
-        let database = try Database(folder: folder.path)
+        let database = try TestDatabase(folder: folder.path, journal: limits)
         defer { database.close() }
         var generator = SeededGenerator(seed: seed)
         var chats = Chats()
-        try database.writer.store(chats.batch(chats.random(60, using: &generator)))
+        try database.store(chats.batch(chats.random(60, using: &generator)))
         let theirs = chats.vector.random(using: &generator)
         for bytesMax in [1, 200, 700] {
             var met: Set<DocumentKey> = []
@@ -51,16 +53,16 @@ import Wire
         }
     }
 
-    @Test(arguments: 1...25)
+    @Test(arguments: 1...25, JournalLimits.kinds)
     func `nothing that was counted at the start is missed when documents move up`(
-        seed: UInt64
+        seed: UInt64, limits: JournalLimits
     ) throws {
         let folder = try TemporaryFolder()
-        let database = try Database(folder: folder.path)
+        let database = try TestDatabase(folder: folder.path, journal: limits)
         defer { database.close() }
         var generator = SeededGenerator(seed: seed)
         var chats = Chats()
-        try database.writer.store(chats.batch(chats.random(60, using: &generator)))
+        try database.store(chats.batch(chats.random(60, using: &generator)))
         let theirs = chats.vector.random(using: &generator)
         let start = chats
         var handed: [DocumentKey: Set<Dot>] = [:]
@@ -69,7 +71,7 @@ import Wire
                 let document = try Document(record.key, decoding: record.bytes)
                 handed[record.key, default: []].formUnion(document.changedBy.dots)
             }
-            try database.writer.store(chats.batch(chats.random(5, using: &generator)))
+            try database.store(chats.batch(chats.random(5, using: &generator)))
         }
         // Each dot that counted and was lacked came: itself, or a later one of its replica.
         for (dot, key) in start.dots where !theirs.contains(dot) {
@@ -82,10 +84,10 @@ import Wire
 
     @Test func `seqs that nobody can have are no trap`() throws {
         let folder = try TemporaryFolder()
-        let database = try Database(folder: folder.path)
+        let database = try TestDatabase(folder: folder.path)
         defer { database.close() }
         var chats = Chats()
-        try database.writer.store(chats.batch([chats.send(1, in: 1)]))
+        try database.store(chats.batch([chats.send(1, in: 1)]))
         let replica = Chats.replica(1)
         var all = Vector()
         all.insert(SeqSet(0...UInt64.max), of: replica)

@@ -7,15 +7,15 @@ import Wire
 @Suite struct DatabaseTests {
     @Test func `a folder that is in use is not opened twice`() throws {
         let folder = try TemporaryFolder()
-        let first = try Database(folder: folder.path)
-        #expect(throws: StorageError.folderInUse) { try Database(folder: folder.path) }
+        let first = try TestDatabase(folder: folder.path)
+        #expect(throws: StorageError.folderInUse) { try TestDatabase(folder: folder.path) }
         first.close()
-        try Database(folder: folder.path).close()
+        try TestDatabase(folder: folder.path).close()
     }
 
     @Test func `a missing folder is made with its parents`() throws {
         let folder = try TemporaryFolder()
-        let database = try Database(folder: folder.path + "/a/b")
+        let database = try TestDatabase(folder: folder.path + "/a/b")
         database.close()
         let inner = TemporaryFolder(existing: folder.path + "/a/b")
         #expect(inner.names == ["grapevine.sqlite", "lock"])
@@ -26,21 +26,21 @@ import Wire
 
     @Test func `a file of a later version is left as it is`() throws {
         let folder = try TemporaryFolder()
-        try Database(folder: folder.path).close()
+        try TestDatabase(folder: folder.path).close()
         try RawFile(folder.file).run("PRAGMA user_version = 7")
         let before = folder.bytes(of: "grapevine.sqlite")
-        #expect(throws: StorageError.newerFormat(7)) { try Database(folder: folder.path) }
+        #expect(throws: StorageError.newerFormat(7)) { try TestDatabase(folder: folder.path) }
         #expect(folder.bytes(of: "grapevine.sqlite") == before)
         #expect(folder.names == ["grapevine.sqlite", "lock"])
     }
 
     @Test func `a later version that is in the log alone is found as well`() throws {
         let folder = try TemporaryFolder()
-        try Database(folder: folder.path).close()
+        try TestDatabase(folder: folder.path).close()
         let raw = try RawFile(folder.file)
         raw.run("PRAGMA journal_mode = WAL")
         raw.run("PRAGMA user_version = 7")
-        #expect(throws: StorageError.newerFormat(7)) { try Database(folder: folder.path) }
+        #expect(throws: StorageError.newerFormat(7)) { try TestDatabase(folder: folder.path) }
     }
 
     @Test(arguments: ["text", "short", "sqlite"])
@@ -56,7 +56,7 @@ import Wire
             try RawFile(folder.file).run("CREATE TABLE theirs(x)")
         }
         let before = folder.bytes(of: "grapevine.sqlite")
-        #expect(throws: StorageError.foreignFile) { try Database(folder: folder.path) }
+        #expect(throws: StorageError.foreignFile) { try TestDatabase(folder: folder.path) }
         #expect(folder.bytes(of: "grapevine.sqlite") == before)
         #expect(folder.names == ["grapevine.sqlite", "lock"])
     }
@@ -65,29 +65,29 @@ import Wire
         let folder = try TemporaryFolder()
         try folder.write([1, 2, 3], to: "grapevine.sqlite.new")
         try folder.write([4, 5, 6], to: "grapevine.sqlite.new-journal")
-        try Database(folder: folder.path).close()
+        try TestDatabase(folder: folder.path).close()
         #expect(folder.names == ["grapevine.sqlite", "lock"])
     }
 
     @Test func `closed means closed`() throws {
         let folder = try TemporaryFolder()
-        let database = try Database(folder: folder.path)
+        let database = try TestDatabase(folder: folder.path)
         database.close()
         database.close()
-        #expect(throws: StorageError.closed) { try database.writer.store(WriteBatch()) }
+        #expect(throws: StorageError.closed) { try database.store(WriteBatch()) }
         #expect(throws: StorageError.closed) { try database.reader.settings() }
     }
 
     @Test func `what was submitted before the closing is on disk after it`() throws {
         let folder = try TemporaryFolder()
-        let database = try Database(folder: folder.path)
+        let database = try TestDatabase(folder: folder.path)
         var chats = Chats()
         for number in 0..<200 {
-            database.writer.submit(chats.batch([chats.send(number, in: 1)])) { _ in }
+            database.submit(chats.batch([chats.send(number, in: 1)])) { _ in }
         }
         database.close()
         #expect(folder.names == ["grapevine.sqlite", "lock"], "the log is folded in")
-        let again = try Database(folder: folder.path)
+        let again = try TestDatabase(folder: folder.path)
         defer { again.close() }
         #expect(try again.reader.remaining(in: chats.shard, without: []).count(of: .message) == 200)
     }

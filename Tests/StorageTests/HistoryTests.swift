@@ -5,10 +5,10 @@ import Testing
 import Wire
 
 @Suite struct HistoryTests {
-    @Test(arguments: 1...4)
-    func `pages are runs of the conversation in order`(seed: UInt64) throws {
+    @Test(arguments: 1...4, JournalLimits.kinds)
+    func `pages are runs of the conversation in order`(seed: UInt64, limits: JournalLimits) throws {
         let folder = try TemporaryFolder()
-        let database = try Database(folder: folder.path)
+        let database = try TestDatabase(folder: folder.path, journal: limits)
         defer { database.close() }
         var generator = SeededGenerator(seed: seed)
         var chats = Chats()
@@ -21,7 +21,7 @@ import Wire
             let time = UInt64.random(in: 1...20, using: &generator)
             writes.append(chats.send(number, in: number % 5, at: time))
         }
-        try database.writer.store(chats.batch(writes))
+        try database.store(chats.batch(writes))
 
         for room in 0..<6 {
             let all = chats.positions(in: Chats.conversation(room))
@@ -44,10 +44,10 @@ import Wire
 
     @Test func `a place beyond all times is at the end`() throws {
         let folder = try TemporaryFolder()
-        let database = try Database(folder: folder.path)
+        let database = try TestDatabase(folder: folder.path)
         defer { database.close() }
         var chats = Chats()
-        try database.writer.store(chats.batch([chats.send(1, in: 1)]))
+        try database.store(chats.batch([chats.send(1, in: 1)]))
         let end = HistoryPosition(time: HybridTimestamp(bits: .max), id: Chats.message(0))
         let before = HistoryPage(.before(end), limit: 5)
         let after = HistoryPage(.after(end), limit: 5)

@@ -6,21 +6,22 @@ import Testing
 import Wire
 
 @Suite struct PurgeTests {
-    @Test func `a purged text is in no file once the writer is idle`() async throws {
+    @Test(arguments: JournalLimits.kinds)
+    func `a purged text is in no file once the writer is idle`(limits: JournalLimits) async throws {
         let folder = try TemporaryFolder()
-        let database = try Database(folder: folder.path)
+        let database = try TestDatabase(folder: folder.path, journal: limits)
         defer { database.close() }
         var chats = Chats()
         let text = "qqzz-a-text-that-has-to-go"
         let writes = (0..<50).map { chats.send($0, in: $0 % 3, text: "\(text)-\($0)") }
-        try database.writer.store(chats.batch(writes))
+        try database.store(chats.batch(writes))
         #expect(!folder.filesWith(text).isEmpty)
         let gone = (0..<50).map { number in
             chats.make(
                 .retract(Chats.message(number)), in: Chats.conversation(number % 3), by: 2,
                 purges: true)
         }
-        try database.writer.store(chats.batch(gone))
+        try database.store(chats.batch(gone))
         #expect(try await becomesTrue { folder.filesWith(text).isEmpty })
         #expect(
             try database.reader.remaining(in: chats.shard, without: []).digest == chats.digest)
@@ -29,7 +30,7 @@ import Wire
     /// 2,000 messages of many lengths in random order, a third of them retracted in between, at
     /// the end all.
     private func fillAndPurge(
-        _ database: Database, _ chats: inout Chats, seed: UInt64, text: String
+        _ database: TestDatabase, _ chats: inout Chats, seed: UInt64, text: String
     ) throws {
         var generator = SeededGenerator(seed: seed)
         let numbers = (0..<2_000).shuffled(using: &generator)
@@ -47,73 +48,81 @@ import Wire
                 let place = Int.random(in: 0..<sent.count, using: &generator)
                 writes.append(chats.retract(sent.remove(at: place)))
             }
-            try database.writer.store(chats.batch(writes))
+            try database.store(chats.batch(writes))
         }
-        try database.writer.store(chats.batch(sent.map { chats.retract($0) }))
+        try database.store(chats.batch(sent.map { chats.retract($0) }))
     }
 
-    @Test(arguments: 1...4)
-    func `texts purged from pages that split and shrank are in no file`(seed: UInt64) throws {
+    @Test(arguments: 1...4, JournalLimits.kinds)
+    func `texts purged from pages that split and shrank are in no file`(
+        seed: UInt64, limits: JournalLimits
+    ) throws {
         let folder = try TemporaryFolder()
-        let database = try Database(folder: folder.path)
+        let database = try TestDatabase(folder: folder.path, journal: limits)
         var chats = Chats()
         let text = "qqzz-a-text-that-has-to-go"
         try fillAndPurge(database, &chats, seed: seed, text: text)
         database.close()
         #expect(folder.filesWith(text) == [])
         #expect(try RawFile(folder.file).rows("PRAGMA integrity_check") == [["ok"]])
-        let again = try Database(folder: folder.path)
+        let again = try TestDatabase(folder: folder.path)
         defer { again.close() }
         #expect(
             try again.reader.remaining(in: chats.shard, without: []).digest == chats.digest)
     }
 
-    @Test func `writing on does not bring purged texts back into the log`() async throws {
+    @Test(arguments: JournalLimits.kinds)
+    func `writing on does not bring purged texts back into the log`(
+        limits: JournalLimits
+    ) async throws {
         let folder = try TemporaryFolder()
-        let database = try Database(folder: folder.path)
+        let database = try TestDatabase(folder: folder.path, journal: limits)
         defer { database.close() }
         var chats = Chats()
         let text = "qqzz-a-text-that-has-to-go"
         try fillAndPurge(database, &chats, seed: 1, text: text)
         #expect(try await becomesTrue { folder.filesWith(text).isEmpty })
         let more = (0..<400).map { chats.send(10_000 + $0, in: $0 % 20, at: UInt64($0 * 250)) }
-        try database.writer.store(chats.batch(more))
+        try database.store(chats.batch(more))
         #expect(!folder.bytes(of: "grapevine.sqlite-wal").isEmpty)
         #expect(folder.filesWith(text) == [])
     }
 
     @Test func `a log that a reader is on is emptied when it has gone`() async throws {
         let folder = try TemporaryFolder()
-        let database = try Database(folder: folder.path)
+        let database = try TestDatabase(folder: folder.path)
         defer { database.close() }
         var chats = Chats()
         let text = "qqzz-a-text-that-has-to-go"
-        try database.writer.store(chats.batch([chats.send(1, in: 1, text: text)]))
+        try database.store(chats.batch([chats.send(1, in: 1, text: text)]))
         do {
             let raw = try RawFile(folder.file)
             raw.run("BEGIN")
             _ = try raw.rows("SELECT * FROM document")
-            try database.writer.store(chats.batch([chats.retract(1, room: 1)]))
+            try database.store(chats.batch([chats.retract(1, room: 1)]))
             usleep(150_000)
             #expect(!folder.filesWith(text).isEmpty, "the reader still needs it")
         }
         #expect(try await becomesTrue { folder.filesWith(text).isEmpty })
     }
 
-    @Test func `a log left by a killed process is emptied at the next start`() throws {
+    @Test(arguments: JournalLimits.kinds)
+    func `a log left by a killed process is emptied at the next start`(
+        limits: JournalLimits
+    ) throws {
         let folder = try TemporaryFolder()
         let copy = try TemporaryFolder()
         var chats = Chats()
         let text = "qqzz-a-text-that-has-to-go"
-        let first = try Database(folder: folder.path)
-        try first.writer.store(chats.batch([chats.send(1, in: 1, text: text)]))
-        try first.writer.store(chats.batch([chats.retract(1, room: 1)]))
+        let first = try TestDatabase(folder: folder.path, journal: limits)
+        try first.store(chats.batch([chats.send(1, in: 1, text: text)]))
+        try first.store(chats.batch([chats.retract(1, room: 1)]))
         for name in folder.names where !name.hasSuffix("-shm") {
             try copy.write(folder.bytes(of: name), to: name)
         }
         first.close()
         try #require(!copy.filesWith(text).isEmpty)
-        let second = try Database(folder: copy.path)
+        let second = try TestDatabase(folder: copy.path)
         defer { second.close() }
         #expect(copy.filesWith(text).isEmpty)
         #expect(

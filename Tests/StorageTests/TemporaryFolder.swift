@@ -108,19 +108,16 @@ final class Outcomes: @unchecked Sendable {
         pthread_mutex_unlock(mutex)
     }
 
+    var isEmpty: Bool {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return list.isEmpty
+    }
+
     func wait(for count: Int) -> [(Int, StorageError?)] {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while list.count < count { pthread_cond_wait(condition, mutex) }
         return list
-    }
-}
-
-extension Writer {
-    /// Stores it and waits for the disk.
-    func store(_ batch: WriteBatch) throws {
-        let outcomes = Outcomes()
-        submit(batch) { outcomes.note(0, $0) }
-        if let error = outcomes.wait(for: 1)[0].1 { throw error }
     }
 }

@@ -9,13 +9,13 @@ import Wire
     private static let users = ["ann", "ben", "cleo"].map { UserID(checked: $0) }
 
     /// Stores changes that a seed decides, and hands the documents that they make.
-    private func fill(_ database: Database, seed: UInt64, steps: Int) throws -> Chats {
+    private func fill(_ database: TestDatabase, seed: UInt64, steps: Int) throws -> Chats {
         var random = SeededGenerator(seed: seed)
         var chats = Chats()
         for number in 0..<4 {
             let record = chats.make(
                 .create(participants: [Chats.user], title: nil), in: Chats.conversation(number))
-            try database.writer.store(chats.batch([record, chats.send(number, in: number)]))
+            try database.store(chats.batch([record, chats.send(number, in: number)]))
         }
         for _ in 0..<steps {
             let number = Int.random(in: 0..<4, using: &random)
@@ -30,12 +30,12 @@ import Wire
             // No node pins what is deleted for everyone.
             if chats.documents[key]?.message?.isRetracted ?? false { action = .hide(id) }
             let record = chats.make(action, in: Chats.conversation(number), from: user)
-            try database.writer.store(chats.batch([record]))
+            try database.store(chats.batch([record]))
         }
         return chats
     }
 
-    private func check(_ database: Database, _ folder: TemporaryFolder, _ chats: Chats) throws {
+    private func check(_ database: TestDatabase, _ folder: TemporaryFolder, _ chats: Chats) throws {
         #expect(try RawFile(folder.file).terms() == chats.termRows)
         for user in TermIndexTests.users {
             let keys = try database.reader.keys(
@@ -64,7 +64,7 @@ import Wire
     @Test func `the index equals a recomputation, whatever is stored`() throws {
         for seed in UInt64(0)..<4 {
             let folder = try TemporaryFolder()
-            let database = try Database(folder: folder.path)
+            let database = try TestDatabase(folder: folder.path)
             let chats = try fill(database, seed: seed, steps: 120)
             #expect(chats.termRows.contains { $0.contains(" pinned ") })
             try check(database, folder, chats)
@@ -77,14 +77,14 @@ import Wire
 
     @Test func `a file of format 1 is given its index`() throws {
         let folder = try TemporaryFolder()
-        let database = try Database(folder: folder.path)
+        let database = try TestDatabase(folder: folder.path)
         let chats = try fill(database, seed: 7, steps: 60)
         let header = try database.reader.headers().map { $0.1 }
         database.close()
-        try RawFile(folder.file).run("DROP TABLE term; PRAGMA user_version = 1")
-        let migrated = try Database(folder: folder.path)
+        try RawFile(folder.file).run("DROP TABLE term; DROP TABLE journal; PRAGMA user_version = 1")
+        let migrated = try TestDatabase(folder: folder.path)
         defer { migrated.close() }
-        #expect(try RawFile(folder.file).rows("PRAGMA user_version") == [["2"]])
+        #expect(try RawFile(folder.file).rows("PRAGMA user_version") == [["3"]])
         #expect(try migrated.reader.headers().map { $0.1 } == header)
         try check(migrated, folder, chats)
     }
@@ -93,27 +93,28 @@ import Wire
         throws
     {
         let folder = try TemporaryFolder()
-        let database = try Database(folder: folder.path)
+        let database = try TestDatabase(folder: folder.path)
         var chats = Chats()
         let created = chats.make(
             .create(participants: [Chats.user], title: nil), in: Chats.conversation(1))
-        try database.writer.store(chats.batch([created]))
+        try database.store(chats.batch([created]))
         database.close()
         let raw = try RawFile(folder.file)
-        raw.run("DROP TABLE term; PRAGMA user_version = 1; UPDATE document SET body = x'00'")
-        let migrated = try Database(folder: folder.path)
+        raw.run("DROP TABLE term; DROP TABLE journal; PRAGMA user_version = 1")
+        raw.run("UPDATE document SET body = x'00'")
+        let migrated = try TestDatabase(folder: folder.path)
         defer { migrated.close() }
         #expect(try RawFile(folder.file).terms().isEmpty)
         let back = Record(
             key: created.key, changedBy: created.changedBy, time: created.time,
             bytes: created.bytes, terms: created.terms, previous: nil, purges: false)
-        try migrated.writer.store(chats.batch([back]))
+        try migrated.store(chats.batch([back]))
         #expect(try RawFile(folder.file).terms() == chats.termRows)
     }
 
     @Test func `what is set aside or dropped is not found any more`() throws {
         let folder = try TemporaryFolder()
-        let database = try Database(folder: folder.path)
+        let database = try TestDatabase(folder: folder.path)
         defer { database.close() }
         var chats = Chats()
         let room = Chats.conversation(1)
@@ -122,26 +123,26 @@ import Wire
             chats.send(1, in: 1), chats.make(.pin(Chats.message(1)), in: room),
             chats.send(2, in: 1), chats.make(.pin(Chats.message(2)), in: room),
         ])
-        try database.writer.store(batch)
+        try database.store(batch)
         #expect(try RawFile(folder.file).terms() == chats.termRows)
         batch.shards[0].documents = []
         batch.shards[0].removed = [.message(Chats.message(1), in: room)]
-        try database.writer.store(batch)
+        try database.store(batch)
         #expect(
             try RawFile(folder.file).terms() == ["1 ann room-1/", "2 pinned room-1/m2"])
-        try database.writer.store(WriteBatch(dropped: [chats.shard]))
+        try database.store(WriteBatch(dropped: [chats.shard]))
         #expect(try RawFile(folder.file).terms().isEmpty)
     }
 
     @Test func `a term that is no name is refused`() throws {
         let folder = try TemporaryFolder()
-        let database = try Database(folder: folder.path)
+        let database = try TestDatabase(folder: folder.path)
         defer { database.close() }
         var chats = Chats()
         let good = chats.send(1, in: 1)
         let bad = Record(
             key: good.key, changedBy: good.changedBy, time: good.time, bytes: good.bytes,
             terms: [String(repeating: "x", count: 65)], previous: nil, purges: false)
-        #expect(throws: StorageError.self) { try database.writer.store(chats.batch([bad])) }
+        #expect(throws: StorageError.self) { try database.store(chats.batch([bad])) }
     }
 }

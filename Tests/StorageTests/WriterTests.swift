@@ -11,13 +11,13 @@ import Wire
         let created = chats.make(
             .create(participants: [Chats.user], title: "Tea"), in: Chats.conversation(1))
         let writes = [created, chats.send(1, in: 1), chats.send(2, in: 1)]
-        let first = try Database(folder: folder.path)
+        let first = try TestDatabase(folder: folder.path)
         var batch = chats.batch(writes, header: [9, 8, 7])
         batch.settings = [("node", Array("n1".utf8)), ("empty", [])]
-        try first.writer.store(batch)
+        try first.store(batch)
         first.close()
 
-        let second = try Database(folder: folder.path)
+        let second = try TestDatabase(folder: folder.path)
         defer { second.close() }
         for (key, document) in chats.documents {
             #expect(try second.reader.document(key, in: chats.shard) == document)
@@ -32,7 +32,7 @@ import Wire
     @Test(arguments: 1...8)
     func `a document that others change keeps exactly its current dots`(seed: UInt64) throws {
         let folder = try TemporaryFolder()
-        let database = try Database(folder: folder.path)
+        let database = try TestDatabase(folder: folder.path)
         defer { database.close() }
         var generator = SeededGenerator(seed: seed)
         var chats = Chats()
@@ -47,25 +47,25 @@ import Wire
                     action, in: Chats.conversation(message % 3),
                     by: Int.random(in: 1...4, using: &generator)))
             guard Bool.random(using: &generator) else { continue }
-            try database.writer.store(chats.batch(writes))
+            try database.store(chats.batch(writes))
             writes = []
         }
-        try database.writer.store(chats.batch(writes))
+        try database.store(chats.batch(writes))
         #expect(try RawFile(folder.file).dots() == chats.dotRows)
     }
 
     @Test func `a message whose earlier sending arrives moves to its time`() throws {
         let folder = try TemporaryFolder()
-        let database = try Database(folder: folder.path)
+        let database = try TestDatabase(folder: folder.path)
         defer { database.close() }
         var late = Chats()
         var early = Chats()
-        try database.writer.store(late.batch([late.send(1, in: 1, by: 1, at: 9_000)]))
+        try database.store(late.batch([late.send(1, in: 1, by: 1, at: 9_000)]))
         _ = early.send(1, in: 1, by: 2, at: 5_000)
         let key = DocumentKey.message(Chats.message(1), in: Chats.conversation(1))
         var document = try #require(late.documents[key])
         document.merge(try #require(early.documents[key]))
-        try database.writer.store(late.batch([late.put(document)]))
+        try database.store(late.batch([late.put(document)]))
 
         #expect(try database.reader.document(key, in: late.shard) == document)
         let raw = try RawFile(folder.file)
@@ -78,13 +78,13 @@ import Wire
 
     @Test func `batches are completed in order and the last header shows`() throws {
         let folder = try TemporaryFolder()
-        let database = try Database(folder: folder.path)
+        let database = try TestDatabase(folder: folder.path)
         defer { database.close() }
         var chats = Chats()
         let outcomes = Outcomes()
         for number in 0..<500 {
             let header = [UInt8(number & 0xFF), UInt8(number >> 8)]
-            database.writer.submit(chats.batch([chats.send(number, in: 1)], header: header)) {
+            database.submit(chats.batch([chats.send(number, in: 1)], header: header)) {
                 outcomes.note(number, $0)
             }
         }
@@ -99,7 +99,7 @@ import Wire
 
     @Test func `what waits shares a transaction and fails as one`() throws {
         let folder = try TemporaryFolder()
-        let database = try Database(folder: folder.path)
+        let database = try TestDatabase(folder: folder.path)
         defer { database.close() }
         let raw = try RawFile(folder.file)
         raw.run(
@@ -112,7 +112,7 @@ import Wire
         // Whatever the writer takes first cannot begin before all the others wait.
         raw.run("BEGIN IMMEDIATE")
         for number in 0..<10 {
-            database.writer.submit(chats.batch([chats.send(number, in: 1)])) {
+            database.submit(chats.batch([chats.send(number, in: 1)])) {
                 outcomes.note(number, $0)
             }
         }
@@ -125,18 +125,18 @@ import Wire
         let stored = try raw.rows("SELECT count(*) FROM document")
         #expect(stored == [[String(10 - failed.count)]])
 
-        try database.writer.store(chats.batch([chats.send(20, in: 1)]))
+        try database.store(chats.batch([chats.send(20, in: 1)]))
         let refused = chats.batch([chats.send(21, in: 1)])
         var built = refused
         built.failuresKnown = 0
-        #expect(throws: StorageError.builtOnFailure) { try database.writer.store(built) }
+        #expect(throws: StorageError.builtOnFailure) { try database.store(built) }
         built.failuresKnown = database.writer.failures
-        try database.writer.store(built)
+        try database.store(built)
     }
 
     @Test func `what has no room in the tables is refused and nothing else`() throws {
         let folder = try TemporaryFolder()
-        let database = try Database(folder: folder.path)
+        let database = try TestDatabase(folder: folder.path)
         defer { database.close() }
         var chats = Chats()
         let good = chats.send(1, in: 1)
@@ -154,26 +154,26 @@ import Wire
         ]
         for misfit in misfits {
             let error = #expect(throws: StorageError.self) {
-                try database.writer.store(chats.batch([misfit]))
+                try database.store(chats.batch([misfit]))
             }
             guard case .unfit = error else {
                 Issue.record("\(String(describing: error))")
                 continue
             }
         }
-        try database.writer.store(chats.batch([good]))
+        try database.store(chats.batch([good]))
         #expect(try RawFile(folder.file).dots() == chats.dotRows)
     }
 
     @Test func `a dropped copy leaves nothing and the others stay`() throws {
         let folder = try TemporaryFolder()
-        let database = try Database(folder: folder.path)
+        let database = try TestDatabase(folder: folder.path)
         defer { database.close() }
         var one = Chats(shard: ShardID(1))
         var two = Chats(shard: ShardID(2))
-        try database.writer.store(one.batch([one.send(1, in: 1), one.send(2, in: 2)]))
-        try database.writer.store(two.batch([two.send(3, in: 3)]))
-        try database.writer.store(WriteBatch(dropped: [one.shard]))
+        try database.store(one.batch([one.send(1, in: 1), one.send(2, in: 2)]))
+        try database.store(two.batch([two.send(3, in: 3)]))
+        try database.store(WriteBatch(dropped: [one.shard]))
         #expect(try database.reader.headers().map(\.0) == [two.shard])
         #expect(try database.reader.remaining(in: one.shard, without: []) == ShardSum())
         #expect(try database.reader.remaining(in: two.shard, without: []).documents == 1)

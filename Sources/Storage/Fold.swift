@@ -1,0 +1,100 @@
+import CRDT
+import Chat
+import Wire
+
+/// A record and its shard.
+struct FoldedRecord: Sendable {
+    let shard: ShardID
+    var record: Record
+}
+
+extension FoldedRecord: Comparable {
+    /// The order of the table of documents, in which neighbours share a page.
+    static func < (left: FoldedRecord, right: FoldedRecord) -> Bool {
+        if left.shard != right.shard { return left.shard < right.shard }
+        let (mine, theirs) = (left.record, right.record)
+        if mine.key.partition != theirs.key.partition {
+            return mine.key.partition < theirs.key.partition
+        }
+        return (mine.key.kind.number, mine.time, mine.key.id)
+            < (theirs.key.kind.number, theirs.time, theirs.key.id)
+    }
+
+    static func == (left: FoldedRecord, right: FoldedRecord) -> Bool {
+        left.shard == right.shard && left.record.key == right.record.key
+    }
+}
+
+/// What is in the journal and will be folded into the tables together.
+struct Generation {
+    /// Counts up from 1 in each process.
+    let number: UInt64
+    private var records: [FoldedRecord] = []
+    private var places: [ShardID: [DocumentKey: Int]] = [:]
+    private(set) var headers: [ShardID: [UInt8]] = [:]
+    private(set) var settings: [String: [UInt8]] = [:]
+    private(set) var bytesCount = 0
+    /// The journal's last row that is in it.
+    private(set) var lastRow: Int64 = 0
+
+    init(_ number: UInt64) { self.number = number }
+
+    var recordsCount: Int { records.count }
+
+    var isEmpty: Bool { lastRow == 0 }
+
+    /// Adds a row of the journal: of a document only its last record is told to the tables, with
+    /// what they hold of it before the first.
+    mutating func add(_ row: JournalRow, number: Int64) {
+        lastRow = number
+        for item in row.records { add(item) }
+        headers.merge(row.headers) { $1 }
+        settings.merge(row.settings) { $1 }
+    }
+
+    private mutating func add(_ item: FoldedRecord) {
+        bytesCount += item.record.bytes.count
+        let key = item.record.key
+        guard let place = places[item.shard, default: [:]].updateValue(records.count, forKey: key)
+        else {
+            records.append(item)
+            return
+        }
+        places[item.shard]?[key] = place
+        records[place].record = item.record.following(records[place].record)
+    }
+
+    /// In the order of the tables.
+    func sorted() -> [FoldedRecord] { records.sorted() }
+}
+
+extension Record {
+    /// One record for two of a document, the other one before it.
+    func following(_ first: Record) -> Record {
+        Record(
+            key: key, changedBy: changedBy, time: time, bytes: bytes, terms: terms,
+            previous: first.previous, purges: purges || first.purges)
+    }
+}
+
+/// A generation on its way into the tables.
+struct Fold {
+    let generation: Generation
+    private let records: [FoldedRecord]
+    private var next = 0
+
+    init(_ generation: Generation) {
+        self.generation = generation
+        records = generation.sorted()
+    }
+
+    /// What goes with the next transaction.
+    func slice(_ count: Int) -> ArraySlice<FoldedRecord> {
+        records[next..<min(records.count, next + count)]
+    }
+
+    /// Whether that is the last of it.
+    func ends(with slice: ArraySlice<FoldedRecord>) -> Bool { slice.endIndex == records.count }
+
+    mutating func noteCommitted(_ slice: ArraySlice<FoldedRecord>) { next = slice.endIndex }
+}

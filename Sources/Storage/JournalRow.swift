@@ -1,0 +1,63 @@
+import Chat
+import Wire
+
+/// What one transaction wrote: the records in their order, and of each shard the last header.
+struct JournalRow: WireValue {
+    static let version: UInt8 = 1
+    private static let shardsMax = 1 << 16
+    private static let recordsMax = 1 << 24
+    private static let settingsMax = 1 << 16
+
+    var records: [FoldedRecord] = []
+    var headers: [ShardID: [UInt8]] = [:]
+    var settings: [String: [UInt8]] = [:]
+
+    init(_ batches: [WriteBatch] = []) {
+        records.reserveCapacity(batches.reduce(0) { $0 + $1.rowsCount })
+        for batch in batches {
+            for write in batch.shards {
+                headers[write.shard] = write.header
+                for record in write.documents {
+                    records.append(FoldedRecord(shard: write.shard, record: record))
+                }
+            }
+            for (name, value) in batch.settings { settings[name] = value }
+        }
+    }
+
+    func encode(into writer: inout ByteWriter) {
+        writer.write(JournalRow.version)
+        writer.write(count: records.count)
+        for item in records {
+            writer.write(item.shard)
+            item.record.encode(into: &writer)
+        }
+        writer.write(count: headers.count)
+        for (shard, header) in headers.sorted(by: { $0.key < $1.key }) {
+            writer.write(shard)
+            writer.write(header)
+        }
+        writer.write(count: settings.count)
+        for (name, value) in settings.sorted(by: { $0.key < $1.key }) {
+            writer.write(name)
+            writer.write(value)
+        }
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        let version = try reader.readByte()
+        guard version == JournalRow.version else { throw .version(version) }
+        for _ in 0..<(try reader.readCount(limit: JournalRow.recordsMax)) {
+            let shard = try reader.readShard()
+            records.append(FoldedRecord(shard: shard, record: try Record(from: &reader)))
+        }
+        for _ in 0..<(try reader.readCount(limit: JournalRow.shardsMax)) {
+            let shard = try reader.readShard()
+            headers[shard] = Array(try reader.readBytes())
+        }
+        for _ in 0..<(try reader.readCount(limit: JournalRow.settingsMax)) {
+            let name = try reader.readText(limit: nameBytesMax)
+            settings[name] = Array(try reader.readBytes())
+        }
+    }
+}

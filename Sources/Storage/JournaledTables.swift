@@ -1,0 +1,189 @@
+import Wire
+
+/// The tables with the journal in front of them: where a batch goes, and when it is folded.
+///
+/// Invariant: every generation that a reader was told of by `StoredPlace` is whole in the journal
+/// until `onFolded` names it; from then on it is whole in the tables.
+final class JournaledTables {
+    private let tables: Tables
+    private let journal: Journal
+    private let transactions: Transactions
+    private let limits: JournalLimits
+    private let onFolded: @Sendable (UInt64) -> Void
+
+    /// What was journaled since the last generation was closed.
+    private var young = Generation(1)
+    /// The generation before it, on its way into the tables.
+    private var fold: Fold?
+    /// The last commit, or the last fold that failed.
+    private var lastActive = MonotonicTime.now
+    /// Whether a row of the journal was bad.
+    private var isDamaged = false
+
+    init(
+        _ connection: Connection, _ limits: JournalLimits,
+        onFolded: @escaping @Sendable (UInt64) -> Void
+    ) throws(StorageError) {
+        self.limits = limits
+        self.onFolded = onFolded
+        tables = try Tables(connection)
+        journal = try Journal(connection)
+        transactions = try Transactions(connection)
+    }
+
+    /// Stores all of it in one transaction, or nothing.
+    ///
+    /// - Parameter closingGeneration: whether what is in the journal is wanted in the tables.
+    func store(
+        _ batches: [WriteBatch], closingGeneration: Bool
+    ) throws(StorageError) -> StoredPlace {
+        guard batches.allSatisfy(isJournaled) else { return try storeInTables(batches) }
+        if fold == nil, isYoungFull || closingGeneration { closeGeneration() }
+        return try append(JournalRow(batches))
+    }
+
+    /// What empties, or is so much that to write it twice would cost more, does not.
+    private func isJournaled(_ batch: WriteBatch) -> Bool {
+        batch.dropped.isEmpty && batch.shards.allSatisfy(\.removed.isEmpty)
+            && batch.bytesCount < limits.batchBytesMax
+    }
+
+    /// The tables have to hold all that was stored before.
+    private func storeInTables(_ batches: [WriteBatch]) throws(StorageError) -> StoredPlace {
+        try foldAll()
+        try transact { () throws(StorageError) in try tables.apply(batches) }
+        return .tables
+    }
+
+    private func append(_ row: JournalRow) throws(StorageError) -> StoredPlace {
+        let last = journal.last
+        let slice = fold?.slice(max(limits.sliceRecordsMin, 2 * row.records.count))
+        do throws(StorageError) {
+            try transact { () throws(StorageError) in
+                try journal.append(row)
+                if let slice { try apply(slice) }
+            }
+        } catch {
+            journal.rolledBack(to: last)
+            throw error
+        }
+        young.add(row, number: journal.last)
+        lastActive = .now
+        let place = StoredPlace.journal(generation: young.number)
+        if let slice { noteFolded(slice) }
+        return place
+    }
+
+    private func transact(_ body: () throws(StorageError) -> Void) throws(StorageError) {
+        do throws(StorageError) {
+            try transactions.run(body)
+        } catch {
+            tables.rolledBack()
+            throw error
+        }
+    }
+}
+
+// MARK: Folding
+
+extension JournaledTables {
+    private var isYoungFull: Bool {
+        young.recordsCount >= limits.recordsMax || young.bytesCount >= limits.bytesMax
+    }
+
+    /// From here on it is folded, and another one begins.
+    private func closeGeneration() {
+        fold = Fold(young)
+        young = Generation(young.number + 1)
+    }
+
+    /// Whether the journal still holds something of the generations up to this one.
+    func holdsGeneration(upTo number: UInt64) -> Bool {
+        if let fold, fold.generation.number <= number { return true }
+        return !young.isEmpty && young.number <= number
+    }
+
+    /// When there is something to fold although nobody writes; nil where there is nothing.
+    var foldingDue: MonotonicTime? {
+        if fold != nil { return lastActive.after(milliseconds: JournalLimits.pauseMilliseconds) }
+        return young.isEmpty ? nil : lastActive.after(milliseconds: limits.idleMilliseconds)
+    }
+
+    /// Folds some records more.
+    func foldSlice() throws(StorageError) {
+        if fold == nil, !young.isEmpty { closeGeneration() }
+        guard let slice = fold?.slice(JournalLimits.recordsPerTransaction) else { return }
+        do throws(StorageError) {
+            try transact { () throws(StorageError) in try apply(slice) }
+        } catch {
+            lastActive = .now
+            throw error
+        }
+        noteFolded(slice)
+    }
+
+    /// Empties the journal.
+    func foldAll() throws(StorageError) {
+        while fold != nil || !young.isEmpty { try foldSlice() }
+    }
+
+    /// Inside a transaction: with its last slice, the generation leaves the journal.
+    private func apply(_ slice: ArraySlice<FoldedRecord>) throws(StorageError) {
+        try tables.store(slice)
+        guard let fold, fold.ends(with: slice) else { return }
+        try tables.store(fold.generation.headers, fold.generation.settings)
+        try journal.remove(upTo: fold.generation.lastRow)
+    }
+
+    private func noteFolded(_ slice: ArraySlice<FoldedRecord>) {
+        fold?.noteCommitted(slice)
+        guard let ended = fold, ended.ends(with: slice) else { return }
+        fold = nil
+        onFolded(ended.generation.number)
+    }
+}
+
+// MARK: Starting
+
+extension JournaledTables {
+    /// Applies what a process that was killed left in the journal.
+    ///
+    /// One record after the other: where the tables hold some of them already, only the whole
+    /// sequence takes back what each has left behind.
+    ///
+    /// - Returns: whether there was anything.
+    func replay() throws(StorageError) -> Bool {
+        var number: Int64 = 0
+        var isAtEnd = false
+        while !isAtEnd {
+            try transact { () throws(StorageError) in
+                var records = 0
+                while records < JournalLimits.recordsPerTransaction {
+                    guard let row = try journal.row(after: number) else {
+                        isAtEnd = true
+                        return try journal.remove(upTo: number)
+                    }
+                    number = row.number
+                    records += try apply(row.content)
+                }
+            }
+        }
+        return number > 0
+    }
+
+    /// Inside a transaction.
+    ///
+    /// - Parameter row: nil for one whose bytes are bad: it is gone, and with it nobody knows what,
+    ///   so that no header before or behind it can be believed.
+    /// - Returns: how many records it had.
+    private func apply(_ row: JournalRow?) throws(StorageError) -> Int {
+        guard let row else {
+            isDamaged = true
+            try tables.spoilHeaders()
+            return 0
+        }
+        try tables.store(row.records[...])
+        try tables.store(isDamaged ? [:] : row.headers, row.settings)
+        return row.records.count
+    }
+}

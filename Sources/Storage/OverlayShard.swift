@@ -1,0 +1,43 @@
+import CRDT
+import Chat
+import Wire
+
+/// The records of one shard in one generation, found by all that records are asked for by.
+struct OverlayShard {
+    private(set) var records: [DocumentKey: Record] = [:]
+    /// Of each conversation, in the order of history; places that messages have left may be among
+    /// them.
+    private(set) var messages: [String: [HistoryPosition]] = [:]
+    private(set) var seats: [String: [DocumentKey]] = [:]
+    /// Of each replica, ascending by seq; changes that later ones have superseded are among them.
+    private(set) var changes: [ReplicaID: [OverlayChange]] = [:]
+    private(set) var carriers: [String: Set<DocumentKey>] = [:]
+
+    mutating func add(_ record: Record) {
+        let key = record.key
+        let old = records.updateValue(record, forKey: key)
+        if key.kind == .message {
+            if old?.time != record.time {
+                let position = HistoryPosition(time: record.time, id: MessageID(checked: key.id))
+                messages[key.partition, default: []].insertAscending(position)
+            }
+        } else if key.kind == .seat, old == nil {
+            seats[key.partition, default: []].append(key)
+        }
+        for dot in record.changedBy.dots where old?.changedBy.seq(of: dot.replica) != dot.seq {
+            changes[dot.replica, default: []]
+                .insertAscending(OverlayChange(seq: dot.seq, key: key))
+        }
+        for term in record.terms { carriers[term, default: []].insert(key) }
+    }
+}
+
+/// The last change of a document by a replica.
+struct OverlayChange: Comparable {
+    let seq: UInt64
+    let key: DocumentKey
+
+    static func < (left: OverlayChange, right: OverlayChange) -> Bool {
+        (left.seq, left.key) < (right.seq, right.key)
+    }
+}

@@ -1,0 +1,196 @@
+import CRDT
+import Chat
+import Storage
+import Testing
+import Wire
+
+/// What is read is the same whether it lies in the tables, in the journal, or in both.
+@Suite struct JournalTests {
+    private static let rooms = 3
+
+    /// Sendings, edits, pins, marks, invitations and earlier sendings that arrive late.
+    ///
+    /// - Parameter late: how many sendings arrived late: each is another replica's first.
+    private func step(
+        _ chats: inout Chats, _ late: inout Int, _ generator: inout SeededGenerator
+    ) -> Record {
+        let replica = Int.random(in: 1...3, using: &generator)
+        let room = Int.random(in: 0..<Self.rooms, using: &generator)
+        let number = room + Self.rooms * Int.random(in: 0..<12, using: &generator)
+        let (conversation, message) = (Chats.conversation(room), Chats.message(number))
+        let guest = UserID(checked: "u\(Int.random(in: 0..<4, using: &generator))")
+        if chats.documents[.conversation(conversation)] == nil {
+            return chats.make(
+                .create(participants: [Chats.user], title: nil), in: conversation, by: replica)
+        }
+        guard let sent = chats.documents[.message(message, in: conversation)] else {
+            let time = UInt64.random(in: 100...200, using: &generator)
+            return chats.send(number, in: room, by: replica, at: time)
+        }
+        // What is deleted for everyone is not pinned: the rules are the node's.
+        let first = sent.message?.isRetracted == true ? 2 : 0
+        switch Int.random(in: first..<6, using: &generator) {
+        case 0: return chats.make(.pin(message), in: conversation, by: replica)
+        case 1: return chats.make(.unpin(message), in: conversation, by: replica)
+        case 2: return chats.make(.invite(guest), in: conversation, by: replica)
+        case 3: return chats.make(.archive, in: conversation, by: replica, from: guest)
+        case 4: return chats.make(.retract(message), in: conversation, by: replica, purges: true)
+        default:
+            var early = Chats()
+            late += 1
+            let time = UInt64.random(in: 1...99, using: &generator)
+            _ = early.send(number, in: room, by: 100 + late, at: time)
+            var merged = sent
+            if let other = early.documents[sent.key] { merged.merge(other) }
+            return chats.put(merged)
+        }
+    }
+
+    private func check(_ reader: Reader, _ chats: Chats) throws {
+        for (key, document) in chats.documents {
+            #expect(try reader.document(key, in: chats.shard) == document)
+        }
+        let sum = try reader.remaining(in: chats.shard, without: [])
+        #expect(sum.digest == chats.digest && sum.alsoBad.isEmpty)
+        for room in 0..<Self.rooms { try checkRoom(room, reader, chats) }
+        let pinned = try reader.keys(of: .message, carrying: Term.pinned, in: chats.shard)
+        let expected = chats.documents.values.filter { $0.terms == [Term.pinned] }.map(\.key)
+        #expect(Set(pinned).isSuperset(of: expected) && pinned == pinned.sorted())
+    }
+
+    private func checkRoom(_ room: Int, _ reader: Reader, _ chats: Chats) throws {
+        let conversation = Chats.conversation(room)
+        let all = chats.positions(in: conversation)
+        let places = all.flatMap { [HistoryPage.Place.before($0), .after($0)] } + [.newest]
+        for place in places {
+            let page = HistoryPage(place, limit: 5)
+            let admitted = all.filter(page.admits)
+            let expected = page.isDescending ? admitted.reversed() : admitted
+            #expect(
+                try reader.positions(room, in: chats.shard, page) == Array(expected.prefix(5)))
+        }
+        let seats = try reader.seats(of: conversation, in: chats.shard)
+        let expected = chats.documents.values.filter {
+            $0.key.kind == .seat && $0.key.partition == conversation.text
+        }
+        #expect(seats == expected.sorted { $0.key < $1.key })
+    }
+
+    private func checkChanges(
+        _ reader: Reader, _ chats: Chats, _ generator: inout SeededGenerator
+    ) throws {
+        let theirs = chats.vector.random(using: &generator)
+        for bytesMax in [1, 300] {
+            var met: Set<DocumentKey> = []
+            try reader.pull(chats, theirs, bytesMax: bytesMax) { records in
+                for record in records {
+                    #expect(chats.documents[record.key]?.encoded == record.bytes)
+                    met.insert(record.key)
+                }
+            }
+            #expect(met == chats.keys(lackedBy: theirs))
+        }
+    }
+
+    @Test(arguments: 1...30)
+    func `every read is what a naive model says`(seed: UInt64) throws {
+        let folder = try TemporaryFolder()
+        var database = try TestDatabase(folder: folder.path, journal: .small)
+        defer { database.close() }
+        var generator = SeededGenerator(seed: seed)
+        var chats = Chats()
+        var late = 0
+        for turn in 0..<60 {
+            let count = Int.random(in: 1...4, using: &generator)
+            let records = (0..<count).map { _ in step(&chats, &late, &generator) }
+            try database.store(chats.batch(records, header: [UInt8(turn)]))
+            try check(database.reader, chats)
+            try checkChanges(database.reader, chats, &generator)
+            if Int.random(in: 0..<20, using: &generator) == 0 {
+                database.close()
+                database = try TestDatabase(folder: folder.path, journal: .small)
+                try check(database.reader, chats)
+                #expect(try database.reader.headers().map(\.1) == [[UInt8(turn)]])
+            }
+        }
+    }
+
+    /// The files as a power cut at this moment leaves them.
+    private func crash(_ folder: TemporaryFolder) throws -> TemporaryFolder {
+        let copy = try TemporaryFolder()
+        for name in folder.names where !name.hasSuffix("-shm") {
+            try copy.write(folder.bytes(of: name), to: name)
+        }
+        return copy
+    }
+
+    @Test(arguments: 1...10)
+    func `whatever was stored is there after a crash, and every index is right`(
+        seed: UInt64
+    ) throws {
+        let folder = try TemporaryFolder()
+        let database = try TestDatabase(folder: folder.path, journal: .small)
+        defer { database.close() }
+        var generator = SeededGenerator(seed: seed &+ 1_000)
+        var chats = Chats()
+        var late = 0
+        for turn in 0..<40 {
+            let count = Int.random(in: 1...6, using: &generator)
+            let records = (0..<count).map { _ in step(&chats, &late, &generator) }
+            var batch = chats.batch(records, header: [UInt8(turn)])
+            batch.settings = [("turn", [UInt8(turn)])]
+            try database.store(batch)
+            guard Int.random(in: 0..<4, using: &generator) == 0 else { continue }
+            let copy = try crash(folder)
+            let again = try TestDatabase(folder: copy.path, journal: .small)
+            defer { again.close() }
+            try check(again.reader, chats)
+            try checkChanges(again.reader, chats, &generator)
+            #expect(try again.reader.headers().map(\.1) == [[UInt8(turn)]])
+            #expect(try again.reader.settings() == ["turn": [UInt8(turn)]])
+            let raw = try RawFile(copy.file)
+            #expect(try raw.rows("SELECT count(*) FROM journal") == [["0"]])
+            #expect(try raw.dots() == chats.dotRows)
+            #expect(try raw.terms() == chats.termRows)
+            #expect(try raw.rows("PRAGMA integrity_check") == [["ok"]])
+        }
+    }
+
+    @Test func `a dropped copy takes what is in the journal along`() throws {
+        let folder = try TemporaryFolder()
+        let database = try TestDatabase(folder: folder.path, journal: .standard)
+        defer { database.close() }
+        var one = Chats(shard: ShardID(1))
+        var two = Chats(shard: ShardID(2))
+        try database.store(one.batch([one.send(1, in: 1), one.send(2, in: 2)]))
+        try database.store(two.batch([two.send(3, in: 3)]))
+        try database.store(WriteBatch(dropped: [one.shard]))
+        #expect(try database.reader.remaining(in: one.shard, without: []) == ShardSum())
+        #expect(try database.reader.remaining(in: two.shard, without: []).documents == 1)
+        try database.store(one.batch([one.send(4, in: 1)]))
+        #expect(try database.reader.remaining(in: one.shard, without: []).documents == 1)
+    }
+
+    @Test func `a row of the journal with a flipped byte has every header doubted`() throws {
+        let folder = try TemporaryFolder()
+        let database = try TestDatabase(folder: folder.path, journal: .standard)
+        defer { database.close() }
+        var chats = Chats()
+        for number in 0..<5 {
+            try database.store(chats.batch([chats.send(number, in: 1, text: "text-\(number).")]))
+        }
+        let copy = try crash(folder)
+        var log = copy.bytes(of: "grapevine.sqlite-wal")
+        #expect(!log.isEmpty)
+        // The log has checksums of its own: what is spoilt there was never committed.
+        let raw = try RawFile(copy.file)
+        raw.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        log = copy.bytes(of: "grapevine.sqlite")
+        log[try #require(offset(of: Array("text-2".utf8), in: log))] ^= 1
+        try copy.write(log, to: "grapevine.sqlite")
+        let again = try TestDatabase(folder: copy.path, journal: .standard)
+        defer { again.close() }
+        #expect(try again.reader.headers().map(\.1) == [nil])
+        #expect(try again.reader.remaining(in: chats.shard, without: []).documents == 4)
+    }
+}

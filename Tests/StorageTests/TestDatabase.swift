@@ -1,0 +1,82 @@
+import Glibc
+import Storage
+
+/// A database whose reading thread is the test's.
+// SAFETY: used by the test's thread; what the writer's brings waits under the mutex.
+final class TestDatabase: @unchecked Sendable {
+    private let database: Database
+    private let mail: Mail
+    private let isJournaled: Bool
+
+    init(folder: String, journal limits: JournalLimits = .none) throws {
+        let mail = Mail()
+        self.mail = mail
+        isJournaled = limits != .none
+        // Without a journal the writer has nothing to tell but that it has stored.
+        let isInline = limits == .none
+        database = try Database(folder: folder, journal: limits) { body in
+            if isInline { body() } else { mail.post(body) }
+        }
+    }
+
+    var reader: Reader { database.reader }
+
+    var writer: Writer { database.writer }
+
+    func close() { database.close() }
+
+    func submit(_ batch: WriteBatch, then: @escaping @Sendable (StorageError?) -> Void) {
+        database.submit(batch, then: then)
+    }
+
+    /// Stores it and waits for the disk.
+    func store(_ batch: WriteBatch) throws {
+        let outcomes = Outcomes()
+        database.submit(batch) { outcomes.note(0, $0) }
+        while isJournaled, outcomes.isEmpty { mail.wait()() }
+        if let error = outcomes.wait(for: 1)[0].1 { throw error }
+    }
+}
+
+extension JournalLimits {
+    /// Generations so small that a test sees many of them, in all states.
+    static let small = JournalLimits(
+        recordsMax: 7, bytesMax: 1 << 20, batchBytesMax: 1 << 20, sliceRecordsMin: 3,
+        idleMilliseconds: 60_000)
+
+    static let kinds = [JournalLimits.none, .small, .standard]
+}
+
+/// What one thread leaves for another.
+// SAFETY: `waiting` is touched under the mutex alone.
+private final class Mail: @unchecked Sendable {
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private var waiting: [@Sendable () -> Void] = []
+
+    init() {
+        pthread_mutex_init(mutex, nil)
+        pthread_cond_init(condition, nil)
+    }
+
+    deinit {
+        pthread_mutex_destroy(mutex)
+        pthread_cond_destroy(condition)
+        mutex.deallocate()
+        condition.deallocate()
+    }
+
+    func post(_ body: @escaping @Sendable () -> Void) {
+        pthread_mutex_lock(mutex)
+        waiting.append(body)
+        pthread_cond_signal(condition)
+        pthread_mutex_unlock(mutex)
+    }
+
+    func wait() -> @Sendable () -> Void {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while waiting.isEmpty { pthread_cond_wait(condition, mutex) }
+        return waiting.removeFirst()
+    }
+}
