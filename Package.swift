@@ -20,10 +20,12 @@ let package = Package(
 
         // Edges: each touches one foreign thing.
         library("CLibuv", pkgConfig: "libuv", package: "libuv1-dev"),
+        library("COpenSSL", pkgConfig: "openssl", package: "libssl-dev"),
         library("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
         library("CXXHash", pkgConfig: "libxxhash", package: "libxxhash-dev"),
         compiledC("CSystem"),
         room("NetworkIO", ["CLibuv", "CSystem"]),
+        room("TLS", ["COpenSSL", "NetworkIO"]),
         room("Storage", ["CSQLite", "Chat", "CRDT", "Wire"]),
 
         // The node: the actors that run the cores, and what answers lines with them.
@@ -44,9 +46,9 @@ let package = Package(
             "Server",
             [
                 "Session", "Admin", "Node", "LineProtocol", "Membership", "Placement",
-                "Replication", "Chat", "CRDT", "Wire", "NetworkIO", "Storage", "CSystem",
+                "Replication", "Chat", "CRDT", "Wire", "NetworkIO", "TLS", "Storage", "CSystem",
             ]),
-        room("LineClient", ["LineProtocol", "NetworkIO", "Wire"]),
+        room("LineClient", ["LineProtocol", "NetworkIO", "TLS", "Wire"]),
         room("Benchmarks", ["LineClient", "LineProtocol", "NetworkIO", "Wire", "CSystem"]),
         program("grapevine", ["Server", "LineClient"]),
         program("grapevine-sim", ["Simulator"]),
@@ -70,6 +72,7 @@ let package = Package(
             "LineProtocolTests", ["TestKit", "LineProtocol", "Chat", "Wire"],
             exclude: ["Transcripts"]),
         tests("NetworkIOTests", ["NetworkIO", "CSystem"]),
+        tests("TLSTests", ["TLS", "COpenSSL", "NetworkIO"]),
         tests("LineClientTests", ["LineClient", "LineProtocol", "NetworkIO"]),
         tests("BenchmarksTests", ["Benchmarks", "LineClient", "LineProtocol", "NetworkIO"]),
         tests("StorageTests", ["Storage", "CSQLite", "Chat", "CRDT", "Wire"]),
@@ -85,7 +88,12 @@ let package = Package(
                 "Session", "Admin", "Node", "LineProtocol", "Membership", "Placement",
                 "Replication", "Chat", "CRDT", "Wire",
             ]),
-        tests("ServerTests", ["Server", "Node", "Placement", "Replication", "Storage", "Wire"]),
+        tests(
+            "ServerTests",
+            [
+                "Server", "Session", "Node", "NetworkIO", "TLS", "Placement", "Replication",
+                "Storage", "Wire",
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -40,9 +40,14 @@ package final class Connection: LoopHandle, @unchecked Sendable {
 
     /// Bytes that were written and not yet given to the kernel.
     package var queuedBytes: Int {
-        output.count + (isWriting ? uv_stream_get_write_queue_size(stream) : 0)
+        output.count + (shielding?.plain.count ?? 0)
+            + (isWriting ? uv_stream_get_write_queue_size(stream) : 0)
     }
 
+    /// What the bytes pass through, if anything: set before the first of them.
+    private var shielding: Shielding?
+
+    /// As it goes onto the wire.
     private var output = OutputBuffer()
     private var isAwaitingFlush = false
 
@@ -77,7 +82,11 @@ package final class Connection: LoopHandle, @unchecked Sendable {
     package func write(_ bytes: UnsafeRawBufferPointer) {
         loop.checkConfined()
         guard !isClosing, ending == .none else { return }
-        output.append(bytes)
+        if let shielding {
+            shielding.plain.append(bytes)
+        } else {
+            output.append(bytes)
+        }
         awaitFlush()
     }
 
@@ -135,6 +144,8 @@ package final class Connection: LoopHandle, @unchecked Sendable {
     override func handleDidClose() {
         output.removeAll()
         outgoing.removeAll()
+        shielding?.tell(.failure(failure ?? .distrusted(.hungUp)))
+        shielding = nil
         let told = delegate
         delegate = nil
         told?.connectionDidClose(self, error: failure)
@@ -148,11 +159,15 @@ extension Connection {
         memory.assumingMemoryBound(to: uv_stream_t.self)
     }
 
+    private var isOwnerReading: Bool { delegate != nil && !isPaused && ending != .close }
+
     /// The one place where reading starts and stops.
     private func updateReading() {
         guard !isClosing else { return }
         loop.checkConfined()
-        let isWanted = !hasReachedEnd && (ending == .close || (delegate != nil && !isPaused))
+        let isWanted = !hasReachedEnd && (ending == .close || isShieldRising || isOwnerReading)
+        // The shield may hold what the owner did not want to read before.
+        if shielding != nil, isOwnerReading { awaitFlush() }
         guard isWanted != isReading else { return }
         isReading = isWanted
         guard isWanted else {
@@ -180,8 +195,14 @@ extension Connection {
     private func onRead(_ count: Int, _ base: UnsafeMutablePointer<CChar>?) {
         if count > 0 {
             guard ending != .close else { return }
-            delegate?.connection(self, didRead: UnsafeRawBufferPointer(start: base, count: count))
+            let bytes = UnsafeRawBufferPointer(start: base, count: count)
+            if let shielding { return receive(bytes, through: shielding) }
+            delegate?.connection(self, didRead: bytes)
         } else if count == Int(UV_EOF.rawValue) {
+            // An end that the shield has not announced may be somebody else's doing.
+            if let shielding, ending != .close, !hasReachedEnd {
+                return close(because: shielding.shield.isUp ? .reset : .distrusted(.hungUp))
+            }
             hasReachedEnd = true
             updateReading()
             if ending == .close {
@@ -192,6 +213,114 @@ extension Connection {
         } else if count < 0 {
             close(because: NetworkError(Int32(count), doing: "reading from \(peerAddress)"))
         }
+    }
+}
+
+// MARK: - The shield
+
+extension Connection {
+    /// Has everything pass through a shield; before the delegate is set, and before any write.
+    ///
+    /// - Parameters:
+    ///   - timeoutMilliseconds: how long it may take until the shield is up.
+    ///   - then: called once. After a failure the connection is closed.
+    package func raise(
+        _ shield: any Shield, timeoutMilliseconds: UInt64,
+        then: @escaping (Result<Void, NetworkError>) -> Void
+    ) {
+        loop.checkConfined()
+        precondition(delegate == nil && shielding == nil, "a shield comes before all else")
+        let shielding = Shielding(shield, then)
+        guard !isClosing else { return shielding.tell(.failure(.distrusted(.hungUp))) }
+        self.shielding = shielding
+        shielding.expire(after: timeoutMilliseconds, on: loop) { [self] in
+            close(because: .distrusted(.late))
+        }
+        do throws(Distrust) {
+            try shield.begin()
+        } catch {
+            return give(up: shielding, because: error)
+        }
+        sendWire(of: shielding)
+        updateReading()
+    }
+
+    private var isShieldRising: Bool { shielding.map { !$0.shield.isUp } ?? false }
+
+    private func receive(_ wire: UnsafeRawBufferPointer, through shielding: Shielding) {
+        let wasUp = shielding.shield.isUp
+        do throws(Distrust) {
+            try shielding.shield.receive(wire)
+        } catch {
+            return give(up: shielding, because: error)
+        }
+        shielding.mayHoldMore = true
+        sendWire(of: shielding)
+        if !wasUp, shielding.shield.isUp {
+            shielding.tell(.success(()))
+            updateReading()
+        }
+        open(shielding)
+    }
+
+    /// Hands the owner what the shield has for it, for as long as it wants to read.
+    private func open(_ shielding: Shielding) {
+        guard shielding.shield.isUp else { return }
+        while isOwnerReading, !isClosing, !hasReachedEnd {
+            do throws(Distrust) {
+                let plain = try shielding.shield.open()
+                shielding.mayHoldMore = !plain.isEmpty
+                if plain.isEmpty { break }
+                delegate?.connection(self, didRead: plain)
+            } catch {
+                return give(up: shielding, because: error)
+            }
+        }
+        guard shielding.shield.hasReachedEnd, !hasReachedEnd, isOwnerReading, !isClosing
+        else { return }
+        hasReachedEnd = true
+        updateReading()
+        delegate?.connectionDidReachEnd(self)
+    }
+
+    /// Seals all that was written in this turn at once; while libuv writes, it waits.
+    private func seal(_ shielding: Shielding) {
+        guard !isClosing, !isWriting, shielding.shield.isUp else { return }
+        do throws(Distrust) {
+            var rest = shielding.plain.bytes(from: 0)[...]
+            while !rest.isEmpty {
+                let part = rest.prefix(Shielding.sealedBytesMax)
+                try shielding.shield.seal(UnsafeRawBufferPointer(rebasing: part))
+                shielding.shield.takeWire { output.append($0) }
+                rest = rest.dropFirst(part.count)
+            }
+            shielding.plain.removeAll()
+            if ending != .none, !shielding.hasSealedEnd {
+                shielding.hasSealedEnd = true
+                try shielding.shield.sealEnd()
+            }
+        } catch {
+            return give(up: shielding, because: error)
+        }
+        shielding.shield.takeWire { output.append($0) }
+    }
+
+    private func sendWire(of shielding: Shielding) {
+        shielding.shield.takeWire { output.append($0) }
+        if output.count > 0 { awaitFlush() }
+    }
+
+    /// What the shield has to say about it goes out if the kernel takes it at once: nobody who is
+    /// refused keeps a descriptor of this process.
+    private func give(up shielding: Shielding, because why: Distrust) {
+        guard !isClosing else { return }
+        shielding.shield.takeWire { output.append($0) }
+        if !isWriting, output.count > 0 {
+            var buffer = Self.buffer(output.bytes(from: 0))
+            // Nothing follows from how much of it is taken.
+            _ = uv_try_write(stream, &buffer, 1)
+        }
+        close(because: .distrusted(why))
     }
 }
 
@@ -207,6 +336,10 @@ extension Connection {
     /// Called by the loop at its turn's end: gives the kernel what it takes, libuv the rest.
     func flush() {
         isAwaitingFlush = false
+        if let shielding {
+            if shielding.mayHoldMore { open(shielding) }
+            seal(shielding)
+        }
         guard !isClosing, !isWriting else { return }
         guard output.count > 0 else { return finishIfFlushed() }
         var buffer = Self.buffer(output.bytes(from: 0))

@@ -17,6 +17,9 @@ package enum NetworkError: Error, Hashable, Sendable {
     /// The process or the machine has no descriptor left.
     case tooManyFiles
 
+    /// The other end is not one that this end talks to.
+    case distrusted(Distrust)
+
     /// Anything else: a negative errno, as libuv returns it, and what was being done.
     case other(code: Int32, doing: String)
 
@@ -47,6 +50,7 @@ extension NetworkError: CustomStringConvertible {
         case .reset: "the connection was reset by the peer"
         case .timedOut: "no answer in time"
         case .tooManyFiles: "too many open files"
+        case .distrusted(let why): "\(why)"
         case .other(let code, let doing): "\(doing): \(String(cString: uv_strerror(code)))"
         }
     }

@@ -47,10 +47,12 @@ struct House {
             Room("LineProtocol", .core, "Chat CRDT Wire"),
 
             Room("CLibuv", .foreign),
+            Room("COpenSSL", .foreign),
             Room("CSQLite", .foreign),
             Room("CXXHash", .foreign),
             Room("CSystem", .foreign),
             Room("NetworkIO", .edge, "CLibuv CSystem"),
+            Room("TLS", .edge, "COpenSSL NetworkIO"),
             Room("Storage", .edge, "CSQLite CSystem Chat CRDT Wire"),
 
             Room("Node", .node, "Chat CRDT Membership Placement Replication Wire"),
@@ -62,7 +64,7 @@ struct House {
                 "Server", .program,
                 """
                 Wire CRDT Chat Membership Placement Replication LineProtocol
-                NetworkIO Storage CSystem Node Admin Session
+                NetworkIO TLS Storage CSystem Node Admin Session
                 """),
             Room(
                 "Simulator", .node,
@@ -70,7 +72,7 @@ struct House {
                 Wire CRDT Chat Membership Placement Replication LineProtocol Node Admin Session
                 """),
             // Wire, here and in Benchmarks: the names of conversations and messages.
-            Room("LineClient", .program, "LineProtocol NetworkIO Wire"),
+            Room("LineClient", .program, "LineProtocol NetworkIO TLS Wire"),
             Room("Benchmarks", .program, "LineClient LineProtocol NetworkIO CSystem Wire"),
             Room("grapevine", .program, "Server LineClient NetworkIO"),
             Room("grapevine-sim", .program, "Simulator"),

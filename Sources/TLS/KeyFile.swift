@@ -1,0 +1,130 @@
+import Glibc
+
+/// Why a key file is of no use, in words for the person who named it.
+package enum KeyFileError: Error, Hashable, Sendable {
+    /// It cannot be read: an errno.
+    case unreadable(Int32)
+    case notAFile
+    /// Everybody on the machine may read or change it.
+    case open
+    case tooLong
+    case empty
+    case tooManyKeys(Int)
+    /// A line, counted from 1, has a key that is no key.
+    case badKey(line: Int, Fault)
+
+    package enum Fault: Hashable, Sendable {
+        case short(Int)
+        case long(Int)
+        case unprintable
+        case looksLikeOption
+    }
+
+    private static let making = "openssl rand -hex 32 makes one"
+
+    /// What happened and what to do.
+    ///
+    /// - Parameter path: the file's, as it was given.
+    package func sentence(of path: String) -> String {
+        let said =
+            switch self {
+            case .unreadable(ENOENT):
+                "is not there: openssl rand -hex 32 > \(path), and the same file on every node"
+            case .unreadable(let code): "cannot be read: \(String(cString: strerror(code)))"
+            case .notAFile: "is not a file"
+            case .open:
+                "can be read or changed by everybody on this machine: chmod 600 \(path)"
+            case .tooLong: "is longer than \(KeyFile.bytesMax) bytes, and so not a key file"
+            case .empty: "holds no key: openssl rand -hex 32 > \(path)"
+            case .tooManyKeys(let count):
+                "holds \(count) keys, and at most \(KeyFile.keysMax) have a meaning: the one that "
+                    + "this node says, and another that it believes"
+            case .badKey(let line, let fault):
+                "line \(line) is not a key: \(fault.sentence); \(KeyFileError.making)"
+            }
+        return "--key-file \(path) \(said)"
+    }
+}
+
+extension KeyFileError.Fault {
+    var sentence: String {
+        switch self {
+        case .short(let count): "\(count) characters, at least \(Key.bytesMin) are safe"
+        case .long(let count): "\(count) characters, at most \(Key.bytesMax) are allowed"
+        case .unprintable: "it has a space, or a character that is not printable ASCII"
+        case .looksLikeOption: "it begins like an option, with small letters and ="
+        }
+    }
+}
+
+/// The file that the nodes of a cluster have in common: one key a line, one or two of them.
+///
+/// Empty lines and those that begin with `#` mean nothing. Two keys are for a change from one to
+/// the other, node by node.
+package enum KeyFile {
+    /// Two keys of the greatest length and some lines of comment; who names a disk image by mistake
+    /// does not fill the memory with it.
+    package static let bytesMax = 4 * 1024
+    package static let keysMax = 2
+
+    /// Reads a file that is a cluster's secret.
+    ///
+    /// The group may read it: so a secret comes into a container. Others may not.
+    package static func read(_ path: String) throws(KeyFileError) -> KeyRing {
+        // Not to wait for whoever writes to a pipe.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw .unreadable(errno) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .unreadable(errno) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile }
+        guard status.st_mode & (S_IROTH | S_IWOTH) == 0 else { throw .open }
+        return try parse(contents(of: descriptor))
+    }
+
+    private static func contents(of descriptor: Int32) throws(KeyFileError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: bytesMax + 1)
+        var count = 0
+        while count < bytes.count {
+            let read = bytes.withUnsafeMutableBytes { buffer in
+                Glibc.read(
+                    descriptor, buffer.baseAddress?.advanced(by: count), buffer.count - count)
+            }
+            if read > 0 {
+                count += read
+            } else if read == 0 {
+                return Array(bytes[..<count])
+            } else if errno != EINTR {
+                throw .unreadable(errno)
+            }
+        }
+        throw .tooLong
+    }
+
+    static func parse(_ bytes: [UInt8]) throws(KeyFileError) -> KeyRing {
+        guard bytes.count <= bytesMax else { throw .tooLong }
+        var keys: [Key] = []
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (number, line) in zip(1..., lines) {
+            let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+            guard let first = line.first, first != UInt8(ascii: "#") else { continue }
+            keys.append(try key(Array(line), line: number))
+        }
+        guard keys.count <= keysMax else { throw .tooManyKeys(keys.count) }
+        guard let first = keys.first else { throw .empty }
+        return KeyRing(first, keys.dropFirst().first)
+    }
+
+    private static func key(_ bytes: [UInt8], line: Int) throws(KeyFileError) -> Key {
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let key = Key(text) else { throw .badKey(line: line, fault(of: bytes)) }
+        return key
+    }
+
+    private static func fault(of bytes: [UInt8]) -> KeyFileError.Fault {
+        guard bytes.allSatisfy({ (0x21...0x7e).contains($0) }) else { return .unprintable }
+        if bytes.count < Key.bytesMin { return .short(bytes.count) }
+        if bytes.count > Key.bytesMax { return .long(bytes.count) }
+        return .looksLikeOption
+    }
+}

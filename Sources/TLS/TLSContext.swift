@@ -1,0 +1,72 @@
+import COpenSSL
+import NetworkIO
+
+/// What all encrypted connections of a process have in common: TLS 1.3, one cipher, and the keys.
+///
+/// There are no certificates. Both ends prove that they know a key, and the secret of the
+/// connection is made anew by Diffie-Hellman each time: what was recorded stays secret when the key
+/// is found out later, and what was recorded and is sent again proves nothing. There are no tickets
+/// and no early data, which would weaken that. It lives on the thread of its connections.
+package final class TLSContext {
+    /// How much is decrypted before it is handed on.
+    private static let plainBytesMax = 64 * 1024
+
+    /// How many records are sealed with one key of a connection: a sixth of what RFC 8446, 5.5
+    /// allows AES-GCM.
+    private static let recordsPerKeyMax = 1 << 22
+
+    /// What is said to begin with, and what is believed, on connections to come.
+    package var keys: KeyRing
+
+    let raw: OpaquePointer
+    /// Shared by all connections, since one reads or writes at a time.
+    let scratch: UnsafeMutableRawBufferPointer
+    let recordsPerKeyMax: Int
+
+    package convenience init(_ keys: KeyRing) {
+        self.init(keys, recordsPerKeyMax: TLSContext.recordsPerKeyMax)
+    }
+
+    init(_ keys: KeyRing, recordsPerKeyMax: Int) {
+        self.keys = keys
+        self.recordsPerKeyMax = recordsPerKeyMax
+        guard let raw = SSL_CTX_new(TLS_method()) else {
+            preconditionFailure("OpenSSL always has TLS")
+        }
+        self.raw = raw
+        scratch = .allocate(byteCount: TLSContext.plainBytesMax, alignment: 16)
+        let version = Int(TLS1_3_VERSION)
+        let codes = [
+            SSL_CTX_ctrl(raw, SSL_CTRL_SET_MIN_PROTO_VERSION, version, nil),
+            SSL_CTX_ctrl(raw, SSL_CTRL_SET_MAX_PROTO_VERSION, version, nil),
+            Int(SSL_CTX_set_ciphersuites(raw, "TLS_AES_128_GCM_SHA256")),
+            Int(SSL_CTX_set_num_tickets(raw, 0)),
+        ]
+        precondition(codes.allSatisfy { $0 == 1 }, "OpenSSL 3 has TLS 1.3 and AES")
+        SSL_CTX_ctrl(raw, SSL_CTRL_SET_SESS_CACHE_MODE, Int(SSL_SESS_CACHE_OFF), nil)
+        SSL_CTX_set_psk_use_session_callback(raw) { ssl, _, name, count, session in
+            guard let shield = TLSShield.of(ssl), let name, let count, let session else { return 0 }
+            name.pointee = UnsafePointer(shield.identity.baseAddress)
+            count.pointee = shield.identity.count
+            session.pointee = shield.makeSession(of: shield.keys.first)
+            return 1
+        }
+        SSL_CTX_set_psk_find_session_callback(raw) { ssl, name, count, session in
+            guard let shield = TLSShield.of(ssl), let session else { return 0 }
+            let key = shield.key(named: UnsafeRawBufferPointer(start: name, count: count))
+            session.pointee = key.flatMap { shield.makeSession(of: $0) }
+            return 1
+        }
+    }
+
+    deinit {
+        SSL_CTX_free(raw)
+        scratch.deallocate()
+    }
+
+    /// For the end that dialled.
+    package func dialling() -> TLSShield { TLSShield(self, isDialling: true) }
+
+    /// For the end that was dialled.
+    package func accepting() -> TLSShield { TLSShield(self, isDialling: false) }
+}

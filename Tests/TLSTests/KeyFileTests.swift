@@ -1,0 +1,139 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import TLS
+
+@Suite struct KeyFileTests {
+    private let one = String(repeating: "1", count: 64)
+    private let two = String(repeating: "2", count: 32)
+
+    private func parse(_ text: String) throws(KeyFileError) -> [String] {
+        try KeyFile.parse([UInt8](text.utf8)).keys.map(\.text)
+    }
+
+    @Test func `a line is a key, and what is empty or a comment means nothing`() throws {
+        #expect(try parse(one) == [one])
+        #expect(try parse("# ours\n\n\(one)\n") == [one])
+        #expect(try parse("\(one)\r\n# the next\r\n\(two)\r\n") == [one, two])
+        #expect(try parse("\n\(two)\n\n#\n\(one)\n\n") == [two, one])
+    }
+
+    @Test func `a key has from 32 to 256 characters`() throws {
+        for count in [32, 256] {
+            let key = String(repeating: "k", count: count)
+            #expect(try parse(key) == [key])
+        }
+        #expect(throws: KeyFileError.badKey(line: 1, .short(31))) {
+            try parse(String(repeating: "k", count: 31))
+        }
+        #expect(throws: KeyFileError.badKey(line: 3, .long(257))) {
+            try parse("#\n\(one)\n" + String(repeating: "k", count: 257))
+        }
+    }
+
+    @Test(arguments: [" ", "\t", "é", "\u{7f}", "\0", "\u{feff}"])
+    func `what cannot be typed behind AUTH is no part of a key`(_ character: String) {
+        #expect(throws: KeyFileError.badKey(line: 2, .unprintable)) {
+            try parse("#\n" + String(repeating: "k", count: 40) + character + "k")
+        }
+        #expect(throws: KeyFileError.badKey(line: 1, .unprintable)) {
+            try KeyFile.parse([UInt8](repeating: 0x6b, count: 40) + [0xff, 0xfe])
+        }
+    }
+
+    @Test func `a key that would be read as an option is refused`() throws {
+        #expect(throws: KeyFileError.badKey(line: 1, .looksLikeOption)) {
+            try parse("password=" + one)
+        }
+        let fine = ["=" + one, one + "=", "Password=" + one, "pass_word=" + one]
+        for key in fine { #expect(try parse(key) == [key]) }
+    }
+
+    @Test func `there is one key, or two`() throws {
+        #expect(throws: KeyFileError.empty) { try parse("") }
+        #expect(throws: KeyFileError.empty) { try parse("# \(one)\n\n") }
+        #expect(throws: KeyFileError.tooManyKeys(3)) { try parse("\(one)\n\(two)\n\(one)\n") }
+    }
+
+    @Test func `a file is at most 4 KiB`() throws {
+        let comment = "#" + String(repeating: "x", count: KeyFile.bytesMax - one.count - 2) + "\n"
+        #expect(try parse(comment + one) == [one])
+        #expect(throws: KeyFileError.tooLong) { try parse(comment + one + "\n") }
+    }
+
+    @Test func `nothing that is printed of a key is the secret`() throws {
+        let key = try #require(Key(one))
+        let ring = KeyRing(key, Key(two))
+        for text in ["\(key)", "\(ring)", String(reflecting: ring), "\(Optional(key) as Any)"] {
+            #expect(!text.contains("1111") && !text.contains("2222"), "\(text)")
+        }
+        var dumped = ""
+        dump(ring, to: &dumped)
+        #expect(!dumped.contains("1111"))
+    }
+
+    @Test func `a ring knows its keys, whole and alone`() throws {
+        let first = try #require(Key(one))
+        let ring = KeyRing(first, Key(two))
+        #expect(ring.key(saidBy: one) == first)
+        #expect(ring.key(saidBy: two) == Key(two))
+        for said in ["", "1", String(one.dropLast()), one + "1", String(two.dropLast()) + "3"] {
+            #expect(ring.key(saidBy: said) == nil)
+        }
+        #expect(KeyRing(first).key(saidBy: two) == nil)
+    }
+}
+
+/// The file itself, and who may read it.
+@Suite struct KeyFileAccessTests {
+    private let secret = String(repeating: "s", count: 64)
+
+    private func withFile<Answer>(_ body: (String) throws -> Answer) throws -> Answer {
+        let path = FileManager.default.temporaryDirectory.path + "/key-\(UUID())"
+        try Data((secret + "\n").utf8).write(to: URL(filePath: path))
+        defer { unlink(path) }
+        return try body(path)
+    }
+
+    @Test(arguments: [0o600, 0o400, 0o440, 0o640, 0o660] as [mode_t])
+    func `the owner and the group may read it`(_ mode: mode_t) throws {
+        try withFile { path in
+            chmod(path, mode)
+            let ring = try KeyFile.read(path)
+            #expect(ring.keys.map(\.text) == [secret])
+        }
+    }
+
+    @Test(arguments: [0o644, 0o604, 0o602, 0o666] as [mode_t])
+    func `a file that everybody may read or change is refused`(_ mode: mode_t) throws {
+        try withFile { path in
+            chmod(path, mode)
+            #expect(throws: KeyFileError.open) { try KeyFile.read(path) }
+        }
+        #expect(KeyFileError.open.sentence(of: "k").hasSuffix(": chmod 600 k"))
+    }
+
+    @Test func `what is missing, or no file, is said to be that`() throws {
+        #expect(throws: KeyFileError.unreadable(ENOENT)) { try KeyFile.read("/nowhere/key") }
+        #expect(throws: KeyFileError.notAFile) { try KeyFile.read("/") }
+        let pipe = FileManager.default.temporaryDirectory.path + "/pipe-\(UUID())"
+        mkfifo(pipe, 0o600)
+        defer { unlink(pipe) }
+        #expect(throws: KeyFileError.notAFile) { try KeyFile.read(pipe) }
+    }
+
+    @Test func `every fault is one sentence that names the file`() {
+        let errors: [KeyFileError] = [
+            .unreadable(ENOENT), .unreadable(EACCES), .notAFile, .open, .tooLong, .empty,
+            .tooManyKeys(3), .badKey(line: 1, .short(3)), .badKey(line: 1, .long(300)),
+            .badKey(line: 1, .unprintable), .badKey(line: 1, .looksLikeOption),
+        ]
+        for error in errors {
+            let sentence = error.sentence(of: "cluster.key")
+            #expect(sentence.hasPrefix("--key-file cluster.key "))
+            #expect(!sentence.contains("\n"))
+        }
+        #expect(errors[0].sentence(of: "k").contains("openssl rand -hex 32"))
+    }
+}

@@ -1,0 +1,89 @@
+import NetworkIO
+
+@testable import TLS
+
+/// A key that is as good as any.
+func key(_ digit: String) throws -> Key {
+    guard let key = Key(String(repeating: digit, count: 64)) else { throw NoKey() }
+    return key
+}
+
+struct NoKey: Error {}
+
+extension Shield {
+    /// What it has for the wire.
+    func said() -> [UInt8] {
+        var bytes: [UInt8] = []
+        takeWire { bytes += $0 }
+        return bytes
+    }
+
+    func hear(_ wire: some Sequence<UInt8>) throws(Distrust) {
+        var failure: Distrust?
+        Array(wire).withUnsafeBytes { bytes in
+            do throws(Distrust) { try receive(bytes) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+
+    /// All that came for the owner.
+    func opened() throws(Distrust) -> [UInt8] {
+        var all: [UInt8] = []
+        while true {
+            let part = try open()
+            if part.isEmpty { return all }
+            all += part
+        }
+    }
+
+    func seal(_ bytes: [UInt8]) throws(Distrust) {
+        var failure: Distrust?
+        bytes.withUnsafeBytes { bytes in
+            do throws(Distrust) { try seal(bytes) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+}
+
+/// Two ends in memory, and what each has said.
+struct Wires {
+    let dialler: any Shield
+    let acceptor: any Shield
+    private(set) var fromDialler: [UInt8] = []
+    private(set) var fromAcceptor: [UInt8] = []
+
+    init(_ dialler: any Shield, _ acceptor: any Shield) {
+        self.dialler = dialler
+        self.acceptor = acceptor
+    }
+
+    init(_ theirs: KeyRing, _ ours: KeyRing) {
+        self.init(TLSContext(theirs).dialling(), TLSContext(ours).accepting())
+    }
+
+    var isUp: Bool { dialler.isUp && acceptor.isUp }
+
+    /// Lets them talk until they have no more to say.
+    ///
+    /// - Parameter stepBytes: how many bytes arrive at a time.
+    mutating func talk(stepBytes: Int = .max) throws(Distrust) {
+        try dialler.begin()
+        while true {
+            let there = dialler.said()
+            fromDialler += there
+            try carry(there, to: acceptor, stepBytes)
+            let back = acceptor.said()
+            fromAcceptor += back
+            try carry(back, to: dialler, stepBytes)
+            if there.isEmpty, back.isEmpty { return }
+        }
+    }
+
+    private func carry(_ bytes: [UInt8], to end: any Shield, _ step: Int) throws(Distrust) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            try end.hear(rest.prefix(step))
+            rest = rest.dropFirst(step)
+        }
+    }
+}
