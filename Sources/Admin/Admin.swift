@@ -127,6 +127,9 @@ package struct Admin: Sendable {
             set(level, on: &connection)
         case .wait(let wait):
             .whenFirst(copies: wait.replicas, milliseconds: wait.timeout.wholeMilliseconds)
+        case .auth:
+            // A session hands on what it has no keys for.
+            .now(LineError.nodeHasNoKey.reply)
         case .help, .ping, .shutdown:
             .now(report(request))
         case .block, .unblock, .join, .leave, .forget:

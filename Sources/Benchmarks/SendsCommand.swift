@@ -5,7 +5,7 @@ struct SendsCommand: Sendable {
     static let usage = """
         usage: grapevine-bench sends [--nodes 1] [--connections 50] [--inflight 16] [--seconds 5]
                [--runs 3] [--ack local|majority|all] [--with-ids] [--one-client]
-               [--grapevine PATH]
+               [--key-file FILE] [--grapevine PATH]
                grapevine-bench first [--seconds 5] [--runs 3] [--grapevine PATH]
 
         Starts nodes of its own, sends texts of 100 bytes into 100 conversations, and prints the
@@ -16,6 +16,7 @@ struct SendsCommand: Sendable {
           --ack          what SET ack= says on each connection; without it the node decides
           --with-ids     the client names the messages
           --one-client   one connection, one send at a time
+          --key-file     has the nodes prove this key to each other, and encrypt
           --grapevine    the binary; without it the one beside this
         first: one node and five nodes under the full load, then one client on each.
 
@@ -25,6 +26,7 @@ struct SendsCommand: Sendable {
     var shape = SendLoad.Shape()
     var seconds = 5
     var runs = 3
+    var keyFile: String?
     var program: String
 
     private struct Run {
@@ -47,7 +49,8 @@ struct SendsCommand: Sendable {
             ? "one client, one send at a time"
             : "\(shape.connections) connections, \(shape.inFlight) sends in flight on each"
         let ack = shape.ackLevel.map { ", ack=\($0)" } ?? ""
-        say("\(cluster), \(load)\(ack)\(shape.isWithIDs ? ", with ids" : "")")
+        let ids = shape.isWithIDs ? ", with ids" : ""
+        say("\(cluster), \(load)\(ack)\(ids)\(keyFile == nil ? "" : ", encrypted")")
         say("  sends/s     \(Spread(runs.map(\.sendsPerSecond)).text(digits: 0))")
         say("  p50 ms      \(Spread(runs.map(\.p50)).text(digits: 2))")
         say("  p99 ms      \(Spread(runs.map(\.p99)).text(digits: 2))")
@@ -58,7 +61,8 @@ struct SendsCommand: Sendable {
 
     @Stage private func runOnce() async throws(BenchError) -> (Run, DiskSpeed) {
         let cluster = try LocalCluster(
-            of: nodes, program: program, options: ["--log", "error"])
+            of: nodes, program: program,
+            options: ["--log", "error"] + (keyFile.map { ["--key-file", $0] } ?? []))
         defer { cluster.end(keepingFolder: false) }
         let disk = try DiskSpeed(in: cluster.folder) { Stage.loop.nanoseconds }
         try await cluster.start()
@@ -100,6 +104,7 @@ extension SendsCommand {
     init(_ words: [String]) throws(BenchError) {
         var arguments = try Arguments(words, flags: ["--with-ids", "--one-client"])
         program = try arguments.take("--grapevine") { $0 } ?? Bench.neighbour
+        keyFile = try arguments.take("--key-file") { $0.isEmpty ? nil : $0 }
         nodes = try arguments.take("--nodes", in: 1...9) ?? nodes
         seconds = try arguments.take("--seconds", in: 1...600) ?? seconds
         runs = try arguments.take("--runs", in: 1...99) ?? runs

@@ -1,15 +1,18 @@
 import Glibc
 import LineProtocol
 import NetworkIO
+import TLS
 
 /// `grapevine ask`: sends lines to a node, one after the other, and prints the replies.
 package enum Ask {
     package static let usage = """
-        usage: grapevine ask <admin host:port> '<line>'…
+        usage: grapevine ask [--key-file <file>] <admin host:port> '<line>'…
 
         Sends each line to a node, waits for its reply and prints it.
+          --key-file      signs in first, with a key of this file
           exit status 0   every reply was OK
-                      1   one was ERR; the lines behind it were sent all the same
+                      1   one was ERR; the lines behind it were sent all the same,
+                          unless the sign-in was refused
                      64   these words make no sense
                      69   the node cannot be reached, or did not answer for 10 s
 
@@ -22,11 +25,18 @@ package enum Ask {
             put(usage, to: 1)
             return 0
         }
-        guard let first = arguments.first else { return refuse("no address") }
+        var words = arguments[...]
+        let keys: [Key]
+        do throws(UnusableKeyFile) {
+            keys = try takeKeys(&words)
+        } catch {
+            return refuse(error.sentence)
+        }
+        guard let first = words.first else { return refuse("no address") }
         guard let address = SocketAddress(first), address.port > 0 else {
             return refuse("not an address: \(first)")
         }
-        let lines = Array(arguments.dropFirst())
+        let lines = Array(words.dropFirst())
         guard !lines.isEmpty else { return refuse("no line to send") }
         guard !lines.contains(where: { $0.utf8.contains(UInt8(ascii: "\n")) }) else {
             return refuse("a line cannot hold a line end; in a text write \\n")
@@ -35,17 +45,42 @@ package enum Ask {
         signal(SIGPIPE, SIG_IGN)
         do throws(NetworkError) {
             let loop = try EventLoop()
-            return run(lines, at: address, on: loop)
+            return run(lines, keys, at: address, on: loop)
         } catch {
             put("grapevine ask: \(error)\n", to: 2)
             return 71
         }
     }
 
+    private struct UnusableKeyFile: Error {
+        let sentence: String
+    }
+
+    /// Takes `--key-file <file>` off the words, and reads it.
+    private static func takeKeys(
+        _ words: inout ArraySlice<String>
+    ) throws(UnusableKeyFile) -> [Key] {
+        guard let first = words.first, first.hasPrefix("--key-file") else { return [] }
+        words = words.dropFirst()
+        let path: String
+        if first.hasPrefix("--key-file=") {
+            path = String(first.dropFirst("--key-file=".count))
+        } else if first == "--key-file", let word = words.popFirst() {
+            path = word
+        } else {
+            throw UnusableKeyFile(sentence: "--key-file needs a file")
+        }
+        do throws(KeyFileError) {
+            return try KeyFile.read(path).keys
+        } catch {
+            throw UnusableKeyFile(sentence: error.sentence(of: path))
+        }
+    }
+
     private static func run(
-        _ lines: [String], at address: SocketAddress, on loop: EventLoop
+        _ lines: [String], _ keys: [Key], at address: SocketAddress, on loop: EventLoop
     ) -> Int32 {
-        let dialogue = Dialogue(lines, with: address) { loop.stop() }
+        let dialogue = Dialogue(lines, keys, with: address) { loop.stop() }
         dialogue.start(on: loop)
         loop.run()
         if let failure = dialogue.failure {
@@ -68,12 +103,18 @@ package enum Ask {
 /// One line after the other, each sent when the one before it has its reply.
 private final class Dialogue {
     private var lines: ArraySlice<String>
+    /// Those to sign in with that have not been tried.
+    private var keys: ArraySlice<Key>
     private let address: SocketAddress
     private let onEnd: () -> Void
     private(set) var failure: LineFailure?
     private(set) var hasError = false
 
-    init(_ lines: [String], with address: SocketAddress, _ onEnd: @escaping () -> Void) {
+    init(
+        _ lines: [String], _ keys: [Key], with address: SocketAddress,
+        _ onEnd: @escaping () -> Void
+    ) {
+        self.keys = keys[...]
         // A node answers nothing to a line of spaces.
         self.lines = lines.filter { $0.utf8.contains { $0 > UInt8(ascii: " ") } }[...]
         self.address = address
@@ -83,10 +124,28 @@ private final class Dialogue {
     func start(on loop: EventLoop) {
         LineConnection.dial(address, on: loop) { [self] result in
             switch result {
-            case .success(let connection): next(on: connection)
+            case .success(let connection): signIn(on: connection)
             case .failure(let error): end(error)
             }
         }
+    }
+
+    /// Tries one key after the other: a node in the middle of a change may know the second alone.
+    private func signIn(on connection: LineConnection) {
+        guard let key = keys.popFirst() else { return next(on: connection) }
+        let isSent = connection.send("AUTH \(key.text)") { [self] answer in
+            switch answer {
+            case .success(let reply):
+                // A node that has no key asks for none.
+                if reply.isOK || reply.error?.code == 403 { return next(on: connection) }
+                if !keys.isEmpty { return signIn(on: connection) }
+                hasError = true
+                writeAll(reply.bytes, to: 1)
+                end(nil)
+            case .failure(let error): end(error)
+            }
+        }
+        if !isSent { end(.closed) }
     }
 
     private func next(on connection: LineConnection) {

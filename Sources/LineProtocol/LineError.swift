@@ -26,6 +26,11 @@ extension LineError {
     public static let notUTF8 = LineError(400, "Not valid UTF-8")
     public static let holdsNUL = LineError(400, "A NUL character is not allowed")
 
+    public static let signInFirst = LineError(401, "Sign in first: AUTH <secret>")
+    public static let wrongSecret = LineError(401, "Wrong secret")
+    public static let signInLate = LineError(401, "Not signed in within 10 s; connect again")
+    public static let nodeHasNoKey = LineError(403, "This node has no key, and asks for none")
+
     public static let editRefused = LineError(
         403, "You can only edit your own messages within 15 minutes")
     public static let onlyParticipants = LineError(403, "Only participants can do this")

@@ -24,6 +24,8 @@ public enum Request: Hashable, Sendable {
 
     /// Of one verb as it was typed, or of all.
     case help(String?)
+    /// The secret of one of the node's keys.
+    case auth(Secret)
     case ping
     case status
     case members

@@ -51,6 +51,14 @@ extension Words {
     }
 }
 
+extension Words {
+    /// Kept as it is: a wrong one is the node's to refuse.
+    func secret(_ index: Int) throws(LineError) -> Secret {
+        guard let text = LineProtocol.text(bytes(ofArgument: index)) else { throw .notUTF8 }
+        return Secret(text)
+    }
+}
+
 extension Request.Create {
     init(_ words: Words) throws(LineError) {
         conversation = try words.name(0)

@@ -83,6 +83,10 @@ extension Verb {
             "HELP", optional: ["<verb>", "<word>"],
             about: "Tells how each verb, or this one, is written."
         ) { words throws(LineError) in .help(words.help()) },
+        Verb(
+            "AUTH", ["<secret>"],
+            about: "Signs in with the cluster's key; a port beyond this machine asks for it first."
+        ) { words throws(LineError) in .auth(try words.secret(0)) },
         Verb("PING", about: "Answers pong.") { _ throws(LineError) in .ping },
         Verb(
             "STATUS", about: "Tells how this node is doing, and whether its copies agree."

@@ -144,7 +144,7 @@ package final class Connection: LoopHandle, @unchecked Sendable {
     override func handleDidClose() {
         output.removeAll()
         outgoing.removeAll()
-        shielding?.tell(.failure(failure ?? .distrusted(.hungUp)))
+        shielding?.tell(.failure(failure ?? .reset))
         shielding = nil
         let told = delegate
         delegate = nil
@@ -231,7 +231,7 @@ extension Connection {
         loop.checkConfined()
         precondition(delegate == nil && shielding == nil, "a shield comes before all else")
         let shielding = Shielding(shield, then)
-        guard !isClosing else { return shielding.tell(.failure(.distrusted(.hungUp))) }
+        guard !isClosing else { return shielding.tell(.failure(.reset)) }
         self.shielding = shielding
         shielding.expire(after: timeoutMilliseconds, on: loop) { [self] in
             close(because: .distrusted(.late))

@@ -66,6 +66,11 @@ package struct SocketAddress: Hashable, Sendable {
         }
     }
 
+    /// Without the port.
+    package var hostText: String {
+        String(description.prefix(upTo: description.lastIndex(of: ":") ?? description.endIndex))
+    }
+
     /// Lends the address in the form that the socket calls take.
     func withPointer<Answer>(_ body: (UnsafePointer<sockaddr>) -> Answer) -> Answer {
         var storage = sockaddr_storage()

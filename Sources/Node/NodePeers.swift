@@ -52,6 +52,9 @@ extension Node {
         followMembership()
     }
 
+    /// What was dialled takes long to prove that it knows the key: what was sent may be lost.
+    package func onDialSlow(_ address: String) { dialer.onSlow(address) }
+
     /// Bytes came in.
     package func onBytes(_ bytes: UnsafeRawBufferPointer, on channel: UInt64) {
         if let name = linked[channel] {

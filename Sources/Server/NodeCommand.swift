@@ -19,13 +19,15 @@ package struct NodeCommand: Sendable {
     package var editWindowMilliseconds: UInt64 = 15 * 60 * 1_000
     package var evictAfterMilliseconds: UInt64? = NodeOptions.evictAfterMillisecondsDefault
     package var mayBlock = false
+    /// The file with the cluster's key; without one nothing leaves this machine.
+    package var keyFile: String?
     package var logLevel = LogLevel.info
 
     package static let usage = """
         usage: grapevine node --name <node> --data <folder> --gossip <host:port> --admin <host:port>
                [--join <gossip host:port>[,…]] [--cluster <name>] [--replicas 3|all] [--shards 64]
                [--ack local|majority|all] [--edit-window 15m] [--evict-after 10m|never]
-               [--faults] [--log error|info|debug]
+               [--key-file <file>] [--faults] [--log error|info|debug]
 
         Runs one node. Once it serves it prints: ready name=… gossip=… admin=…
           --name         this node's name: 1-64 of A-Z a-z 0-9 _ . : @ -
@@ -40,6 +42,9 @@ package struct NodeCommand: Sendable {
           --ack          how many owners an OK waits for, at most a second (majority)
           --edit-window  how long after its sending a message may be edited (15m)
           --evict-after  how long a dead node keeps its shards before others take them (10m)
+          --key-file     the cluster's key, the same file on every node: openssl rand -hex 32;
+                         nodes encrypt and prove it to each other, and an address beyond this
+                         machine needs it; SIGHUP has the node read it again
           --faults       lets BLOCK cut this node off from others, for tests
           --log          what is logged to standard error (info)
 
@@ -47,13 +52,12 @@ package struct NodeCommand: Sendable {
 
     private static let options: Set<String> = [
         "--name", "--data", "--gossip", "--admin", "--join", "--cluster", "--replicas", "--shards",
-        "--ack", "--edit-window", "--evict-after", "--log",
+        "--ack", "--edit-window", "--evict-after", "--key-file", "--log",
     ]
 
     /// What the contract names and this version lacks, each with what follows for its user.
     private static let lacking = [
-        "--key-file": "nodes reach each other on loopback alone",
-        "--max-offset": "keep the clocks of all nodes in step",
+        "--max-offset": "keep the clocks of all nodes in step"
     ]
 
     /// Reads the words behind `grapevine node`.
@@ -62,6 +66,7 @@ package struct NodeCommand: Sendable {
             words, known: NodeCommand.options, flags: ["--faults"], lacking: NodeCommand.lacking)
         name = try options.required("--name", "1-64 of A-Z a-z 0-9 _ . : @ -") { NodeName($0) }
         folder = try options.required("--data") { $0.isEmpty ? nil : $0 }
+        keyFile = try options.optional("--key-file", "a path") { $0.isEmpty ? nil : $0 }
         gossip = try NodeCommand.address("--gossip", options)
         admin = try NodeCommand.address("--admin", options)
         join =
@@ -112,10 +117,10 @@ package struct NodeCommand: Sendable {
         _ name: String, _ options: Options
     ) throws(UsageError) -> SocketAddress {
         let address = try options.required(name, "host:port") { SocketAddress($0) }
-        guard address.isLoopback else {
+        guard address.isLoopback || options.has("--key-file") else {
             throw UsageError(
                 "\(name) cannot be '\(address)': an address that is not loopback needs "
-                    + "--key-file, which this version lacks")
+                    + "--key-file, with the cluster's key: openssl rand -hex 32 makes one")
         }
         return address
     }

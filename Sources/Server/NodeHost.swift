@@ -3,6 +3,7 @@ import LineProtocol
 import NetworkIO
 import Node
 import Session
+import TLS
 import Wire
 
 /// What the process does for its node: listens, dials, logs, and ends.
@@ -13,6 +14,10 @@ actor NodeHost: Host {
     static let endingMillisecondsMax: UInt64 = 3_000
     /// How long a dial may take, in milliseconds: a cut that is healed is to be noticed soon.
     static let dialMillisecondsMax: UInt64 = 500
+    /// The most clients at once that have not signed in, where they have to; the oldest goes.
+    static let strangersMax = 256
+    /// How long a client may take to sign in, in milliseconds: by hand, with the secret at hand.
+    static let signInMillisecondsMax: UInt64 = 10_000
     /// How long the last bytes may take to leave, and clients to close, in milliseconds.
     static let flushMillisecondsMax: UInt64 = 500
 
@@ -26,6 +31,12 @@ actor NodeHost: Host {
     private nonisolated let clock: SystemClock
     private let peerListener: Listener
     private let clientListener: Listener
+    /// Where the node has keys.
+    private let gate: Gate?
+    private var frontDoor: FrontDoor?
+    /// Clients that have not signed in, where they have to.
+    private var strangers = Lobby(
+        placesMax: NodeHost.strangersMax, millisecondsMax: NodeHost.signInMillisecondsMax)
     private var node: Node?
     private var clients: [UInt64: Client] = [:]
     /// How the process ends, once that is known.
@@ -35,10 +46,14 @@ actor NodeHost: Host {
     private var isFlushing = false
     private var isHoldingClients = false
 
-    init(_ command: NodeCommand, on loop: EventLoop) throws(NetworkError) {
+    init(_ command: NodeCommand, keys: KeyRing?, on loop: EventLoop) throws(NetworkError) {
         self.command = command
         self.loop = loop
-        clock = SystemClock(loop)
+        let clock = SystemClock(loop)
+        self.clock = clock
+        gate = keys.map { keys in
+            Gate(keys, on: loop) { NodeHost.write(.error, $0, of: command, at: clock) }
+        }
         peerListener = try Listener(command.gossip, on: loop)
         clientListener = try Listener(command.admin, on: loop)
     }
@@ -52,7 +67,7 @@ actor NodeHost: Host {
         self.node = node
         do throws(NetworkError) {
             try peerListener.start { [self] connection in
-                assumeIsolated { $0.take(connection, dialed: nil) }
+                assumeIsolated { $0.admit(connection, dialed: nil) }
             }
             return .success(())
         } catch {
@@ -60,9 +75,36 @@ actor NodeHost: Host {
         }
     }
 
+    /// A connection to or from another node counts once it has proved that it knows the key.
+    private func admit(_ connection: Connection, dialed address: String?) {
+        guard let gate, ending == nil else { return take(connection, dialed: address) }
+        var slow: Timer?
+        if let address {
+            slow = Timer(on: loop, afterMilliseconds: NodeHost.dialMillisecondsMax) { [node] in
+                node?.assumeIsolated { $0.onDialSlow(address) }
+            }
+        }
+        gate.admit(connection, dialed: address) { [self] result in
+            slow?.cancel()
+            switch result {
+            case .success: assumeIsolated { $0.take(connection, dialed: address) }
+            case .failure(let error):
+                if let address { assumeIsolated { $0.noteFailure(of: address, error) } }
+            }
+        }
+    }
+
+    private func noteFailure(of address: String, _ error: NetworkError) {
+        let isRefused = error == .refused || error == .reset
+        node?.assumeIsolated { $0.onDialFailed(address, isRefused: isRefused) }
+    }
+
     private func take(_ connection: Connection, dialed address: String?) {
         guard let node, ending == nil else { return connection.close() }
-        let channel = PeerChannel(connection, node: node)
+        let id = connection.id
+        let channel = PeerChannel(connection, node: node) { [self] in
+            assumeIsolated { $0.gate?.onClosed(id) }
+        }
         node.assumeIsolated { $0.onChannel(channel, dialed: address) }
         connection.delegate = channel
     }
@@ -78,7 +120,7 @@ extension NodeHost {
         }
         let session = Session(
             connection.id, node: node, clock: clock, output: ClientOutput(connection),
-            executor: loop, ackLevel: command.ackLevel)
+            executor: loop, ackLevel: command.ackLevel, door: door)
         node.assumeIsolated { $0.attach(session, as: session.id) }
         clients[connection.id] = Client(connection: connection, session: session)
         if isHoldingClients { session.assumeIsolated { $0.setHeld(true) } }
@@ -86,14 +128,65 @@ extension NodeHost {
         connection.delegate = ClientEvents(session) { [self] in
             assumeIsolated { $0.onClientClosed(id) }
         }
+        guard isDoorClosed, let oldest = strangers.onArrival(id, now: clock.milliseconds)
+        else { return }
+        turnAway(oldest, LineError(503, "Too many connections have not signed in"))
     }
 
-    private func onClientClosed(_ id: UInt64) { clients[id] = nil }
+    private func onClientClosed(_ id: UInt64) {
+        clients[id] = nil
+        strangers.onEnd(of: id)
+        frontDoor?.onClosed(id)
+    }
+
+    private var isDoorClosed: Bool { !command.admin.isLoopback }
+
+    private var door: Door {
+        guard let frontDoor else { return .none }
+        return isDoorClosed ? .closed(frontDoor) : .open(frontDoor)
+    }
+
+    private func turnAway(_ id: UInt64, _ error: LineError) {
+        strangers.onEnd(of: id)
+        clients[id]?.session.assumeIsolated { $0.turnAway(error) }
+    }
+
+    /// At each tick: who takes too long to sign in goes.
+    func watchStrangers() {
+        for id in strangers.onTime(clock.milliseconds) { turnAway(id, .signInLate) }
+    }
 
     private func holdClients(_ isHeld: Bool) {
         isHoldingClients = isHeld
         guard ending == nil || isHeld else { return }
         for client in clients.values { client.session.assumeIsolated { $0.setHeld(isHeld) } }
+    }
+}
+
+// MARK: Keys
+
+extension NodeHost {
+    /// What clients sign in with, from here on.
+    func open(with keys: KeyRing) {
+        frontDoor = FrontDoor(keys) { [self] id in
+            assumeIsolated { $0.strangers.onEnd(of: id) }
+        }
+    }
+
+    /// Reads the key file again; one that makes no sense changes nothing.
+    nonisolated func rereadKeys() { assumeIsolated { $0.changeKeys() } }
+
+    private func changeKeys() {
+        guard let path = command.keyFile else { return }
+        let keys: KeyRing
+        do throws(KeyFileError) {
+            keys = try KeyFile.read(path)
+        } catch {
+            return log(.error, "keys unchanged: \(error.sentence(of: path))")
+        }
+        gate?.change(to: keys)
+        for id in frontDoor?.change(to: keys) ?? [] { clients[id]?.connection.close() }
+        log(.info, "keys read again: \(keys.keys.count) in \(path)")
     }
 }
 
@@ -109,11 +202,8 @@ extension NodeHost {
         Connection.dial(target, on: loop, timeoutMilliseconds: NodeHost.dialMillisecondsMax) {
             [self] result in
             switch result {
-            case .success(let connection): assumeIsolated { $0.take(connection, dialed: address) }
-            case .failure(let error):
-                node?.assumeIsolated {
-                    $0.onDialFailed(address, isRefused: error == .refused || error == .reset)
-                }
+            case .success(let connection): assumeIsolated { $0.admit(connection, dialed: address) }
+            case .failure(let error): assumeIsolated { $0.noteFailure(of: address, error) }
             }
         }
     }
@@ -138,6 +228,12 @@ extension NodeHost {
     }
 
     nonisolated func log(_ level: LogLevel, _ line: String) {
+        NodeHost.write(level, line, of: command, at: clock)
+    }
+
+    private static func write(
+        _ level: LogLevel, _ line: String, of command: NodeCommand, at clock: SystemClock
+    ) {
         guard level <= command.logLevel else { return }
         let time = LineTime.text(Int64(clock.wallMilliseconds))
         writeLine("\(time) \(level.rawValue) node=\(command.name) \(line)", to: 2)

@@ -5,10 +5,12 @@ import Node
 final class PeerChannel: Channel, ConnectionDelegate {
     private let connection: Connection
     private let node: Node
+    private let onClose: @Sendable () -> Void
 
-    init(_ connection: Connection, node: Node) {
+    init(_ connection: Connection, node: Node, onClose: @escaping @Sendable () -> Void) {
         self.connection = connection
         self.node = node
+        self.onClose = onClose
     }
 
     var id: UInt64 { connection.id }
@@ -38,5 +40,6 @@ final class PeerChannel: Channel, ConnectionDelegate {
 
     func connectionDidClose(_ connection: Connection, error: NetworkError?) {
         node.assumeIsolated { [id] in $0.onClosed(id) }
+        onClose()
     }
 }

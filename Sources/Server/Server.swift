@@ -3,6 +3,7 @@ import Glibc
 import NetworkIO
 import Node
 import Storage
+import TLS
 import Wire
 
 /// The exit statuses of the process, after sysexits.h.
@@ -30,6 +31,12 @@ package struct Server {
     package func run() -> Int32 {
         _ = csystem_ignore_signals()
         _ = csystem_raise_descriptor_limit()
+        let keys: KeyRing?
+        do throws(KeyFileError) {
+            keys = try command.keyFile.map { path throws(KeyFileError) in try KeyFile.read(path) }
+        } catch {
+            return fail(ExitStatus.usage, error.sentence(of: command.keyFile ?? ""))
+        }
         do throws(NetworkError) {
             let loop = try EventLoop()
             let database: Database
@@ -39,7 +46,7 @@ package struct Server {
                 return fail(ExitStatus.of(error), "\(command.folder): \(error.sentence)")
             }
             defer { database.close() }
-            return try serve(database, on: loop)
+            return try serve(database, keys, on: loop)
         } catch {
             let status = error == .addressInUse ? ExitStatus.unavailable : ExitStatus.failure
             return fail(status, "\(error)")
@@ -47,14 +54,18 @@ package struct Server {
     }
 
     private func serve(
-        _ database: Database, on loop: EventLoop
+        _ database: Database, _ keys: KeyRing?, on loop: EventLoop
     ) throws(NetworkError) -> Int32 {
         let store = DiskStore(database)
-        let host = try NodeHost(command, on: loop)
+        let host = try NodeHost(command, keys: keys, on: loop)
         let outcome = Lock<Result<Void, NetworkError>>(.success(()))
         let terminate = try SignalWatcher(SIGTERM, on: loop) { host.end(.shutdown) }
+        // Without a key a hangup ends the process, as it always does.
+        let hangup =
+            keys == nil ? nil : try SignalWatcher(SIGHUP, on: loop) { host.rereadKeys() }
         let interrupt = try SignalWatcher(SIGINT, on: loop) { host.end(.shutdown) }
         loop.post {
+            if let keys { host.assumeIsolated { $0.open(with: keys) } }
             do throws(NetworkError) {
                 try start(host, store, database, loop)
             } catch {
@@ -63,7 +74,7 @@ package struct Server {
             }
         }
         loop.run()
-        withExtendedLifetime((terminate, interrupt)) {}
+        withExtendedLifetime((terminate, interrupt, hangup)) {}
         try outcome.withLock { $0 }.get()
         return status(of: host.outcome.withLock { $0 })
     }
@@ -91,6 +102,7 @@ package struct Server {
         }
         _ = Timer(on: loop, everyMilliseconds: Node.tickMilliseconds) {
             node.assumeIsolated { $0.onTick() }
+            host.assumeIsolated { $0.watchStrangers() }
         }
         load(node, from: database, host)
     }

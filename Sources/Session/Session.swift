@@ -49,6 +49,7 @@ package actor Session: ReplySink {
     private let clock: any Clock
     private let output: any SessionOutput
     private var state: ConnectionState
+    private var signIn: SignIn
 
     private var cutter = LineCutter()
     private var slots: [Slot] = []
@@ -64,6 +65,8 @@ package actor Session: ReplySink {
     private var isHeld = false
     private var isEnding = false
     private var hasFinished = false
+    /// Whether whatever the client says is thrown away.
+    private var isTurnedAway = false
 
     enum Line {
         case whole([UInt8])
@@ -73,7 +76,7 @@ package actor Session: ReplySink {
 
     package init(
         _ id: UInt64, node: Node, clock: any Clock, output: any SessionOutput,
-        executor: any SerialExecutor, ackLevel: Replication.AckLevel
+        executor: any SerialExecutor, ackLevel: Replication.AckLevel, door: Door = .none
     ) {
         self.id = id
         self.node = node
@@ -82,6 +85,7 @@ package actor Session: ReplySink {
         self.executor = executor
         admin = Admin(node)
         state = ConnectionState(ackLevel: ackLevel)
+        signIn = SignIn(door)
     }
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -121,6 +125,14 @@ package actor Session: ReplySink {
         if isHeld { updateReading() } else { continueBacklog() }
     }
 
+    /// Ends the connection with these words, once what was asked before is answered.
+    package func turnAway(_ error: LineError) {
+        append(.ready(error.reply))
+        isTurnedAway = true
+        isEnding = true
+        continueBacklog()
+    }
+
     /// Whether replies wait for the disk, for co-owners or for time.
     package var isAnswering: Bool { head < slots.count }
 
@@ -148,6 +160,7 @@ extension Session {
     }
 
     private func answer(_ cut: LineCutter.Cut) {
+        guard !isTurnedAway else { return }
         switch cut {
         case .line(let line): answer(line)
         case .tooLong: append(.ready(LineError.lineTooLong.reply))
@@ -157,11 +170,33 @@ extension Session {
 
     private func answer(_ line: UnsafeRawBufferPointer) {
         do throws(LineError) {
-            guard let request = try Request.parse(line) else { return }
+            guard let request = try Request.parse(line), isHeard(request) else { return }
             answer(request)
         } catch {
             append(.ready(error.reply))
         }
+    }
+
+    /// Whether who asks may ask; who may not has been told.
+    private func isHeard(_ request: Request) -> Bool {
+        let verdict: SignIn.Verdict
+        if case .auth(let secret) = request {
+            verdict = signIn.onSecret(secret, of: id)
+        } else if signIn.isDone {
+            return true
+        } else {
+            verdict = signIn.onEarly(request)
+        }
+        switch verdict {
+        case .heard: return true
+        case .signedIn: append(.ready(SignIn.welcome))
+        case .told(let error): append(.ready(error.reply))
+        case .turnedAway(let error):
+            append(.ready(error.reply))
+            isTurnedAway = true
+            isEnding = true
+        }
+        return false
     }
 
     private func answer(_ request: Request) {

@@ -195,7 +195,7 @@ import Testing
                 ends.far.close()
                 ends.far.close()
             }
-            #expect(try await ends.refusal() == .distrusted(.hungUp))
+            #expect(try await ends.refusal() == .reset)
             try await loop.perform {}
             #expect(ends.risen.state.count == 1)
         }

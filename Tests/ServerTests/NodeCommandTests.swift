@@ -24,6 +24,7 @@ import Wire
         #expect(command.ackLevel == .majority)
         #expect(command.editWindowMilliseconds == 900_000)
         #expect(command.evictAfterMilliseconds == 600_000)
+        #expect(command.keyFile == nil)
         #expect(!command.mayBlock)
         #expect(command.logLevel == .info)
     }
@@ -93,10 +94,7 @@ import Wire
             ["--evict-after", "Never"],
             "--evict-after cannot be 'Never': a number and ms, s, m or h, or never"
         ),
-        (
-            ["--key-file", "key"],
-            "--key-file is not in this version: nodes reach each other on loopback alone"
-        ),
+        (["--key-file", ""], "--key-file cannot be '': a path"),
         (
             ["--max-offset=500ms"],
             "--max-offset is not in this version: keep the clocks of all nodes in step"
@@ -112,14 +110,16 @@ import Wire
     }
 
     @Test(arguments: ["0.0.0.0:7101", "192.168.1.5:7101", "[::]:7101"])
-    func `an address that is not loopback needs a key`(_ address: String) {
-        let sentence =
-            "--gossip cannot be '\(address)': an address that is not loopback needs --key-file, "
-            + "which this version lacks"
-        #expect(throws: UsageError(sentence)) {
-            try NodeCommand([
-                "--name", "n1", "--data", "d", "--gossip", address, "--admin", "127.0.0.1:0",
-            ])
+    func `an address that is not loopback needs a key`(_ address: String) throws {
+        let places = [("--gossip", address, "127.0.0.1:0"), ("--admin", "127.0.0.1:0", address)]
+        for (option, gossip, admin) in places {
+            let words = ["--name", "n1", "--data", "d", "--gossip", gossip, "--admin", admin]
+            let sentence =
+                "\(option) cannot be '\(address)': an address that is not loopback needs "
+                + "--key-file, with the cluster's key: openssl rand -hex 32 makes one"
+            #expect(throws: UsageError(sentence)) { try NodeCommand(words) }
+            let command = try NodeCommand(words + ["--key-file", "key"])
+            #expect(command.keyFile == "key")
         }
     }
 

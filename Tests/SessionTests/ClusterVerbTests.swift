@@ -18,8 +18,8 @@ import Testing
                 "name=CREATE", "name=INVITE", "name=LEAVECHAT", "name=SEND", "name=HISTORY",
                 "name=EDIT", "name=EDITS", "name=DELETE", "name=RESTORE", "name=PIN",
                 "name=UNPIN", "name=PINNED", "name=ARCHIVE", "name=UNARCHIVE", "name=CHATS",
-                "name=READ", "name=DELIVERED", "name=UNREAD", "name=HELP", "name=PING",
-                "name=STATUS", "name=MEMBERS", "name=SHARDS", "name=OWNERS", "name=DIGEST",
+                "name=READ", "name=DELIVERED", "name=UNREAD", "name=HELP", "name=AUTH",
+                "name=PING", "name=STATUS", "name=MEMBERS", "name=SHARDS", "name=OWNERS", "name=DIGEST",
                 "name=VECTOR", "name=SET", "name=WAIT", "name=BLOCK", "name=UNBLOCK",
                 "name=JOIN", "name=LEAVE", "name=FORGET", "name=SHUTDOWN",
             ])

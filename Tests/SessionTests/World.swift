@@ -34,12 +34,14 @@ final class TestNode {
     }
 
     /// A client that connects.
-    func connect() -> TestClient {
+    ///
+    /// - Parameter door: what it has to say first.
+    func connect(_ door: Door = .none) -> TestClient {
         sessions += 1
         let output = FakeOutput(on: executor)
         let session = Session(
             sessions, node: node, clock: clock, output: output, executor: executor,
-            ackLevel: .majority)
+            ackLevel: .majority, door: door)
         node.assumeIsolated { $0.attach(session, as: session.id) }
         return TestClient(session, output, of: self)
     }

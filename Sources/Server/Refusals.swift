@@ -1,0 +1,50 @@
+import NetworkIO
+
+/// Which refused connections are logged: each peer once for each reason, until it succeeds.
+struct Refusals: Sendable {
+    /// How many are remembered; the oldest is forgotten, and may be logged again.
+    static let rememberedMax = 1_024
+    /// How many are logged in a second, at most: addresses cost a stranger nothing.
+    static let perSecondMax = 10
+
+    private struct Refusal: Hashable {
+        let peer: String
+        let why: Distrust
+    }
+
+    /// In the order in which they were noted.
+    private var noted: [Refusal] = []
+    private var second: UInt64 = 0
+    private var inSecond = 0
+
+    /// Whether to log it.
+    ///
+    /// - Parameter peer: the address that was dialled, or the host that dialled: its port is
+    ///   another one each time.
+    mutating func onRefusal(of peer: String, because why: Distrust, now: UInt64) -> Bool {
+        let refusal = Refusal(peer: peer, why: why)
+        guard !noted.contains(refusal) else { return false }
+        if now / 1_000 != second { (second, inSecond) = (now / 1_000, 0) }
+        guard inSecond < Refusals.perSecondMax else { return false }
+        inSecond += 1
+        noted.append(refusal)
+        if noted.count > Refusals.rememberedMax { noted.removeFirst() }
+        return true
+    }
+
+    mutating func onSuccess(of peer: String) { noted.removeAll { $0.peer == peer } }
+}
+
+extension Distrust {
+    /// What the operator may do about it.
+    var advice: String {
+        switch self {
+        case .plainText, .noKey: "a node of this cluster is started with its --key-file"
+        case .wrongKey: "give every node the same --key-file; while it changes, both keys in each"
+        case .hungUp:
+            "if it is a node, is its key in this one's --key-file, and the other way round?"
+        case .late: "if it is a node, it is overloaded or the network loses packets"
+        case .tooMuch, .unreadable: "if it is a node, something on the way changes its bytes"
+        }
+    }
+}

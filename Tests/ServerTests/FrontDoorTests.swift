@@ -1,0 +1,38 @@
+import NetworkIO
+import TLS
+import Testing
+
+@testable import Server
+
+@Suite struct FrontDoorTests {
+    private let old = String(repeating: "o", count: 40)
+    private let next = String(repeating: "n", count: 40)
+
+    private func ring(_ first: String, _ second: String? = nil) throws -> KeyRing {
+        KeyRing(try #require(Key(first)), try second.map { try #require(Key($0)) })
+    }
+
+    @Test func `either key of the file signs in, and nothing else`() throws {
+        let signedIn = Lock<[UInt64]>([])
+        let door = FrontDoor(try ring(old, next)) { id in signedIn.withLock { $0.append(id) } }
+        #expect(door.admits(old, as: 1))
+        #expect(door.admits(next, as: 2))
+        for secret in ["", "o", old + "o", String(old.dropLast()) + "p"] {
+            #expect(!door.admits(secret, as: 3))
+        }
+        #expect(signedIn.withLock { $0 } == [1, 2])
+    }
+
+    @Test func `a key that is taken away takes its sessions with it`() throws {
+        let door = FrontDoor(try ring(old)) { _ in }
+        #expect(door.admits(old, as: 1))
+        #expect(door.admits(old, as: 2))
+        #expect(door.change(to: try ring(old, next)) == [])
+        #expect(door.admits(next, as: 3))
+        #expect(door.change(to: try ring(next, old)) == [])
+        door.onClosed(2)
+        #expect(door.change(to: try ring(next)) == [1])
+        #expect(!door.admits(old, as: 4))
+        #expect(door.admits(next, as: 4))
+    }
+}

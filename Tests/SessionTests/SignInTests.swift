@@ -1,0 +1,110 @@
+import LineProtocol
+import Node
+import Testing
+
+@testable import Session
+
+/// Lets in who says one of two secrets.
+private actor TestDoorkeeper: Doorkeeper {
+    static let secret = String(repeating: "s", count: 32)
+    static let other = String(repeating: "o", count: 32)
+
+    private let executor = InlineExecutor()
+    private var admitted: [UInt64] = []
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    nonisolated func admits(_ secret: String, as session: UInt64) -> Bool {
+        guard [Self.secret, Self.other].contains(secret) else { return false }
+        assumeIsolated { $0.admitted.append(session) }
+        return true
+    }
+
+    nonisolated var sessions: [UInt64] { assumeIsolated { $0.admitted } }
+}
+
+@Suite struct SignInTests {
+    private let world = World()
+    private let doorkeeper = TestDoorkeeper()
+    private let secret = TestDoorkeeper.secret
+
+    @Test func `nothing but HELP is answered to who has not signed in`() throws {
+        let client = world.n1.connect(.closed(doorkeeper))
+        for verb in Verb.all where !["HELP", "AUTH"].contains(verb.name) {
+            let words = verb.usage.split(separator: " ").map { word in
+                switch word {
+                case "<milliseconds>", "<replicas>", "<shard>": "1"
+                case "<addr>": "127.0.0.1:1"
+                default: word.first == "<" ? "x" : String(word)
+                }
+            }.filter { !$0.hasPrefix("[") }
+            let line = words.joined(separator: " ")
+            #expect(client.ask(line) == ["ERR 401 Sign in first: AUTH <secret>"], "\(line)")
+        }
+        #expect(client.ask("HELP AUTH").last == "OK")
+        #expect(!client.isFinished)
+        #expect(world.n1.host.assumeIsolated { $0.ending } == nil)
+        #expect(world.n1.connect().ask("HISTORY x x") == ["ERR 404 Conversation not found"])
+    }
+
+    @Test(arguments: [TestDoorkeeper.secret, TestDoorkeeper.other])
+    func `either key signs in, and then everything is answered`(_ secret: String) {
+        let client = world.n1.connect(.closed(doorkeeper))
+        let replies = client.ask("PING", "AUTH \(secret)", "PING", "CREATE c alice,bob")
+        #expect(replies == ["ERR 401 Sign in first: AUTH <secret>", "OK", "OK pong", "OK"])
+        #expect(doorkeeper.sessions == [client.session.id])
+    }
+
+    @Test func `the third wrong secret is the last`() {
+        let client = world.n1.connect(.closed(doorkeeper))
+        #expect(client.ask("AUTH guess", "AUTH \(secret)x") == Array(repeating: wrong, count: 2))
+        #expect(!client.isFinished)
+        // What comes behind it in one piece is not even looked at.
+        #expect(client.ask("AUTH \(secret.dropLast())", "AUTH \(secret)", "PING") == [wrong])
+        #expect(client.isFinished)
+        #expect(client.ask("AUTH \(secret)") == [])
+        #expect(doorkeeper.sessions == [])
+    }
+
+    @Test func `a wrong secret does not undo a right one`() {
+        let client = world.n1.connect(.closed(doorkeeper))
+        #expect(client.ask("AUTH \(secret)", "AUTH guess", "PING") == ["OK", wrong, "OK pong"])
+    }
+
+    @Test func `who asks on and on without signing in is cut off`() {
+        let client = world.n1.connect(.closed(doorkeeper))
+        client.feed(String(repeating: "HELP PING\n", count: SignIn.unheardMax - 1))
+        #expect(client.heard().count == 2 * (SignIn.unheardMax - 1))
+        #expect(!client.isFinished)
+        #expect(client.ask("PING", "PING") == ["ERR 401 Sign in first: AUTH <secret>"])
+        #expect(client.isFinished)
+    }
+
+    @Test func `an open door asks for nothing and says whether a secret is right`() {
+        let client = world.n1.connect(.open(doorkeeper))
+        #expect(client.ask("PING", "AUTH guess", "AUTH \(secret)") == ["OK pong", wrong, "OK"])
+        #expect(client.ask("AUTH a", "AUTH b", "PING") == [wrong, wrong])
+        #expect(client.isFinished)
+    }
+
+    @Test func `a node without a key says so`() {
+        let client = world.n1.connect()
+        let replies = client.ask("AUTH guess", "PING")
+        #expect(replies == ["ERR 403 This node has no key, and asks for none", "OK pong"])
+    }
+
+    @Test func `who is turned away still hears what was asked before`() {
+        let client = world.n1.connect(.open(doorkeeper))
+        #expect(client.ask("CREATE c alice,bob") == ["OK"])
+        world.n1.store.assumeIsolated { $0.hold(true) }
+        client.say("SEND c alice id=m hello")
+        client.session.assumeIsolated { $0.turnAway(.signInLate) }
+        #expect(client.heard() == [])
+        world.n1.turn()
+        world.n1.complete()
+        #expect(client.heard().map { $0.prefix(7) } == ["OK id=m", "ERR 401"])
+        #expect(client.isFinished)
+    }
+
+    private let wrong = "ERR 401 Wrong secret"
+}
