@@ -2,7 +2,8 @@
 # to start, find and ask a node. Node nK has gossip port 7100+K, admin port 7200+K, its data in
 # .cluster/nK/, its process id in .cluster/nK.pid and its output in .cluster/nK.log (.log.1 is the
 # output of its life before). A second cluster beside it has GRAPEVINE_STATE, another folder in
-# place of .cluster, and GRAPEVINE_PORTS, another number in place of 7100.
+# place of .cluster, and GRAPEVINE_PORTS, another number in place of 7100. With GRAPEVINE_KEY_FILE
+# the nodes prove that key to each other and encrypt.
 # shellcheck shell=sh disable=SC2154 # the scripts set usage
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
@@ -106,6 +107,7 @@ launch() {
     done
     if is_fresh; then join=; fi
     options="--faults ${GRAPEVINE_NODE_OPTIONS-}"
+    key_file=${GRAPEVINE_KEY_FILE-}
     mkdir -p "$state/$name"
     if [ -f "$state/$name.log" ]; then mv "$state/$name.log" "$state/$name.log.1"; fi
     # Whoever waits for the ready line may look before the node is there to write it.
@@ -113,7 +115,7 @@ launch() {
     # shellcheck disable=SC2086 # options are words
     setsid "$binary" node --name "$name" --data "$state/$name" \
         --gossip "$(gossip "$name")" --admin "127.0.0.1:$(admin_port "$name")" \
-        ${join:+--join "$join"} $options \
+        ${join:+--join "$join"} ${key_file:+--key-file "$key_file"} $options \
         </dev/null >"$state/$name.log" 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
     echo "$!" >"$state/$name.pid"
     echo "$name: started, pid $!${join:+, joins $join}"

@@ -4,7 +4,7 @@ import Glibc
 struct ChaosCommand: Sendable {
     static let usage = """
         usage: grapevine-bench chaos [--nodes 5] [--replicas all] [--seconds 30] [--seed N]
-               [--rate 2000] [--cut 2] [--log DIR] [--grapevine PATH]
+               [--rate 2000] [--cut 2] [--log DIR] [--key-file FILE] [--grapevine PATH]
 
         Starts nodes of its own, sends, edits, deletes, pins, archives, reads and invites on all of
         them, and meanwhile kills and restarts them, stops them for up to 3 s, cuts cables both ways
@@ -18,6 +18,7 @@ struct ChaosCommand: Sendable {
           --rate       how many requests a second are begun, as far as the nodes keep up
           --cut        for how many seconds the two sides are cut off after the load
           --log        where the nodes' logs go; made where it is missing
+          --key-file   has the nodes prove this key to each other, and encrypt
           --grapevine  the binary; without it the one beside this
 
         """
@@ -27,12 +28,14 @@ struct ChaosCommand: Sendable {
     let rate: Int
     let cutSeconds: Int
     let logs: String?
+    let keyFile: String?
     let program: String
 
     init(_ words: [String]) throws(BenchError) {
         var arguments = try Arguments(words, flags: [])
         program = try arguments.take("--grapevine") { $0 } ?? Bench.neighbour
         logs = try arguments.take("--log") { $0.isEmpty ? nil : $0 }
+        keyFile = try arguments.take("--key-file") { $0.isEmpty ? nil : $0 }
         rate = try arguments.take("--rate", in: 1...100_000) ?? 2_000
         cutSeconds = try arguments.take("--cut", in: 1...600) ?? 2
         replicas =

@@ -35,7 +35,8 @@ import NetworkIO
         cluster = try LocalCluster(
             of: command.plan.nodes, spares: command.plan.nodesEver - command.plan.nodes,
             program: command.program, replicas: command.replicas,
-            options: ["--faults", "--log", "info"], logs: command.logs)
+            options: ["--faults", "--log", "info"]
+                + (command.keyFile.map { ["--key-file", $0] } ?? []), logs: command.logs)
         let founders = 0..<command.plan.nodes
         load = ChaosLoad(
             ChaosBook(

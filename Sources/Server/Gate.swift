@@ -14,14 +14,20 @@ final class Gate {
     private let context: TLSContext
     private let loop: EventLoop
     private let log: (String) -> Void
-    private var lobby = Lobby(
-        placesMax: Gate.handshakesMax, millisecondsMax: Gate.handshakeMillisecondsMax)
+    private let handshakeMillisecondsMax: UInt64
+    private var lobby: Lobby
     private var rising: [UInt64: Connection] = [:]
     private var proved: [UInt64: (connection: Connection, key: Key)] = [:]
     private var refusals = Refusals()
 
-    init(_ keys: KeyRing, on loop: EventLoop, log: @escaping (String) -> Void) {
+    init(
+        _ keys: KeyRing, on loop: EventLoop, handshakesMax: Int = Gate.handshakesMax,
+        handshakeMillisecondsMax: UInt64 = Gate.handshakeMillisecondsMax,
+        log: @escaping (String) -> Void
+    ) {
         context = TLSContext(keys)
+        self.handshakeMillisecondsMax = handshakeMillisecondsMax
+        lobby = Lobby(placesMax: handshakesMax, millisecondsMax: handshakeMillisecondsMax)
         self.loop = loop
         self.log = log
     }
@@ -43,7 +49,7 @@ final class Gate {
             }
         }
         let shield = address == nil ? context.accepting() : context.dialling()
-        connection.raise(shield, timeoutMilliseconds: Gate.handshakeMillisecondsMax) {
+        connection.raise(shield, timeoutMilliseconds: handshakeMillisecondsMax) {
             [self] result in
             if address == nil { onHandshakeEnd(id) }
             let peer = address ?? connection.peerAddress.hostText

@@ -163,8 +163,8 @@ extension Session {
         guard !isTurnedAway else { return }
         switch cut {
         case .line(let line): answer(line)
-        case .tooLong: append(.ready(LineError.lineTooLong.reply))
-        case .notEnded: append(.ready(LineError.lineNotEnded.reply))
+        case .tooLong: say(signIn.onNonsense(.lineTooLong))
+        case .notEnded: say(signIn.onNonsense(.lineNotEnded))
         }
     }
 
@@ -173,7 +173,7 @@ extension Session {
             guard let request = try Request.parse(line), isHeard(request) else { return }
             answer(request)
         } catch {
-            append(.ready(error.reply))
+            say(signIn.onNonsense(error))
         }
     }
 
@@ -187,8 +187,15 @@ extension Session {
         } else {
             verdict = signIn.onEarly(request)
         }
+        if verdict == .heard { return true }
+        say(verdict)
+        return false
+    }
+
+    /// Says what became of a line that is not answered as a request.
+    private func say(_ verdict: SignIn.Verdict) {
         switch verdict {
-        case .heard: return true
+        case .heard: break
         case .signedIn: append(.ready(SignIn.welcome))
         case .told(let error): append(.ready(error.reply))
         case .turnedAway(let error):
@@ -196,7 +203,6 @@ extension Session {
             isTurnedAway = true
             isEnding = true
         }
-        return false
     }
 
     private func answer(_ request: Request) {

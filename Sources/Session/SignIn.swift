@@ -62,9 +62,17 @@ struct SignIn: Sendable {
 
     /// A request other than `AUTH` by who has not signed in.
     mutating func onEarly(_ request: Request) -> Verdict {
+        if case .help = request, unheard + 1 < SignIn.unheardMax {
+            unheard += 1
+            return .heard
+        }
+        return onNonsense(.signInFirst)
+    }
+
+    /// What is no request counts as one, as long as nobody has signed in.
+    mutating func onNonsense(_ error: LineError) -> Verdict {
+        guard !isDone else { return .told(error) }
         unheard += 1
-        if unheard >= SignIn.unheardMax { return .turnedAway(.signInFirst) }
-        if case .help = request { return .heard }
-        return .told(.signInFirst)
+        return unheard < SignIn.unheardMax ? .told(error) : .turnedAway(error)
     }
 }

@@ -19,7 +19,8 @@ import Testing
                 "name=EDIT", "name=EDITS", "name=DELETE", "name=RESTORE", "name=PIN",
                 "name=UNPIN", "name=PINNED", "name=ARCHIVE", "name=UNARCHIVE", "name=CHATS",
                 "name=READ", "name=DELIVERED", "name=UNREAD", "name=HELP", "name=AUTH",
-                "name=PING", "name=STATUS", "name=MEMBERS", "name=SHARDS", "name=OWNERS", "name=DIGEST",
+                "name=PING", "name=STATUS", "name=MEMBERS", "name=SHARDS", "name=OWNERS",
+                "name=DIGEST",
                 "name=VECTOR", "name=SET", "name=WAIT", "name=BLOCK", "name=UNBLOCK",
                 "name=JOIN", "name=LEAVE", "name=FORGET", "name=SHUTDOWN",
             ])
