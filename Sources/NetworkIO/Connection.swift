@@ -56,6 +56,8 @@ package final class Connection: LoopHandle, @unchecked Sendable {
     private let writeRequest = UnsafeMutablePointer<uv_write_t>.allocate(capacity: 1)
     private var isWriting = false
 
+    /// Whether the other end has said anything.
+    package private(set) var hasRead = false
     private var isReading = false
     private var isPaused = false
     private var hasReachedEnd = false
@@ -195,6 +197,7 @@ extension Connection {
     private func onRead(_ count: Int, _ base: UnsafeMutablePointer<CChar>?) {
         if count > 0 {
             guard ending != .close else { return }
+            hasRead = true
             let bytes = UnsafeRawBufferPointer(start: base, count: count)
             if let shielding { return receive(bytes, through: shielding) }
             delegate?.connection(self, didRead: bytes)

@@ -34,6 +34,8 @@ actor NodeHost: Host {
     /// Where the node has keys.
     private let gate: Gate?
     private var frontDoor: FrontDoor?
+    /// Where a node without a key was hung up on.
+    private var hangUps = Refusals()
     /// Clients that have not signed in, where they have to.
     private var strangers = Lobby(
         placesMax: NodeHost.strangersMax, millisecondsMax: NodeHost.signInMillisecondsMax)
@@ -99,12 +101,25 @@ actor NodeHost: Host {
         node?.assumeIsolated { $0.onDialFailed(address, isRefused: isRefused) }
     }
 
+    /// Who has a key hangs up on who has none.
+    private func noteHangUp(_ address: String) {
+        let now = clock.milliseconds
+        guard gate == nil, hangUps.onRefusal(of: address, because: .hungUp, now: now) else {
+            return
+        }
+        log(
+            .info,
+            "peer hung up without a word; if it has a --key-file, this node needs it at=\(address)"
+        )
+    }
+
     private func take(_ connection: Connection, dialed address: String?) {
         guard let node, ending == nil else { return connection.close() }
         let id = connection.id
-        let channel = PeerChannel(connection, node: node) { [self] in
-            assumeIsolated { $0.gate?.onClosed(id) }
-        }
+        let channel = PeerChannel(
+            connection, node: node,
+            onHungUp: { [self] in if let address { assumeIsolated { $0.noteHangUp(address) } } },
+            onClose: { [self] in assumeIsolated { $0.gate?.onClosed(id) } })
         node.assumeIsolated { $0.onChannel(channel, dialed: address) }
         connection.delegate = channel
     }

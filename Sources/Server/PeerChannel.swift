@@ -5,9 +5,15 @@ import Node
 final class PeerChannel: Channel, ConnectionDelegate {
     private let connection: Connection
     private let node: Node
+    /// The other end went without a word.
+    private let onHungUp: @Sendable () -> Void
     private let onClose: @Sendable () -> Void
 
-    init(_ connection: Connection, node: Node, onClose: @escaping @Sendable () -> Void) {
+    init(
+        _ connection: Connection, node: Node, onHungUp: @escaping @Sendable () -> Void,
+        onClose: @escaping @Sendable () -> Void
+    ) {
+        self.onHungUp = onHungUp
         self.connection = connection
         self.node = node
         self.onClose = onClose
@@ -34,11 +40,15 @@ final class PeerChannel: Channel, ConnectionDelegate {
         node.assumeIsolated { [id] in $0.onBytes(bytes, on: id) }
     }
 
-    func connectionDidReachEnd(_ connection: Connection) { connection.close() }
+    func connectionDidReachEnd(_ connection: Connection) {
+        if !connection.hasRead { onHungUp() }
+        connection.close()
+    }
 
     func connection(_ connection: Connection, didDrainTo queuedBytes: Int) {}
 
     func connectionDidClose(_ connection: Connection, error: NetworkError?) {
+        if error == .reset, !connection.hasRead { onHungUp() }
         node.assumeIsolated { [id] in $0.onClosed(id) }
         onClose()
     }
