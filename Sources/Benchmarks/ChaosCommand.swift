@@ -53,6 +53,7 @@ struct ChaosCommand: Sendable {
     var rerun: String {
         "grapevine-bench chaos --nodes \(plan.nodes) --replicas \(replicas) "
             + "--seconds \(plan.seconds) --seed \(plan.seed) --rate \(rate) --cut \(cutSeconds)"
+            + (keyFile.map { " --key-file \($0)" } ?? "")
     }
 
     /// Whether each of the first nodes holds every shard, whoever joins.

@@ -145,7 +145,8 @@ extension NodeHost {
         }
         guard isDoorClosed, let oldest = strangers.onArrival(id, now: clock.milliseconds)
         else { return }
-        turnAway(oldest, LineError(503, "Too many connections have not signed in"))
+        // At once and without a word: a polite end takes as long as the other side likes.
+        clients[oldest]?.connection.close()
     }
 
     private func onClientClosed(_ id: UInt64) {
@@ -161,14 +162,11 @@ extension NodeHost {
         return isDoorClosed ? .closed(frontDoor) : .open(frontDoor)
     }
 
-    private func turnAway(_ id: UInt64, _ error: LineError) {
-        strangers.onEnd(of: id)
-        clients[id]?.session.assumeIsolated { $0.turnAway(error) }
-    }
-
     /// At each tick: who takes too long to sign in goes.
     func watchStrangers() {
-        for id in strangers.onTime(clock.milliseconds) { turnAway(id, .signInLate) }
+        for id in strangers.onTime(clock.milliseconds) {
+            clients[id]?.session.assumeIsolated { $0.turnAway(.signInLate) }
+        }
     }
 
     private func holdClients(_ isHeld: Bool) {

@@ -1,3 +1,4 @@
+import Foundation
 import NetworkIO
 import Testing
 
@@ -40,5 +41,48 @@ import Testing
         #expect(Ask.run([address.description, "PING", "BAD", "PING"]) == 1)
         #expect(Ask.run([address.description, "PING", "HANG UP"]) == 69)
         #expect(Ask.run(["127.0.0.1:1", "PING"]) == 69)
+    }
+
+    @Test func `a key file signs in first, with the second key where the first is unknown`()
+        async throws
+    {
+        let (old, next) = (String(repeating: "o", count: 32), String(repeating: "n", count: 32))
+        let path = FileManager.default.temporaryDirectory.path + "/keys-\(UUID())"
+        #expect(
+            FileManager.default.createFile(
+                atPath: path, contents: Data("\(next)\n\(old)\n".utf8),
+                attributes: [.posixPermissions: 0o600]))
+        defer { unlink(path) }
+        let thread = try LoopThread()
+        defer { thread.join() }
+        let loop = thread.loop
+        let heard = Lock<[String]>([])
+        let answers = Lock(["AUTH \(old)": "OK\n"])
+        let address: SocketAddress = try await withCheckedThrowingContinuation { continuation in
+            loop.post {
+                let server = Result {
+                    try ScriptedServer(on: loop) { line, connection in
+                        heard.withLock { $0.append(line) }
+                        let reply = answers.withLock { $0[line] }
+                        let other = line == "PING" ? "OK pong\n" : "ERR 401 Wrong secret\n"
+                        connection.write(Array((reply ?? other).utf8))
+                    }.address
+                }
+                continuation.resume(with: server)
+            }
+        }
+        let words = ["--key-file", path, address.description, "PING"]
+        #expect(Ask.run(words) == 0)
+        #expect(heard.withLock { $0 } == ["AUTH \(next)", "AUTH \(old)", "PING"])
+        // Where both are wrong nothing else is said.
+        answers.withLock { $0 = [:] }
+        heard.withLock { $0 = [] }
+        #expect(Ask.run(["--key-file=\(path)", address.description, "PING"]) == 1)
+        #expect(heard.withLock { $0 } == ["AUTH \(next)", "AUTH \(old)"])
+        // A node that has no key asks for none.
+        answers.withLock { $0 = ["AUTH \(next)": "ERR 403 This node has no key\n"] }
+        #expect(Ask.run(words) == 0)
+        #expect(Ask.run(["--key-file", "/nowhere", address.description, "PING"]) == 64)
+        #expect(Ask.run(["--key-file"]) == 64)
     }
 }

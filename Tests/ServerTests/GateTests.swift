@@ -72,13 +72,13 @@ private final class Guarded: Sendable {
         address = try #require(found.withLock { $0 })
     }
 
-    /// Has the loop finish its turn.
+    /// Has the loop finish its turn: what it closes is told at a turn's very end, and a timer fires
+    /// in the next.
     func settle() {
-        for _ in 0..<2 {
-            let isDone = DispatchSemaphore(value: 0)
-            thread.loop.post { isDone.signal() }
-            isDone.wait()
-        }
+        let loop = thread.loop
+        let isDone = DispatchSemaphore(value: 0)
+        loop.post { _ = NetworkIO.Timer(on: loop, afterMilliseconds: 0) { isDone.signal() } }
+        isDone.wait()
     }
 
     func change(to keys: KeyRing) {
