@@ -94,7 +94,8 @@ import Testing
         try await withLoop { loop in
             let ends = try await Ends(on: loop, masking: true)
             try await ends.bothUp()
-            let text = text
+            // All of it comes in one read: no other follows that would fetch the rest.
+            let text = Array(text.prefix(5_000))
             // It stops in the middle of what one read brought.
             ends.farSees.answer.withLock { $0 = { connection, _ in connection.pauseReading() } }
             try await loop.perform { ends.near.write(text) }
@@ -106,7 +107,7 @@ import Testing
             ends.farSees.answer.withLock { $0 = nil }
             try await loop.perform { ends.far.resumeReading() }
             let seen = try await ends.farSees.seen.wait { $0.bytes.count >= text.count }
-            #expect(isText(seen.bytes))
+            #expect(seen.bytes == text)
         }
     }
 
