@@ -53,7 +53,7 @@ extension Context: WireValue {
     public init(from reader: inout ByteReader) throws(WireError) {
         let count = try reader.readCount(limit: Context.replicasMax)
         dots = []
-        dots.reserveCapacity(count)
+        dots.reserveCapacity(min(count, reader.remaining / Dot.bytesMin))
         for _ in 0..<count {
             let dot = try Dot(from: &reader)
             if let last = dots.last, last.replica >= dot.replica {

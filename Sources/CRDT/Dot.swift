@@ -8,6 +8,8 @@ public struct Dot: Hashable, Comparable, Sendable {
 
     /// The greatest seq that is believed: more than disks can number, which count in 63 bits.
     static let seqMax: UInt64 = 1 << 62
+    /// The fewest bytes of a dot: a replica's id, and the shortest number.
+    static let bytesMin = 17
 
     public init(replica: ReplicaID, seq: UInt64) {
         self.replica = replica

@@ -111,6 +111,11 @@ extension ObservedRemoveSet.Entry {
 }
 
 extension ObservedRemoveSet: WireValue where Element: WireValue {
+    /// The fewest bytes of an entry: a context of one dot, and the counts around it.
+    ///
+    /// A count may lie; no more room is made than what is there can fill.
+    private static var entryBytesMin: Int { 20 }
+
     public func encode(into writer: inout ByteWriter) {
         writer.write(count: entries.count)
         for entry in entries {
@@ -124,7 +129,7 @@ extension ObservedRemoveSet: WireValue where Element: WireValue {
     public init(from reader: inout ByteReader) throws(WireError) {
         let count = try reader.readCount()
         entries = []
-        entries.reserveCapacity(count)
+        entries.reserveCapacity(min(count, reader.remaining / Self.entryBytesMin))
         for _ in 0..<count {
             let element = try Element(from: &reader)
             let context = try Context(from: &reader)
