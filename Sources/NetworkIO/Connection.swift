@@ -183,7 +183,7 @@ extension Connection {
                 let loop = Unmanaged<Connection>.fromOpaque(data).takeUnretainedValue().loop
                 buffer?.pointee = uv_buf_t(
                     base: loop.readBuffer.baseAddress?.assumingMemoryBound(to: CChar.self),
-                    len: loop.readBuffer.count)
+                    len: loop.readBytes)
             },
             { stream, count, buffer in
                 guard let data = stream?.pointee.data else { return }

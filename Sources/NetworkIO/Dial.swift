@@ -13,14 +13,6 @@ extension Connection {
         loop.checkConfined()
         Dial(address, on: loop, then).start(timeoutMilliseconds: timeoutMilliseconds)
     }
-
-    /// No waiting for more bytes (replies are batched here), and notice of a peer that vanished.
-    static func setOptions(_ memory: UnsafeMutableRawPointer) throws(NetworkError) {
-        let tcp = memory.assumingMemoryBound(to: uv_tcp_t.self)
-        try NetworkError.check(uv_tcp_nodelay(tcp, 1), doing: "setting TCP_NODELAY")
-        let seconds: UInt32 = 30
-        try NetworkError.check(uv_tcp_keepalive(tcp, 1, seconds), doing: "setting SO_KEEPALIVE")
-    }
 }
 
 /// An attempt to connect.

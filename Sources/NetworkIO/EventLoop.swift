@@ -28,12 +28,19 @@ package final class EventLoop: @unchecked Sendable {
     private static let spareItemsMax = 16_384
 
     /// One read of a connection; shared by all of a loop, as only one is read at a time.
-    private static let readBytesMax = 64 * 1024
+    package static let readBytesMax = 64 * 1024
+
+    /// One read while memory is tight: of what many connections bring at once, less has to be kept.
+    package static let readBytesTight = 4 * 1024
 
     private enum Phase { case fresh, running, ended }
 
     let raw: UnsafeMutablePointer<uv_loop_t>
     let readBuffer: UnsafeMutableRawBufferPointer
+    /// How much a connection reads at a time, from the next read on.
+    package var readBytes = EventLoop.readBytesMax {
+        didSet { precondition((1...Self.readBytesMax).contains(readBytes), "fits the buffer") }
+    }
     private let wakeDescriptor: Int32
     private let waker = UnsafeMutablePointer<uv_poll_t>.allocate(capacity: 1)
     private let prepare = UnsafeMutablePointer<uv_prepare_t>.allocate(capacity: 1)
