@@ -65,7 +65,9 @@ package actor Node {
     /// After how long without anybody a start goes on alone, in milliseconds.
     static let solitudeMilliseconds: UInt64 = 1_000
     /// How many bytes may wait for the disk before clients and peers have to wait.
-    static let storeBytesMax = 64 << 20
+    ///
+    /// An orderly end stores them all, so it is what a slow disk writes in a second or two.
+    static let storeBytesMax = 16 << 20
 
     package nonisolated let options: NodeOptions
     nonisolated let ports: NodePorts

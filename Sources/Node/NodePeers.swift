@@ -20,6 +20,10 @@ struct Greeting: Sendable {
     static let greetingsMax = 256
     /// The most bytes of a hello that is not whole yet.
     static let bytesMax = 256 << 10
+    /// The most bytes of all hellos that are not whole: whose passes it is closed.
+    static let allBytesMax = 8 << 20
+    /// What a hello may have in any case, in bytes: that of a cluster of ten nodes.
+    static let freeBytes = 4 << 10
 }
 
 // MARK: Channels
@@ -66,12 +70,19 @@ extension Node {
                 guard onPayload(payload, on: channel) else { return }
             }
             let kept = cutters[channel]?.keptCount ?? 0
-            guard greetings[channel] == nil || kept <= Greeting.bytesMax else {
+            guard greetings[channel] == nil || hasRoom(forHello: kept) else {
                 throw .tooLong(count: UInt64(kept), limit: Greeting.bytesMax)
             }
         } catch {
             closeUnreadable(channel, because: error)
         }
+    }
+
+    /// Whether so many bytes of a hello that is not whole may be kept.
+    private func hasRoom(forHello bytes: Int) -> Bool {
+        guard bytes > Greeting.freeBytes else { return true }
+        let all = greetings.keys.reduce(0) { $0 + (cutters[$1]?.keptCount ?? 0) }
+        return bytes <= Greeting.bytesMax && all <= Greeting.allBytesMax
     }
 
     /// - Returns: false where the connection is of no use any more and is closed.

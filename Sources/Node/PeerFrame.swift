@@ -54,6 +54,15 @@ package struct Hello: Hashable, Sendable {
 
     /// The most bytes of a hello: a full table of entries of at most 640 bytes, and a cluster.
     static let bytesMax = 192 << 10
+
+    package init(
+        process: RandomID, member: Member, cluster: ClusterSettings?, members: MemberTable
+    ) {
+        self.process = process
+        self.member = member
+        self.cluster = cluster
+        self.members = members
+    }
 }
 
 /// Why a node does not talk to another.
