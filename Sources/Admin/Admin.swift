@@ -79,6 +79,12 @@ package struct PendingReply: Sendable {
         }
     }
 
+    /// Whether others answer, so that nothing of it is here yet.
+    package var isMadeElsewhere: Bool {
+        if case .awaited = form { return true }
+        return false
+    }
+
     /// The reply, and what it acknowledges.
     package func settle(_ outcome: Settled) -> (bytes: [UInt8], write: Write?) {
         switch (form, outcome) {

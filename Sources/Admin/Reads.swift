@@ -48,20 +48,20 @@ extension Admin {
     }
 
     private static func reply(_ findings: Findings, isPartial: Bool) -> [UInt8] {
-        var writer = ReplyWriter()
+        var writer = ReplyWriter(reserving: findings.replyBytes)
         var total: Int?
         switch findings {
         case .messages(let messages):
-            for message in messages { writer.message(message) }
+            for message in messages where !writer.isTooLong { writer.message(message) }
         case .edits(let edits):
-            for edit in edits {
+            for edit in edits where !writer.isTooLong {
                 writer.line("EDIT") {
                     $0.pair("at", time: edit.at.lineTime)
                     $0.pair("text", edit.text)
                 }
             }
         case .chats(let chats):
-            for chat in chats { writer.chat(chat) }
+            for chat in chats where !writer.isTooLong { writer.chat(chat) }
         case .unread(let counts):
             for count in counts {
                 writer.line("UNREAD") {
@@ -71,6 +71,7 @@ extension Admin {
             }
             total = counts.reduce(0) { $0 + $1.count }
         }
+        guard !writer.isTooLong else { return LineError.replyTooLong.reply }
         writer.ok {
             $0.pair("total", total)
             $0.flag("partial", isPartial)
@@ -79,7 +80,19 @@ extension Admin {
     }
 }
 
+extension Findings {
+    /// About what its reply takes, in bytes: a buffer that grows while it is written takes three
+    /// times as much at the end.
+    var replyBytes: Int {
+        guard case .messages(let messages) = self else { return 0 }
+        let texts = messages.reduce(0) { $0 + $1.text.utf8.count + 160 }
+        return min(texts, LineLimits.replyBytesMax)
+    }
+}
+
 extension ReplyWriter {
+    var isTooLong: Bool { bytes.count > LineLimits.replyBytesMax }
+
     /// The data line of a message as one user sees it.
     mutating func message(_ message: MessageView) {
         line("MESSAGE") {

@@ -18,6 +18,11 @@ public enum LineLimits {
     /// The most messages in one `HISTORY` reply (400), so that a reply stays in memory.
     public static let historyMax = 1_000
 
+    /// The most bytes of one reply (413): a thousand of the longest texts, twice.
+    ///
+    /// Only texts that are full of control characters pass it, and lists of thousands.
+    public static let replyBytesMax = 32 << 20
+
     /// What `HISTORY` gives when no limit is asked for.
     public static let historyDefault = 50
 

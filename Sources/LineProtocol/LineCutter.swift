@@ -25,14 +25,34 @@ public struct LineCutter: Sendable {
 
     /// Takes what was read and shows each cut, in order.
     public mutating func feed(_ bytes: UnsafeRawBufferPointer, _ visit: (Cut) -> Void) {
+        _ = feed(bytes, while: { true }, visit)
+    }
+
+    /// The same for as long as more is wanted.
+    ///
+    /// - Returns: how many bytes were taken; the others are to be fed again.
+    public mutating func feed(
+        _ bytes: UnsafeRawBufferPointer, while goesOn: () -> Bool, _ visit: (Cut) -> Void
+    ) -> Int {
         var start = 0
         while start < bytes.count {
+            guard goesOn() else { return start }
             let end = firstIndex(of: UInt8(ascii: "\n"), in: bytes, from: start)
             let piece = UnsafeRawBufferPointer(rebasing: bytes[start..<(end ?? bytes.count)])
-            guard let end else { return keep(piece, visit) }
+            guard let end else {
+                keep(piece, visit)
+                return bytes.count
+            }
             close(piece, visit)
             start = end + 1
         }
+        return start
+    }
+
+    /// Gives up the line at hand, which is skipped to its end.
+    public mutating func skip() {
+        tail = []
+        isSkipping = true
     }
 
     /// Takes the end of the input: `.notEnded` where it leaves a line that is not blank.

@@ -46,6 +46,12 @@ extension LineError {
     public static let textTooLong = LineError(
         413, "Text too long: at most \(LineLimits.textBytesMax) bytes")
 
+    public static let noRoomForLine = LineError(
+        503, "Too much waits on all connections for a line this long; send it again")
+    public static let replyTooLong = LineError(
+        413,
+        "The reply would have more than \(LineLimits.replyBytesMax) bytes; ask for less of it")
+
     public static let tooManyParticipants = LineError(
         429, "A conversation has at most \(LineLimits.participantsMax) participants")
 }

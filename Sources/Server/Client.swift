@@ -16,6 +16,8 @@ final class ClientOutput: SessionOutput {
     }
 
     func finish() { connection.closeAfterFlush() }
+
+    func abort() { connection.close() }
 }
 
 /// Tells a session what happens on its client's connection.

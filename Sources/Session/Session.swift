@@ -11,6 +11,8 @@ package protocol SessionOutput: AnyObject, Sendable {
     func setReadingPaused(_ isPaused: Bool)
     /// Nothing more will be written.
     func finish()
+    /// Ends the connection at once.
+    func abort()
 }
 
 /// One connection's lines in, its replies out, in order; no socket.
@@ -18,11 +20,6 @@ package protocol SessionOutput: AnyObject, Sendable {
 /// Each line takes a slot in a ring, and the reply leaves when it is at the head and settled. While
 /// a client does not read, or has asked for too much at once, its lines wait unread.
 package actor Session: ReplySink {
-    /// The most replies that may wait before no more lines are taken.
-    static let slotsMax = 1_024
-    /// The most bytes of replies that may wait, for the same.
-    static let replyBytesMax = 1 << 20
-
     private enum Slot {
         case ready([UInt8])
         case pending(PendingReply)
@@ -48,6 +45,8 @@ package actor Session: ReplySink {
     private let admin: Admin
     private let clock: any Clock
     private let output: any SessionOutput
+    /// What all sessions share; nil where there is no limit to it.
+    private let room: ClientRoom?
     private var state: ConnectionState
     private var signIn: SignIn
 
@@ -59,30 +58,43 @@ package actor Session: ReplySink {
     private var headNumber: UInt64 = 0
     /// The bytes of replies in `slots`.
     private var replyBytes = 0
-    /// Cut from what was read, but not answered yet; never more than one read.
-    private var backlog: [Line] = []
+    /// How many bytes of the reply at the head have left.
+    private var headSent = 0
+    /// Read, but not cut into lines yet, from `backlogStart` on; never more than one read.
+    private var backlog: [UInt8] = []
+    private var backlogStart = 0
+    /// A request that waits until there is room for its reply, and then what follows it.
+    private var crowdedOut: Request?
+    /// What is reckoned for replies that are made elsewhere, by the numbers of their slots.
+    private var reckoned: [UInt64: Int] = [:]
+    private var reckonedBytes = 0
+    /// How many lines were answered in the turn of this number.
+    private var linesTaken = 0
+    private var linesMax = SessionLimits.slotsMax
+    private var turn: UInt64 = 0
+    /// How many bytes were ever written.
+    private var written: UInt64 = 0
+    /// What the shared room was last told.
+    private var notedBytes = 0
     private var isPaused = false
     private var isHeld = false
     private var isEnding = false
+    private var hasCutEnd = false
     private var hasFinished = false
     /// Whether whatever the client says is thrown away.
     private var isTurnedAway = false
 
-    enum Line {
-        case whole([UInt8])
-        case tooLong
-        case notEnded
-    }
-
     package init(
         _ id: UInt64, node: Node, clock: any Clock, output: any SessionOutput,
-        executor: any SerialExecutor, ackLevel: Replication.AckLevel, door: Door = .none
+        executor: any SerialExecutor, ackLevel: Replication.AckLevel, door: Door = .none,
+        room: ClientRoom? = nil
     ) {
         self.id = id
         self.node = node
         self.clock = clock
         self.output = output
         self.executor = executor
+        self.room = room
         admin = Admin(node)
         state = ConnectionState(ackLevel: ackLevel)
         signIn = SignIn(door)
@@ -95,26 +107,53 @@ package actor Session: ReplySink {
     // MARK: Events
 
     package func onBytes(_ bytes: UnsafeRawBufferPointer) {
-        cutter.feed(bytes) { cut in
-            guard backlog.isEmpty, !isFull else {
-                backlog.append(Line(cut))
-                return
-            }
-            answer(cut)
+        var taken = 0
+        noteTurn()
+        if backlog.isEmpty {
+            taken = cutter.feed(bytes, while: { !isFull }, { answer($0) })
         }
+        backlog.append(contentsOf: bytes[taken...])
+        noteHeld()
+        if isLineTooMuch { refuseLine() }
         sendReplies()
+        noteHeld()
         updateReading()
     }
 
     /// The client will send no more; what it asked is still answered.
     package func onEnd() {
         isEnding = true
-        if let cut = cutter.finish() { backlog.append(Line(cut)) }
         continueBacklog()
     }
 
     /// The client took some of what was written.
     package func onDrained() { continueBacklog() }
+
+    /// After a turn in which enough lines were answered.
+    package func onTurn() {
+        noteTurn()
+        continueBacklog()
+    }
+
+    /// There is room for the reply that waits for it.
+    package func onRoom() {
+        guard let request = crowdedOut else { return }
+        crowdedOut = nil
+        answer(request)
+        node.assumeIsolated { $0.turnAgain() }
+        continueBacklog()
+    }
+
+    /// Memory is tight, and this client stands still.
+    package func onStill() {
+        guard !hasFinished else { return }
+        if output.queuedBytes > 0 {
+            output.abort()
+        } else {
+            refuseLine()
+            continueBacklog()
+        }
+    }
 
     /// The node has too much to do: lines wait unread until it is done.
     ///
@@ -145,8 +184,15 @@ package actor Session: ReplySink {
         hasFinished = true
         slots = []
         head = 0
+        headSent = 0
         replyBytes = 0
         backlog = []
+        backlogStart = 0
+        crowdedOut = nil
+        reckoned = [:]
+        reckonedBytes = 0
+        cutter = LineCutter()
+        room?.assumeIsolated { [id] in $0.forget(id) }
         node.assumeIsolated { [id] in $0.detach(id) }
     }
 }
@@ -155,12 +201,39 @@ package actor Session: ReplySink {
 
 extension Session {
     private var isFull: Bool {
-        isHeld || slots.count - head >= Session.slotsMax
-            || replyBytes + output.queuedBytes >= Session.replyBytesMax
+        isHeld || crowdedOut != nil || isTired || slots.count - head >= SessionLimits.slotsMax
+            || isHoldingMuch
+    }
+
+    /// Whether the others are to have their turn.
+    private var isTired: Bool { room != nil && linesTaken >= linesMax }
+
+    private func noteTurn() {
+        guard let (turn, lines) = room?.assumeIsolated({ ($0.turn, $0.linesPerTurn) }),
+            turn != self.turn
+        else { return }
+        self.turn = turn
+        linesMax = lines
+        linesTaken = 0
+    }
+
+    private func countLine() {
+        linesTaken += 1
+        guard isTired, linesTaken == linesMax else { return }
+        room?.assumeIsolated { [id] in $0.yield(id) }
+    }
+
+    /// Whether so much waits here that no more lines are taken.
+    private var isHoldingMuch: Bool {
+        let bytes = replyBytes + output.queuedBytes
+        guard bytes >= SessionLimits.freeBytes else { return false }
+        let isTight = room?.assumeIsolated { $0.isTight } ?? false
+        return isTight || bytes >= SessionLimits.replyBytesMax
     }
 
     private func answer(_ cut: LineCutter.Cut) {
         guard !isTurnedAway else { return }
+        countLine()
         switch cut {
         case .line(let line): answer(line)
         case .tooLong: say(signIn.onNonsense(.lineTooLong))
@@ -206,11 +279,19 @@ extension Session {
     }
 
     private func answer(_ request: Request) {
+        let bytes = request.replyBytesReckoned
+        guard bytes == 0 || room?.assumeIsolated({ $0.hasRoom(for: bytes) }) ?? true else {
+            crowdedOut = request
+            room?.assumeIsolated { [id] in $0.wait(id, for: bytes) }
+            return
+        }
         let number = headNumber + UInt64(slots.count - head)
         let slot = ReplySlot(session: id, number: number)
         switch admin.answer(request, for: slot, on: &state) {
         case .now(let bytes): append(.ready(bytes))
-        case .later(let reply): append(.pending(reply))
+        case .later(let reply):
+            if reply.isMadeElsewhere { reckon(bytes, for: number) }
+            append(.pending(reply))
         case .whenFirst(let copies, let milliseconds):
             append(.whenFirst(copies: copies, deadline: clock.milliseconds + milliseconds))
         case .reportWhenFirst(let request):
@@ -223,26 +304,37 @@ extension Session {
         slots.append(slot)
     }
 
+    private func reckon(_ bytes: Int, for number: UInt64) {
+        guard bytes > 0 else { return }
+        reckoned[number] = bytes
+        reckonedBytes += bytes
+    }
+
     private func continueBacklog() {
-        var taken = 0
-        while taken < backlog.count, !isFull {
-            answer(backlog[taken])
-            taken += 1
-        }
-        if taken > 0 {
-            backlog.removeFirst(taken)
-            node.assumeIsolated { $0.turnAgain() }
+        if takeBacklog() { node.assumeIsolated { $0.turnAgain() } }
+        if isEnding, backlog.isEmpty, !hasCutEnd, !isFull {
+            hasCutEnd = true
+            if let cut = cutter.finish() { answer(cut) }
         }
         sendReplies()
+        noteHeld()
         updateReading()
     }
 
-    private func answer(_ line: Line) {
-        switch line {
-        case .whole(let bytes): bytes.withUnsafeBytes { answer(LineCutter.Cut.line($0)) }
-        case .tooLong: answer(LineCutter.Cut.tooLong)
-        case .notEnded: answer(LineCutter.Cut.notEnded)
+    /// - Returns: whether any line of it was taken.
+    private func takeBacklog() -> Bool {
+        noteTurn()
+        guard !backlog.isEmpty, !isFull else { return false }
+        let taken = backlog.withUnsafeBytes { bytes in
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[backlogStart...])
+            return cutter.feed(rest, while: { !isFull }, { answer($0) })
         }
+        backlogStart += taken
+        if backlogStart == backlog.count {
+            backlog = []
+            backlogStart = 0
+        }
+        return taken > 0
     }
 
     private func updateReading() {
@@ -250,6 +342,39 @@ extension Session {
         guard isPaused != self.isPaused else { return }
         self.isPaused = isPaused
         output.setReadingPaused(isPaused)
+    }
+}
+
+// MARK: Memory
+
+extension Session {
+    /// Tells the shared room what this session holds.
+    private func noteHeld() {
+        guard let room, !hasFinished else { return }
+        let queued = output.queuedBytes
+        let held =
+            cutter.keptCount + backlog.count - backlogStart + replyBytes + reckonedBytes + queued
+        guard max(held, notedBytes) > SessionLimits.freeBytes else { return }
+        notedBytes = held
+        // What is queued may be more than was written: it may have been wrapped on its way.
+        let (taken, now) = (written - min(written, UInt64(queued)), clock.milliseconds)
+        let isItsTurn = queued > 0 || cutter.keptCount > SessionLimits.freeBytes
+        room.assumeIsolated { [id] in
+            $0.note(id, holds: held, isItsTurn: isItsTurn, taken: taken, now: now)
+        }
+    }
+
+    /// Whether the line that has not ended is more than there is room for.
+    private var isLineTooMuch: Bool {
+        guard let room, cutter.keptCount > SessionLimits.freeBytes else { return false }
+        return room.assumeIsolated { $0.isSpent }
+    }
+
+    private func refuseLine() {
+        guard cutter.keptCount > 0 else { return }
+        cutter.skip()
+        append(.ready(LineError.noRoomForLine.reply))
+        noteHeld()
     }
 }
 
@@ -262,6 +387,7 @@ extension Session {
         guard index < slots.count else { return }
         switch slots[index] {
         case .pending(let reply):
+            reckonedBytes -= reckoned.removeValue(forKey: number) ?? 0
             let (bytes, write) = reply.settle(outcome)
             if let write { state.note(write) }
             fill(index, with: bytes)
@@ -270,8 +396,9 @@ extension Session {
         case .ready, .whenFirst, .report:
             return
         }
-        guard index == head else { return }
+        guard index == head else { return noteHeld() }
         sendReplies()
+        noteHeld()
         if !backlog.isEmpty || isPaused || isEnding { continueBacklog() }
     }
 
@@ -289,20 +416,36 @@ extension Session {
             }
             if case .report(let request) = slots[head] {
                 // A report that finds the client's queue full is made when that is drained.
-                guard output.queuedBytes < Session.replyBytesMax else { break }
+                guard output.queuedBytes < SessionLimits.replyBytesMax else { break }
                 fill(head, with: admin.report(request))
             }
-            guard case .ready(let bytes) = slots[head] else { break }
-            output.write(bytes)
-            replyBytes -= bytes.count
+            guard case .ready(let bytes) = slots[head], send(bytes) else { break }
             slots[head] = .waiting
             head += 1
             headNumber += 1
         }
         compact()
-        guard isEnding, slots.isEmpty, backlog.isEmpty, !hasFinished else { return }
+        guard isEnding, hasCutEnd, slots.isEmpty, backlog.isEmpty, !hasFinished else { return }
         hasFinished = true
+        room?.assumeIsolated { [id] in $0.forget(id) }
         output.finish()
+    }
+
+    /// Hands the reply at the head to the network, a long one in pieces.
+    ///
+    /// - Returns: whether all of it has left.
+    private func send(_ bytes: [UInt8]) -> Bool {
+        while headSent < bytes.count {
+            guard output.queuedBytes < SessionLimits.aheadBytesMax else { return false }
+            let end = min(bytes.count, headSent + SessionLimits.aheadBytesMax)
+            let isWhole = headSent == 0 && end == bytes.count
+            output.write(isWhole ? bytes : Array(bytes[headSent..<end]))
+            written += UInt64(end - headSent)
+            replyBytes -= end - headSent
+            headSent = end
+        }
+        headSent = 0
+        return true
     }
 
     private func wait(for copies: Int, until deadline: UInt64) {
@@ -313,21 +456,11 @@ extension Session {
 
     private func compact() {
         if head == slots.count {
-            slots.removeAll(keepingCapacity: slots.count <= Session.slotsMax)
+            slots.removeAll(keepingCapacity: slots.count <= SessionLimits.slotsMax)
             head = 0
-        } else if head >= Session.slotsMax {
+        } else if head >= SessionLimits.slotsMax {
             slots.removeFirst(head)
             head = 0
-        }
-    }
-}
-
-extension Session.Line {
-    init(_ cut: LineCutter.Cut) {
-        switch cut {
-        case .line(let bytes): self = .whole(Array(bytes))
-        case .tooLong: self = .tooLong
-        case .notEnded: self = .notEnded
         }
     }
 }

@@ -125,4 +125,6 @@ final class WholeOutput: SessionOutput {
     func setReadingPaused(_ isPaused: Bool) { desk.note(.holdLines(visit: id, isPaused)) }
 
     func finish() { desk.note(.finish(visit: id)) }
+
+    func abort() { desk.note(.finish(visit: id)) }
 }

@@ -108,6 +108,7 @@ actor FakeOutput: SessionOutput {
     private var bytes: [UInt8] = []
     private(set) var isPaused = false
     private(set) var isFinished = false
+    private(set) var isAborted = false
     /// Whether the client leaves what is written unread.
     private var isClogged = false
 
@@ -124,6 +125,13 @@ actor FakeOutput: SessionOutput {
     }
 
     nonisolated func finish() { assumeIsolated { $0.isFinished = true } }
+
+    nonisolated func abort() {
+        assumeIsolated {
+            $0.isAborted = true
+            $0.bytes = []
+        }
+    }
 
     func clog(_ isClogged: Bool) { self.isClogged = isClogged }
 

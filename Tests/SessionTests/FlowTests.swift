@@ -16,11 +16,11 @@ import Testing
         #expect(client.isPaused)
         node.turn()
         node.complete()
-        #expect(client.heard().count == Session.slotsMax)
+        #expect(client.heard().count == SessionLimits.slotsMax)
         node.turn()
         node.complete()
         let ids = client.heard().map(id)
-        #expect(ids == (Session.slotsMax..<1_500).map { "m\($0)" })
+        #expect(ids == (SessionLimits.slotsMax..<1_500).map { "m\($0)" })
         #expect(!client.isPaused)
     }
 
@@ -38,11 +38,11 @@ import Testing
         client.say("PING")
         var heard = 0
         for _ in 0..<10 {
-            heard += client.heard().count
+            heard += client.heardLineEnds()
             client.clog(false)
             client.clog(true)
         }
-        #expect(heard + client.heard().count == 10 * 51 + 1)
+        #expect(heard + client.heardLineEnds() == 10 * 51 + 1)
         client.clog(false)
         #expect(!client.isPaused)
     }

@@ -39,6 +39,11 @@ struct TestClient {
         return text.split(separator: "\n").map(String.init)
     }
 
+    /// How many lines ended in what came since it was last asked.
+    func heardLineEnds() -> Int {
+        output.assumeIsolated { $0.take() }.count { $0 == UInt8(ascii: "\n") }
+    }
+
     func end() { session.assumeIsolated { $0.onEnd() } }
 
     var isPaused: Bool { output.assumeIsolated { $0.isPaused } }

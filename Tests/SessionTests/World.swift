@@ -12,7 +12,10 @@ final class TestNode {
     let address: String
     let clock: FakeClock
     let executor: InlineExecutor
+    let room: ClientRoom
     private var sessions: UInt64 = 0
+    /// Those that share the room.
+    private var sharing: [UInt64: TestClient] = [:]
 
     init(
         _ name: String, join: [String], clock: FakeClock, entropy: CountingEntropy,
@@ -23,6 +26,7 @@ final class TestNode {
         self.executor = executor
         address = name + ":7101"
         store = MemoryStore(on: executor)
+        room = ClientRoom(executor: executor) { _ in }
         host = FakeHost(on: executor)
         node = Node(
             NodeOptions(
@@ -36,12 +40,43 @@ final class TestNode {
     /// A client that connects.
     ///
     /// - Parameter door: what it has to say first.
-    func connect(_ door: Door = .none) -> TestClient {
+    func connect(_ door: Door = .none) -> TestClient { connect(sharing: nil, door) }
+
+    /// A client that shares the room with all others that were made so.
+    func connectShared() -> TestClient {
+        let client = connect(sharing: room)
+        sharing[client.session.id] = client
+        return client
+    }
+
+    /// The end of a turn, as it is for those that share the room.
+    func endTurn() {
+        for id in room.assumeIsolated({ $0.endTurn() }) {
+            sharing[id]?.session.assumeIsolated { $0.onTurn() }
+        }
+        while let id = room.assumeIsolated({ $0.takeWaiting() }) {
+            sharing[id]?.session.assumeIsolated { $0.onRoom() }
+        }
+    }
+
+    /// A tick, as it is for those that share the room.
+    func clearRoom() {
+        let still = room.assumeIsolated { [clock] in $0.takeStill(now: clock.milliseconds) }
+        for client in still.compactMap({ sharing[$0] }) {
+            client.session.assumeIsolated { $0.onStill() }
+            guard client.output.assumeIsolated({ $0.isAborted }) else { continue }
+            client.session.assumeIsolated { $0.onClosed() }
+        }
+    }
+
+    private func connect(
+        sharing room: ClientRoom?, _ door: Door = .none
+    ) -> TestClient {
         sessions += 1
         let output = FakeOutput(on: executor)
         let session = Session(
             sessions, node: node, clock: clock, output: output, executor: executor,
-            ackLevel: .majority, door: door)
+            ackLevel: .majority, door: door, room: room)
         node.assumeIsolated { $0.attach(session, as: session.id) }
         return TestClient(session, output, of: self)
     }

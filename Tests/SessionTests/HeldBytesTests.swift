@@ -1,0 +1,108 @@
+import Testing
+
+@testable import Session
+
+@Suite struct HeldBytesTests {
+    private static let mebibyte = 1 << 20
+    private static let patience = SessionLimits.stillMillisecondsMax
+
+    private var held = HeldBytes()
+
+    @Test mutating func `what is free to all is not counted`() {
+        for id in 0..<UInt64(10_000) {
+            held.note(
+                id, holds: SessionLimits.freeBytes, isItsTurn: true, taken: 0, now: 0)
+        }
+        #expect(held.total == 0)
+        #expect(!held.isTight)
+    }
+
+    @Test mutating func `the total follows what each holds`() {
+        held.note(1, holds: 100_000, isItsTurn: true, taken: 0, now: 0)
+        held.note(2, holds: 50_000, isItsTurn: true, taken: 0, now: 0)
+        held.note(1, holds: 70_000, isItsTurn: true, taken: 0, now: 0)
+        #expect(held.total == 120_000)
+        held.note(1, holds: 10, isItsTurn: true, taken: 0, now: 0)
+        held.forget(2)
+        held.forget(3)
+        #expect(held.total == 0)
+    }
+
+    @Test mutating func `who stands still while memory is tight goes, the largest first`() {
+        fill(with: 4)
+        #expect(held.isTight)
+        let got1 = held.takeStill(now: Self.patience - 1)
+        #expect(got1.isEmpty)
+        let still = held.takeStill(now: Self.patience)
+        #expect(still.first == 4)
+        #expect(!still.contains(1))
+    }
+
+    @Test mutating func `nobody goes while memory is not tight`() {
+        held.note(
+            1, holds: SessionLimits.heldBytesTight - 1, isItsTurn: true, taken: 0, now: 0)
+        let got2 = held.takeStill(now: 1_000_000)
+        #expect(got2.isEmpty)
+    }
+
+    @Test mutating func `who reads stays, also the slowest that still moves`() {
+        fill(with: 4)
+        let read = UInt64(SessionLimits.movingBytesMin)
+        held.note(4, holds: 4 * Self.mebibyte, isItsTurn: true, taken: read, now: 500)
+        held.note(3, holds: 3 * Self.mebibyte, isItsTurn: true, taken: read - 1, now: 500)
+        let still = held.takeStill(now: Self.patience)
+        #expect(!still.contains(4))
+        #expect(still.contains(3))
+        // What it read before counts for nothing the next time.
+        let got3 = held.takeStill(now: 2 * Self.patience)
+        #expect(got3.contains(4))
+    }
+
+    @Test mutating func `who waits for the node does not stand still`() {
+        fill(with: 4)
+        held.note(4, holds: 4 * Self.mebibyte, isItsTurn: false, taken: 0, now: 10)
+        let got4 = held.takeStill(now: Self.patience + 10)
+        #expect(!got4.contains(4))
+    }
+
+    @Test mutating func `room goes to who asks for least`() {
+        held.note(
+            9, holds: SessionLimits.heldBytesMax - 100_000, isItsTurn: true, taken: 0, now: 0)
+        held.wait(1, for: 16 * Self.mebibyte)
+        held.wait(2, for: 80_000)
+        held.wait(3, for: 80_000)
+        let got5 = held.takeWaiting()
+        #expect(got5 == 2)
+        let got6 = held.takeWaiting()
+        #expect(got6 == 3)
+        let got7 = held.takeWaiting()
+        #expect(got7 == nil)
+        held.forget(9)
+        let got8 = held.takeWaiting()
+        #expect(got8 == 1)
+        let got9 = held.takeWaiting()
+        #expect(got9 == nil)
+    }
+
+    @Test mutating func `a reply longer than everything may have is made once half is free`() {
+        #expect(held.hasRoom(for: .max / 2))
+        held.note(
+            1, holds: SessionLimits.heldBytesMax / 2 + 1, isItsTurn: true, taken: 0, now: 0)
+        #expect(!held.hasRoom(for: .max / 2))
+    }
+
+    @Test mutating func `who is gone waits no longer`() {
+        held.wait(1, for: 5)
+        held.forget(1)
+        let got10 = held.takeWaiting()
+        #expect(got10 == nil)
+    }
+
+    /// Each holds as many mebibytes as its number.
+    private mutating func fill(with count: UInt64) {
+        for id in 1...count {
+            held.note(
+                id, holds: Int(id) * Self.mebibyte + 1, isItsTurn: true, taken: 0, now: 0)
+        }
+    }
+}
