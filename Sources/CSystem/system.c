@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -66,6 +67,11 @@ int64_t csystem_raise_descriptor_limit(void) {
         return -errno;
     }
     return (int64_t)limit.rlim_cur;
+}
+
+void csystem_return_large_memory(int bytes) {
+    mallopt(M_MMAP_THRESHOLD, bytes);
+    mallopt(M_TRIM_THRESHOLD, bytes);
 }
 
 int csystem_ignore_signals(void) {

@@ -8,8 +8,6 @@ import Wire
 
 /// What the process does for its node: listens, dials, logs, and ends.
 actor NodeHost: Host {
-    /// The most clients at once; the next is told so and closed.
-    static let clientsMax = 10_000
     /// How long an orderly end may take, in milliseconds, before the rest is cut short.
     static let endingMillisecondsMax: UInt64 = 3_000
     /// How long a dial may take, in milliseconds: a cut that is healed is to be noticed soon.
@@ -41,6 +39,13 @@ actor NodeHost: Host {
         placesMax: NodeHost.strangersMax, millisecondsMax: NodeHost.signInMillisecondsMax)
     private var node: Node?
     private var clients: [UInt64: Client] = [:]
+    private let limits: HostLimits
+    private let farewells: Farewells
+    /// The memory that all clients share.
+    private let room: ClientRoom
+    /// Connections that others dialled.
+    private var inboundPeers = 0
+    private nonisolated let journal: Lock<LogLimit>
     /// How the process ends, once that is known.
     nonisolated let outcome = Lock<Ending?>(nil)
     private var ending: Ending? { outcome.withLock { $0 } }
@@ -53,11 +58,18 @@ actor NodeHost: Host {
         self.loop = loop
         let clock = SystemClock(loop)
         self.clock = clock
+        let journal = Lock(LogLimit())
+        self.journal = journal
         gate = keys.map { keys in
-            Gate(keys, on: loop) { NodeHost.write(.error, $0, of: command, at: clock) }
+            Gate(keys, on: loop) { NodeHost.write(.error, $0, of: command, at: clock, journal) }
         }
         peerListener = try Listener(command.gossip, on: loop)
         clientListener = try Listener(command.admin, on: loop)
+        limits = HostLimits(descriptors: Int(max(0, csystem_raise_descriptor_limit())))
+        farewells = Farewells(atMost: limits.farewells)
+        room = ClientRoom(executor: loop) { isTight in
+            loop.readBytes = isTight ? EventLoop.readBytesTight : EventLoop.readBytesMax
+        }
     }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -114,12 +126,19 @@ actor NodeHost: Host {
     }
 
     private func take(_ connection: Connection, dialed address: String?) {
-        guard let node, ending == nil else { return connection.close() }
+        let isWelcome = address != nil || inboundPeers < limits.inboundPeers
+        guard let node, ending == nil, isWelcome else { return connection.close() }
+        if address == nil { inboundPeers += 1 }
         let id = connection.id
         let channel = PeerChannel(
-            connection, node: node,
+            connection, node: node, farewells: farewells,
             onHungUp: { [self] in if let address { assumeIsolated { $0.noteHangUp(address) } } },
-            onClose: { [self] in assumeIsolated { $0.gate?.onClosed(id) } })
+            onClose: { [self] in
+                assumeIsolated {
+                    $0.gate?.onClosed(id)
+                    if address == nil { $0.inboundPeers -= 1 }
+                }
+            })
         node.assumeIsolated { $0.onChannel(channel, dialed: address) }
         connection.delegate = channel
     }
@@ -129,13 +148,14 @@ actor NodeHost: Host {
 
 extension NodeHost {
     private func takeClient(_ connection: Connection) {
-        guard clients.count < NodeHost.clientsMax, let node, ending == nil else {
-            connection.write(LineError(503, "Too many connections").reply)
-            return connection.closeAfterFlush()
+        guard let node, ending == nil else { return connection.close() }
+        guard clients.count < limits.clients else {
+            let sentence = "Too many connections: this node takes at most \(limits.clients)"
+            return farewells.dismiss(connection, saying: LineError(429, sentence).reply)
         }
         let session = Session(
             connection.id, node: node, clock: clock, output: ClientOutput(connection),
-            executor: loop, ackLevel: command.ackLevel, door: door)
+            executor: loop, ackLevel: command.ackLevel, door: door, room: room)
         node.assumeIsolated { $0.attach(session, as: session.id) }
         clients[connection.id] = Client(connection: connection, session: session)
         if isHoldingClients { session.assumeIsolated { $0.setHeld(true) } }
@@ -203,6 +223,29 @@ extension NodeHost {
     }
 }
 
+// MARK: Memory
+
+extension NodeHost {
+    /// At the end of each turn: who stood back for others goes on, and who finds the room that it
+    /// waited for.
+    func makeRoom() {
+        let yielding = room.assumeIsolated { $0.endTurn() }
+        for id in yielding { clients[id]?.session.assumeIsolated { $0.onTurn() } }
+        if !yielding.isEmpty { turnAgain() }
+        while let id = room.assumeIsolated({ $0.takeWaiting() }) {
+            clients[id]?.session.assumeIsolated { $0.onRoom() }
+        }
+    }
+
+    /// Each tick: who holds much and stands still while memory is tight is let go.
+    func clearRoom() {
+        let still = room.assumeIsolated { [clock] in $0.takeStill(now: clock.milliseconds) }
+        for id in still { clients[id]?.session.assumeIsolated { $0.onStill() } }
+        guard !still.isEmpty else { return }
+        log(.info, "clients stand still while memory is tight, let go clients=\(still.count)")
+    }
+}
+
 // MARK: Host
 
 extension NodeHost {
@@ -241,15 +284,36 @@ extension NodeHost {
     }
 
     nonisolated func log(_ level: LogLevel, _ line: String) {
-        NodeHost.write(level, line, of: command, at: clock)
+        NodeHost.write(level, line, of: command, at: clock, journal)
     }
 
+    /// - Parameter journal: what keeps the log bounded.
     private static func write(
-        _ level: LogLevel, _ line: String, of command: NodeCommand, at clock: SystemClock
+        _ level: LogLevel, _ line: String, of command: NodeCommand, at clock: SystemClock,
+        _ journal: Lock<LogLimit>
     ) {
         guard level <= command.logLevel else { return }
+        if level < .debug {
+            let now = clock.milliseconds
+            guard journal.withLock({ $0.admits(line, at: level, now: now) }) else { return }
+        }
+        put(level, line, of: command, at: clock)
+    }
+
+    private static func put(
+        _ level: LogLevel, _ line: String, of command: NodeCommand, at clock: SystemClock
+    ) {
         let time = LineTime.text(Int64(clock.wallMilliseconds))
+        let line = LogLimit.cut(line)
         writeLine("\(time) \(level.rawValue) node=\(command.name) \(line)", to: 2)
+    }
+
+    /// Each tick: says of which lines there were more than were written.
+    func logWithheld() {
+        let now = clock.milliseconds
+        for (level, line) in journal.withLock({ $0.takeWithheld(now: now) }) {
+            NodeHost.put(level, line, of: command, at: clock)
+        }
     }
 
     nonisolated var residentBytes: UInt64 { UInt64(max(0, csystem_resident_bytes())) }

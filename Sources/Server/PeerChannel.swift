@@ -5,17 +5,20 @@ import Node
 final class PeerChannel: Channel, ConnectionDelegate {
     private let connection: Connection
     private let node: Node
+    private let farewells: Farewells
+    private let farewell = Lock<Farewell?>(nil)
     /// The other end went without a word.
     private let onHungUp: @Sendable () -> Void
     private let onClose: @Sendable () -> Void
 
     init(
-        _ connection: Connection, node: Node, onHungUp: @escaping @Sendable () -> Void,
-        onClose: @escaping @Sendable () -> Void
+        _ connection: Connection, node: Node, farewells: Farewells,
+        onHungUp: @escaping @Sendable () -> Void, onClose: @escaping @Sendable () -> Void
     ) {
-        self.onHungUp = onHungUp
         self.connection = connection
         self.node = node
+        self.farewells = farewells
+        self.onHungUp = onHungUp
         self.onClose = onClose
     }
 
@@ -31,7 +34,11 @@ final class PeerChannel: Channel, ConnectionDelegate {
 
     /// What was sent last, a rejection for one, still goes out.
     func close() {
-        if connection.queuedBytes > 0 { connection.closeAfterFlush() } else { connection.close() }
+        guard connection.queuedBytes > 0, let place = farewells.begin() else {
+            return connection.close()
+        }
+        farewell.withLock { $0 = place }
+        connection.closeAfterFlush()
     }
 
     func connection(_ connection: Connection, didRead bytes: UnsafeRawBufferPointer) {
@@ -48,6 +55,7 @@ final class PeerChannel: Channel, ConnectionDelegate {
     func connection(_ connection: Connection, didDrainTo queuedBytes: Int) {}
 
     func connectionDidClose(_ connection: Connection, error: NetworkError?) {
+        farewell.withLock { $0 = nil }
         if error == .reset, !connection.hasRead { onHungUp() }
         node.assumeIsolated { [id] in $0.onClosed(id) }
         onClose()

@@ -31,6 +31,7 @@ package struct Server {
     package func run() -> Int32 {
         _ = csystem_ignore_signals()
         _ = csystem_raise_descriptor_limit()
+        csystem_return_large_memory(HostLimits.largeMemoryBytes)
         let keys: KeyRing?
         do throws(KeyFileError) {
             keys = try command.keyFile.map { path throws(KeyFileError) in try KeyFile.read(path) }
@@ -97,12 +98,17 @@ package struct Server {
         store.tell(node)
         try host.assumeIsolated { $0.start(node) }.get()
         loop.onTurnEnd {
+            host.assumeIsolated { $0.makeRoom() }
             node.assumeIsolated { $0.onTurnEnd() }
             host.assumeIsolated { $0.continueEnd() }
         }
         _ = Timer(on: loop, everyMilliseconds: Node.tickMilliseconds) {
             node.assumeIsolated { $0.onTick() }
-            host.assumeIsolated { $0.watchStrangers() }
+            host.assumeIsolated {
+                $0.watchStrangers()
+                $0.clearRoom()
+                $0.logWithheld()
+            }
         }
         load(node, from: database, host)
     }

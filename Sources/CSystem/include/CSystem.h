@@ -33,6 +33,10 @@ int64_t csystem_raise_descriptor_limit(void);
 // ignores SIGPIPE and SIGXFSZ.
 int csystem_ignore_signals(void);
 
+// Has the allocator give memory back to the system once so many bytes in a piece are free, and
+// go on doing so: by itself glibc keeps more each time that a larger piece was freed.
+void csystem_return_large_memory(int bytes);
+
 // Bytes of memory that this process has in RAM.
 int64_t csystem_resident_bytes(void);
 
