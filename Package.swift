@@ -50,6 +50,10 @@ let package = Package(
             ]),
         room("LineClient", ["LineProtocol", "NetworkIO", "TLS", "Wire"]),
         room("Benchmarks", ["LineClient", "LineProtocol", "NetworkIO", "Wire", "CSystem"]),
+        room("LineClient", ["LineProtocol", "NetworkIO", "Wire"]),
+        room(
+            "Benchmarks",
+            ["LineClient", "LineProtocol", "NetworkIO", "Node", "Membership", "Wire", "CSystem"]),
         program("grapevine", ["Server", "LineClient"]),
         program("grapevine-sim", ["Simulator"]),
         program("grapevine-bench", ["Benchmarks"]),

@@ -9,6 +9,7 @@ package enum Bench {
           sends    sends a second, and how long one takes
           first    the first figures: one node and five, and one client
           chaos    kills, wipes and stops nodes under load, and looks for what is lost
+          attack   sends what no client and no node sends, and looks whom it costs what
           --help   prints this; grapevine-bench <command> --help tells of one
 
         """
@@ -21,16 +22,21 @@ package enum Bench {
         switch words[1] {
         case "child": return ChildProcess.become(rest)
         case "--help", "-h", "help": return say(usage)
-        case "sends", "first", "chaos": break
+        case "sends", "first", "chaos", "attack": break
         case let word: return refuse("unknown command: \(word)", usage)
         }
         if rest.contains("--help") || rest.contains("-h") {
-            return say(words[1] == "chaos" ? ChaosCommand.usage : SendsCommand.usage)
+            return say(usage(of: words[1]))
         }
         csystem_ignore_signals()
+        _ = csystem_raise_descriptor_limit()
         do throws(BenchError) {
             if words[1] == "chaos" {
                 let command = try ChaosCommand(rest)
+                return try Stage.perform(command.run)
+            }
+            if words[1] == "attack" {
+                let command = try AttackCommand(rest)
                 return try Stage.perform(command.run)
             }
             let commands =
@@ -47,6 +53,14 @@ package enum Bench {
                 put("grapevine-bench: \(error.sentence)\n", to: STDERR_FILENO)
                 return 1
             }
+        }
+    }
+
+    private static func usage(of command: String) -> String {
+        switch command {
+        case "chaos": ChaosCommand.usage
+        case "attack": AttackCommand.usage
+        default: SendsCommand.usage
         }
     }
 

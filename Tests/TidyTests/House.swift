@@ -73,7 +73,10 @@ struct House {
                 """),
             // Wire, here and in Benchmarks: the names of conversations and messages.
             Room("LineClient", .program, "LineProtocol NetworkIO TLS Wire"),
-            Room("Benchmarks", .program, "LineClient LineProtocol NetworkIO CSystem Wire"),
+            // Node and Membership: hostile frames are made of what honest ones are made of.
+            Room(
+                "Benchmarks", .program,
+                "LineClient LineProtocol NetworkIO Node Membership CSystem Wire"),
             Room("grapevine", .program, "Server LineClient NetworkIO"),
             Room("grapevine-sim", .program, "Simulator"),
             Room("grapevine-bench", .program, "Benchmarks"),

@@ -1,0 +1,195 @@
+import Glibc
+import LineClient
+import NetworkIO
+
+/// A run of attacks: the nodes, the clients that keep to the rules, and what is measured.
+@Stage final class AttackRun {
+    /// What a node may take beyond what it has when idle, in bytes.
+    static let memoryMax = 64 << 20
+    /// And for each connection that is open.
+    static let memoryPerConnectionMax = 16 << 10
+    /// The slowest answer that a client may see while others misbehave, in milliseconds.
+    static let answerMillisecondsMax = 2_000.0
+    /// How many connections are begun at a time.
+    static let dialsAtOnce = 100
+
+    /// What is attacked.
+    enum Port { case admin, gossip }
+
+    /// What one attack came to.
+    struct Outcome {
+        /// What the attacker got, in a few words.
+        let got: String
+        /// Whether that is as it should be.
+        let isAsExpected: Bool
+        /// The most connections that it had open.
+        let connections: Int
+
+        init(_ got: String, _ isAsExpected: Bool, connections: Int = 1) {
+            self.got = got
+            self.isAsExpected = isAsExpected
+            self.connections = connections
+        }
+    }
+
+    let command: AttackCommand
+    let cluster: LocalCluster
+    var random: SeededRandom
+    /// The node that is attacked.
+    let victim: LocalNode
+    private var polite: [PoliteClient] = []
+    private var idleBytes = 0
+    private var failures = 0
+
+    init(_ command: AttackCommand) throws(BenchError) {
+        self.command = command
+        random = SeededRandom(seed: command.seed)
+        cluster = try LocalCluster(
+            of: 2, program: command.program, replicas: "2", options: ["--log", "info"],
+            logs: command.logs)
+        victim = cluster.nodes[0]
+    }
+
+    /// - Returns: whether every attack was borne.
+    func run() async throws(BenchError) -> Bool {
+        var isKept = true
+        defer { cluster.end(keepingFolder: isKept) }
+        try await cluster.start()
+        // What is on disk, and in its caches, belongs to an idle node.
+        try await writeLongHistory()
+        for node in cluster.members {
+            polite.append(try await PoliteClient.start(on: node, of: cluster))
+        }
+        await Stage.pause(milliseconds: 1_000)
+        idleBytes = try memory().resident
+        say("idle: \(megabytes(idleBytes)) MiB")
+        try await attackAdmin()
+        try await attackGossip()
+        try await attackLimits()
+        for client in polite { client.stop() }
+        try await stopUnderLoad()
+        isKept = failures > 0
+        say(failures == 0 ? "attack: all borne" : "attack: \(failures) FAILED in \(cluster.folder)")
+        return failures == 0
+    }
+
+    func memory() throws(BenchError) -> NodeMemory {
+        guard let process = victim.process else { throw BenchError("\(victim.name) does not run") }
+        return try NodeMemory(of: process)
+    }
+
+    func megabytes(_ bytes: Int) -> Int { bytes >> 20 }
+
+    /// Carries one attack out, and judges it.
+    func attempt(
+        _ name: String, _ body: () async throws(BenchError) -> Outcome
+    ) async throws(BenchError) {
+        guard command.wants(name) else { return }
+        guard let process = victim.process else { throw BenchError("\(victim.name) does not run") }
+        try NodeMemory.forgetPeak(of: process)
+        for client in polite { _ = client.takeSlowest() }
+        let began = Stage.loop.nanoseconds
+        let outcome = try await body()
+        for node in cluster.members {
+            guard let end = node.collect() else { continue }
+            say("\(name): FAILED: \(node.name) \(end)\n\(try node.lastWords())")
+            throw BenchError("\(node.name) \(end) while it was attacked by: \(name)")
+        }
+        let seconds = Double(Stage.loop.nanoseconds - began) / 1e9
+        let above = try memory().peak - idleBytes
+        let allowed = Self.memoryMax + outcome.connections * Self.memoryPerConnectionMax
+        let answers = polite.map { $0.takeSlowest() }
+        let slowest = answers.map(\.milliseconds).max() ?? 0
+        var faults = answers.compactMap(\.complaint)
+        if !outcome.isAsExpected { faults.append("the attacker got something else") }
+        if above > allowed { faults.append("more than \(megabytes(allowed)) MiB above idle") }
+        if slowest > Self.answerMillisecondsMax { faults.append("a client waited too long") }
+        if !faults.isEmpty { failures += 1 }
+        say(
+            "\(name): got \(outcome.got); \(megabytes(above)) MiB above idle; slowest answer "
+                + "\(Int(slowest)) ms; \(Int(seconds * 10) / 10) s; "
+                + (faults.isEmpty ? "ok" : "FAILED: \(faults.joined(separator: ", "))"))
+    }
+
+    /// Says what an attack on other nodes came to.
+    func note(_ line: String, _ isFailure: Bool) {
+        if isFailure { failures += 1 }
+        say(line)
+    }
+
+    // MARK: Connections
+
+    /// Opens connections to the victim, some at a time.
+    func open(_ count: Int, to port: Port) async throws(BenchError) -> [Intruder] {
+        let address = port == .admin ? victim.admin : victim.gossip
+        var intruders: [Intruder] = []
+        while intruders.count < count {
+            let some = min(Self.dialsAtOnce, count - intruders.count)
+            intruders += try await dial(some, to: address)
+        }
+        return intruders
+    }
+
+    private func dial(
+        _ count: Int, to address: SocketAddress
+    ) async throws(BenchError) -> [Intruder] {
+        let intruders = try await dialAnyhow(count, to: address)
+        guard intruders.count == count else {
+            throw BenchError("\(address) took \(intruders.count) of \(count) connections")
+        }
+        return intruders
+    }
+
+    /// Those of so many connections that came about.
+    func dialAnyhow(
+        _ count: Int, to address: SocketAddress
+    ) async throws(BenchError) -> [Intruder] {
+        var answers: [Result<Connection, NetworkError>] = []
+        await withCheckedContinuation { continuation in
+            for _ in 0..<count {
+                Connection.dial(address, on: Stage.loop, timeoutMilliseconds: 5_000) { result in
+                    answers.append(result)
+                    if answers.count == count { continuation.resume() }
+                }
+            }
+        }
+        var intruders: [Intruder] = []
+        for case .success(let connection) in answers { intruders.append(Intruder(connection)) }
+        return intruders
+    }
+
+    func openOne(to port: Port) async throws(BenchError) -> Intruder {
+        let address = port == .admin ? victim.admin : victim.gossip
+        return try await dial(1, to: address)[0]
+    }
+
+    /// Waits until it is so.
+    ///
+    /// - Returns: whether that came about in time.
+    func holds(
+        within milliseconds: UInt64, _ condition: () -> Bool
+    ) async -> Bool {
+        let deadline = Stage.loop.nanoseconds + milliseconds * 1_000_000
+        while !condition() {
+            guard Stage.loop.nanoseconds < deadline else { return false }
+            await Stage.pause(milliseconds: 10)
+        }
+        return true
+    }
+
+    /// Closes them and waits until the node has noticed.
+    func leave(_ intruders: [Intruder]) async {
+        for intruder in intruders { intruder.close() }
+        _ = await holds(within: 2_000) { intruders.allSatisfy(\.isClosed) }
+        await Stage.pause(milliseconds: 100)
+    }
+
+    func randomBytes(_ count: Int) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count)
+        while bytes.count < count {
+            withUnsafeBytes(of: random.next()) { bytes.append(contentsOf: $0) }
+        }
+        return bytes
+    }
+}
