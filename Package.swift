@@ -54,9 +54,16 @@ let package = Package(
         room(
             "Benchmarks",
             ["LineClient", "LineProtocol", "NetworkIO", "Node", "Membership", "Wire", "CSystem"]),
+        room(
+            "Fuzz",
+            [
+                "Server", "Node", "LineProtocol", "Membership", "Replication", "Chat", "CRDT",
+                "Wire", "NetworkIO",
+            ]),
         program("grapevine", ["Server", "LineClient"]),
         program("grapevine-sim", ["Simulator"]),
         program("grapevine-bench", ["Benchmarks"]),
+        program("grapevine-fuzz", ["Fuzz"]),
 
         // Tests mirror the sources; TidyTests holds the house together.
         support("TestKit", ["CRDT", "Wire"]),
@@ -78,6 +85,7 @@ let package = Package(
         tests("NetworkIOTests", ["NetworkIO", "CSystem"]),
         tests("TLSTests", ["TLS", "COpenSSL", "NetworkIO"]),
         tests("LineClientTests", ["LineClient", "LineProtocol", "NetworkIO"]),
+        tests("FuzzTests", ["Fuzz"], exclude: ["Corpus"]),
         tests("BenchmarksTests", ["Benchmarks", "LineClient", "LineProtocol", "NetworkIO"]),
         tests("StorageTests", ["Storage", "CSQLite", "Chat", "CRDT", "Wire"]),
         tests(

@@ -77,9 +77,13 @@ struct House {
             Room(
                 "Benchmarks", .program,
                 "LineClient LineProtocol NetworkIO Node Membership CSystem Wire"),
+            Room(
+                "Fuzz", .program,
+                "Server Node LineProtocol Membership Replication Chat CRDT Wire NetworkIO"),
             Room("grapevine", .program, "Server LineClient NetworkIO"),
             Room("grapevine-sim", .program, "Simulator"),
             Room("grapevine-bench", .program, "Benchmarks"),
+            Room("grapevine-fuzz", .program, "Fuzz"),
         ],
         support: Room("TestKit", .node, "CRDT Wire Testing"),
         testsAlsoImport: [

@@ -1,0 +1,139 @@
+import CRDT
+import Chat
+import Node
+import Replication
+import Wire
+
+/// Runs every job where it is made: all of a run is one thread.
+final class FuzzExecutor: SerialExecutor {
+    func enqueue(_ job: consuming ExecutorJob) {
+        job.runSynchronously(on: asUnownedSerialExecutor())
+    }
+
+    func checkIsolated() {}
+
+    func isIsolatingCurrentContext() -> Bool? { true }
+}
+
+/// Time that is moved by hand, numbers that count up, and nobody to tell anything.
+final class FuzzDesk: Host, Clock, Entropy {
+    nonisolated(unsafe) private(set) var milliseconds: UInt64 = 10_000
+    nonisolated(unsafe) private var last: UInt64 = 0
+    nonisolated(unsafe) private(set) var hasEnded = false
+
+    var wallMilliseconds: UInt64 { 1_800_000_000_000 + milliseconds }
+
+    func pass(milliseconds: UInt64) { self.milliseconds += milliseconds }
+
+    func next() -> UInt64 {
+        last += 1
+        return last
+    }
+
+    func dial(_ address: String) {}
+    func onReady() {}
+    func end(_ ending: Ending) { hasEnded = true }
+    func turnAgain() {}
+    func setClientsPaused(_ isPaused: Bool) {}
+    func log(_ level: LogLevel, _ line: String) {}
+    var residentBytes: UInt64 { 0 }
+}
+
+/// The member's connection: what the node says on it tells of the cluster.
+final class FuzzChannel: Channel {
+    let id: UInt64 = 1
+    nonisolated(unsafe) private(set) var cluster: ClusterSettings?
+    nonisolated(unsafe) private var cutter = EnvelopeCutter()
+
+    func send(_ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { cutter.append($0) }
+        while let payload = decoded({ try cutter.next() }) {
+            guard let payload else { return }
+            var reader = ByteReader(payload)
+            guard let frame = decoded({ try PeerFrame(from: &reader) }) else {
+                preconditionFailure("a node sends what can be read")
+            }
+            if case .hello(let hello) = frame { cluster = hello.cluster }
+        }
+    }
+
+    var queuedBytes: Int { 0 }
+    func setPaused(_ isPaused: Bool) {}
+    func close() {}
+}
+
+/// A disk that keeps what it is given, in memory.
+final class FuzzStore: Store {
+    nonisolated(unsafe) private var documents: [ShardID: [DocumentKey: Document]] = [:]
+    nonisolated(unsafe) private var tickets: [UInt64] = []
+
+    func commit(
+        _ writes: [ShardWrite], drops: [ShardID], settings: [Setting], ticket: UInt64
+    ) {
+        for shard in drops { documents[shard] = nil }
+        for write in writes {
+            for key in write.removed { documents[write.shard]?[key] = nil }
+            for record in write.records {
+                guard let document = decoded({ try Document(record.key, decoding: record.bytes) })
+                else { preconditionFailure("what is stored can be read") }
+                documents[write.shard, default: [:]][record.key] = document
+            }
+        }
+        tickets.append(ticket)
+    }
+
+    func takeCommitted() -> [UInt64] {
+        defer { tickets = [] }
+        return tickets
+    }
+
+    func resume() {}
+    var queuedBytes: Int { 0 }
+
+    func document(_ key: DocumentKey, in shard: ShardID) throws(StoreFailure) -> Document? {
+        documents[shard]?[key]
+    }
+
+    func history(
+        of conversation: ConversationID, in shard: ShardID, page: HistoryPage,
+        handing: (Document) -> Bool
+    ) throws(StoreFailure) {
+        for document in all(in: shard) where document.message != nil {
+            guard document.key.partition == conversation.text else { continue }
+            guard handing(document) else { return }
+        }
+    }
+
+    func keys(
+        of kind: DocumentKey.Kind, carrying term: String, in shard: ShardID, partition: String?
+    ) throws(StoreFailure) -> [DocumentKey] {
+        all(in: shard).filter { document in
+            document.key.kind == kind && document.terms.contains(term)
+                && (partition.map { $0 == document.key.partition } ?? true)
+        }.map(\.key)
+    }
+
+    func seats(
+        of conversation: ConversationID, in shard: ShardID
+    ) throws(StoreFailure) -> [Document] {
+        all(in: shard).filter { $0.seat != nil && $0.key.partition == conversation.text }
+    }
+
+    func changes(
+        in shard: ShardID, lackedBy theirs: Vector, of ours: Vector, after cursor: Dot?,
+        bytesMax: Int
+    ) throws(StoreFailure) -> (parcels: [Parcel], next: Dot?) {
+        let parcels = all(in: shard).map { Parcel(key: $0.key.encoded, bytes: $0.encoded) }
+        return (parcels, nil)
+    }
+
+    func remainder(
+        of shard: ShardID, without bad: [DocumentKey]
+    ) throws(StoreFailure) -> Remainder {
+        throw .failed("no record is bad here")
+    }
+
+    private func all(in shard: ShardID) -> [Document] {
+        (documents[shard] ?? [:]).values.sorted { $0.key < $1.key }
+    }
+}

@@ -1,0 +1,26 @@
+import Membership
+import Node
+import Replication
+import Wire
+
+/// What holds for a running node, whatever a member sends: it goes on.
+enum PeerLaws {
+    /// The most frames of one input.
+    private static let framesMax = 64
+
+    /// A frame after the other, each behind two bytes of its length.
+    static func check(_ input: [UInt8]) {
+        let world = FuzzWorld()
+        world.start()
+        world.link()
+        var reader = ByteReader(input)
+        for _ in 0..<framesMax {
+            guard let length: UInt16 = decoded({ try reader.readFixed() }) else { break }
+            let count = min(Int(length), reader.remaining)
+            guard let payload = decoded({ try reader.readRaw(count) }) else { break }
+            world.receive(Array(payload))
+        }
+        world.settle()
+        precondition(world.holdsShards, "a node keeps its shards, whatever it hears")
+    }
+}

@@ -1,0 +1,79 @@
+import CRDT
+import Chat
+import Membership
+import Node
+import Replication
+import Wire
+
+/// What holds for documents and headers, whatever a disk or another node has.
+enum RecordLaws {
+    /// The first byte says what kind of document it is, the next two where the first of two states
+    /// of it ends.
+    static func check(_ input: [UInt8]) {
+        checkSettings(input)
+        var reader = ByteReader(input)
+        guard let kind = decoded({ try reader.readByte() }),
+            let length: UInt16 = decoded({ try reader.readFixed() })
+        else { return }
+        let rest = Array(reader.readRest())
+        let key = DocumentKey(
+            checked: DocumentKey.Kind(number: kind % 5), partition: "c",
+            id: kind % 5 == 1 ? "" : "m")
+        let cut = min(Int(length), rest.count)
+        let first = document(key, Array(rest[..<cut]))
+        let second = document(key, Array(rest[cut...]))
+        guard var merged = first, let second else { return }
+        merged.merge(second)
+        check(merged)
+        let once = merged.encoded
+        if let first { merged.merge(first) }
+        merged.merge(second)
+        precondition(merged.encoded == once, "what was merged changes nothing")
+    }
+
+    private static func document(_ key: DocumentKey, _ bytes: [UInt8]) -> Document? {
+        guard let document = decoded({ try Document(key, decoding: bytes) }) else { return nil }
+        check(document)
+        return document
+    }
+
+    private static func check(_ document: Document) {
+        let bytes = document.encoded
+        guard let again = decoded({ try Document(document.key, decoding: bytes) }) else {
+            preconditionFailure("what was written can be read")
+        }
+        precondition(again.encoded == bytes, "one state has one byte string")
+        var merged = document
+        merged.merge(document)
+        precondition(merged.encoded == bytes, "a merge is idempotent")
+        let record = Record(of: document, bytes: bytes, previous: nil)
+        precondition(record.changedBy == document.changedBy, "a record tells who changed it")
+        look(at: document)
+    }
+
+    private static func look(at document: Document) {
+        _ = document.greatestTime
+        _ = document.terms
+        var room = ObservedRemoveSet<UserID>()
+        if let conversation = document.conversation { room = conversation.participants }
+        guard let message = document.message else { return }
+        let id = MessageID(checked: "m")
+        _ = message.view(as: id, for: UserID(checked: "alice"), among: room)
+        _ = message.edits(among: room)
+    }
+
+    private static func checkSettings(_ input: [UInt8]) {
+        checkCoding(CopyHeader.self, input)
+        checkCoding(MemberTable.self, input)
+        checkCoding(ClusterSettings.self, input)
+        checkCoding(DocumentKey.self, input)
+        checkCoding(Mutation.self, input)
+    }
+
+    private static func checkCoding<Value: WireValue & Equatable>(
+        _: Value.Type, _ input: [UInt8]
+    ) {
+        guard let value = decoded({ try Value.decode(input) }) else { return }
+        precondition(decoded { try Value.decode(value.encoded) } == value, "what is kept is read")
+    }
+}

@@ -1,0 +1,40 @@
+import Fuzz
+import Glibc
+
+/// The parser that a run is about: `GRAPEVINE_FUZZ` names it.
+private let parser: Parser = {
+    let variable: UnsafeMutablePointer<CChar>? = getenv("GRAPEVINE_FUZZ")
+    let name = variable.map { String(cString: $0) } ?? ""
+    guard let parser = Parser(rawValue: name) else {
+        let names = Parser.allCases.map(\.rawValue).joined(separator: ", ")
+        print("grapevine-fuzz: GRAPEVINE_FUZZ is '\(name)' and none of \(names)")
+        exit(64)
+    }
+    return parser
+}()
+
+/// What libFuzzer calls with each input.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
+    parser.check(Array(UnsafeBufferPointer(start: bytes, count: count)))
+    return 0
+}
+
+#if !FUZZING
+    /// Without libFuzzer: checks the files that it is given, one after the other.
+    @main
+    enum Fuzzer {
+        static func main() {
+            for path in CommandLine.arguments.dropFirst() {
+                guard let file = fopen(path, "re") else {
+                    perror("grapevine-fuzz: \(path)")
+                    exit(66)
+                }
+                var input = [UInt8](repeating: 0, count: Parser.inputBytesMax)
+                let count = fread(&input, 1, input.count, file)
+                fclose(file)
+                parser.check(Array(input[..<count]))
+            }
+        }
+    }
+#endif
