@@ -108,8 +108,19 @@ package struct PendingReply: Sendable {
 /// Answers one request by asking the node.
 package struct Admin: Sendable {
     let node: Node
+    /// What is limited by those who ask it.
+    private let limits: [Limit]
 
-    package init(_ node: Node) { self.node = node }
+    /// - Parameter limits: what is limited by those who ask it, for `HELP limits` to tell.
+    package init(_ node: Node, limits: [Limit] = []) {
+        self.node = node
+        self.limits = limits
+    }
+
+    /// Everything that is limited, of the line first.
+    var allLimits: [Limit] {
+        Limit.ofLines + limits + Limit.ofTheNode + node.assumeIsolated { $0.hostLimits }
+    }
 
     /// - Parameter slot: where the node says what became of a reply that waits.
     package func answer(
@@ -140,7 +151,7 @@ package struct Admin: Sendable {
             .now(report(request))
         case .block, .unblock, .join, .leave, .forget:
             .now(operate(request))
-        case .status, .members, .shards, .owners, .digest, .vector:
+        case .status, .metrics, .members, .shards, .owners, .digest, .vector:
             .reportWhenFirst(request)
         }
     }

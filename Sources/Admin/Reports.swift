@@ -13,6 +13,7 @@ extension Admin {
         case .help(let words): help(words, &writer)
         case .ping: writer.ok(word: "pong")
         case .status: status(&writer)
+        case .metrics: metrics(&writer)
         case .members: members(&writer)
         case .shards: shards(&writer)
         case .owners(let conversation): owners(of: conversation, &writer)
@@ -28,6 +29,10 @@ extension Admin {
     }
 
     private func help(_ words: String?, _ writer: inout ReplyWriter) {
+        if words?.lowercased() == "limits" {
+            for limit in allLimits { writer.limit(limit) }
+            return writer.ok()
+        }
         do throws(LineError) {
             for verb in try Verb.matching(words) { writer.verb(verb) }
             writer.ok()
@@ -52,6 +57,11 @@ extension Admin {
             $0.flag("converged", report.isConverged)
             $0.pair("digest", report.digest)
         }
+        writer.ok()
+    }
+
+    private func metrics(_ writer: inout ReplyWriter) {
+        writer.raw(MetricsText(of: node.assumeIsolated { $0.metrics() }).bytes)
         writer.ok()
     }
 

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "CSystem.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -11,6 +12,7 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 int csystem_event_open(void) {
@@ -81,14 +83,53 @@ int csystem_ignore_signals(void) {
     return 0;
 }
 
-int64_t csystem_resident_bytes(void) {
+// Pages as /proc/self/statm counts them: all that have addresses, and those in RAM.
+static int memory_pages(long long *total, long long *resident) {
     FILE *file = fopen("/proc/self/statm", "re");
     if (file == NULL) {
         return -errno;
     }
+    int fields = fscanf(file, "%lld %lld", total, resident);
+    fclose(file);
+    return fields == 2 ? 0 : -EIO;
+}
+
+int64_t csystem_resident_bytes(void) {
     long long total = 0;
     long long resident = 0;
-    int fields = fscanf(file, "%lld %lld", &total, &resident);
-    fclose(file);
-    return fields == 2 ? (int64_t)(resident * sysconf(_SC_PAGESIZE)) : -EIO;
+    int code = memory_pages(&total, &resident);
+    return code < 0 ? code : (int64_t)(resident * sysconf(_SC_PAGESIZE));
+}
+
+static int64_t open_descriptors(void) {
+    DIR *folder = opendir("/proc/self/fd");
+    if (folder == NULL) {
+        return -errno;
+    }
+    int64_t count = 0;
+    while (readdir(folder) != NULL) {
+        count += 1;
+    }
+    closedir(folder);
+    // Without "." and "..", and the descriptor that the folder was read by.
+    return count - 3;
+}
+
+struct csystem_usage csystem_usage(void) {
+    struct csystem_usage usage;
+    long long total = 0;
+    long long resident = 0;
+    int code = memory_pages(&total, &resident);
+    long page = sysconf(_SC_PAGESIZE);
+    usage.virtual_bytes = code < 0 ? code : (int64_t)(total * page);
+    usage.resident_bytes = code < 0 ? code : (int64_t)(resident * page);
+    struct timespec time;
+    usage.cpu_microseconds = clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) < 0
+        ? -errno
+        : (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
+    usage.open_descriptors = open_descriptors();
+    struct rlimit limit;
+    usage.descriptors_max =
+        getrlimit(RLIMIT_NOFILE, &limit) < 0 ? -errno : (int64_t)limit.rlim_cur;
+    return usage;
 }

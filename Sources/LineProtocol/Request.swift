@@ -28,6 +28,7 @@ public enum Request: Hashable, Sendable {
     case auth(Secret)
     case ping
     case status
+    case metrics
     case members
     case shards
     case owners(ConversationID)

@@ -10,31 +10,42 @@ extension Request {
         try parse(line, verbs: Verb.all)
     }
 
+    /// - Parameter place: becomes that of the line's verb in `Verb.all`, also where the rest of the
+    ///   line makes no sense; nil where it has none.
+    public static func parse(
+        _ line: UnsafeRawBufferPointer, verbAt place: inout Int?
+    ) throws(LineError) -> Request? {
+        place = nil
+        return try parse(line, verbs: Verb.all) { place = $0 }
+    }
+
     static func parse(
-        _ line: UnsafeRawBufferPointer, verbs: [Verb]
+        _ line: UnsafeRawBufferPointer, verbs: [Verb], verbAt: (Int) -> Void = { _ in }
     ) throws(LineError) -> Request? {
         guard let first = nextWord(in: line, from: 0) else { return nil }
-        guard let (verb, end) = find(first, in: line, among: verbs) else {
+        guard let (place, end) = find(first, in: line, among: verbs) else {
             throw LineError(
                 400, "Unknown verb\(plain(line[first], before: " ")); HELP lists them all")
         }
+        verbAt(place)
+        let verb = verbs[place]
         let words = try Words(cutting: line, as: verb, from: end)
         return try verb.build(words)
     }
 
-    /// The verb whose words stand there, and where they end.
+    /// The place of the verb whose words stand there, and where they end.
     private static func find(
         _ first: Range<Int>, in line: UnsafeRawBufferPointer, among verbs: [Verb]
-    ) -> (Verb, Int)? {
+    ) -> (place: Int, end: Int)? {
         guard let keyword = Keyword(UnsafeRawBufferPointer(rebasing: line[first])) else {
             return nil
         }
-        for verb in verbs where verb.first == keyword {
-            guard let second = verb.second else { return (verb, first.upperBound) }
+        for (place, verb) in verbs.enumerated() where verb.first == keyword {
+            guard let second = verb.second else { return (place, first.upperBound) }
             if let word = nextWord(in: line, from: first.upperBound),
                 Keyword(UnsafeRawBufferPointer(rebasing: line[word])) == second
             {
-                return (verb, word.upperBound)
+                return (place, word.upperBound)
             }
         }
         return nil

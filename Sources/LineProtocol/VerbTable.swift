@@ -80,8 +80,8 @@ extension Verb {
 
     private static let cluster: [Verb] = [
         Verb(
-            "HELP", optional: ["<verb>", "<word>"],
-            about: "Tells how each verb, or this one, is written."
+            "HELP", optional: ["<verb>|limits", "<word>"],
+            about: "Tells how each verb, or this one, is written; or what is limited, and how."
         ) { words throws(LineError) in .help(words.help()) },
         Verb(
             "AUTH", ["<secret>"],
@@ -91,6 +91,9 @@ extension Verb {
         Verb(
             "STATUS", about: "Tells how this node is doing, and whether its copies agree."
         ) { _ throws(LineError) in .status },
+        Verb(
+            "METRICS", about: "Tells of this node in numbers, as Prometheus reads them."
+        ) { _ throws(LineError) in .metrics },
         Verb(
             "MEMBERS", about: "Tells of every member of the cluster, as this node sees it."
         ) { _ throws(LineError) in .members },

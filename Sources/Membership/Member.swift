@@ -58,7 +58,7 @@ extension Member: WireValue {
 /// `alive(N) < suspect(N) < dead(N) < evicted(N) < left(N) < alive(N+1)`: the order of A. Das et
 /// al., "SWIM" (2002), section 4.2, with two more ways of being gone, and without its "dead
 /// overrides all", so that a member that was taken for dead comes back by raising its incarnation.
-public enum MemberState: UInt8, Hashable, Comparable, Sendable, CustomStringConvertible {
+public enum MemberState: UInt8, CaseIterable, Comparable, Sendable, CustomStringConvertible {
     case alive = 1
     case suspect
     /// Not heard of; its shards wait for it.

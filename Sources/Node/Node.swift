@@ -131,13 +131,15 @@ package actor Node {
     var waits: [CopiesWait] = []
     /// What others were asked for of those, by number.
     var copiesAsks: [UInt64: CopiesAsk] = [:]
+    /// What it has done so far.
+    var tally = NodeTally()
     var isEnding = false
     private var nextTicket: UInt64 = 1
     /// The commits handed out and not done, in order.
     private var underway: [Commit] = []
     /// What a failed commit did not keep; handed out again with the next, or with the next tick.
     private var unkept: [Setting] = []
-    private var isCommitting = true
+    private(set) var isCommitting = true
     /// The shard of which a batch was last read for a pull.
     private var lastServed = ShardID(0)
     private var isReady = false
@@ -147,7 +149,7 @@ package actor Node {
     /// The disk is behind: nothing is read from clients and peers.
     var isCongested = false
     /// The disk is behind, or too much waits for others: nothing is read from clients.
-    private var isHoldingClients = false
+    private(set) var isHoldingClients = false
 
     package init(_ options: NodeOptions, ports: NodePorts) {
         self.options = options
@@ -289,6 +291,10 @@ private struct Commit {
     /// Copies that go.
     let drops: [ShardID]
     let settings: [Setting]
+    /// How many documents it stores.
+    let records: Int
+    /// When it was handed out, in microseconds.
+    let since: UInt64
 }
 
 // MARK: Turns
@@ -330,7 +336,8 @@ extension Node {
         underway.append(
             Commit(
                 ticket: nextTicket, shards: writes.map(\.shard), drops: drops,
-                settings: settings))
+                settings: settings, records: writes.reduce(0) { $0 + $1.records.count },
+                since: ports.clock.microseconds))
         nextTicket += 1
     }
 
@@ -416,8 +423,12 @@ extension Node {
             isCommitting = true
             ports.host.log(.info, "commits work again")
         }
+        tally.isDiskFull = false
+        let now = ports.clock.microseconds
         while let first = underway.first, first.ticket <= ticket {
             underway.removeFirst()
+            tally.commits.note(now - min(now, first.since))
+            tally.records.note(UInt64(first.records))
             for id in first.shards {
                 guard let shard = shard(id) else { continue }
                 settle(shard.assumeIsolated { $0.onCommitted(ticket) })
@@ -433,6 +444,8 @@ extension Node {
             isCommitting = false
             ports.host.log(.error, "commit failed: \(failure); writes are refused until one works")
         }
+        tally.failedCommits += 1
+        tally.isDiskFull = failure == .full
         if case .failed(let reason) = failure { ports.host.end(.diskFailed(reason)) }
         let failed = Set(underway.flatMap(\.shards)).sorted()
         keepLater(underway.flatMap(\.settings))

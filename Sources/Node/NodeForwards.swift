@@ -74,6 +74,7 @@ extension Node {
     private func resume(_ numbers: [UInt64], in shard: Shard) {
         let resumed = numbers.compactMap { number -> (ReplySlot, Outcome, isSettled: Bool)? in
             guard let forward = forwards.remove(number) else { return nil }
+            tally.forwardsResumed += 1
             var (outcome, isSettled) = carryOut(forward.next, in: shard, for: forward.slot)
             if case .failed(let failure) = outcome { outcome = forward.outcome(of: failure) }
             return (forward.slot, outcome, isSettled)
@@ -133,6 +134,7 @@ extension Node {
         _ number: UInt64, on forward: Forward, because failure: ShardFailure?
     ) {
         guard let target = forward.target else { return }
+        tally.forwardsPassedOn += 1
         routes.noteRefused(target, forward.shard, now: ports.clock.milliseconds)
         forwards.note(number) { $0.failure = failure }
         forwards.takeBack(number, isUndone: failure?.isUndone ?? true)
@@ -140,6 +142,7 @@ extension Node {
 
     private func end(_ number: UInt64, with outcome: Outcome, _ stored: Stored?) {
         guard let forward = forwards.remove(number) else { return }
+        tally.note(outcome)
         finish(forward.slot, outcome, stored)
     }
 
@@ -149,7 +152,9 @@ extension Node {
             noteUnanswered(by: name, for: shard, now: now)
         }
         for forward in forwards.removeHopeless(now: now) {
-            finish(forward.slot, forward.outcome(of: forward.failure ?? .unreachable), nil)
+            let outcome = forward.outcome(of: forward.failure ?? .unreachable)
+            tally.note(outcome)
+            finish(forward.slot, outcome, nil)
         }
     }
 

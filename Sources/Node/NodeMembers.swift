@@ -105,7 +105,10 @@ extension Node {
     /// The disk has dropped copies that every owner has all of.
     func onDropped(_ drops: [ShardID]) {
         guard !drops.isEmpty else { return }
-        for id in drops { held[Int(id.number)] = nil }
+        for id in drops {
+            if let copy = shard(id)?.assumeIsolated({ $0.tally }) { tally.add(copy) }
+            held[Int(id.number)] = nil
+        }
         shards = held.compactMap { $0 }
         ports.host.log(.info, "handed over shards=\(drops.count) held=\(shards.count)")
         placeShards()

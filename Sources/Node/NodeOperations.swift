@@ -25,7 +25,7 @@ package enum CutDirection: String, CaseIterable, Hashable, Sendable {
 
 /// A shard, as this node sees it.
 package struct ShardReport: Hashable, Sendable {
-    package enum State: String, Hashable, Sendable {
+    package enum State: String, CaseIterable, Hashable, Sendable {
         case ready, syncing, leaving
     }
 

@@ -63,6 +63,7 @@ extension Node {
     package func onBytes(_ bytes: UnsafeRawBufferPointer, on channel: UInt64) {
         if let name = linked[channel] {
             membership.onHeard(name, now: ports.clock.milliseconds)
+            links[name]?.traffic.receivedBytes += UInt64(bytes.count)
         }
         cutters[channel]?.append(bytes)
         do throws(WireError) {
@@ -148,6 +149,7 @@ extension Node {
         guard let name = linked.removeValue(forKey: channel) else { return }
         onLinkLost(channel, to: name)
         let isSteady = links[name].map { now >= $0.since + PeerLink.steadyMilliseconds } ?? false
+        noteTraffic(with: name)
         links[name] = nil
         if let address = membership.table[name]?.member.gossip {
             dialer.onEnd(of: address, now: now)
@@ -292,6 +294,7 @@ extension Node {
         let name = hello.member.name
         let old = links[name]
         if let old {
+            noteTraffic(with: name)
             linked[old.channel.id] = nil
             cutters[old.channel.id] = nil
             old.channel.close()

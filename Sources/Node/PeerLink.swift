@@ -15,6 +15,8 @@ struct PeerLink: Sendable {
     var isCutOut = false
     /// The shards of which a frame was dropped since the queue was last short.
     private(set) var dropped: Set<ShardID> = []
+    /// What went over it, and what did not.
+    var traffic = PeerTraffic()
 
     private var clockToldAt: UInt64?
     /// How far the peer's clock is ahead of this one, in milliseconds, by the last two times that
@@ -72,6 +74,7 @@ struct PeerLink: Sendable {
     mutating func send(_ frame: Frame) -> Bool {
         guard !isFull || isPlantedUnbounded else {
             if let shard = frame.shard { dropped.insert(shard) }
+            traffic.droppedFrames += 1
             return false
         }
         send(.replication(frame))
@@ -92,7 +95,10 @@ struct PeerLink: Sendable {
     @discardableResult
     mutating func send(_ frame: PeerFrame) -> Bool {
         guard queuedBytes < limits.queueBytesMax + limits.controlBytesMax || isPlantedUnbounded
-        else { return false }
+        else {
+            traffic.droppedFrames += 1
+            return false
+        }
         let before = output.count
         output.writeEnvelope { frame.encode(into: &$0) }
         largestFrame = max(largestFrame, output.count - before)
@@ -161,6 +167,7 @@ struct PeerLink: Sendable {
     mutating func flush() {
         if !answers.isEmpty { queueAnswers() }
         guard output.count > 0, !isCutOut else { return }
+        traffic.sentBytes += UInt64(output.count)
         channel.send(output.bytes)
         output.removeAll()
     }

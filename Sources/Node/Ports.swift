@@ -89,6 +89,28 @@ package protocol Store: DocumentReader, AnyObject, Sendable {
 
     /// How many bytes wait to be committed.
     var queuedBytes: Int { get }
+
+    /// What it takes of the disk; nil where there is none, or it cannot be asked.
+    var usage: StoreUsage? { get }
+}
+
+extension Store {
+    package var usage: StoreUsage? { nil }
+}
+
+/// What a store takes of its disk, in bytes.
+package struct StoreUsage: Hashable, Sendable {
+    package let databaseBytes: UInt64
+    /// Of the log in front of the database.
+    package let logBytes: UInt64
+    /// What is left for this process on the disk.
+    package let freeBytes: UInt64
+
+    package init(databaseBytes: UInt64, logBytes: UInt64, freeBytes: UInt64) {
+        self.databaseBytes = databaseBytes
+        self.logBytes = logBytes
+        self.freeBytes = freeBytes
+    }
 }
 
 /// Something that the node keeps on disk beside its shards.
@@ -112,6 +134,12 @@ package protocol Clock: AnyObject, Sendable {
     var milliseconds: UInt64 { get }
     /// Since 1970; only for stamps, and for the edit window.
     var wallMilliseconds: UInt64 { get }
+    /// Monotonic, and finer: for measuring alone, nothing is decided by it.
+    var microseconds: UInt64 { get }
+}
+
+extension Clock {
+    package var microseconds: UInt64 { milliseconds * 1_000 }
 }
 
 /// A connection to another node.
@@ -143,6 +171,39 @@ package protocol Host: AnyObject, Sendable {
     func log(_ level: LogLevel, _ line: String)
     /// The memory that the process holds, in bytes.
     var residentBytes: UInt64 { get }
+    /// What the process takes of the machine; nil where there is none.
+    var usage: ProcessUsage? { get }
+    /// What it limits itself.
+    var limits: [Limit] { get }
+}
+
+extension Host {
+    package var usage: ProcessUsage? { nil }
+    package var limits: [Limit] { [] }
+}
+
+/// What a process takes of its machine.
+package struct ProcessUsage: Hashable, Sendable {
+    package let residentBytes: UInt64
+    package let virtualBytes: UInt64
+    /// On all of its threads.
+    package let cpuMicroseconds: UInt64
+    package let openDescriptors: UInt64
+    package let descriptorsMax: UInt64
+    /// Since 1970.
+    package let startedAtMilliseconds: UInt64
+
+    package init(
+        residentBytes: UInt64, virtualBytes: UInt64, cpuMicroseconds: UInt64,
+        openDescriptors: UInt64, descriptorsMax: UInt64, startedAtMilliseconds: UInt64
+    ) {
+        self.residentBytes = residentBytes
+        self.virtualBytes = virtualBytes
+        self.cpuMicroseconds = cpuMicroseconds
+        self.openDescriptors = openDescriptors
+        self.descriptorsMax = descriptorsMax
+        self.startedAtMilliseconds = startedAtMilliseconds
+    }
 }
 
 package enum LogLevel: String, Comparable, CaseIterable, Sendable {

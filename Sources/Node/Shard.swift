@@ -85,6 +85,9 @@ package actor Shard {
     /// What is on disk.
     package var stored: CopyHeader { machine.copy.stored }
 
+    /// What it has fetched of others.
+    var tally: CopyTally { machine.copy.tally }
+
     package func copies(of vector: Vector) -> Int { machine.copy.copies(of: vector) }
 
     /// How many changes on this disk are not known to be on a co-owner's.

@@ -69,6 +69,9 @@ public struct Copy: Sendable {
     var peers: [PeerCopy] = []
     var pull: Pull?
     var pullsOpened: UInt64 = 0
+    var pullsDone: UInt64 = 0
+    var merges: UInt64 = 0
+    var changingMerges: UInt64 = 0
     var outbox: [(to: NodeName, frame: Frame)] = []
     var acknowledgements = Acknowledgements()
     /// Equal vectors, different digests: a defect, to be said loudly.
@@ -196,7 +199,11 @@ extension Copy {
     ///   - context: the seqs that the parcel names.
     public mutating func noteMerge(_ change: Change?, naming context: Context, from peer: NodeName)
     {
-        if let change { note(change) }
+        merges += 1
+        if let change {
+            changingMerges += 1
+            note(change)
+        }
         if !current.vector.contains(context) {
             current.vector.insert(context)
             isDirty = true

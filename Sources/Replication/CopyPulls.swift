@@ -73,6 +73,7 @@ extension Copy {
             return
         }
         pull = nil
+        pullsDone += 1
         noteDone(claim, from: peers[index].name)
         peers[index].confirmed.formUnion(claim.vector)
         if let mark = open.mark { accept(mark, from: index) }

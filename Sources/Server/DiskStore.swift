@@ -21,6 +21,13 @@ final class DiskStore: Store {
 
     var queuedBytes: Int { database.writer.queuedBytes }
 
+    var usage: StoreUsage? {
+        database.usage.map {
+            StoreUsage(
+                databaseBytes: $0.databaseBytes, logBytes: $0.logBytes, freeBytes: $0.freeBytes)
+        }
+    }
+
     func commit(
         _ writes: [ShardWrite], drops: [ShardID], settings: [Setting], ticket: UInt64
     ) {

@@ -27,6 +27,7 @@ actor NodeHost: Host {
     private nonisolated let loop: EventLoop
     private nonisolated let command: NodeCommand
     private nonisolated let clock: SystemClock
+    private nonisolated let startedAtMilliseconds = EventLoop.wallMilliseconds()
     private let peerListener: Listener
     private let clientListener: Listener
     /// Where the node has keys.
@@ -317,6 +318,12 @@ extension NodeHost {
     }
 
     nonisolated var residentBytes: UInt64 { UInt64(max(0, csystem_resident_bytes())) }
+
+    nonisolated var usage: ProcessUsage? {
+        ProcessUsage(startedAtMilliseconds: startedAtMilliseconds)
+    }
+
+    nonisolated var limits: [Limit] { Limit.ofTheProcess }
 }
 
 // MARK: The end

@@ -11,6 +11,8 @@ final class SystemClock: Clock {
     var milliseconds: UInt64 { loop.nanoseconds / 1_000_000 }
 
     var wallMilliseconds: UInt64 { EventLoop.wallMilliseconds() }
+
+    var microseconds: UInt64 { loop.nanoseconds / 1_000 }
 }
 
 /// The kernel's random bits.

@@ -52,6 +52,12 @@ package actor Session: ReplySink {
 
     private var cutter = LineCutter()
     private var slots: [Slot] = []
+    /// What each of `slots` is the reply to.
+    private var asked: [Asked] = []
+    /// When the last bytes were read, in microseconds: all that is not answered came with them.
+    private var readAt: UInt64 = 0
+    /// What has left since that was last told to the node; empty between turns.
+    private var answered: [AnsweredRequest] = []
     /// The place in `slots` of the next reply to leave; what is before it has left.
     private var head = 0
     /// The number of the slot at the head.
@@ -64,7 +70,7 @@ package actor Session: ReplySink {
     private var backlog: [UInt8] = []
     private var backlogStart = 0
     /// A request that waits until there is room for its reply, and then what follows it.
-    private var crowdedOut: Request?
+    private var crowdedOut: (request: Request, asked: Asked)?
     /// What is reckoned for replies that are made elsewhere, by the numbers of their slots.
     private var reckoned: [UInt64: Int] = [:]
     private var reckonedBytes = 0
@@ -95,7 +101,7 @@ package actor Session: ReplySink {
         self.output = output
         self.executor = executor
         self.room = room
-        admin = Admin(node)
+        admin = Admin(node, limits: SessionLimits.all)
         state = ConnectionState(ackLevel: ackLevel)
         signIn = SignIn(door)
     }
@@ -107,6 +113,7 @@ package actor Session: ReplySink {
     // MARK: Events
 
     package func onBytes(_ bytes: UnsafeRawBufferPointer) {
+        readAt = clock.microseconds
         var taken = 0
         noteTurn()
         if backlog.isEmpty {
@@ -137,9 +144,9 @@ package actor Session: ReplySink {
 
     /// There is room for the reply that waits for it.
     package func onRoom() {
-        guard let request = crowdedOut else { return }
+        guard let (request, asked) = crowdedOut else { return }
         crowdedOut = nil
-        answer(request)
+        answer(request, asked)
         node.assumeIsolated { $0.turnAgain() }
         continueBacklog()
     }
@@ -183,6 +190,7 @@ package actor Session: ReplySink {
     package func onClosed() {
         hasFinished = true
         slots = []
+        asked = []
         head = 0
         headSent = 0
         replyBytes = 0
@@ -236,22 +244,26 @@ extension Session {
         countLine()
         switch cut {
         case .line(let line): answer(line)
-        case .tooLong: say(signIn.onNonsense(.lineTooLong))
-        case .notEnded: say(signIn.onNonsense(.lineNotEnded))
+        case .tooLong: say(signIn.onNonsense(.lineTooLong), to: .nothing(readAt: readAt))
+        case .notEnded: say(signIn.onNonsense(.lineNotEnded), to: .nothing(readAt: readAt))
         }
     }
 
     private func answer(_ line: UnsafeRawBufferPointer) {
+        var verb: Int?
         do throws(LineError) {
-            guard let request = try Request.parse(line), isHeard(request) else { return }
-            answer(request)
+            guard let request = try Request.parse(line, verbAt: &verb) else { return }
+            let asked = Asked(verb: verb, kind: request.kind, readAt: readAt)
+            if isHeard(request, asked) { answer(request, asked) }
         } catch {
-            say(signIn.onNonsense(error))
+            say(
+                signIn.onNonsense(error),
+                to: Asked(verb: verb, kind: .other, readAt: readAt))
         }
     }
 
     /// Whether who asks may ask; who may not has been told.
-    private func isHeard(_ request: Request) -> Bool {
+    private func isHeard(_ request: Request, _ asked: Asked) -> Bool {
         let verdict: SignIn.Verdict
         if case .auth(let secret) = request {
             verdict = signIn.onSecret(secret, of: id)
@@ -261,47 +273,49 @@ extension Session {
             verdict = signIn.onEarly(request)
         }
         if verdict == .heard { return true }
-        say(verdict)
+        say(verdict, to: asked)
         return false
     }
 
     /// Says what became of a line that is not answered as a request.
-    private func say(_ verdict: SignIn.Verdict) {
+    private func say(_ verdict: SignIn.Verdict, to asked: Asked) {
         switch verdict {
         case .heard: break
-        case .signedIn: append(.ready(SignIn.welcome))
-        case .told(let error): append(.ready(error.reply))
+        case .signedIn: append(.ready(SignIn.welcome), to: asked)
+        case .told(let error): append(.ready(error.reply), to: asked)
         case .turnedAway(let error):
-            append(.ready(error.reply))
+            append(.ready(error.reply), to: asked)
             isTurnedAway = true
             isEnding = true
         }
     }
 
-    private func answer(_ request: Request) {
+    private func answer(_ request: Request, _ asked: Asked) {
         let bytes = request.replyBytesReckoned
         guard bytes == 0 || room?.assumeIsolated({ $0.hasRoom(for: bytes) }) ?? true else {
-            crowdedOut = request
+            crowdedOut = (request, asked)
             room?.assumeIsolated { [id] in $0.wait(id, for: bytes) }
             return
         }
         let number = headNumber + UInt64(slots.count - head)
         let slot = ReplySlot(session: id, number: number)
         switch admin.answer(request, for: slot, on: &state) {
-        case .now(let bytes): append(.ready(bytes))
+        case .now(let bytes): append(.ready(bytes), to: asked)
         case .later(let reply):
             if reply.isMadeElsewhere { reckon(bytes, for: number) }
-            append(.pending(reply))
+            append(.pending(reply), to: asked)
         case .whenFirst(let copies, let milliseconds):
-            append(.whenFirst(copies: copies, deadline: clock.milliseconds + milliseconds))
+            append(
+                .whenFirst(copies: copies, deadline: clock.milliseconds + milliseconds), to: asked)
         case .reportWhenFirst(let request):
-            append(.report(request))
+            append(.report(request), to: asked)
         }
     }
 
-    private func append(_ slot: Slot) {
+    private func append(_ slot: Slot, to asked: Asked) {
         replyBytes += slot.bytesCount
         slots.append(slot)
+        self.asked.append(asked)
     }
 
     private func reckon(_ bytes: Int, for number: UInt64) {
@@ -373,7 +387,7 @@ extension Session {
     private func refuseLine() {
         guard cutter.keptCount > 0 else { return }
         cutter.skip()
-        append(.ready(LineError.noRoomForLine.reply))
+        append(.ready(LineError.noRoomForLine.reply), to: .nothing(readAt: readAt))
         noteHeld()
     }
 }
@@ -420,10 +434,12 @@ extension Session {
                 fill(head, with: admin.report(request))
             }
             guard case .ready(let bytes) = slots[head], send(bytes) else { break }
+            answered.append(asked[head].answered(by: bytes))
             slots[head] = .waiting
             head += 1
             headNumber += 1
         }
+        tellAnswered()
         compact()
         guard isEnding, hasCutEnd, slots.isEmpty, backlog.isEmpty, !hasFinished else { return }
         hasFinished = true
@@ -454,12 +470,21 @@ extension Session {
         node.assumeIsolated { $0.wait(slot, for: writes, copies: copies, until: deadline) }
     }
 
+    private func tellAnswered() {
+        guard !answered.isEmpty else { return }
+        let now = clock.microseconds
+        node.assumeIsolated { [answered] in $0.note(answered, now: now) }
+        answered.removeAll(keepingCapacity: true)
+    }
+
     private func compact() {
         if head == slots.count {
             slots.removeAll(keepingCapacity: slots.count <= SessionLimits.slotsMax)
+            asked.removeAll(keepingCapacity: slots.count <= SessionLimits.slotsMax)
             head = 0
         } else if head >= SessionLimits.slotsMax {
             slots.removeFirst(head)
+            asked.removeFirst(head)
             head = 0
         }
     }

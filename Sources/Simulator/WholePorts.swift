@@ -66,6 +66,8 @@ actor WholeDesk: Host, Clock {
         assumeIsolated { $0.wallOffsetMilliseconds + $0.nowMicroseconds / 1_000 }
     }
 
+    nonisolated var microseconds: UInt64 { assumeIsolated { $0.nowMicroseconds } }
+
     nonisolated func dial(_ address: String) { note(.dial(address)) }
 
     nonisolated func onReady() { note(.ready) }

@@ -16,7 +16,7 @@ package final class Database: @unchecked Sendable {
 
     package let reader: Reader
     package let writer: Writer
-    private let folder: Folder
+    let folder: Folder
     private let courier: Courier
     private var isClosed = false
 

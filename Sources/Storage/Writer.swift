@@ -19,7 +19,7 @@ package final class Writer: @unchecked Sendable {
 
     /// The most rows in one transaction, but for a batch that has more alone: some 50 ms of work,
     /// so that the first of many who wait is not kept for the last.
-    static let rowsPerTransactionMax = 4_096
+    package static let rowsPerTransactionMax = 4_096
     /// The most bytes in one transaction, but for a batch that has more alone: 4 MiB.
     static let bytesPerTransactionMax = 4 << 20
 

@@ -94,6 +94,12 @@ actor FakeHost: Host {
 
     nonisolated var residentBytes: UInt64 { 1_234_567 }
 
+    nonisolated var usage: ProcessUsage? {
+        ProcessUsage(
+            residentBytes: 1_234_567, virtualBytes: 9_999_999, cpuMicroseconds: 1_500_000,
+            openDescriptors: 12, descriptorsMax: 1_024, startedAtMilliseconds: 1_795_240_800_000)
+    }
+
     func atEnd(_ work: @escaping @Sendable () -> Void) { onEnd = work }
 
     func takeDialed() -> [String] {

@@ -100,6 +100,10 @@ extension MemoryStore {
 
     nonisolated var queuedBytes: Int { 0 }
 
+    nonisolated var usage: StoreUsage? {
+        StoreUsage(databaseBytes: 4_096, logBytes: 512, freeBytes: 1 << 40)
+    }
+
     nonisolated func document(
         _ key: DocumentKey, in shard: ShardID
     ) throws(StoreFailure) -> Document? {

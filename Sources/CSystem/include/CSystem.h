@@ -40,4 +40,15 @@ void csystem_return_large_memory(int bytes);
 // Bytes of memory that this process has in RAM.
 int64_t csystem_resident_bytes(void);
 
+// What this process takes of the machine, each -errno where it cannot be known.
+struct csystem_usage {
+    int64_t resident_bytes;
+    int64_t virtual_bytes;
+    // Of all threads.
+    int64_t cpu_microseconds;
+    int64_t open_descriptors;
+    int64_t descriptors_max;
+};
+struct csystem_usage csystem_usage(void);
+
 #endif

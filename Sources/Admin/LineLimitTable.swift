@@ -1,0 +1,28 @@
+import LineProtocol
+import Node
+
+/// What the line protocol limits, with what happens beyond: one line here is one of `HELP limits`.
+extension Limit {
+    static let ofLines: [Limit] = [
+        Limit(
+            "line-bytes", LineLimits.lineBytesMax, "bytes",
+            "413, and the line is skipped to its end"),
+        Limit("text-bytes", LineLimits.textBytesMax, "bytes", "413"),
+        Limit("field-bytes", LineLimits.fieldBytesMax, "bytes", "413"),
+        Limit("address-bytes", LineLimits.addressBytesMax, "bytes", "400"),
+        Limit("history-messages", LineLimits.historyMax, "messages of a HISTORY", "400"),
+        Limit("wait", LineLimits.waitMillisecondsMax, "milliseconds", "400"),
+    ]
+}
+
+extension ReplyWriter {
+    /// The data line by which `HELP limits` tells of one.
+    mutating func limit(_ limit: Limit) {
+        line("LIMIT") {
+            $0.pair("name", limit.name)
+            $0.pair("value", limit.value)
+            $0.pair("unit", limit.unit)
+            $0.pair("answer", limit.answer)
+        }
+    }
+}

@@ -1,0 +1,18 @@
+import LineProtocol
+import Node
+
+extension Request {
+    /// What kind of work it is.
+    package var kind: RequestKind {
+        switch self {
+        case .create, .send, .edit, .delete, .restore, .invite, .leaveChat, .pin, .unpin, .archive,
+            .unarchive, .read, .delivered:
+            .write
+        case .history, .edits, .pinned, .chats, .unread:
+            .read
+        case .help, .ping, .status, .metrics, .members, .shards, .owners, .digest, .vector, .set,
+            .wait, .block, .unblock, .join, .leave, .forget, .shutdown:
+            .other
+        }
+    }
+}

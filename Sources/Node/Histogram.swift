@@ -1,0 +1,38 @@
+/// How often a measured value fell into each of some fixed ranges.
+///
+/// Counting is a few additions of integers, and the sum is exact.
+package struct Histogram: Hashable, Sendable {
+    /// The greatest value of each range but the last, which has no end; ascending.
+    package let bounds: [UInt64]
+    /// One more than bounds.
+    package private(set) var counts: [UInt64]
+    /// Of all values.
+    package private(set) var sum: UInt64 = 0
+
+    package init(_ bounds: [UInt64]) {
+        self.bounds = bounds
+        counts = Array(repeating: 0, count: bounds.count + 1)
+    }
+
+    package mutating func note(_ value: UInt64) {
+        var index = 0
+        while index < bounds.count, value > bounds[index] { index += 1 }
+        counts[index] += 1
+        sum &+= value
+    }
+
+    /// How many values there were.
+    package var count: UInt64 { counts.reduce(0, +) }
+
+    /// From less than a disk's sync takes to more than the second that a write waits for copies, in
+    /// microseconds.
+    package static let durations: [UInt64] = [
+        100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
+        1_000_000, 2_500_000,
+    ]
+
+    /// How many things were done together.
+    package static let amounts: [UInt64] = [
+        1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000,
+    ]
+}

@@ -1,0 +1,66 @@
+import Chat
+import Membership
+import Replication
+import Wire
+
+/// What a node limits, with what happens beyond: one line here is one line of `HELP limits`.
+extension Limit {
+    /// Of what is stored.
+    package static let ofDocuments: [Limit] = [
+        Limit("participants", ChatLimits.participantsMax, "users of a conversation", "429"),
+        Limit("edits", ChatLimits.editsMax, "edits of a message", "429"),
+        Limit("document-bytes", Document.bytesMax, "bytes", "the frame that brings it is refused"),
+    ]
+
+    /// Of requests that wait.
+    package static let ofWaiting: [Limit] = [
+        Limit(
+            "disk-queue-bytes", Node.storeBytesMax, "bytes",
+            "nothing is read from clients and peers until half of it is stored"),
+        Limit("forwards", Forwards.countMax, "requests that wait for other nodes", "503"),
+        Limit("forward-bytes", Forwards.bytesMax, "bytes of them", "503"),
+        Limit(
+            "drafts", Draft.countMax, "requests of other nodes that wait for the disk",
+            "they ask another"),
+        Limit(
+            "list-asks", ListAsk.countMax, "lists that wait for other nodes",
+            "partial=true"),
+        Limit(
+            "copy-asks", CopiesAsk.countMax, "WAITs that wait for other nodes",
+            "counted a moment later"),
+        Limit("joins", Node.joinsMax, "addresses that have not answered", "429"),
+    ]
+
+    /// Of what goes between nodes.
+    package static let ofPeers: [Limit] = [
+        Limit(
+            "peer-queue-bytes", PeerLimits.standard.queueBytesMax, "bytes for each peer",
+            "dropped; a pull fetches it later"),
+        Limit(
+            "peer-control-bytes", PeerLimits.standard.controlBytesMax, "bytes behind those",
+            "dropped and said again"),
+        Limit(
+            "peer-answer-bytes", PeerLimits.standard.answerBytesMax, "bytes for each peer",
+            "it asks another"),
+        Limit(
+            "frame-bytes", Envelope.payloadBytesMax, "bytes", "the connection is closed"),
+        Limit("pull-batch-bytes", Scan.batchBytesMax, "bytes", "the rest is in the next batch"),
+        Limit(
+            "greetings", Greeting.greetingsMax, "connections that have not said hello",
+            "the next is closed"),
+        Limit("hello-bytes", Greeting.bytesMax, "bytes", "the connection is closed"),
+        Limit("members", MemberTable.ringMax, "nodes of a cluster", "the next is not taken in"),
+        Limit(
+            "member-entries", MemberTable.entriesMax, "nodes, those that left too",
+            "the oldest that left is forgotten"),
+        Limit("shards", ClusterSettings.shardsMax, "shards of a cluster", "exit status 64"),
+    ]
+
+    /// All of them.
+    package static let ofTheNode = ofDocuments + ofWaiting + ofPeers
+}
+
+extension Node {
+    /// What the process limits beside its node.
+    package var hostLimits: [Limit] { ports.host.limits }
+}

@@ -1,0 +1,124 @@
+import Chat
+import Membership
+import Replication
+import Wire
+
+/// What a node has done and what it is at, for those who watch it.
+package struct NodeMetrics: Sendable {
+    package let node: NodeReport
+    package let load: NodeLoad
+    package let peers: [PeerMetrics]
+    package let requests: RequestTally
+    package let clients: Int
+    package let isHoldingClients: Bool
+    package let commits: Histogram
+    package let records: Histogram
+    package let failedCommits: UInt64
+    /// Whether commits fail, so that no write is acknowledged.
+    package let isRefusingWrites: Bool
+    package let isDiskFull: Bool
+    /// Handed to the disk and not stored yet.
+    package let storeQueuedBytes: Int
+    package let forwards: ForwardMetrics
+    package let copies: CopyTally
+    /// How many members are in each state.
+    package let members: [(state: MemberState, count: Int)]
+    package let shards: [(state: ShardReport.State, count: Int)]
+    package let documents: [(kind: DocumentKey.Kind, count: UInt64)]
+    package let wallMilliseconds: UInt64
+    package let store: StoreUsage?
+    package let process: ProcessUsage?
+}
+
+/// What a node knows of another, as numbers.
+package struct PeerMetrics: Sendable {
+    package let name: NodeName
+    package let state: MemberState
+    package let isConnected: Bool
+    package let rttMilliseconds: UInt64?
+    package let behind: UInt64
+    package let queuedBytes: Int
+    package let traffic: PeerTraffic
+}
+
+/// What became of requests that other members were asked to answer.
+package struct ForwardMetrics: Hashable, Sendable {
+    package let answered: UInt64
+    package let refused: UInt64
+    package let failed: UInt64
+    package let resumed: UInt64
+    package let passedOn: UInt64
+}
+
+extension Node {
+    /// Takes note of requests that have had their replies.
+    package func note(_ answered: [AnsweredRequest], now: UInt64) {
+        tally.requests.note(answered, now: now)
+    }
+
+    /// The connection to a member is about to go: what went over it is kept.
+    func noteTraffic(with name: NodeName) {
+        guard let link = links[name] else { return }
+        tally.add(
+            link.traffic, with: name, members: membership.table.entries.map(\.member.name))
+    }
+
+    package func metrics() -> NodeMetrics {
+        NodeMetrics(
+            node: report(), load: load, peers: peerMetrics, requests: tally.requests,
+            clients: sinks.count, isHoldingClients: isHoldingClients, commits: tally.commits,
+            records: tally.records, failedCommits: tally.failedCommits,
+            isRefusingWrites: !isCommitting, isDiskFull: tally.isDiskFull,
+            storeQueuedBytes: ports.store.queuedBytes, forwards: forwardMetrics,
+            copies: copyTally, members: memberCounts, shards: shardCounts,
+            documents: documentCounts, wallMilliseconds: ports.clock.wallMilliseconds,
+            store: ports.store.usage, process: ports.host.usage)
+    }
+
+    private var peerMetrics: [PeerMetrics] {
+        memberReports().filter { !$0.isSelf }.map { report in
+            let name = report.member.name
+            var traffic = tally.pastTraffic[name] ?? PeerTraffic()
+            if let link = links[name] { traffic += link.traffic }
+            let load = links[name]?.load
+            return PeerMetrics(
+                name: name, state: report.state, isConnected: links[name] != nil,
+                rttMilliseconds: report.rttMilliseconds, behind: report.behind,
+                queuedBytes: (load?.queuedBytes ?? 0) + (load?.answerBytes ?? 0),
+                traffic: traffic)
+        }
+    }
+
+    private var forwardMetrics: ForwardMetrics {
+        ForwardMetrics(
+            answered: tally.forwardsAnswered, refused: tally.forwardsRefused,
+            failed: tally.forwardsFailed, resumed: tally.forwardsResumed,
+            passedOn: tally.forwardsPassedOn)
+    }
+
+    private var copyTally: CopyTally {
+        var sum = tally.pastCopies
+        for shard in shards { sum += shard.assumeIsolated { $0.tally } }
+        return sum
+    }
+
+    private var memberCounts: [(state: MemberState, count: Int)] {
+        MemberState.allCases.map { state in
+            (state, membership.table.entries.count { $0.state == state })
+        }
+    }
+
+    private var shardCounts: [(state: ShardReport.State, count: Int)] {
+        let held = shardReports().compactMap(\.held)
+        return ShardReport.State.allCases.map { state in
+            (state, held.count { $0.state == state })
+        }
+    }
+
+    private var documentCounts: [(kind: DocumentKey.Kind, count: UInt64)] {
+        let headers = shards.map { $0.assumeIsolated { $0.stored } }
+        return [DocumentKey.Kind.conversation, .message, .seat].map { kind in
+            (kind, headers.reduce(0) { $0 + $1.count(ofKind: kind.number) })
+        }
+    }
+}

@@ -1,0 +1,72 @@
+/// What kind of work a request is.
+package enum RequestKind: Int, CaseIterable, Sendable {
+    /// Shows what users have.
+    case read
+    /// Changes it.
+    case write
+    /// Asks the node about itself, tells it what to do, or makes no sense.
+    case other
+}
+
+/// A line of a client's that has had its reply.
+package struct AnsweredRequest: Hashable, Sendable {
+    /// The place of its verb in the protocol's table; nil for what is no verb.
+    package let verb: Int?
+    package let kind: RequestKind
+    /// When it was read, in microseconds.
+    package let readAt: UInt64
+    /// That of its `ERR`; nil for `OK`.
+    package let code: Int?
+
+    package init(verb: Int?, kind: RequestKind, readAt: UInt64, code: Int?) {
+        self.verb = verb
+        self.kind = kind
+        self.readAt = readAt
+        self.code = code
+    }
+}
+
+/// How many requests were answered, how, and after how long.
+package struct RequestTally: Sendable {
+    /// The codes of the protocol; what is none of them counts as the last.
+    private static let codes = [401, 403, 404, 409, 413, 429, 500, 503, 504, 400]
+    private static let columns = codes.count + 1
+
+    /// A row for each verb, what is no verb first; a column for `OK`, then one for each code.
+    private var counts: [UInt64] = []
+    /// From the last byte of the line to the reply, in microseconds, by kind.
+    private var durations = RequestKind.allCases.map { _ in Histogram(Histogram.durations) }
+
+    /// - Parameter now: when their replies left, in microseconds.
+    mutating func note(_ answered: [AnsweredRequest], now: UInt64) {
+        for request in answered {
+            durations[request.kind.rawValue].note(now - min(now, request.readAt))
+            let place = RequestTally.place(request)
+            if place >= counts.count {
+                let row = place / RequestTally.columns
+                let missing = (row + 1) * RequestTally.columns - counts.count
+                counts += Array(repeating: 0, count: missing)
+            }
+            counts[place] += 1
+        }
+    }
+
+    private static func place(_ request: AnsweredRequest) -> Int {
+        let row = request.verb.map { $0 + 1 } ?? 0
+        guard let code = request.code else { return row * columns }
+        return row * columns + 1 + (codes.firstIndex(of: code) ?? codes.count - 1)
+    }
+
+    package func durations(of kind: RequestKind) -> Histogram { durations[kind.rawValue] }
+
+    /// What was counted at all: by verb in the order of the table, what is no verb first.
+    package var byVerb: [(verb: Int?, code: Int?, count: UInt64)] {
+        counts.indices.filter { counts[$0] > 0 }.map { place in
+            let (row, column) = place.quotientAndRemainder(dividingBy: RequestTally.columns)
+            return (
+                row == 0 ? nil : row - 1, column == 0 ? nil : RequestTally.codes[column - 1],
+                counts[place]
+            )
+        }
+    }
+}

@@ -1,0 +1,33 @@
+import CSystem
+import Node
+import Storage
+
+extension ProcessUsage {
+    /// Of this process, at this moment; what the system does not tell is 0.
+    init(startedAtMilliseconds: UInt64) {
+        let usage = csystem_usage()
+        self.init(
+            residentBytes: UInt64(max(0, usage.resident_bytes)),
+            virtualBytes: UInt64(max(0, usage.virtual_bytes)),
+            cpuMicroseconds: UInt64(max(0, usage.cpu_microseconds)),
+            openDescriptors: UInt64(max(0, usage.open_descriptors)),
+            descriptorsMax: UInt64(max(0, usage.descriptors_max)),
+            startedAtMilliseconds: startedAtMilliseconds)
+    }
+}
+
+extension Limit {
+    /// What the process limits beside its node: one line here is one line of `HELP limits`.
+    static let ofTheProcess: [Limit] = [
+        Limit("clients", NodeHost.clientsMax, "connections", "503, and the connection is closed"),
+        Limit(
+            "transaction-rows", Writer.rowsPerTransactionMax, "rows",
+            "the rest is in the next transaction"),
+        Limit(
+            "dial", NodeHost.dialMillisecondsMax, "milliseconds",
+            "given up, and tried again shortly"),
+        Limit(
+            "ending", NodeHost.endingMillisecondsMax, "milliseconds",
+            "what is left is cut short"),
+    ]
+}

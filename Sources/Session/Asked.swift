@@ -1,0 +1,40 @@
+import Admin
+import LineProtocol
+import Node
+
+/// What a reply is the reply to, for those who count.
+struct Asked: Sendable {
+    /// The place of its verb in `Verb.all`; nil for what is no verb.
+    let verb: Int?
+    let kind: RequestKind
+    /// In microseconds.
+    let readAt: UInt64
+
+    /// A line that is no request.
+    static func nothing(readAt: UInt64) -> Asked { Asked(verb: nil, kind: .other, readAt: readAt) }
+
+    /// - Parameter reply: its bytes; one that is an `ERR` has no data lines before it.
+    func answered(by reply: [UInt8]) -> AnsweredRequest {
+        AnsweredRequest(verb: verb, kind: kind, readAt: readAt, code: Asked.code(of: reply))
+    }
+
+    /// The three digits behind `ERR`.
+    private static func code(of reply: [UInt8]) -> Int? {
+        guard reply.count > 6, reply[0] == UInt8(ascii: "E"), reply[1] == UInt8(ascii: "R"),
+            reply[2] == UInt8(ascii: "R"), reply[3] == UInt8(ascii: " ")
+        else { return nil }
+        return reply[4..<7].reduce(0) { $0 * 10 + Int($1 &- UInt8(ascii: "0")) }
+    }
+}
+
+extension SessionLimits {
+    /// What a connection is held to.
+    static let all: [Limit] = [
+        Limit(
+            "unsent-replies", slotsMax, "replies",
+            "no more lines are read from that connection until some have left"),
+        Limit(
+            "unsent-reply-bytes", replyBytesMax, "bytes",
+            "no more lines are read from that connection until some have left"),
+    ]
+}
