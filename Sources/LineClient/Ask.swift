@@ -33,7 +33,7 @@ package enum Ask {
             return refuse(error.sentence)
         }
         guard let first = words.first else { return refuse("no address") }
-        guard let address = SocketAddress(first), address.port > 0 else {
+        guard let address = Endpoint(first) else {
             return refuse("not an address: \(first)")
         }
         let lines = Array(words.dropFirst())
@@ -78,7 +78,7 @@ package enum Ask {
     }
 
     private static func run(
-        _ lines: [String], _ keys: [Key], at address: SocketAddress, on loop: EventLoop
+        _ lines: [String], _ keys: [Key], at address: Endpoint, on loop: EventLoop
     ) -> Int32 {
         let dialogue = Dialogue(lines, keys, with: address) { loop.stop() }
         dialogue.start(on: loop)
@@ -105,13 +105,13 @@ private final class Dialogue {
     private var lines: ArraySlice<String>
     /// Those to sign in with that have not been tried.
     private var keys: ArraySlice<Key>
-    private let address: SocketAddress
+    private let address: Endpoint
     private let onEnd: () -> Void
     private(set) var failure: LineFailure?
     private(set) var hasError = false
 
     init(
-        _ lines: [String], _ keys: [Key], with address: SocketAddress,
+        _ lines: [String], _ keys: [Key], with address: Endpoint,
         _ onEnd: @escaping () -> Void
     ) {
         self.keys = keys[...]

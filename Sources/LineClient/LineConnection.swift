@@ -55,6 +55,14 @@ package final class LineConnection {
         _ address: SocketAddress, on loop: EventLoop, timeoutMilliseconds: UInt64 = 2_000,
         then: @escaping (Result<LineConnection, LineFailure>) -> Void
     ) {
+        dial(Endpoint(address), on: loop, timeoutMilliseconds: timeoutMilliseconds, then: then)
+    }
+
+    /// The same for an address that may be a name.
+    package static func dial(
+        _ address: Endpoint, on loop: EventLoop, timeoutMilliseconds: UInt64 = 2_000,
+        then: @escaping (Result<LineConnection, LineFailure>) -> Void
+    ) {
         Connection.dial(address, on: loop, timeoutMilliseconds: timeoutMilliseconds) { result in
             then(
                 result.map { LineConnection($0, on: loop) }.mapError { .unreachable($0) })

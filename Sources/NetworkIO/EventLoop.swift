@@ -54,6 +54,8 @@ package final class EventLoop: @unchecked Sendable {
     private var unflushed: [Connection] = []
     private var spareConnections: [Connection] = []
     private var connectionsMade: UInt64 = 0
+    /// Asks for the addresses of hosts.
+    var lookups = NameLookups()
 
     package init() throws(NetworkError) {
         wakeDescriptor = csystem_event_open()

@@ -11,6 +11,9 @@ package enum NetworkError: Error, Hashable, Sendable {
     /// The peer's end is gone, with whatever was on its way.
     case reset
 
+    /// A host's name leads to no address, and why.
+    case unresolved(String, String)
+
     /// No answer in the time allowed.
     case timedOut
 
@@ -48,6 +51,7 @@ extension NetworkError: CustomStringConvertible {
         case .addressInUse: "the address is in use"
         case .refused: "the connection was refused"
         case .reset: "the connection was reset by the peer"
+        case .unresolved(let name, let why): "the name \(name) leads to no address: \(why)"
         case .timedOut: "no answer in time"
         case .tooManyFiles: "too many open files"
         case .distrusted(let why): "\(why)"

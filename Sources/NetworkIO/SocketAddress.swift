@@ -71,6 +71,14 @@ package struct SocketAddress: Hashable, Sendable {
         String(description.prefix(upTo: description.lastIndex(of: ":") ?? description.endIndex))
     }
 
+    /// Whether it stands for every address of this machine, and so for none that others could dial.
+    package var isUnspecified: Bool {
+        switch host {
+        case .version4(0), .version6(high: 0, low: 0): true
+        case .version4, .version6: false
+        }
+    }
+
     /// Lends the address in the form that the socket calls take.
     func withPointer<Answer>(_ body: (UnsafePointer<sockaddr>) -> Answer) -> Answer {
         var storage = sockaddr_storage()

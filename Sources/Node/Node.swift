@@ -13,6 +13,8 @@ package struct NodeOptions: Hashable, Sendable {
     package let admin: String
     /// Members to ask for their table.
     package let join: [String]
+    /// Whether the nodes at all of those are to found a cluster where none of them has one.
+    package let isBootstrapping: Bool
     /// Nil where nothing was said: the cluster's holds.
     package let cluster: ClusterName?
     package let shards: UInt16?
@@ -29,7 +31,8 @@ package struct NodeOptions: Hashable, Sendable {
     package static let evictAfterMillisecondsDefault: UInt64 = 10 * 60 * 1_000
 
     package init(
-        name: NodeName, gossip: String, admin: String, join: [String], cluster: ClusterName?,
+        name: NodeName, gossip: String, admin: String, join: [String],
+        isBootstrapping: Bool = false, cluster: ClusterName?,
         shards: UInt16?, replicas: Replicas? = nil, ackLevel: AckLevel,
         editWindowMilliseconds: UInt64,
         evictAfterMilliseconds: UInt64? = evictAfterMillisecondsDefault, mayBlock: Bool = false,
@@ -39,6 +42,7 @@ package struct NodeOptions: Hashable, Sendable {
         self.gossip = gossip
         self.admin = admin
         self.join = join
+        self.isBootstrapping = isBootstrapping
         self.cluster = cluster
         self.shards = shards
         self.replicas = replicas
@@ -100,6 +104,10 @@ package actor Node {
     var dialer = Dialer()
     /// Addresses given by `--join` that have not answered yet.
     var unanswered: Set<String>
+    /// What those said, as long as they may have to found a cluster together.
+    var bootstrap: Bootstrap?
+    /// When it was last said that this node waits for a cluster, or the start.
+    var waitingSaidAt: UInt64
     /// Addresses that turned out to be of another cluster, once that was logged.
     var strangers: Set<String> = []
     /// Connections that sent what no node sends, since that was last logged.
@@ -160,6 +168,8 @@ package actor Node {
         tickedAt = startedAt
         joinedAt = startedAt
         unanswered = Set(options.join)
+        waitingSaidAt = startedAt
+        bootstrap = options.isBootstrapping ? Bootstrap(options.join) : nil
         membership = Node.membership(
             of: process, options, table: MemberTable(), ports, now: startedAt)
     }
@@ -210,7 +220,7 @@ extension Node {
         openShards(settings, stored: stored, isFounded: false)
     }
 
-    private func found() {
+    func found() {
         let settings = ClusterSettings(
             id: ports.entropy.nextID(), name: options.cluster ?? ClusterName(checked: "grapevine"),
             shards: options.shards ?? Node.shardsDefault,
@@ -220,6 +230,7 @@ extension Node {
             "cluster founded cluster=\(settings.name) shards=\(settings.shards) "
                 + "replicas=\(settings.replicas)")
         cluster = settings
+        joinedAt = ports.clock.milliseconds
         keep(settings)
         openShards(settings, stored: [:], isFounded: true)
     }
@@ -480,6 +491,7 @@ extension Node {
         followMembership()
         tickLinks(now: now, isDeaf: isLate || isCongested)
         tickRequests(now: now)
+        tickBootstrap(now: now)
         dial(now: now)
         if !links.isEmpty || cluster == nil { reachedAt = now }
         let isAlone =

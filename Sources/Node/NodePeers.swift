@@ -244,6 +244,7 @@ extension Node {
     /// comes of it.
     private func noteAnswer(_ reason: Rejection, from greeting: Greeting) {
         guard let address = greeting.dialed else { return }
+        bootstrap?.note(reason, from: address, now: ports.clock.milliseconds)
         if reason == .oneself || reason == .connected { unanswered.remove(address) }
     }
 

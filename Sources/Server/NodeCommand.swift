@@ -11,7 +11,10 @@ package struct NodeCommand: Sendable {
     package var folder: String
     package var gossip: SocketAddress
     package var admin: SocketAddress
+    /// The host that others dial, where that is not the one that is listened at.
+    package var advertise: String?
     package var join: [String] = []
+    package var isBootstrapping = false
     package var cluster: ClusterName?
     package var replicas: Replicas?
     package var shards: UInt16?
@@ -25,16 +28,21 @@ package struct NodeCommand: Sendable {
 
     package static let usage = """
         usage: grapevine node --name <node> --data <folder> --gossip <host:port> --admin <host:port>
-               [--join <gossip host:port>[,…]] [--cluster <name>] [--replicas 3|all] [--shards 64]
-               [--ack local|majority|all] [--edit-window 15m] [--evict-after 10m|never]
-               [--key-file <file>] [--faults] [--log error|info|debug]
+               [--advertise <host>] [--join <gossip host:port>[,…] [--bootstrap]]
+               [--cluster <name>] [--replicas 3|all] [--shards 64] [--ack local|majority|all]
+               [--edit-window 15m] [--evict-after 10m|never] [--key-file <file>] [--faults]
+               [--log error|info|debug]
 
         Runs one node. Once it serves it prints: ready name=… gossip=… admin=…
           --name         this node's name: 1-64 of A-Z a-z 0-9 _ . : @ -
           --data         the folder that it alone keeps its data in; made where it is missing
-          --gossip       where other nodes reach it; port 0 asks for a free one
-          --admin        where clients reach it, with nc for instance
+          --gossip       the IP address and port for other nodes; port 0 asks for a free one
+          --admin        the same for clients, with nc for instance
+          --advertise    the host that others reach both ports at: a name or an IP address (the
+                         one that is listened at); names are looked up at each dial
           --join         members of a cluster to join; without it an empty folder founds one
+          --bootstrap    with the same --join list on every node, itself included: where all of
+                         them are empty, the node at the first address founds the cluster
           --cluster      the cluster's name, fixed by its first node (grapevine)
           --replicas     how many nodes hold each conversation: 1-100 or all, fixed by the
                          cluster's first node (3)
@@ -51,8 +59,9 @@ package struct NodeCommand: Sendable {
         """
 
     private static let options: Set<String> = [
-        "--name", "--data", "--gossip", "--admin", "--join", "--cluster", "--replicas", "--shards",
-        "--ack", "--edit-window", "--evict-after", "--key-file", "--log",
+        "--name", "--data", "--gossip", "--admin", "--advertise", "--join", "--cluster",
+        "--replicas", "--shards", "--ack", "--edit-window", "--evict-after", "--key-file",
+        "--log",
     ]
 
     /// What the contract names and this version lacks, each with what follows for its user.
@@ -63,7 +72,8 @@ package struct NodeCommand: Sendable {
     /// Reads the words behind `grapevine node`.
     package init(_ words: [String]) throws(UsageError) {
         let options = try Options(
-            words, known: NodeCommand.options, flags: ["--faults"], lacking: NodeCommand.lacking)
+            words, known: NodeCommand.options, flags: ["--faults", "--bootstrap"],
+            lacking: NodeCommand.lacking)
         name = try options.required("--name", "1-64 of A-Z a-z 0-9 _ . : @ -") { NodeName($0) }
         folder = try options.required("--data") { $0.isEmpty ? nil : $0 }
         keyFile = try options.optional("--key-file", "a path") { $0.isEmpty ? nil : $0 }
@@ -72,9 +82,17 @@ package struct NodeCommand: Sendable {
         join =
             try options.optional("--join", "host:port, between commas") { value in
                 let addresses = value.split(separator: ",", omittingEmptySubsequences: false)
-                let isValid = addresses.allSatisfy { SocketAddress(String($0)) != nil }
+                let isValid = addresses.allSatisfy { Endpoint(String($0)) != nil }
                 return isValid ? addresses.map(String.init) : nil
             } ?? []
+        advertise = try options.optional("--advertise", "a host's name or IP address, no port") {
+            Endpoint($0 + ":1") == nil ? nil : $0
+        }
+        isBootstrapping = options.has("--bootstrap")
+        if isBootstrapping, join.isEmpty {
+            throw UsageError(
+                "--bootstrap needs --join: the same list on every node, this one in it")
+        }
         cluster = try options.optional("--cluster") { ClusterName($0) }
         shards = try options.optional("--shards") { value in
             UInt16(value).flatMap { (1...ClusterSettings.shardsMax).contains($0) ? $0 : nil }

@@ -53,6 +53,8 @@ actor NodeHost: Host {
     private var endingSince: UInt64 = 0
     private var isFlushing = false
     private var isHoldingClients = false
+    /// Addresses whose names led nowhere when they were last dialled; as many as are dialled.
+    private var unresolved: Set<String> = []
 
     init(_ command: NodeCommand, keys: KeyRing?, on loop: EventLoop) throws(NetworkError) {
         self.command = command
@@ -77,6 +79,14 @@ actor NodeHost: Host {
 
     var gossip: String { peerListener.address.description }
     var admin: String { clientListener.address.description }
+    /// What others dial.
+    var advertised: (gossip: String, admin: String) {
+        guard let host = command.advertise else { return (gossip, admin) }
+        return (
+            "\(host):\(peerListener.address.port)", "\(host):\(clientListener.address.port)"
+        )
+    }
+
     /// Starts the node and has the others reach it; clients come once it is ready.
     func start(_ node: Node) -> Result<Void, NetworkError> {
         self.node = node
@@ -252,17 +262,31 @@ extension NodeHost {
 extension NodeHost {
     nonisolated func dial(_ address: String) {
         let node = assumeIsolated { $0.node }
-        guard let target = SocketAddress(address) else {
+        guard let target = Endpoint(address) else {
             loop.post { node?.assumeIsolated { $0.onDialFailed(address, isRefused: false) } }
             return
         }
         Connection.dial(target, on: loop, timeoutMilliseconds: NodeHost.dialMillisecondsMax) {
             [self] result in
             switch result {
-            case .success(let connection): assumeIsolated { $0.admit(connection, dialed: address) }
-            case .failure(let error): assumeIsolated { $0.noteFailure(of: address, error) }
+            case .success(let connection):
+                assumeIsolated {
+                    $0.unresolved.remove(address)
+                    $0.admit(connection, dialed: address)
+                }
+            case .failure(let error):
+                assumeIsolated {
+                    $0.note(error, at: address)
+                    $0.noteFailure(of: address, error)
+                }
             }
         }
+    }
+
+    /// A name that leads nowhere is said once: it may be a slip, or a host that is about to start.
+    private func note(_ error: NetworkError, at address: String) {
+        guard case .unresolved = error, unresolved.insert(address).inserted else { return }
+        log(.info, "\(error); trying on address=\(address)")
     }
 
     nonisolated func onReady() { assumeIsolated { $0.serve() } }

@@ -87,10 +87,11 @@ package struct Server {
         let ports = NodePorts(
             executor: loop, store: store, entropy: SystemEntropy(), clock: SystemClock(loop),
             host: host)
-        let addresses = host.assumeIsolated { ($0.gossip, $0.admin) }
+        let addresses = host.assumeIsolated { $0.advertised }
         let node = Node(
             NodeOptions(
-                name: command.name, gossip: addresses.0, admin: addresses.1, join: command.join,
+                name: command.name, gossip: addresses.gossip, admin: addresses.admin,
+                join: command.join, isBootstrapping: command.isBootstrapping,
                 cluster: command.cluster, shards: command.shards, replicas: command.replicas,
                 ackLevel: command.ackLevel, editWindowMilliseconds: command.editWindowMilliseconds,
                 evictAfterMilliseconds: command.evictAfterMilliseconds, mayBlock: command.mayBlock),

@@ -52,13 +52,13 @@ final class NodeSeat: Sendable {
         clock: FakeClock, seed: UInt64, shards: UInt16? = nil, cluster: String? = nil,
         replicas: Replicas? = .all,
         evictAfterMilliseconds: UInt64? = NodeOptions.evictAfterMillisecondsDefault,
-        mayBlock: Bool = false, address: String? = nil
+        mayBlock: Bool = false, address: String? = nil, isBootstrapping: Bool = false
     ) {
         self.name = name
         self.store = store
         let options = NodeOptions(
             name: NodeName(checked: name), gossip: address ?? name, admin: "admin-" + name,
-            join: join,
+            join: join, isBootstrapping: isBootstrapping,
             cluster: cluster.map(ClusterName.init(checked:)), shards: shards, replicas: replicas,
             ackLevel: .majority, editWindowMilliseconds: 900_000,
             evictAfterMilliseconds: evictAfterMilliseconds, mayBlock: mayBlock)
@@ -176,13 +176,13 @@ final class NodeWorld {
         _ name: String, join: [String] = [], store: MemoryStore = MemoryStore(),
         shards: UInt16? = 2, cluster: String? = nil, replicas: Replicas? = .all,
         evictAfterMilliseconds: UInt64? = NodeOptions.evictAfterMillisecondsDefault,
-        mayBlock: Bool = false, address: String? = nil
+        mayBlock: Bool = false, address: String? = nil, isBootstrapping: Bool = false
     ) -> NodeSeat {
         seed += 1
         let seat = NodeSeat(
             name, join: join, store: store, clock: clock, seed: seed, shards: shards,
             cluster: cluster, replicas: replicas, evictAfterMilliseconds: evictAfterMilliseconds,
-            mayBlock: mayBlock, address: address)
+            mayBlock: mayBlock, address: address, isBootstrapping: isBootstrapping)
         seats[address ?? name] = seat
         seat.start()
         return seat

@@ -47,6 +47,23 @@ import Wire
         #expect(command.logLevel == .debug)
     }
 
+    @Test func `members may be told by name, and others what to dial`() throws {
+        let command = try NodeCommand(
+            least + [
+                "--advertise", "n1.grapevine", "--join",
+                "n1.grapevine:7101,n2.grapevine:7101,[::1]:7103", "--bootstrap",
+            ])
+        #expect(command.advertise == "n1.grapevine")
+        #expect(command.isBootstrapping)
+        #expect(
+            command.join == ["n1.grapevine:7101", "n2.grapevine:7101", "[::1]:7103"])
+        #expect(try NodeCommand(least).advertise == nil)
+        #expect(try !NodeCommand(least).isBootstrapping)
+        for host in ["10.0.0.3", "[fe80::1]"] {
+            #expect(try NodeCommand(least + ["--advertise", host]).advertise == host)
+        }
+    }
+
     @Test(arguments: [("1", Replicas.count(1)), ("3", .count(3)), ("100", .count(100))])
     func `replicas are a number or all`(_ value: String, _ replicas: Replicas) throws {
         #expect(try NodeCommand(least + ["--replicas", value]).replicas == replicas)
@@ -99,6 +116,16 @@ import Wire
             ["--max-offset=500ms"],
             "--max-offset is not in this version: keep the clocks of all nodes in step"
         ),
+        (["--bootstrap"], "--bootstrap needs --join: the same list on every node, this one in it"),
+        (
+            ["--advertise", "n1:7101"],
+            "--advertise cannot be 'n1:7101': a host's name or IP address, no port"
+        ),
+        (
+            ["--advertise", "10.0.0.300"],
+            "--advertise cannot be '10.0.0.300': a host's name or IP address, no port"
+        ),
+        (["--join", "n1:0"], "--join cannot be 'n1:0': host:port, between commas"),
         (["--join", "nowhere"], "--join cannot be 'nowhere': host:port, between commas"),
         (
             ["--join", "127.0.0.1:7101,"],

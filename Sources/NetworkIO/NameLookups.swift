@@ -1,0 +1,133 @@
+import Glibc
+
+/// Finds the addresses of hosts by their names, confined to its loop's thread.
+///
+/// `getaddrinfo` blocks, for many seconds where a name server is silent, so each lookup has a
+/// thread of its own. Not by `uv_getaddrinfo`: libuv waits for its threads when the process ends,
+/// and a silent name server would keep a node from stopping in time.
+final class NameLookups {
+    typealias Answer = Result<[SocketAddress], NetworkError>
+    typealias Find = @Sendable (_ name: String, _ port: UInt16) -> Answer
+
+    /// The most that are under way at once; the next fails, and whoever dials tries it again.
+    static let underwayMax = 16
+
+    /// Who waits for each that is under way.
+    private var waiting: [Endpoint: [(Answer) -> Void]] = [:]
+    private let find: Find
+
+    /// - Parameter find: asks the system, on a thread of its own, and may take its time.
+    init(find: @escaping Find = NameLookups.ask) { self.find = find }
+
+    /// Finds the addresses of an endpoint's name; `then` is called on the loop, maybe at once.
+    ///
+    /// What is under way already is not asked for twice.
+    func find(
+        _ name: String, of endpoint: Endpoint, on loop: EventLoop,
+        then: @escaping (Answer) -> Void
+    ) {
+        loop.checkConfined()
+        if waiting[endpoint] != nil {
+            waiting[endpoint]?.append(then)
+            return
+        }
+        guard waiting.count < NameLookups.underwayMax else {
+            return then(.failure(.unresolved(name, "too many names are being looked up")))
+        }
+        waiting[endpoint] = [then]
+        let lookup = Lookup(name, endpoint, on: loop, by: find)
+        if !lookup.start() {
+            end(endpoint, .failure(.unresolved(name, "no thread can be started")))
+        }
+    }
+
+    func end(_ endpoint: Endpoint, _ answer: Answer) {
+        for then in waiting.removeValue(forKey: endpoint) ?? [] { then(answer) }
+    }
+}
+
+/// One name on its way through the system; nobody waits for its thread.
+private final class Lookup: Sendable {
+    private let name: String
+    private let endpoint: Endpoint
+    private let loop: EventLoop
+    private let find: NameLookups.Find
+
+    init(
+        _ name: String, _ endpoint: Endpoint, on loop: EventLoop,
+        by find: @escaping NameLookups.Find
+    ) {
+        self.name = name
+        self.endpoint = endpoint
+        self.loop = loop
+        self.find = find
+    }
+
+    func start() -> Bool {
+        var thread = pthread_t()
+        let context = Unmanaged.passRetained(self)
+        // `@Sendable`, so that the closure never takes on a caller's actor (it runs elsewhere).
+        let code = pthread_create(
+            &thread, nil,
+            { @Sendable context in
+                guard let context else { return nil }
+                Unmanaged<Lookup>.fromOpaque(context).takeRetainedValue().run()
+                return nil
+            }, context.toOpaque())
+        guard code == 0 else {
+            context.release()
+            return false
+        }
+        pthread_detach(thread)
+        return true
+    }
+
+    private func run() {
+        let answer = find(name, endpoint.port)
+        loop.post { [loop, endpoint] in loop.lookups.end(endpoint, answer) }
+    }
+}
+
+// MARK: The system
+
+extension NameLookups {
+    /// Asks the system's resolver: `/etc/hosts`, name servers, and whatever else it is set up for.
+    static let ask: Find = { name, port in
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_flags = AI_NUMERICSERV | AI_ADDRCONFIG
+        var list: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(name, "\(port)", &hints, &list)
+        guard code == 0 else {
+            return .failure(.unresolved(name, String(cString: gai_strerror(code))))
+        }
+        defer { freeaddrinfo(list) }
+        var found: [SocketAddress] = []
+        var next = list
+        while let entry = next {
+            if let address = address(of: entry.pointee), !found.contains(address) {
+                found.append(address)
+            }
+            next = entry.pointee.ai_next
+        }
+        guard !found.isEmpty else {
+            return .failure(.unresolved(name, "it has no IP address"))
+        }
+        return .success(found)
+    }
+
+    private static func address(of entry: addrinfo) -> SocketAddress? {
+        guard let name = entry.ai_addr else { return nil }
+        let count = Int(entry.ai_addrlen)
+        do throws(NetworkError) {
+            return try SocketAddress(doing: "reading an address") { storage, size in
+                guard let storage, count <= Int(size.pointee) else { return -EINVAL }
+                UnsafeMutableRawPointer(storage).copyMemory(from: name, byteCount: count)
+                return 0
+            }
+        } catch {
+            // Of a family that nothing here dials.
+            return nil
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import Testing
+
+@testable import Node
+
+/// Nodes that start together with empty folders, told of each other alone.
+@Suite struct BootstrapTests {
+    private let all = ["n1", "n2", "n3"]
+    private let world = NodeWorld()
+
+    private func start(_ names: String..., store: MemoryStore? = nil) -> [NodeSeat] {
+        names.map { name in
+            world.add(
+                name, join: all, store: store ?? MemoryStore(), shards: nil, isBootstrapping: true)
+        }
+    }
+
+    @Test(arguments: [["n1", "n2", "n3"], ["n3", "n2", "n1"], ["n2", "n1", "n3"]])
+    func `in whatever order they start, they become one cluster`(_ order: [String]) {
+        for name in order {
+            _ = start(name)
+            world.run(milliseconds: 700)
+        }
+        world.run(milliseconds: 4_000)
+        let clusters = Set(world.seats.values.map { $0.store.settings["cluster"] })
+        #expect(clusters.count == 1)
+        #expect(clusters.first != .some(nil))
+        for seat in world.seats.values {
+            #expect(seat.host.isReady)
+            #expect(seat.living == 3)
+        }
+        let founders = world.seats.values.filter { seat in
+            seat.host.lines.contains { $0.hasPrefix("cluster founded") }
+        }
+        #expect(founders.map(\.name) == ["n1"])
+    }
+
+    @Test func `as long as one of them is away, none founds, and that is said`() {
+        let seats = start("n1", "n2")
+        world.run(milliseconds: 15_000)
+        for seat in seats {
+            #expect(seat.store.settings["cluster"] == nil)
+            #expect(!seat.host.isReady)
+        }
+        #expect(
+            seats[0].host.lines.contains(
+                "waiting for a cluster: start a node that is in it, or all of --join without=n3"))
+    }
+
+    @Test func `who said long ago that it was in none is not counted`() {
+        let seats = start("n1", "n2")
+        world.run(milliseconds: 1_000)
+        world.kill("n2")
+        world.run(milliseconds: 5_000)
+        let third = start("n3")
+        world.run(milliseconds: 5_000)
+        #expect(seats[0].store.settings["cluster"] == nil)
+        #expect(third[0].store.settings["cluster"] == nil)
+    }
+
+    @Test func `the first one that lost its disk joins the others`() throws {
+        let seats = start("n1", "n2", "n3")
+        world.run(milliseconds: 4_000)
+        #expect(seats[1].submit(create(), number: 1))
+        world.run(milliseconds: 1_000)
+        let cluster = try #require(seats[1].store.settings["cluster"])
+        world.kill("n1")
+        world.run(milliseconds: 1_000)
+        let wiped = start("n1")[0]
+        world.run(milliseconds: 8_000)
+        #expect(wiped.store.settings["cluster"] == cluster)
+        #expect(wiped.host.isReady)
+        #expect(wiped.digest == seats[1].digest)
+    }
+
+    @Test func `the first one that lost its disk waits for the others, and founds nothing`() {
+        let seats = start("n1", "n2", "n3")
+        world.run(milliseconds: 4_000)
+        for name in all { world.kill(name) }
+        let wiped = start("n1")[0]
+        world.run(milliseconds: 20_000)
+        #expect(wiped.store.settings["cluster"] == nil)
+        // One that is empty too does not make it two of three.
+        _ = start("n2")
+        world.run(milliseconds: 20_000)
+        #expect(wiped.store.settings["cluster"] == nil)
+        _ = start("n3", store: seats[2].store)
+        world.run(milliseconds: 10_000)
+        #expect(wiped.store.settings["cluster"] == seats[2].store.settings["cluster"])
+        #expect(wiped.host.isReady)
+    }
+
+    @Test func `a node that is not on the list joins, and founds nothing`() {
+        let seats = start("n1", "n4")
+        world.run(milliseconds: 5_000)
+        #expect(seats.allSatisfy { $0.store.settings["cluster"] == nil })
+        _ = start("n2", "n3")
+        world.run(milliseconds: 5_000)
+        #expect(seats[1].store.settings["cluster"] == seats[0].store.settings["cluster"])
+        #expect(seats[1].living == 4)
+    }
+}
+
+/// Members whose addresses are given to others, or change.
+@Suite struct AddressTests {
+    @Test func `a member that comes back at another address is found there`() {
+        let world = NodeWorld()
+        let first = world.add("n1", address: "n1:a")
+        let second = world.add("n2", join: ["n1:a"], address: "n2:a")
+        let third = world.add("n3", join: ["n1:a"], address: "n3:a")
+        world.run(milliseconds: 2_000)
+        #expect(first.living == 3)
+        let store = second.store
+        world.kill("n2:a")
+        world.run(milliseconds: 3_000)
+        #expect(first.state(of: "n2") == .dead)
+        let back = world.add("n2", join: ["n1:a"], store: store, address: "n2:b")
+        world.run(milliseconds: 3_000)
+        for seat in [first, third, back] {
+            #expect(seat.living == 3)
+            #expect(seat.isConverged)
+            let addresses = seat.run { $0.memberReports().map(\.member.gossip) }
+            #expect(addresses == ["n1:a", "n2:b", "n3:a"])
+        }
+    }
+
+    @Test func `all that come back at other addresses find each other by what they are told`() {
+        let world = NodeWorld()
+        let stores = [MemoryStore(), MemoryStore()]
+        world.add("n1", store: stores[0], address: "n1:a")
+        world.add("n2", join: ["n1:a"], store: stores[1], address: "n2:a")
+        world.run(milliseconds: 2_000)
+        world.kill("n1:a")
+        world.kill("n2:a")
+        let first = world.add("n1", join: ["n2:b"], store: stores[0], address: "n1:b")
+        let second = world.add("n2", join: ["n1:b"], store: stores[1], address: "n2:b")
+        world.run(milliseconds: 3_000)
+        #expect(first.living == 2)
+        #expect(second.living == 2)
+        #expect(first.isConverged && second.isConverged)
+    }
+}
