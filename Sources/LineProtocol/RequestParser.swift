@@ -13,10 +13,10 @@ extension Request {
     /// - Parameter place: becomes that of the line's verb in `Verb.all`, also where the rest of the
     ///   line makes no sense; nil where it has none.
     public static func parse(
-        _ line: UnsafeRawBufferPointer, verbAt place: inout Int?
+        _ line: UnsafeRawBufferPointer, verbAt place: inout UInt8?
     ) throws(LineError) -> Request? {
         place = nil
-        return try parse(line, verbs: Verb.all) { place = $0 }
+        return try parse(line, verbs: Verb.all) { place = UInt8(exactly: $0) }
     }
 
     static func parse(

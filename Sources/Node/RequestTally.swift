@@ -11,14 +11,14 @@ package enum RequestKind: Int, CaseIterable, Sendable {
 /// A line of a client's that has had its reply.
 package struct AnsweredRequest: Hashable, Sendable {
     /// The place of its verb in the protocol's table; nil for what is no verb.
-    package let verb: Int?
+    package let verb: UInt8?
     package let kind: RequestKind
     /// When it was read, in microseconds.
     package let readAt: UInt64
     /// That of its `ERR`; nil for `OK`.
-    package let code: Int?
+    package let code: UInt16?
 
-    package init(verb: Int?, kind: RequestKind, readAt: UInt64, code: Int?) {
+    package init(verb: UInt8?, kind: RequestKind, readAt: UInt64, code: UInt16?) {
         self.verb = verb
         self.kind = kind
         self.readAt = readAt
@@ -29,7 +29,7 @@ package struct AnsweredRequest: Hashable, Sendable {
 /// How many requests were answered, how, and after how long.
 package struct RequestTally: Sendable {
     /// The codes of the protocol; what is none of them counts as the last.
-    private static let codes = [401, 403, 404, 409, 413, 429, 500, 503, 504, 400]
+    private static let codes: [UInt16] = [401, 403, 404, 409, 413, 429, 500, 503, 504, 400]
     private static let columns = codes.count + 1
 
     /// A row for each verb, what is no verb first; a column for `OK`, then one for each code.
@@ -52,7 +52,7 @@ package struct RequestTally: Sendable {
     }
 
     private static func place(_ request: AnsweredRequest) -> Int {
-        let row = request.verb.map { $0 + 1 } ?? 0
+        let row = request.verb.map { Int($0) + 1 } ?? 0
         guard let code = request.code else { return row * columns }
         return row * columns + 1 + (codes.firstIndex(of: code) ?? codes.count - 1)
     }
@@ -60,7 +60,7 @@ package struct RequestTally: Sendable {
     package func durations(of kind: RequestKind) -> Histogram { durations[kind.rawValue] }
 
     /// What was counted at all: by verb in the order of the table, what is no verb first.
-    package var byVerb: [(verb: Int?, code: Int?, count: UInt64)] {
+    package var byVerb: [(verb: Int?, code: UInt16?, count: UInt64)] {
         counts.indices.filter { counts[$0] > 0 }.map { place in
             let (row, column) = place.quotientAndRemainder(dividingBy: RequestTally.columns)
             return (

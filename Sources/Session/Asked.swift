@@ -5,7 +5,7 @@ import Node
 /// What a reply is the reply to, for those who count.
 struct Asked: Sendable {
     /// The place of its verb in `Verb.all`; nil for what is no verb.
-    let verb: Int?
+    let verb: UInt8?
     let kind: RequestKind
     /// In microseconds.
     let readAt: UInt64
@@ -19,11 +19,11 @@ struct Asked: Sendable {
     }
 
     /// The three digits behind `ERR`.
-    private static func code(of reply: [UInt8]) -> Int? {
+    private static func code(of reply: [UInt8]) -> UInt16? {
         guard reply.count > 6, reply[0] == UInt8(ascii: "E"), reply[1] == UInt8(ascii: "R"),
             reply[2] == UInt8(ascii: "R"), reply[3] == UInt8(ascii: " ")
         else { return nil }
-        return reply[4..<7].reduce(0) { $0 * 10 + Int($1 &- UInt8(ascii: "0")) }
+        return reply[4..<7].reduce(0) { $0 * 10 + UInt16($1 &- UInt8(ascii: "0")) }
     }
 }
 

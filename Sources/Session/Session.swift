@@ -250,7 +250,7 @@ extension Session {
     }
 
     private func answer(_ line: UnsafeRawBufferPointer) {
-        var verb: Int?
+        var verb: UInt8?
         do throws(LineError) {
             guard let request = try Request.parse(line, verbAt: &verb) else { return }
             let asked = Asked(verb: verb, kind: request.kind, readAt: readAt)
