@@ -88,6 +88,11 @@ package struct NodeCommand: Sendable {
         advertise = try options.optional("--advertise", "a host's name or IP address, no port") {
             Endpoint($0 + ":1") == nil ? nil : $0
         }
+        if advertise == nil, gossip.isUnspecified || admin.isUnspecified {
+            throw UsageError(
+                "\(gossip.isUnspecified ? gossip : admin) stands for every address of this machine: "
+                    + "say which of them others are to dial, with --advertise <host>")
+        }
         isBootstrapping = options.has("--bootstrap")
         if isBootstrapping, join.isEmpty {
             throw UsageError(
