@@ -1,7 +1,10 @@
 # One node of Grapevine. cluster/compose.yaml and cluster/kubernetes.yaml run several.
 #
 #   docker build -t grapevine .
-#   docker run --rm grapevine --help
+#   docker run --rm grapevine node --help
+#
+# Without other words it runs a node that nobody beyond its container reaches: for more than that a
+# node needs a key.
 
 FROM swift:6.3-bookworm AS build
 RUN apt-get update \

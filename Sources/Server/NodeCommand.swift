@@ -89,9 +89,10 @@ package struct NodeCommand: Sendable {
             Endpoint($0 + ":1") == nil ? nil : $0
         }
         if advertise == nil, gossip.isUnspecified || admin.isUnspecified {
+            let address = gossip.isUnspecified ? gossip : admin
             throw UsageError(
-                "\(gossip.isUnspecified ? gossip : admin) stands for every address of this machine: "
-                    + "say which of them others are to dial, with --advertise <host>")
+                "\(address) stands for every address of this machine: say which of them others "
+                    + "are to dial, with --advertise <host>")
         }
         isBootstrapping = options.has("--bootstrap")
         if isBootstrapping, join.isEmpty {
