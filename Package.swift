@@ -1,6 +1,15 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+// Before the package: a global below it would be read before it has a value.
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .treatAllWarnings(as: .error),
+]
+
 let package = Package(
     name: "grapevine",
     traits: [
@@ -49,8 +58,6 @@ let package = Package(
                 "Replication", "Chat", "CRDT", "Wire", "NetworkIO", "TLS", "Storage", "CSystem",
             ]),
         room("LineClient", ["LineProtocol", "NetworkIO", "TLS", "Wire"]),
-        room("Benchmarks", ["LineClient", "LineProtocol", "NetworkIO", "Wire", "CSystem"]),
-        room("LineClient", ["LineProtocol", "NetworkIO", "Wire"]),
         room(
             "Benchmarks",
             ["LineClient", "LineProtocol", "NetworkIO", "Node", "Membership", "Wire", "CSystem"]),
@@ -109,14 +116,6 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
-
-let strict: [SwiftSetting] = [
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-    .enableUpcomingFeature("InferIsolatedConformances"),
-    .treatAllWarnings(as: .error),
-]
 
 func room(_ name: String, _ imports: [String]) -> Target {
     .target(name: name, dependencies: dependencies(imports), swiftSettings: strict)

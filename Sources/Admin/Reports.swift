@@ -1,6 +1,7 @@
 import CRDT
 import Chat
 import LineProtocol
+import Membership
 import Node
 import Replication
 import Wire

@@ -10,7 +10,8 @@ extension Request {
             .write
         case .history, .edits, .pinned, .chats, .unread:
             .read
-        case .help, .ping, .status, .metrics, .members, .shards, .owners, .digest, .vector, .set,
+        case .help, .auth, .ping, .status, .metrics, .members, .shards, .owners, .digest, .vector,
+            .set,
             .wait, .block, .unblock, .join, .leave, .forget, .shutdown:
             .other
         }

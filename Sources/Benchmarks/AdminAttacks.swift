@@ -1,3 +1,5 @@
+import LineClient
+
 /// What is done to the port for clients.
 extension AttackRun {
     func attackAdmin() async throws(BenchError) {

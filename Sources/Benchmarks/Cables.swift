@@ -1,4 +1,5 @@
 import LineClient
+import LineProtocol
 import NetworkIO
 
 /// Cuts and heals the cables between the nodes of a run, by `BLOCK` and `UNBLOCK`.

@@ -1,5 +1,6 @@
 import LineClient
 import LineProtocol
+import NetworkIO
 
 /// Cuts the nodes of a run in two, has both sides change the same things, heals the cut, and asks
 /// every node what came of it.

@@ -1,5 +1,6 @@
 import LineClient
 import LineProtocol
+import NetworkIO
 
 /// How soon nodes agree after faults, against what is promised.
 @Stage final class ChaosLevel {

@@ -1,5 +1,6 @@
 import Membership
 import Node
+import Placement
 import Wire
 
 /// What an attacker writes to the port for nodes.

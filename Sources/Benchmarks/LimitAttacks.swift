@@ -1,4 +1,5 @@
 import Glibc
+import LineClient
 import NetworkIO
 
 /// What there is only so much of: clients and descriptors.

@@ -1,4 +1,5 @@
 import LineClient
+import NetworkIO
 
 /// `grapevine-bench sends` and `first`: how many sends a second, and how long one takes.
 struct SendsCommand: Sendable {

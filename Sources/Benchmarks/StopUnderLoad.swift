@@ -1,5 +1,6 @@
 import Glibc
 import LineClient
+import NetworkIO
 
 /// An orderly end while clients write: whoever was told OK finds it again.
 extension AttackRun {

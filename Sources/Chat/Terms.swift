@@ -1,3 +1,4 @@
+import CRDT
 import Wire
 
 /// The words under which an index finds a document again, among those of its kind in its shard.

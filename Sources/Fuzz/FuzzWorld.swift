@@ -2,6 +2,7 @@ import CRDT
 import Chat
 import Membership
 import Node
+import Placement
 import Replication
 import Wire
 

@@ -1,3 +1,4 @@
+import Membership
 import Placement
 import Replication
 import Wire

@@ -1,4 +1,5 @@
 import CRDT
+import Membership
 import Replication
 import Wire
 

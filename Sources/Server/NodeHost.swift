@@ -40,7 +40,7 @@ actor NodeHost: Host {
         placesMax: NodeHost.strangersMax, millisecondsMax: NodeHost.signInMillisecondsMax)
     private var node: Node?
     private var clients: [UInt64: Client] = [:]
-    private let limits: HostLimits
+    private let hostLimits: HostLimits
     private let farewells: Farewells
     /// The memory that all clients share.
     private let room: ClientRoom
@@ -68,8 +68,8 @@ actor NodeHost: Host {
         }
         peerListener = try Listener(command.gossip, on: loop)
         clientListener = try Listener(command.admin, on: loop)
-        limits = HostLimits(descriptors: Int(max(0, csystem_raise_descriptor_limit())))
-        farewells = Farewells(atMost: limits.farewells)
+        hostLimits = HostLimits(descriptors: Int(max(0, csystem_raise_descriptor_limit())))
+        farewells = Farewells(atMost: hostLimits.farewells)
         room = ClientRoom(executor: loop) { isTight in
             loop.readBytes = isTight ? EventLoop.readBytesTight : EventLoop.readBytesMax
         }
@@ -137,7 +137,7 @@ actor NodeHost: Host {
     }
 
     private func take(_ connection: Connection, dialed address: String?) {
-        let isWelcome = address != nil || inboundPeers < limits.inboundPeers
+        let isWelcome = address != nil || inboundPeers < hostLimits.inboundPeers
         guard let node, ending == nil, isWelcome else { return connection.close() }
         if address == nil { inboundPeers += 1 }
         let id = connection.id
@@ -160,8 +160,8 @@ actor NodeHost: Host {
 extension NodeHost {
     private func takeClient(_ connection: Connection) {
         guard let node, ending == nil else { return connection.close() }
-        guard clients.count < limits.clients else {
-            let sentence = "Too many connections: this node takes at most \(limits.clients)"
+        guard clients.count < hostLimits.clients else {
+            let sentence = "Too many connections: this node takes at most \(hostLimits.clients)"
             return farewells.dismiss(connection, saying: LineError(429, sentence).reply)
         }
         let session = Session(
@@ -347,7 +347,7 @@ extension NodeHost {
         ProcessUsage(startedAtMilliseconds: startedAtMilliseconds)
     }
 
-    nonisolated var limits: [Limit] { Limit.ofTheProcess }
+    nonisolated var limits: [Limit] { Limit.ofTheProcess + Limit.ofStrangers }
 }
 
 // MARK: The end

@@ -19,7 +19,15 @@ extension ProcessUsage {
 extension Limit {
     /// What the process limits beside its node: one line here is one line of `HELP limits`.
     static let ofTheProcess: [Limit] = [
-        Limit("clients", NodeHost.clientsMax, "connections", "503, and the connection is closed"),
+        Limit(
+            "clients", HostLimits.clientsMax, "connections; fewer where descriptors are",
+            "429, and the connection is closed"),
+        Limit(
+            "inbound-peers", HostLimits.inboundPeersMax, "connections that other nodes dialled",
+            "closed"),
+        Limit(
+            "farewells", HostLimits.farewellsMax, "connections that are told why they are closed",
+            "closed without a word"),
         Limit(
             "transaction-rows", Writer.rowsPerTransactionMax, "rows",
             "the rest is in the next transaction"),
@@ -29,5 +37,15 @@ extension Limit {
         Limit(
             "ending", NodeHost.endingMillisecondsMax, "milliseconds",
             "what is left is cut short"),
+    ]
+
+    /// What those are limited to who have not proved that they know the key.
+    static let ofStrangers: [Limit] = [
+        Limit(
+            "strangers", NodeHost.strangersMax, "clients that have not signed in",
+            "the oldest is closed"),
+        Limit(
+            "sign-in", NodeHost.signInMillisecondsMax, "milliseconds",
+            "401, and the connection is closed"),
     ]
 }

@@ -26,15 +26,3 @@ struct Asked: Sendable {
         return reply[4..<7].reduce(0) { $0 * 10 + UInt16($1 &- UInt8(ascii: "0")) }
     }
 }
-
-extension SessionLimits {
-    /// What a connection is held to.
-    static let all: [Limit] = [
-        Limit(
-            "unsent-replies", slotsMax, "replies",
-            "no more lines are read from that connection until some have left"),
-        Limit(
-            "unsent-reply-bytes", replyBytesMax, "bytes",
-            "no more lines are read from that connection until some have left"),
-    ]
-}

@@ -173,7 +173,7 @@ package actor Session: ReplySink {
 
     /// Ends the connection with these words, once what was asked before is answered.
     package func turnAway(_ error: LineError) {
-        append(.ready(error.reply))
+        append(.ready(error.reply), to: .nothing(readAt: readAt))
         isTurnedAway = true
         isEnding = true
         continueBacklog()

@@ -1,3 +1,4 @@
+import Membership
 import Wire
 
 /// The worlds that a seed can decide.

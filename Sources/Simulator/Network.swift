@@ -1,3 +1,4 @@
+import CRDT
 import Node
 import Replication
 import Wire

@@ -1,5 +1,6 @@
 import CRDT
 import Chat
+import Node
 import Wire
 
 /// The faults of a plan, as they begin and end.

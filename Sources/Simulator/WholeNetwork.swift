@@ -1,3 +1,5 @@
+import Node
+
 /// A connection between two processes: two ends, and what travels from each to the other.
 struct WholeConnection {
     struct End {

@@ -1,3 +1,4 @@
+import Chat
 import LineProtocol
 import TestKit
 import Testing

@@ -1,3 +1,4 @@
+import Membership
 import Testing
 
 @testable import Node

@@ -1,5 +1,6 @@
 import CRDT
 import Chat
+import Placement
 import Replication
 import Testing
 import Wire

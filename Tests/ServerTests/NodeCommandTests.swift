@@ -1,3 +1,4 @@
+import NetworkIO
 import Node
 import Placement
 import Replication

@@ -1,3 +1,4 @@
+import Node
 import Testing
 
 @testable import Session

@@ -1,3 +1,4 @@
+import Placement
 import Testing
 
 @testable import Admin

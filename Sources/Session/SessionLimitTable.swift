@@ -1,0 +1,27 @@
+import Node
+
+extension SessionLimits {
+    /// What a connection is held to: one line here is one line of `HELP limits`.
+    static let all: [Limit] = [
+        Limit(
+            "unsent-replies", slotsMax, "replies",
+            "no more lines are read from that connection until some have left"),
+        Limit(
+            "unsent-reply-bytes", replyBytesMax, "bytes",
+            "no more lines are read from that connection until some have left"),
+        Limit(
+            "turn-lines", linesPerTurnMax, "lines in a turn, shared by all connections",
+            "the others have their turn first"),
+        Limit(
+            "held-bytes-free", freeBytes, "bytes of a connection", "what is more is counted"),
+        Limit(
+            "held-bytes-tight", heldBytesTight, "bytes of all connections",
+            "who holds more than is free and stands still is let go"),
+        Limit(
+            "held-bytes", heldBytesMax, "bytes of all connections",
+            "lists wait for room; a long line that has not ended is 503"),
+        Limit(
+            "standing-still", stillMillisecondsMax, "milliseconds while memory is tight",
+            "closed, or 503 for a line that has not ended"),
+    ]
+}
