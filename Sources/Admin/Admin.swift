@@ -45,6 +45,8 @@ package enum Answer: Sendable {
     /// By `report`, once every reply before it is out: it tells of what is on disk, and so of all
     /// that this connection did before.
     case reportWhenFirst(Request)
+    /// By `begin`, once every reply before it is out, for the same reason.
+    case beginWhenFirst(Request)
 }
 
 /// A reply that may not be sent yet.
@@ -90,6 +92,12 @@ package struct PendingReply: Sendable {
         switch (form, outcome) {
         case (_, .failed(let failure)):
             return (LineError(.store(failure)).reply, nil)
+        case (_, .scrubbed(let report)):
+            return (Admin.reply(with: report), nil)
+        case (_, .backedUp(let report)):
+            return (Admin.reply(with: report), nil)
+        case (_, .refused(let failure)):
+            return (LineError(failure).reply, nil)
         case (_, .answered(.written(let receipt, let shard), let stored?)):
             let write = Write(shard: shard, context: receipt.context)
             return (Admin.reply(to: receipt, stored), write)
@@ -151,6 +159,8 @@ package struct Admin: Sendable {
             .now(report(request))
         case .block, .unblock, .join, .leave, .forget:
             .now(operate(request))
+        case .backup, .scrub:
+            .beginWhenFirst(request)
         case .status, .metrics, .members, .shards, .owners, .digest, .vector:
             .reportWhenFirst(request)
         }

@@ -16,11 +16,11 @@ extension LineError {
         case .overloaded:
             self.init(503, "Too many requests wait for other nodes; try again shortly")
         case .store(.full):
-            self.init(503, "The disk is full; free some space and try again")
+            self.init(503, "The disk is full: free some space; DELETE works")
         case .store(.badRecord(let key)):
             self.init(
                 503, "A damaged record of \(key.partition) is being fetched anew; ask again")
-        case .store(.failed(let reason)): self.init(500, "The disk failed: \(reason)")
+        case .store(.failed(let reason)): self.init(500, "This node cannot go on: \(reason)")
         case .badFrame: self.init(500, "A frame cannot be the answer to a request")
         }
     }
@@ -37,6 +37,12 @@ extension LineError {
         case .tooManyJoins:
             self.init(
                 429, "\(Node.joinsMax) addresses have not answered yet; a restart gives them up")
+        case .logKept(let reason):
+            self.init(503, "All was checked, but deleted texts may be left in the log: \(reason)")
+        case .backupRunning:
+            self.init(429, "A backup is being made already; ask again when it is done")
+        case .backup(let failure): self.init(failure)
+        case .stopping: self.init(503, "This node is stopping; ask again once it is back")
         case .nobodyElse:
             self.init(
                 503, "No other node can take over what this one holds; SHUTDOWN stops it as it is")

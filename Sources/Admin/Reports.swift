@@ -57,6 +57,7 @@ extension Admin {
             $0.pair("rss", report.residentBytes)
             $0.flag("converged", report.isConverged)
             $0.pair("digest", report.digest)
+            $0.pair("disk", report.isDiskFull ? "full" : nil)
         }
         writer.ok()
     }

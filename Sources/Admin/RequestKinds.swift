@@ -12,7 +12,8 @@ extension Request {
             .read
         case .help, .auth, .ping, .status, .metrics, .members, .shards, .owners, .digest, .vector,
             .set,
-            .wait, .block, .unblock, .join, .leave, .forget, .shutdown:
+            .wait, .block, .unblock, .join, .leave, .forget, .backup,
+            .scrub, .shutdown:
             .other
         }
     }

@@ -44,6 +44,9 @@ public enum Request: Hashable, Sendable {
     case join(String)
     case leave
     case forget(NodeName)
+    /// Into a file of this name, among the backups, or with this path.
+    case backup(String)
+    case scrub
     case shutdown
 }
 

@@ -140,6 +140,17 @@ extension Verb {
             "FORGET", ["<node>"],
             about: "Gives up a dead node that is not coming back; others take over its shards."
         ) { words throws(LineError) in .forget(try words.name(0)) },
+        Verb(
+            "BACKUP", ["<file>"],
+            about: "Copies all that this node holds into a file that is not there yet: a name, in "
+                + "backups/ of its data folder, or an absolute path that ends in "
+                + BackupFile.endings.joined(separator: ", ") + "."
+        ) { words throws(LineError) in .backup(try words.backupFile(0)) },
+        Verb(
+            "SCRUB",
+            about: "Checks all that this node holds, mends what is damaged, and rids its files of "
+                + "deleted texts."
+        ) { _ throws(LineError) in .scrub },
         Verb("SHUTDOWN", about: "Stops this node cleanly.") { _ throws(LineError) in .shutdown },
     ]
 }

@@ -116,6 +116,12 @@ package actor Node {
     var settingsToKeep: [Setting] = []
     /// Shards with bad records, on the way to being counted anew without them.
     var repairs: [ShardID: Repair] = [:]
+    /// Whether the disk takes everything.
+    var pressure = DiskPressure()
+    /// When its room was last looked at.
+    var lookedAt: UInt64 = 0
+    var scrub: Scrub
+    var backup: RunningBackup?
     /// When a member was last connected or said that this node's name is taken, or the start.
     var reachedAt: UInt64
 
@@ -164,6 +170,7 @@ package actor Node {
         self.ports = ports
         process = ports.entropy.nextID()
         startedAt = ports.clock.milliseconds
+        scrub = Scrub(now: startedAt)
         reachedAt = startedAt
         tickedAt = startedAt
         joinedAt = startedAt
@@ -191,7 +198,11 @@ extension Node {
 
     /// Starts from what is on disk: goes on as a member, founds a cluster, or waits to be told of
     /// one.
-    package func start(settings: [String: [UInt8]], headers: [ShardID: [UInt8]]) {
+    ///
+    /// - Parameter damaged: the shards whose headers are not what was written.
+    package func start(
+        settings: [String: [UInt8]], headers: [ShardID: [UInt8]], damaged: [ShardID] = []
+    ) {
         do throws(WireError) {
             if let bytes = settings[SettingName.members] {
                 let table = try MemberTable.decode(bytes)
@@ -199,7 +210,7 @@ extension Node {
                     of: process, options, table: table, ports, now: ports.clock.milliseconds)
             }
             if let bytes = settings[SettingName.cluster] {
-                try resume(ClusterSettings.decode(bytes), headers)
+                try resume(ClusterSettings.decode(bytes), headers, damaged)
             } else if options.join.isEmpty {
                 found()
             }
@@ -211,13 +222,15 @@ extension Node {
     }
 
     private func resume(
-        _ settings: ClusterSettings, _ headers: [ShardID: [UInt8]]
+        _ settings: ClusterSettings, _ headers: [ShardID: [UInt8]], _ damaged: [ShardID]
     ) throws(WireError) {
         guard accepts(settings) else { return }
         cluster = settings
         var stored: [ShardID: CopyHeader] = [:]
         for (shard, bytes) in headers { stored[shard] = try CopyHeader.decode(bytes) }
+        for shard in damaged { stored[shard] = CopyHeader(isComplete: false) }
         openShards(settings, stored: stored, isFounded: false)
+        for shard in damaged { onBadHeader(of: shard) }
     }
 
     func found() {
@@ -330,7 +343,9 @@ extension Node {
             if !end.bad.isEmpty { onBadRecords(end.bad, in: shard.id) }
         }
         followMembership()
-        commit(writes + setAsideBadRecords(), drops)
+        let rewritten = continueScrub()
+        commit(writes + rewritten + setAsideBadRecords(), drops)
+        giveUpBackup()
         serve(served)
         offerDropped()
         for name in links.keys.sorted() { links[name]?.flush() }
@@ -340,6 +355,7 @@ extension Node {
 
     private func commit(_ writes: [ShardWrite], _ drops: [ShardID]) {
         guard !writes.isEmpty || !drops.isEmpty || !settingsToKeep.isEmpty else { return }
+        lookAtDiskAgain()
         let settings = unkept + settingsToKeep
         unkept = []
         settingsToKeep = []
@@ -458,6 +474,7 @@ extension Node {
         tally.failedCommits += 1
         tally.isDiskFull = failure == .full
         if case .failed(let reason) = failure { ports.host.end(.diskFailed(reason)) }
+        if failure == .full { lookAtDisk() }
         let failed = Set(underway.flatMap(\.shards)).sorted()
         keepLater(underway.flatMap(\.settings))
         for id in underway.flatMap(\.drops) { shard(id)?.assumeIsolated { $0.onDropFailed() } }
@@ -486,12 +503,14 @@ extension Node {
         unkept = []
         let isLate = now > tickedAt + 2 * Node.tickMilliseconds
         tickedAt = now
+        lookAtDisk()
         if isCongested { for name in links.keys { membership.onHeard(name, now: now) } }
         membership.onTick(now: now)
         followMembership()
         tickLinks(now: now, isDeaf: isLate || isCongested)
         tickRequests(now: now)
         tickBootstrap(now: now)
+        tickScrub(now: now)
         dial(now: now)
         if !links.isEmpty || cluster == nil { reachedAt = now }
         let isAlone =

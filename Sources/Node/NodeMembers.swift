@@ -97,6 +97,7 @@ extension Node {
         let shard = Shard(
             id, of: cluster.shards, stored: stored, holders: holders, isFounded: isFounded,
             ports: ports, editWindowMilliseconds: options.editWindowMilliseconds)
+        if isDiskFull { shard.assumeIsolated { $0.setFull(true) } }
         held[Int(id.number)] = shard
         shards = held.compactMap { $0 }
         for name in links.keys.sorted() { shard.assumeIsolated { $0.onPeerUp(name) } }

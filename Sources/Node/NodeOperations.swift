@@ -15,6 +15,12 @@ package enum OperationFailure: Error, Hashable, Sendable {
     case nobodyElse
     /// As many addresses as it asks at once have not answered yet.
     case tooManyJoins
+    /// A reader or a full disk keeps the log where it is.
+    case logKept(String)
+    case backupRunning
+    case backup(BackupFailure)
+    /// The process ends before it is done.
+    case stopping
 }
 
 /// Which way a cut goes.

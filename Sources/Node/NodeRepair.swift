@@ -12,6 +12,15 @@ struct Repair: Sendable {
 /// A record whose checksum is wrong is never shown, merged or sent. It is set aside: the shard
 /// becomes what its other documents make up, not complete, and the co-owners bring back the rest.
 extension Node {
+    /// A shard's header is not what was written, or not what its documents add up to.
+    func onBadHeader(of shard: ShardID) {
+        ports.host.log(.error, "header damaged, counting anew shard=\(shard)")
+        onBadRecords([], in: shard)
+    }
+
+    /// Nothing that the disk says can be believed any more.
+    package func onDiskFailed(_ sentence: String) { ports.host.end(.diskFailed(sentence)) }
+
     /// A read found records that are not what was written.
     ///
     /// Every connection to another node is given up: what was confirmed on it may be gone. None
@@ -49,6 +58,7 @@ extension Node {
                 // The clock of the next process starts behind every stamp of this one.
                 header.raise(to: shard.assumeIsolated { $0.stored.greatest })
                 repairs[id]?.header = header
+                if scrub.phase != .resting { scrub.scrubber.noteSetAside(rest.bad.count) }
                 writes.append(
                     ShardWrite(
                         shard: id, header: header, records: [],

@@ -15,6 +15,8 @@ package struct NodeReport: Sendable {
     package let messages: UInt64
     package let residentBytes: UInt64
     package let isConverged: Bool
+    /// Whether the disk takes nothing but deletions.
+    package let isDiskFull: Bool
     package let digest: Hash128
 }
 
@@ -47,7 +49,7 @@ extension Node {
             conversations: headers.reduce(0) { $0 + $1.count(ofKind: 1) },
             messages: headers.reduce(0) { $0 + $1.count(ofKind: 2) },
             residentBytes: ports.host.residentBytes, isConverged: isConverged,
-            digest: Node.digest(over: digests()))
+            isDiskFull: isDiskFull, digest: Node.digest(over: digests()))
     }
 
     /// Whether every living co-owner said within the last two seconds that it holds what is on disk

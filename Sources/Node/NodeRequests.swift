@@ -89,6 +89,9 @@ extension Node {
     func carryOut(
         _ request: Ask.Request, in shard: Shard, for slot: ReplySlot
     ) -> (Outcome, isSettled: Bool) {
+        guard !isDiskFull || passesFullDisk(request) else {
+            return (.failed(.store(.full)), isSettled: true)
+        }
         let id = shard.id
         return shard.assumeIsolated { shard in
             let failure: ShardFailure

@@ -30,4 +30,7 @@ package enum Settled: Hashable, Sendable {
     case copies(Int, isEnough: Bool)
     /// The commit failed: nothing was changed.
     case failed(StoreFailure)
+    case scrubbed(ScrubReport)
+    case backedUp(BackupReport)
+    case refused(OperationFailure)
 }

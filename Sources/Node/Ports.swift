@@ -76,7 +76,7 @@ package protocol DocumentReader {
 /// A durable store.
 ///
 /// A commit's result comes back as `Node.onCommitted`, in order of tickets.
-package protocol Store: DocumentReader, AnyObject, Sendable {
+package protocol Store: DocumentReader, Upkeep, AnyObject, Sendable {
     /// Commits the writes of all these shards in one transaction, on a thread of its own.
     ///
     /// After a commit failed, every one handed in before `resume` fails too: they build on it.

@@ -148,6 +148,9 @@ package actor Shard {
     /// Whether everything in it is on disk.
     var isSettled: Bool { machine.copy.isSettled }
 
+    /// Whether nothing but deletions is merged.
+    func setFull(_ isFull: Bool) { machine.isDiskFull = isFull }
+
     func suspend() { machine.suspend(now: ports.clock.milliseconds) }
 
     func onSetAside(_ header: CopyHeader) -> [ReplySlot] {

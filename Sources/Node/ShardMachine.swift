@@ -53,6 +53,8 @@ package struct ShardMachine: Sendable {
     var documents = ShardDocuments()
     private let shardCount: UInt16
     private var badKeys: [DocumentKey] = []
+    /// Whether nothing but deletions is merged: the disk is full.
+    var isDiskFull = false
     private var clock: HybridClock
     /// Accepted since the last turn, for the co-owners; each once.
     private var accepted: [DocumentKey] = []
@@ -227,6 +229,11 @@ extension ShardMachine {
     ) throws(ShardFailure) {
         let theirs = try judgedAgain(decode(parcel), in: world)
         let old = try find(theirs.key, in: world)
+        guard !isDiskFull || theirs.deletes(over: old?.document) else {
+            // The pull that it may be part of proves nothing; it is fetched once there is room.
+            copy.onMergeFailed(from: peer, now: world.milliseconds)
+            return
+        }
         var document = theirs
         if var mine = old?.document {
             mine.merge(theirs)
@@ -355,6 +362,7 @@ extension ShardMachine {
     /// - Returns: the replies that will not come.
     package mutating func onSetAside(_ header: CopyHeader, now: UInt64) -> [ReplySlot] {
         documents.removeAll()
+        clock.observe(header.greatest)
         return copy.onSetAside(header, now: now)
     }
 }

@@ -174,7 +174,7 @@ extension Copy {
     private mutating func uniteWhatIsLeft(now: UInt64) {
         guard case .catchingUp(let since) = phase,
             peers.isEmpty || now >= since + Copy.solitudeMilliseconds,
-            !current.isComplete, pull == nil, holders.isOwnedHere
+            !current.isComplete, pull == nil, holders.isOwnedHere, !isSuspended
         else { return }
         let isEverybodyHere = holders.others.allSatisfy { index(of: $0) != nil }
         let isAllHere = peers.allSatisfy { peer in

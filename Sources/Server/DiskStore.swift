@@ -8,16 +8,29 @@ import Wire
 
 /// Fits the node's store to the database in its data folder.
 final class DiskStore: Store {
-    private let database: Database
+    let database: Database
+    let folder: String
+    let loop: EventLoop
     /// How many failed transactions the node knows of.
     private let failuresKnown = Lock(0)
+    /// Whether what comes has to pass on a full disk.
+    let isUrgent = Lock(false)
     /// Who is told of commits; set once, before the first.
-    private let node = Lock<Node?>(nil)
+    let node = Lock<Node?>(nil)
 
     /// - Parameter database: what it has done is told on the node's event loop.
-    init(_ database: Database) { self.database = database }
+    init(_ database: Database, in folder: String, on loop: EventLoop) {
+        self.database = database
+        self.folder = folder
+        self.loop = loop
+    }
 
-    func tell(_ node: Node) { self.node.withLock { $0 = node } }
+    func tell(_ node: Node) {
+        self.node.withLock { $0 = node }
+        database.onFailure { error in
+            node.assumeIsolated { $0.onDiskFailed(error.sentence) }
+        }
+    }
 
     var queuedBytes: Int { database.writer.queuedBytes }
 
@@ -38,13 +51,24 @@ final class DiskStore: Store {
                     removed: write.removed)
             },
             settings: settings.map { ($0.name, $0.value) }, dropped: drops,
-            failuresKnown: failuresKnown.withLock { $0 })
+            failuresKnown: failuresKnown.withLock { $0 }, isUrgent: isUrgent.withLock { $0 })
         let node = node.withLock { $0 }
         database.submit(batch) { error in
             node?.assumeIsolated {
                 $0.onCommitted(ticket, failure: error.map(StoreFailure.init))
             }
         }
+    }
+
+    /// A read failed; where no other can be believed either, the node is told, too.
+    func failure(_ error: StorageError) -> StoreFailure {
+        switch error {
+        case .io, .corrupt:
+            let node = node.withLock { $0 }
+            loop.post { node?.assumeIsolated { $0.onDiskFailed(error.sentence) } }
+        default: break
+        }
+        return StoreFailure(error)
     }
 
     func resume() {
@@ -58,7 +82,7 @@ final class DiskStore: Store {
         do throws(StorageError) {
             return try database.reader.document(key, in: shard)
         } catch {
-            throw StoreFailure(error)
+            throw failure(error)
         }
     }
 
@@ -69,7 +93,7 @@ final class DiskStore: Store {
         do throws(StorageError) {
             try database.reader.history(conversation, in: shard, page: page, handing: handing)
         } catch {
-            throw StoreFailure(error)
+            throw failure(error)
         }
     }
 
@@ -80,7 +104,7 @@ final class DiskStore: Store {
             return try database.reader.keys(
                 of: kind, carrying: term, in: shard, partition: partition)
         } catch {
-            throw StoreFailure(error)
+            throw failure(error)
         }
     }
 
@@ -90,7 +114,7 @@ final class DiskStore: Store {
         do throws(StorageError) {
             return try database.reader.seats(of: conversation, in: shard)
         } catch {
-            throw StoreFailure(error)
+            throw failure(error)
         }
     }
 
@@ -104,7 +128,7 @@ final class DiskStore: Store {
             let parcels = found.records.map { Parcel(key: $0.key.encoded, bytes: $0.bytes) }
             return (parcels, found.next)
         } catch {
-            throw StoreFailure(error)
+            throw failure(error)
         }
     }
 
@@ -118,7 +142,7 @@ final class DiskStore: Store {
                 greatest: sum.greatest)
             return Remainder(header: header, bad: sum.alsoBad)
         } catch {
-            throw StoreFailure(error)
+            throw failure(error)
         }
     }
 }
@@ -129,7 +153,7 @@ extension StoreFailure {
         case .full: self = .full
         case .badRecord(_, let key): self = .badRecord(key)
         case .builtOnFailure: self = .full
-        default: self = .failed("\(error)")
+        default: self = .failed(error.sentence)
         }
     }
 }

@@ -42,7 +42,9 @@ package struct Server {
             let loop = try EventLoop()
             let database: Database
             do throws(StorageError) {
-                database = try Database(folder: command.folder) { loop.post($0) }
+                database = try Database(
+                    folder: command.folder, reserve: Reserve(in: command.folder)
+                ) { loop.post($0) }
             } catch {
                 return fail(ExitStatus.of(error), "\(command.folder): \(error.sentence)")
             }
@@ -57,7 +59,7 @@ package struct Server {
     private func serve(
         _ database: Database, _ keys: KeyRing?, on loop: EventLoop
     ) throws(NetworkError) -> Int32 {
-        let store = DiskStore(database)
+        let store = DiskStore(database, in: command.folder, on: loop)
         let host = try NodeHost(command, keys: keys, on: loop)
         let outcome = Lock<Result<Void, NetworkError>>(.success(()))
         let terminate = try SignalWatcher(SIGTERM, on: loop) { host.end(.shutdown) }
@@ -118,13 +120,13 @@ package struct Server {
         do throws(StorageError) {
             let settings = try database.reader.settings()
             var headers: [ShardID: [UInt8]] = [:]
+            var damaged: [ShardID] = []
             for (shard, bytes) in try database.reader.headers() {
-                guard let bytes else {
-                    throw .corrupt(doing: "reading the header of shard \(shard)")
-                }
-                headers[shard] = bytes
+                if let bytes { headers[shard] = bytes } else { damaged.append(shard) }
             }
-            node.assumeIsolated { [headers] in $0.start(settings: settings, headers: headers) }
+            node.assumeIsolated { [headers, damaged] in
+                $0.start(settings: settings, headers: headers, damaged: damaged)
+            }
         } catch {
             host.end(.unusable("\(command.folder): \(error.sentence)"))
         }
@@ -135,7 +137,8 @@ package struct Server {
         case .shutdown: return 0
         case .badOption(let sentence): return fail(ExitStatus.usage, sentence)
         case .unusable(let sentence): return fail(ExitStatus.data, sentence)
-        case .diskFailed(let sentence): return fail(ExitStatus.failure, sentence)
+        case .diskFailed(let sentence):
+            return fail(ExitStatus.failure, "\(command.folder): \(sentence)")
         case nil: return fail(ExitStatus.failure, "the event loop ended by itself")
         }
     }
@@ -149,7 +152,7 @@ package struct Server {
 extension ExitStatus {
     static func of(_ error: StorageError) -> Int32 {
         switch error {
-        case .folderInUse, .newerFormat, .foreignFile, .corrupt: data
+        case .folderInUse, .newerFormat, .foreignFile, .notFolder, .corrupt: data
         default: failure
         }
     }
@@ -165,13 +168,19 @@ extension StorageError {
             "written by a later version (format \(number)); run that version"
         case .foreignFile:
             "grapevine.sqlite in it was not written by grapevine; give this node another folder"
+        case .notFolder: "not a folder; name one by --data"
+        case .exists: "exists already; give another name"
+        case .noFolder: "there is no such folder; make it first"
         case .corrupt(let doing):
-            "damaged (\(doing)); wipe the folder and join again, the others hold the data"
+            "grapevine.sqlite is damaged (\(doing)); wipe the folder and join again, the others "
+                + "hold the data; a node without others needs a backup put back"
         case .badRecord(let shard, let key):
             "the record of \(key) in shard \(shard) is damaged"
-        case .io(let code, let doing): "the disk failed while \(doing) (code \(code))"
-        case .readOnly: "cannot be written; check its permissions and the mount"
-        case .full: "the disk is full; free some space"
+        case .io(let code, let doing):
+            "the disk failed while \(doing) (code \(code)); look after the disk, then start again: "
+                + "what was acknowledged is kept"
+        case .readOnly: "cannot be read and written; check its permissions and the mount"
+        case .full: "the disk is full; free some space, then start again"
         case .unfit(let what): "no room in the tables for \(what)"
         case .builtOnFailure, .closed: "used after it failed"
         case .refused(let code, let doing): "SQLite refused while \(doing) (code \(code))"

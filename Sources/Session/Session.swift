@@ -27,6 +27,8 @@ package actor Session: ReplySink {
         case whenFirst(copies: Int, deadline: UInt64)
         /// A report, until it is at the head.
         case report(Request)
+        /// What is answered when it is done, and begins when it is at the head.
+        case work(Request)
         case waiting
 
         /// What it holds of a reply, sent or not.
@@ -34,7 +36,7 @@ package actor Session: ReplySink {
             switch self {
             case .ready(let bytes): bytes.count
             case .pending(let reply): reply.bytesCount
-            case .whenFirst, .report, .waiting: 0
+            case .whenFirst, .report, .work, .waiting: 0
             }
         }
     }
@@ -176,6 +178,7 @@ package actor Session: ReplySink {
         append(.ready(error.reply), to: .nothing(readAt: readAt))
         isTurnedAway = true
         isEnding = true
+        hasCutEnd = true
         continueBacklog()
     }
 
@@ -287,6 +290,7 @@ extension Session {
             append(.ready(error.reply), to: asked)
             isTurnedAway = true
             isEnding = true
+            hasCutEnd = true
         }
     }
 
@@ -309,6 +313,8 @@ extension Session {
                 .whenFirst(copies: copies, deadline: clock.milliseconds + milliseconds), to: asked)
         case .reportWhenFirst(let request):
             append(.report(request), to: asked)
+        case .beginWhenFirst(let request):
+            append(.work(request), to: asked)
         }
     }
 
@@ -407,7 +413,7 @@ extension Session {
             fill(index, with: bytes)
         case .waiting:
             fill(index, with: Admin.reply(toWait: outcome))
-        case .ready, .whenFirst, .report:
+        case .ready, .whenFirst, .report, .work:
             return
         }
         guard index == head else { return noteHeld() }
@@ -433,6 +439,7 @@ extension Session {
                 guard output.queuedBytes < SessionLimits.replyBytesMax else { break }
                 fill(head, with: admin.report(request))
             }
+            if case .work(let request) = slots[head] { begin(request) }
             guard case .ready(let bytes) = slots[head], send(bytes) else { break }
             answered.append(asked[head].answered(by: bytes))
             slots[head] = .waiting
@@ -462,6 +469,16 @@ extension Session {
         }
         headSent = 0
         return true
+    }
+
+    private func begin(_ request: Request) {
+        let slot = ReplySlot(session: id, number: headNumber)
+        switch admin.begin(request, for: slot) {
+        case .now(let bytes): fill(head, with: bytes)
+        case .later(let reply): slots[head] = .pending(reply)
+        case .whenFirst, .reportWhenFirst, .beginWhenFirst:
+            preconditionFailure("what has begun does not wait to begin")
+        }
     }
 
     private func wait(for copies: Int, until deadline: UInt64) {

@@ -8,7 +8,9 @@ extension WholeWorld {
             fail(.sound, "\(node) answers \(answer.summary) to \(request.text): \(wrong)")
         }
         coverage.count(answer.code.map { "ERR \($0)" } ?? "OK")
+        judgeRefusal(answer, to: request)
         if let code = answer.code { return book.noteRefusal(code, of: request) }
+        notePassed(request, at: visit.address.machine)
         noteDone(answer, request, on: visit)
         switch request.kind {
         case .history(let conversation, let isWhole):

@@ -14,6 +14,8 @@ actor WholeDisk: Store {
         let ticket: UInt64
         /// How many commits the process knew to have failed.
         let failuresKnown: Int
+        /// Whether it has to pass on a full disk.
+        let isUrgent: Bool
     }
 
     private nonisolated let executor: WholeExecutor
@@ -25,9 +27,11 @@ actor WholeDisk: Store {
     private var failures = 0
     private var failuresKnown = 0
     private var isFull = false
+    private var isUrgent = false
 
     /// The most bytes of a batch: far fewer than a real one has, so that pulls have several.
     private static let batchBytesMax = 400
+    private static let sizeBytes: UInt64 = 1 << 40
 
     init(shards: Int, on executor: WholeExecutor) {
         self.shards = shards
@@ -59,7 +63,7 @@ actor WholeDisk: Store {
         guard !waiting.isEmpty else { return nil }
         let commit = waiting.removeFirst()
         guard commit.failuresKnown == failures else { return (commit.ticket, .full) }
-        guard !isFull else {
+        guard !isFull || commit.isUrgent else {
             failures += 1
             return (commit.ticket, .full)
         }
@@ -76,6 +80,7 @@ actor WholeDisk: Store {
         }
         waiting = []
         failuresKnown = failures
+        isUrgent = false
     }
 
     func wipe() {
@@ -119,7 +124,7 @@ actor WholeDisk: Store {
         waiting.append(
             Commit(
                 writes: writes, drops: drops, settings: settings, ticket: ticket,
-                failuresKnown: failuresKnown))
+                failuresKnown: failuresKnown, isUrgent: isUrgent))
         desk?.note(.commit)
     }
 
@@ -138,6 +143,29 @@ extension WholeDisk {
         _ writes: [ShardWrite], drops: [ShardID], settings: [Setting], ticket: UInt64
     ) {
         assumeIsolated { $0.append(writes, drops, settings, ticket) }
+    }
+
+    nonisolated var room: DiskRoom? {
+        let isFull = assumeIsolated { $0.isFull }
+        return DiskRoom(
+            freeBytes: isFull ? 0 : WholeDisk.sizeBytes, totalBytes: WholeDisk.sizeBytes,
+            logBytes: 0, isReserved: true)
+    }
+
+    nonisolated func setUrgent(_ isUrgent: Bool) { assumeIsolated { $0.isUrgent = isUrgent } }
+
+    nonisolated func makeReserve() {}
+
+    nonisolated func emptyLog() { assumeIsolated { $0.desk?.note(.emptyLog) } }
+
+    nonisolated func backUp(to file: String) {}
+
+    nonisolated func check(
+        _ shard: ShardID, after mark: (any CheckMark)?, rowsMax: Int
+    ) throws(StoreFailure) -> CheckedPart {
+        try read { disk throws(StoreFailure) in
+            disk.check(shard, after: mark, rowsMax: rowsMax)
+        }
     }
 
     nonisolated func resume() { assumeIsolated { $0.failuresKnown = $0.failures } }

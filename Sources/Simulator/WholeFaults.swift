@@ -88,6 +88,7 @@ extension WholeWorld {
 
     private func setFull(_ machine: WholeMachine, by change: Int) {
         machine.fullBy += change
+        machine.fullChangedAt = now
         machine.executor.run {
             machine.disk.assumeIsolated { [isFull = machine.fullBy > 0] in $0.setFull(isFull) }
         }

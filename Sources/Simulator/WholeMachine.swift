@@ -24,6 +24,8 @@ final class WholeMachine {
     var isStartDue = false
     /// How many faults have filled the disk.
     var fullBy = 0
+    /// When one last filled it, or ended.
+    var fullChangedAt: UInt64 = 0
     /// How many faults make every commit take up to half a second.
     var isSlow = 0
     private let wallOffsetMilliseconds: UInt64

@@ -10,6 +10,7 @@ enum WholeEffect: Sendable {
     case clientsHeld(Bool)
     case log(String)
     case commit
+    case emptyLog
     /// On a connection to another node.
     case send(channel: UInt64, [UInt8])
     case pause(channel: UInt64, Bool)

@@ -287,6 +287,10 @@ final class WholeWorld {
         case .clientsHeld(let isHeld): holdClients(isHeld, of: process, at: address)
         case .log(let line): tracer?("    n\(address.machine + 1) \(line)")
         case .commit: write(process, at: address)
+        case .emptyLog:
+            step(address, "log emptied") { process in
+                process.node.assumeIsolated { $0.onLogEmptied(failure: nil) }
+            }
         case .send(let channel, let bytes):
             guard let (number, end) = channels[channel], !connections[number].ends[end].isOver
             else { return }

@@ -11,10 +11,10 @@ extension Array where Element: Comparable {
     }
 }
 
-extension Array {
+extension RandomAccessCollection where Index == Int {
     /// The first index whose element fits, where all behind it fit too; the end where none does.
     func bisected(_ fits: (Element) -> Bool) -> Int {
-        var (low, high) = (0, count)
+        var (low, high) = (startIndex, endIndex)
         while low < high {
             let middle = (low + high) / 2
             if fits(self[middle]) { high = middle } else { low = middle + 1 }

@@ -97,10 +97,9 @@ extension Reader {
                 }
             }
             let held = theirs.seqs(of: entry.replica)
-            var journaled = layers?.changes(by: entry.replica, from: start)
+            var journaled = layers?.changes(by: entry.replica, from: start, without: held)
             func takeJournaled(below limit: UInt64) -> Bool {
                 while let (seq, record) = journaled?.next(below: limit) {
-                    guard !held.contains(seq) else { continue }
                     let cursor = Dot(replica: entry.replica, seq: seq)
                     guard !part.has(record.key, at: cursor) else { continue }
                     guard part.take(record.key, record.bytes, at: cursor) else { return false }

@@ -27,13 +27,19 @@ extension FoldedRecord: Comparable {
 
 /// What is in the journal and will be folded into the tables together.
 struct Generation {
+    /// What a record counts for beside its document.
+    private static let recordBytes = 128
+
     /// Counts up from 1 in each process.
     let number: UInt64
     private var records: [FoldedRecord] = []
     private var places: [ShardID: [DocumentKey: Int]] = [:]
     private(set) var headers: [ShardID: [UInt8]] = [:]
     private(set) var settings: [String: [UInt8]] = [:]
+    /// Of the rows, as they lie in the journal.
     private(set) var bytesCount = 0
+    private(set) var rowsCount = 0
+    private let begunAt = MonotonicTime.now
     /// The journal's last row that is in it.
     private(set) var lastRow: Int64 = 0
 
@@ -47,13 +53,15 @@ struct Generation {
     /// what they hold of it before the first.
     mutating func add(_ row: JournalRow, number: Int64) {
         lastRow = number
+        rowsCount += 1
+        bytesCount += row.headers.values.reduce(0) { $0 + $1.count }
         for item in row.records { add(item) }
         headers.merge(row.headers) { $1 }
         settings.merge(row.settings) { $1 }
     }
 
     private mutating func add(_ item: FoldedRecord) {
-        bytesCount += item.record.bytes.count
+        bytesCount += item.record.bytes.count + Generation.recordBytes
         let key = item.record.key
         guard let place = places[item.shard, default: [:]].updateValue(records.count, forKey: key)
         else {
@@ -62,6 +70,11 @@ struct Generation {
         }
         places[item.shard]?[key] = place
         records[place].record = item.record.following(records[place].record)
+    }
+
+    /// Whether what is in it has waited for longer.
+    func isOlder(than milliseconds: UInt64) -> Bool {
+        !isEmpty && begunAt.after(milliseconds: milliseconds) < .now
     }
 
     /// In the order of the tables.

@@ -1,7 +1,7 @@
 import Glibc
 
 /// The data folder, which belongs to one process at a time.
-struct Folder {
+package struct Folder {
     let path: String
     /// Open for as long as the folder is held: the lock goes with it, also when the process is
     /// killed.
@@ -35,6 +35,15 @@ struct Folder {
             throw .system(doing: "making \(path)")
         }
         try sync(parent)
+    }
+
+    /// Makes what was made or named under this path survive a loss of power.
+    static func syncParent(of path: String) throws(StorageError) { try sync(parent(of: path)) }
+
+    /// Makes a folder in one that is there, unless it is there.
+    package static func makeOne(_ path: String) throws(StorageError) {
+        guard mkdir(path, 0o700) != 0 else { return try syncParent(of: path) }
+        guard errno == EEXIST else { throw .system(doing: "making \(path)") }
     }
 
     private static func parent(of path: String) -> String {

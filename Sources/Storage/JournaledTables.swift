@@ -15,8 +15,9 @@ final class JournaledTables {
     private var young = Generation(1)
     /// The generation before it, on its way into the tables.
     private var fold: Fold?
-    /// The last commit, or the last fold that failed.
-    private var lastActive = MonotonicTime.now
+    private var lastCommit = MonotonicTime.now
+    /// Until when a fold that the disk did not let is not tried again.
+    private var restsUntil: MonotonicTime?
     /// Whether a row of the journal was bad.
     private var isDamaged = false
 
@@ -32,13 +33,9 @@ final class JournaledTables {
     }
 
     /// Stores all of it in one transaction, or nothing.
-    ///
-    /// - Parameter closingGeneration: whether what is in the journal is wanted in the tables.
-    func store(
-        _ batches: [WriteBatch], closingGeneration: Bool
-    ) throws(StorageError) -> StoredPlace {
+    func store(_ batches: [WriteBatch]) throws(StorageError) -> StoredPlace {
         guard batches.allSatisfy(isJournaled) else { return try storeInTables(batches) }
-        if fold == nil, isYoungFull || closingGeneration { closeGeneration() }
+        if fold == nil, isYoungFull { closeGeneration() }
         return try append(JournalRow(batches))
     }
 
@@ -56,8 +53,26 @@ final class JournaledTables {
     }
 
     private func append(_ row: JournalRow) throws(StorageError) -> StoredPlace {
+        let count = max(limits.sliceRecordsMin, 2 * row.records.count)
+        let slice = isResting ? nil : fold?.slice(count)
+        do throws(StorageError) {
+            try append(row, folding: slice)
+        } catch .full where slice != nil && !isYoungFull {
+            // A row takes few pages where a slice takes many: deletions go on for a while.
+            rest()
+            try append(row, folding: nil)
+        } catch {
+            throw error
+        }
+        young.add(row, number: journal.last)
+        lastCommit = .now
+        return .journal(generation: young.number)
+    }
+
+    private func append(
+        _ row: JournalRow, folding slice: ArraySlice<FoldedRecord>?
+    ) throws(StorageError) {
         let last = journal.last
-        let slice = fold?.slice(max(limits.sliceRecordsMin, 2 * row.records.count))
         do throws(StorageError) {
             try transact { () throws(StorageError) in
                 try journal.append(row)
@@ -67,11 +82,7 @@ final class JournaledTables {
             journal.rolledBack(to: last)
             throw error
         }
-        young.add(row, number: journal.last)
-        lastActive = .now
-        let place = StoredPlace.journal(generation: young.number)
         if let slice { noteFolded(slice) }
-        return place
     }
 
     private func transact(_ body: () throws(StorageError) -> Void) throws(StorageError) {
@@ -87,8 +98,16 @@ final class JournaledTables {
 // MARK: Folding
 
 extension JournaledTables {
+    /// Also by its age: of documents that change all the time few records are kept and many rows.
     private var isYoungFull: Bool {
         young.recordsCount >= limits.recordsMax || young.bytesCount >= limits.bytesMax
+            || young.rowsCount >= limits.rowsMax || young.isOlder(than: limits.ageMilliseconds)
+    }
+
+    private var isResting: Bool { restsUntil.map { MonotonicTime.now < $0 } ?? false }
+
+    private func rest() {
+        restsUntil = MonotonicTime.now.after(milliseconds: JournalLimits.restMilliseconds)
     }
 
     /// From here on it is folded, and another one begins.
@@ -105,8 +124,10 @@ extension JournaledTables {
 
     /// When there is something to fold although nobody writes; nil where there is nothing.
     var foldingDue: MonotonicTime? {
-        if fold != nil { return lastActive.after(milliseconds: JournalLimits.pauseMilliseconds) }
-        return young.isEmpty ? nil : lastActive.after(milliseconds: limits.idleMilliseconds)
+        guard fold != nil || !young.isEmpty else { return nil }
+        let pause = fold != nil ? JournalLimits.pauseMilliseconds : limits.idleMilliseconds
+        let due = lastCommit.after(milliseconds: pause)
+        return max(due, restsUntil ?? due)
     }
 
     /// Folds some records more.
@@ -116,9 +137,10 @@ extension JournaledTables {
         do throws(StorageError) {
             try transact { () throws(StorageError) in try apply(slice) }
         } catch {
-            lastActive = .now
+            rest()
             throw error
         }
+        restsUntil = nil
         noteFolded(slice)
     }
 
@@ -151,8 +173,9 @@ extension JournaledTables {
     /// One record after the other: where the tables hold some of them already, only the whole
     /// sequence takes back what each has left behind.
     ///
+    /// - Parameter pause: called between two transactions.
     /// - Returns: whether there was anything.
-    func replay() throws(StorageError) -> Bool {
+    func replay(afterEach pause: () -> Void) throws(StorageError) -> Bool {
         var number: Int64 = 0
         var isAtEnd = false
         while !isAtEnd {
@@ -161,12 +184,14 @@ extension JournaledTables {
                 while records < JournalLimits.recordsPerTransaction {
                     guard let row = try journal.row(after: number) else {
                         isAtEnd = true
+                        if isDamaged { try tables.spoilHeaders() }
                         return try journal.remove(upTo: number)
                     }
                     number = row.number
                     records += try apply(row.content)
                 }
             }
+            pause()
         }
         return number > 0
     }
@@ -179,11 +204,10 @@ extension JournaledTables {
     private func apply(_ row: JournalRow?) throws(StorageError) -> Int {
         guard let row else {
             isDamaged = true
-            try tables.spoilHeaders()
-            return 0
+            return 1
         }
         try tables.store(row.records[...])
-        try tables.store(isDamaged ? [:] : row.headers, row.settings)
-        return row.records.count
+        try tables.store(row.headers, row.settings)
+        return max(1, row.records.count)
     }
 }

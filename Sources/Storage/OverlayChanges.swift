@@ -6,11 +6,16 @@ import Wire
 struct OverlayChanges {
     private let layers: OverlayLayers
     private let replica: ReplicaID
+    /// The seqs that are not asked for.
+    private let held: SeqSet
     /// What each layer has left.
     private var rests: [ArraySlice<OverlayChange>]
 
-    init(_ layers: OverlayLayers, by replica: ReplicaID, from start: UInt64) {
+    init(
+        _ layers: OverlayLayers, by replica: ReplicaID, from start: UInt64, without held: SeqSet
+    ) {
         self.layers = layers
+        self.held = held
         self.replica = replica
         rests = layers.layers.map { layer in
             let changes = layer.changes[replica] ?? []
@@ -21,7 +26,12 @@ struct OverlayChanges {
     /// The next one below a seq; nil where there is none.
     mutating func next(below limit: UInt64) -> (seq: UInt64, record: Record)? {
         while let index = firstRest, let change = rests[index].first, change.seq < limit {
-            rests[index].removeFirst()
+            // A run of seqs that are held is jumped over.
+            if let end = held.end(ofRangeAround: change.seq) {
+                rests[index] = rests[index][rests[index].bisected { $0.seq > end }...]
+                continue
+            }
+            rests[index] = rests[index].dropFirst()
             // Superseded: it stands behind, under a later seq.
             guard let record = layers.record(change.key),
                 record.changedBy.seq(of: replica) == change.seq

@@ -37,8 +37,17 @@ struct OverlayLayers {
         return keys.compactMap(record)
     }
 
-    func changes(by replica: ReplicaID, from start: UInt64) -> OverlayChanges {
-        OverlayChanges(self, by: replica, from: start)
+    func changes(
+        by replica: ReplicaID, from start: UInt64, without held: SeqSet
+    ) -> OverlayChanges {
+        OverlayChanges(self, by: replica, from: start, without: held)
+    }
+
+    /// The latest record of each document that stands behind a position of a walk, ascending.
+    func walk(after position: WalkPosition?) -> [(position: WalkPosition, record: Record)] {
+        records.map { (WalkPosition($0), $0) }
+            .filter { entry in position.map { $0 < entry.0 } ?? true }
+            .sorted { $0.0 < $1.0 }
     }
 
     func messages(of conversation: ConversationID, on page: HistoryPage) -> OverlayMessages {

@@ -28,7 +28,7 @@ struct OverlayMessages {
     mutating func next(before limit: HistoryPosition?) -> Record? {
         while let (index, position) = first {
             if let limit, !comes(position, before: limit) { return nil }
-            if isDescending { rests[index].removeLast() } else { rests[index].removeFirst() }
+            rests[index] = isDescending ? rests[index].dropLast() : rests[index].dropFirst()
             let key = DocumentKey(checked: .message, partition: partition, id: position.id.text)
             // A message that has moved stands at its other place.
             guard let record = layers.record(key), record.time == position.time else { continue }

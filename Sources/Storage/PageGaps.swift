@@ -13,33 +13,27 @@ enum PageGaps {
     /// next one, is 0 or 1, and so is never taken for the type of a page with rows.
     static let pagesMax = 1 << 25 - 1
 
-    private typealias Write =
-        @convention(c) (
-            UnsafeMutablePointer<sqlite3_file>?, UnsafeRawPointer?, Int32, Int64
-        ) -> Int32
-
-    /// SQLite's own way to write: one for the process, as it has one way to do files.
+    /// Ways to write that clean, one for each of SQLite's ways to do files.
     // SAFETY: set once, before any writer's thread starts.
     private static let methods = MethodTable()
 
-    // SAFETY: written under the monitor alone, and only the first time; never freed.
+    // SAFETY: `made` is touched under the monitor alone; what is in it is never freed.
     private final class MethodTable: @unchecked Sendable {
         private let monitor = Monitor()
-        private var cleaning: UnsafeMutablePointer<sqlite3_io_methods>?
-        private(set) var write: Write?
+        private var made: [UnsafePointer<sqlite3_io_methods>: UnsafePointer<sqlite3_io_methods>] =
+            [:]
 
-        /// The same methods with another way to write.
+        /// The same methods with another way to write, and the original behind them.
         func cleaning(
             _ original: UnsafePointer<sqlite3_io_methods>
         ) -> UnsafePointer<sqlite3_io_methods> {
             monitor.withLock {
-                if let cleaning { return UnsafePointer(cleaning) }
-                let made = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
-                made.initialize(to: original.pointee)
-                write = original.pointee.xWrite
-                made.pointee.xWrite = { PageGaps.write($0, $1, $2, $3) }
-                cleaning = made
-                return UnsafePointer(made)
+                if let known = made[original] { return known }
+                let pair = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 2)
+                pair.initialize(repeating: original.pointee, count: 2)
+                pair.pointee.xWrite = { PageGaps.write($0, $1, $2, $3) }
+                made[original] = UnsafePointer(pair)
+                return UnsafePointer(pair)
             }
         }
     }
@@ -61,7 +55,7 @@ enum PageGaps {
         _ file: UnsafeMutablePointer<sqlite3_file>?, _ bytes: UnsafeRawPointer?, _ count: Int32,
         _ offset: Int64
     ) -> Int32 {
-        guard let write = methods.write else { return SQLITE_IOERR }
+        guard let write = file?.pointee.pMethods?[1].xWrite else { return SQLITE_IOERR }
         guard let bytes, Int(count) == Format.pageBytes else {
             return write(file, bytes, count, offset)
         }

@@ -11,6 +11,8 @@ package enum StorageError: Error, Hashable, Sendable {
     case newerFormat(Int)
     /// A file of that name which no version of this program wrote: nothing was changed.
     case foreignFile
+    /// What was named as the folder is something else.
+    case notFolder
     /// The file is damaged beyond single records.
     case corrupt(doing: String)
     /// One document's bytes are not what was written: set it aside and have it sent again.
@@ -20,6 +22,11 @@ package enum StorageError: Error, Hashable, Sendable {
     /// The code is SQLite's extended one, or an `errno` where it is positive and below 200 and
     /// what was being done concerns the folder.
     case io(code: Int32, doing: String)
+    /// Something is there already under the name of what was to be made.
+    case exists
+    /// There is no such folder.
+    case noFolder
+    /// Not to be written, or not by this user.
     case readOnly
     case full
     /// A value for which the tables have no room: said, never cut.
@@ -38,6 +45,8 @@ extension StorageError {
         self =
             switch code & 0xFF {
             case SQLITE_FULL: .full
+            // The index of the log grows with it, and says so in its own way.
+            case SQLITE_IOERR where code == StorageError.noRoomForIndex: .full
             case SQLITE_READONLY: .readOnly
             case SQLITE_CORRUPT, SQLITE_NOTADB: .corrupt(doing: doing)
             case SQLITE_IOERR, SQLITE_CANTOPEN: .io(code: code, doing: doing)
@@ -45,11 +54,16 @@ extension StorageError {
             }
     }
 
+    /// `SQLITE_IOERR_SHMSIZE`.
+    static let noRoomForIndex = SQLITE_IOERR | 19 << 8
+
     /// What the system call that has just failed says.
     static func system(doing: String) -> StorageError {
         switch errno {
         case ENOSPC, EDQUOT: .full
-        case EROFS: .readOnly
+        case EROFS, EACCES, EPERM: .readOnly
+        case ENOTDIR: .notFolder
+        case ENOENT: .noFolder
         case let code: .io(code: code, doing: doing)
         }
     }

@@ -13,7 +13,8 @@ final class Tables {
     private let deleteTerm: Statement
     private let insertHeader: Statement
     private let insertSetting: Statement
-    private let spoilHeader: Statement
+    private let spoilings: [Statement]
+    private let anySetting: Statement
     private let replicas: ReplicaNumbers
     private let removal: Removal
     private let seal = Seal()
@@ -48,8 +49,16 @@ final class Tables {
             connection, "INSERT OR REPLACE INTO copy VALUES(?,?)", doing: "storing a header")
         insertSetting = try Statement(
             connection, "INSERT OR REPLACE INTO setting VALUES(?,?)", doing: "storing a setting")
-        spoilHeader = try Statement(
-            connection, "UPDATE copy SET header = x''", doing: "giving up the headers")
+        spoilings = [
+            try Statement(
+                connection,
+                "INSERT OR IGNORE INTO copy SELECT DISTINCT shard, x'' FROM document",
+                doing: "giving up the headers"),
+            try Statement(
+                connection, "UPDATE copy SET header = x''", doing: "giving up the headers"),
+        ]
+        anySetting = try Statement(
+            connection, "SELECT 1 FROM setting LIMIT 1", doing: "looking for settings")
         replicas = try ReplicaNumbers(connection, interning: true)
         removal = try Removal(connection)
     }
@@ -187,7 +196,13 @@ final class Tables {
     }
 
     /// Has every header read as damaged: what each has to say is to be counted anew.
-    func spoilHeaders() throws(StorageError) { try spoilHeader.run() }
+    ///
+    /// - Throws: `corrupt` where not even whose file it is is known.
+    func spoilHeaders() throws(StorageError) {
+        for statement in spoilings { try statement.run() }
+        defer { anySetting.reset() }
+        guard try anySetting.step() else { throw .corrupt(doing: "replaying the journal") }
+    }
 
     private func storeSetting(_ name: String, _ value: [UInt8]) throws(StorageError) {
         try insertSetting.bind(name, at: 1)

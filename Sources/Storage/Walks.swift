@@ -105,7 +105,10 @@ extension Reader {
     }
 
     /// Hands the documents of a shard, in the order of their keys on disk, for whoever checks
-    /// them: those in the tables, whatever the journal says of them.
+    /// them.
+    ///
+    /// What the journal alone has stands where the tables will have it, so that a fold between two
+    /// parts moves nothing.
     ///
     /// - Parameters:
     ///   - position: where the part before ended, nil for the first.
@@ -120,12 +123,47 @@ extension Reader {
         let statement = try walks.open(shard, after: position)
         defer { statement.reset() }
         let row = StoredRow(statement, shard: shard)
+        let layers = overlay.layers(of: shard)
+        var journaled = (layers?.walk(after: position) ?? [])[...]
+        var handed = 0
         var last = position
-        for _ in 0..<rowsMax {
-            guard try statement.step() else { return nil }
-            handing(row.key, row.bytes)
+        /// Hands what comes before a position; all that is left, where there is none.
+        func handJournaled(before limit: WalkPosition?) {
+            while handed < rowsMax, let next = journaled.first,
+                limit.map({ next.position < $0 }) ?? true
+            {
+                journaled = journaled.dropFirst()
+                handing(next.record.key, next.record.bytes)
+                last = next.position
+                handed += 1
+            }
+        }
+        while handed < rowsMax {
+            guard try statement.step() else {
+                handJournaled(before: nil)
+                return journaled.isEmpty ? nil : last
+            }
+            let key = row.key
+            handJournaled(before: row.position)
+            // Its later state stands in the journal.
+            guard handed < rowsMax, layers?.record(key) == nil else { continue }
+            handing(key, row.bytes)
             last = row.position
+            handed += 1
         }
         return last
+    }
+}
+
+extension WalkPosition: Comparable {
+    init(_ record: Record) {
+        self.init(
+            partition: record.key.partition, kind: Int64(record.key.kind.number),
+            time: Int64(bitPattern: record.time.bits), id: record.key.id)
+    }
+
+    package static func < (left: WalkPosition, right: WalkPosition) -> Bool {
+        (left.partition, left.kind, left.time, left.id)
+            < (right.partition, right.kind, right.time, right.id)
     }
 }

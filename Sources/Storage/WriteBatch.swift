@@ -33,15 +33,18 @@ package struct WriteBatch: Sendable {
     /// writer has had more failures than this, the batch fails too. Nil: it depends on no batch
     /// before it.
     package var failuresKnown: Int?
+    /// Whether it has to pass on a full disk, on the room that is kept for that.
+    package var isUrgent: Bool
 
     package init(
         shards: [CopyWrite] = [], settings: [(String, [UInt8])] = [], dropped: [ShardID] = [],
-        failuresKnown: Int? = nil
+        failuresKnown: Int? = nil, isUrgent: Bool = false
     ) {
         self.shards = shards
         self.settings = settings
         self.dropped = dropped
         self.failuresKnown = failuresKnown
+        self.isUrgent = isUrgent
     }
 }
 
@@ -64,6 +67,9 @@ extension WriteBatch {
             $0 + 1 + $1.documents.count + $1.removed.count
         }
     }
+
+    /// Whether what is kept for deleting may be given up for it.
+    var mayUseReserve: Bool { isUrgent || purges }
 
     var purges: Bool {
         !dropped.isEmpty

@@ -24,20 +24,27 @@ package final class Writer: @unchecked Sendable {
     static let bytesPerTransactionMax = 4 << 20
 
     private let file: WriterFile
+    private let reserve: Reserve?
     private let monitor = Monitor()
     private var waiting: [Queued] = []
     private var bytesWaiting = 0
     private var failuresCount = 0
+    private var chores: [QueuedChore] = []
     private var isClosing = false
     private var thread: pthread_t?
 
-    /// - Parameter onFolded: told, on the writer's thread, of each generation of the journal that
-    ///   is in the tables.
+    /// - Parameters:
+    ///   - reserve: what is given up where a full disk refuses a deletion.
+    ///   - onFolded: told, on the writer's thread, of each generation of the journal that is in the
+    ///     tables.
+    ///   - onFailure: told there, once, of the failure after which nothing is stored any more.
     init(
-        _ connection: Connection, _ limits: JournalLimits,
-        onFolded: @escaping @Sendable (UInt64) -> Void
+        _ connection: Connection, _ limits: JournalLimits, reserve: Reserve?,
+        onFolded: @escaping @Sendable (UInt64) -> Void,
+        onFailure: @escaping @Sendable (StorageError) -> Void
     ) throws(StorageError) {
-        file = try WriterFile(connection, limits, onFolded: onFolded)
+        file = try WriterFile(connection, limits, onFolded: onFolded, onFailure: onFailure)
+        self.reserve = reserve
     }
 
     /// Bytes submitted and not completed; a caller that sees too many stops taking requests.
@@ -60,6 +67,17 @@ package final class Writer: @unchecked Sendable {
             return false
         }
         if isClosed { then(.failure(.closed)) }
+    }
+
+    /// Has a chore done before anything else; from any thread.
+    func perform(_ chore: Chore, then: @escaping QueuedChore.Completion) {
+        let isClosed = monitor.withLock {
+            guard !isClosing else { return true }
+            chores.append(QueuedChore(chore, then: then))
+            monitor.signal()
+            return false
+        }
+        if isClosed { then(.closed) }
     }
 
     func start() throws(StorageError) {
@@ -99,6 +117,7 @@ extension Writer {
         case store([Queued])
         case refuse(Queued, StorageError)
         case fold
+        case perform(QueuedChore)
         case truncate
         case end
     }
@@ -106,12 +125,14 @@ extension Writer {
     private func run() {
         while true {
             switch monitor.withLock(nextTurn) {
-            case .store(let batches): complete(batches, file.store(batches.map(\.batch)))
+            case .store(let batches): complete(batches, store(batches.map(\.batch)))
+            case .perform(let chore): perform(chore)
             case .refuse(let queued, let error): complete([queued], .failure(error))
             case .fold: file.foldSlice()
             case .truncate: file.truncateLog()
             case .end:
                 file.close()
+                for chore in monitor.withLock({ chores }) { chore.then(.closed) }
                 return
             }
             file.keepLogShort()
@@ -121,8 +142,14 @@ extension Writer {
     /// Waits until there is something to do; under the lock.
     private func nextTurn() -> Turn {
         while true {
-            let truncationDue = file.truncationDue.map { $0 <= .now } ?? false
-            if truncationDue, !file.isTruncationBlocked { return .truncate }
+            let now = MonotonicTime.now
+            if let chore = chores.first, chore.due <= now {
+                return .perform(chores.removeFirst())
+            }
+            if let due = file.truncationDue, due <= now {
+                // Nobody's text is purged from a journal that grows all the time.
+                return file.isTruncationBlocked ? .fold : .truncate
+            }
             if let first = waiting.first {
                 if let error = objection(to: first.batch) {
                     return .refuse(waiting.removeFirst(), error)
@@ -130,10 +157,10 @@ extension Writer {
                 return .store(takeTransaction())
             }
             if isClosing { return .end }
-            if truncationDue { return .fold }
             let foldingDue = file.foldingDue
-            if let foldingDue, foldingDue <= .now { return .fold }
-            monitor.wait(until: [file.truncationDue, foldingDue].compactMap(\.self).min())
+            if let foldingDue, foldingDue <= now { return .fold }
+            let dues = [file.truncationDue, foldingDue, chores.first?.due]
+            monitor.wait(until: dues.compactMap(\.self).min())
         }
     }
 
@@ -149,6 +176,32 @@ extension Writer {
         let taken = Array(waiting[..<max(1, end ?? waiting.count)])
         waiting.removeFirst(taken.count)
         return taken
+    }
+
+    /// Stores all of it or nothing, on what is kept for deleting where nothing else is left.
+    private func store(_ batches: [WriteBatch]) -> Result<StoredPlace, StorageError> {
+        let outcome = file.store(batches)
+        guard outcome == .failure(.full), batches.contains(where: \.mayUseReserve),
+            reserve?.giveUp() ?? false
+        else { return outcome }
+        return file.store(batches)
+    }
+
+    private func perform(_ queued: QueuedChore) {
+        switch queued.chore {
+        case .emptyLog:
+            let error = file.emptyLog()
+            guard case .refused = error, !queued.isLate else { return queued.then(error) }
+            monitor.withLock { chores.append(queued.again) }
+        case .foldJournal: queued.then(file.foldJournal())
+        case .makeReserve:
+            do throws(StorageError) {
+                try reserve?.make()
+                queued.then(nil)
+            } catch {
+                queued.then(error)
+            }
+        }
     }
 
     private func objection(to batch: WriteBatch) -> StorageError? {

@@ -1,5 +1,4 @@
 import CSQLite
-import Wire
 
 /// The writing connection: what is stored by it, and the log in front of the file.
 ///
@@ -20,17 +19,23 @@ final class WriterFile {
     private var purging = PurgeSchedule()
     /// The last generation that has to be folded before the log is emptied.
     private var purgedGeneration: UInt64 = 0
-    /// A checkpoint that failed: whether what it wrote is on disk nobody knows.
+    /// A commit or a checkpoint that failed and not for want of room: what is on disk nobody knows,
+    /// and another sync would not tell.
     private var failure: StorageError?
+    private let onFailure: @Sendable (StorageError) -> Void
 
     /// Applies what the journal holds from the life before.
     ///
-    /// - Parameter onFolded: told of each generation of the journal that is in the tables.
+    /// - Parameters:
+    ///   - onFolded: told of each generation of the journal that is in the tables.
+    ///   - onFailure: told once of the failure after which nothing is stored any more.
     init(
         _ connection: Connection, _ limits: JournalLimits,
-        onFolded: @escaping @Sendable (UInt64) -> Void
+        onFolded: @escaping @Sendable (UInt64) -> Void,
+        onFailure: @escaping @Sendable (StorageError) -> Void
     ) throws(StorageError) {
         self.connection = connection
+        self.onFailure = onFailure
         tables = try JournaledTables(connection, limits, onFolded: onFolded)
         logPages = .allocate(capacity: 1)
         logPages.initialize(to: 0)
@@ -40,8 +45,10 @@ final class WriterFile {
                 context?.storeBytes(of: pages, as: Int32.self)
                 return SQLITE_OK
             }, logPages)
+        guard try tables.replay(afterEach: keepLogShort) else { return }
         // Purged texts may have been among it.
-        if try tables.replay() { truncateLog() }
+        purging.noteCommit(purges: true)
+        truncateLog()
     }
 
     deinit { logPages.deallocate() }
@@ -50,27 +57,38 @@ final class WriterFile {
     func store(_ batches: [WriteBatch]) -> Result<StoredPlace, StorageError> {
         if let failure { return .failure(failure) }
         do throws(StorageError) {
-            let purges = batches.contains(where: \.purges)
-            let place = try tables.store(batches, closingGeneration: isFoldDue)
+            // Where room is short, journal and log are kept short as well.
+            let purges = batches.contains(where: \.mayUseReserve)
+            let place = try tables.store(batches)
             if purges, case .journal(let generation) = place { purgedGeneration = generation }
             purging.noteCommit(purges: purges)
             return .success(place)
         } catch {
+            note(error)
             return .failure(error)
         }
     }
 
     /// When there is something to fold although nobody writes; nil where there is nothing.
-    var foldingDue: MonotonicTime? { tables.foldingDue }
+    var foldingDue: MonotonicTime? { failure == nil ? tables.foldingDue : nil }
 
     /// Folds some records more; where the disk does not let it, later.
     func foldSlice() {
-        guard failure == nil else { return }
         do throws(StorageError) {
             try tables.foldSlice()
         } catch {
-            if case .io = error { failure = error }
+            note(error)
             purging.noteTruncation(succeeded: false)
+        }
+    }
+
+    private func note(_ error: StorageError) {
+        switch error {
+        case .io, .corrupt:
+            guard failure == nil else { return }
+            failure = error
+            onFailure(error)
+        default: return
         }
     }
 }
@@ -78,49 +96,64 @@ final class WriterFile {
 /// The log.
 extension WriterFile {
     /// When the log has to be emptied since purged texts live on in it; nil where none does.
-    var truncationDue: MonotonicTime? { purging.due }
+    var truncationDue: MonotonicTime? { failure == nil ? purging.due : nil }
 
     /// Whether purged texts may be in the journal still, in rows that are not folded.
     var isTruncationBlocked: Bool { tables.holdsGeneration(upTo: purgedGeneration) }
 
-    /// Whether the log waits for that.
-    private var isFoldDue: Bool {
-        isTruncationBlocked && (truncationDue.map { $0 <= .now } ?? false)
-    }
-
     /// Folds a long log into the file, as far as no reader is on it.
     func keepLogShort() {
-        guard logPages.pointee >= WriterFile.logPagesMax else { return }
+        guard failure == nil, logPages.pointee >= WriterFile.logPagesMax else { return }
         checkpoint(SQLITE_CHECKPOINT_PASSIVE)
     }
 
     /// Empties the log, so that no text that was purged is left in it; later, where a reader is
     /// on it.
     func truncateLog() {
-        sqlite3_busy_timeout(connection.handle, 0)
-        let isEmpty = checkpoint(SQLITE_CHECKPOINT_TRUNCATE)
-        sqlite3_busy_timeout(connection.handle, Database.busyMillisecondsMax)
-        purging.noteTruncation(succeeded: isEmpty)
-        // Pages in memory are as they were before they were cleaned on their way into the file:
-        // changed once more, they would bring old texts back into the log.
-        if isEmpty { sqlite3_db_release_memory(connection.handle) }
+        if failure == nil { _ = truncated() }
     }
 
+    /// Empties the journal and the log.
+    ///
+    /// - Returns: why they are not empty; `refused` where a reader is on the log.
+    func emptyLog() -> StorageError? { foldJournal() ?? truncated() }
+
+    /// - Returns: why the journal is not empty.
+    func foldJournal() -> StorageError? {
+        if let failure { return failure }
+        do throws(StorageError) {
+            try tables.foldAll()
+            return nil
+        } catch {
+            note(error)
+            return error
+        }
+    }
+
+    private func truncated() -> StorageError? {
+        sqlite3_busy_timeout(connection.handle, 0)
+        let error = checkpoint(SQLITE_CHECKPOINT_TRUNCATE)
+        sqlite3_busy_timeout(connection.handle, Database.busyMillisecondsMax)
+        purging.noteTruncation(succeeded: error == nil)
+        // Pages in memory are as they were before they were cleaned on their way into the file:
+        // changed once more, they would bring old texts back into the log.
+        if error == nil { sqlite3_db_release_memory(connection.handle) }
+        return error
+    }
+
+    /// What cannot be folded or emptied is at the next start.
     func close() {
-        // What cannot be folded is folded at the next start.
-        do throws(StorageError) { try tables.foldAll() } catch { failure = failure ?? error }
-        truncateLog()
+        _ = emptyLog()
         connection.close()
     }
 
     @discardableResult
-    private func checkpoint(_ mode: Int32) -> Bool {
+    private func checkpoint(_ mode: Int32) -> StorageError? {
         let code = sqlite3_wal_checkpoint_v2(connection.handle, nil, mode, nil, nil)
-        guard code != SQLITE_OK else { return true }
+        guard code != SQLITE_OK else { return nil }
         let error = StorageError(sqlite: code, doing: "folding the log into the file")
         // A full disk or a reader on the log: it stays where it is and is folded later.
-        if case .io = error { failure = error }
-        if case .corrupt = error { failure = error }
-        return false
+        note(error)
+        return error
     }
 }

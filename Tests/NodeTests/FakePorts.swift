@@ -54,6 +54,14 @@ final class MemoryStore: Store {
     /// Is told of each copy that is about to go.
     nonisolated(unsafe) var onDrop: (ShardID) -> Void = { _ in }
     nonisolated(unsafe) var queuedBytes = 0
+    nonisolated(unsafe) var room: DiskRoom?
+    nonisolated(unsafe) private(set) var isUrgent = false
+    nonisolated(unsafe) private(set) var reservesMade = 0
+    nonisolated(unsafe) private(set) var logsEmptied = 0
+    nonisolated(unsafe) private(set) var backupsBegun: [String] = []
+    nonisolated(unsafe) private(set) var rowsAsked: [Int] = []
+    /// To which no index leads.
+    nonisolated(unsafe) var unindexed: Set<DocumentKey> = []
 
     init() {}
 
@@ -72,6 +80,37 @@ final class MemoryStore: Store {
     }
 
     func resume() { resumptions += 1 }
+
+    func setUrgent(_ isUrgent: Bool) { self.isUrgent = isUrgent }
+
+    func makeReserve() { reservesMade += 1 }
+
+    func emptyLog() { logsEmptied += 1 }
+
+    func backUp(to file: String) { backupsBegun.append(file) }
+
+    /// In the order of keys, as many as are asked for.
+    func check(
+        _ shard: ShardID, after mark: (any CheckMark)?, rowsMax: Int
+    ) throws(StoreFailure) -> CheckedPart {
+        rowsAsked.append(rowsMax)
+        var part = CheckedPart()
+        let after = (mark as? KeyMark)?.key
+        let keys = (documents[shard] ?? [:]).keys.sorted().filter { key in
+            after.map { $0 < key } ?? true
+        }
+        for key in keys.prefix(rowsMax) {
+            guard let record = documents[shard]?[key] else { continue }
+            do throws(StoreFailure) {
+                let isIndexed = !unindexed.contains(key)
+                part.add(try decode(record), bytes: record.bytes, isIndexed: isIndexed)
+            } catch {
+                part.add(bad: key)
+            }
+        }
+        if keys.count > rowsMax { part.next = KeyMark(key: keys[rowsMax - 1]) }
+        return part
+    }
 
     /// Stores the oldest commit that waits.
     func completeFirst() -> UInt64? {
@@ -93,6 +132,10 @@ final class MemoryStore: Store {
         headers[write.shard] = write.header
         for key in write.removed { documents[write.shard]?[key] = nil }
         for record in write.records {
+            if unindexed.remove(record.key) != nil {
+                documents[write.shard, default: [:]][record.key] = record
+                continue
+            }
             let held = documents[write.shard]?[record.key]
             if held?.changedBy != record.previous?.changedBy || held?.time != record.previous?.time
                 || held?.terms != record.previous?.terms
@@ -194,6 +237,31 @@ final class MemoryStore: Store {
             last = row.dot
         }
         return (parcels, nil)
+    }
+}
+
+struct KeyMark: CheckMark {
+    let key: DocumentKey
+}
+
+extension MemoryStore {
+    /// Flips a byte.
+    func spoil(_ key: DocumentKey, in shard: ShardID) {
+        change(key, in: shard) { $0[0] ^= 0xFF }
+    }
+
+    /// Has the disk lose a document behind the header's back.
+    func lose(_ key: DocumentKey, in shard: ShardID) { documents[shard]?[key] = nil }
+
+    private func change(
+        _ key: DocumentKey, in shard: ShardID, _ body: (inout [UInt8]) -> Void
+    ) {
+        guard let old = documents[shard]?[key] else { return }
+        var bytes = old.bytes
+        body(&bytes)
+        documents[shard]?[key] = Record(
+            key: key, changedBy: old.changedBy, time: old.time, bytes: bytes, terms: old.terms,
+            previous: nil, purges: false)
     }
 }
 

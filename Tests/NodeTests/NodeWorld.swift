@@ -73,10 +73,11 @@ final class NodeSeat: Sendable {
         node.assumeIsolated { body($0) }
     }
 
-    func start() {
-        let headers = store.headers.mapValues(\.encoded)
+    /// - Parameter damaged: the shards whose headers cannot be read.
+    func start(damaged: [ShardID] = []) {
+        let headers = store.headers.mapValues(\.encoded).filter { !damaged.contains($0.key) }
         let settings = store.settings
-        run { $0.start(settings: settings, headers: headers) }
+        run { $0.start(settings: settings, headers: headers, damaged: damaged) }
     }
 
     /// Sends a message of alice's; its reply is number `number`.
@@ -176,7 +177,8 @@ final class NodeWorld {
         _ name: String, join: [String] = [], store: MemoryStore = MemoryStore(),
         shards: UInt16? = 2, cluster: String? = nil, replicas: Replicas? = .all,
         evictAfterMilliseconds: UInt64? = NodeOptions.evictAfterMillisecondsDefault,
-        mayBlock: Bool = false, address: String? = nil, isBootstrapping: Bool = false
+        mayBlock: Bool = false, address: String? = nil, isBootstrapping: Bool = false,
+        damaged: [ShardID] = []
     ) -> NodeSeat {
         seed += 1
         let seat = NodeSeat(
@@ -184,7 +186,7 @@ final class NodeWorld {
             cluster: cluster, replicas: replicas, evictAfterMilliseconds: evictAfterMilliseconds,
             mayBlock: mayBlock, address: address, isBootstrapping: isBootstrapping)
         seats[address ?? name] = seat
-        seat.start()
+        seat.start(damaged: damaged)
         return seat
     }
 

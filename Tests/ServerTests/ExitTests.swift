@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ExitTests {
     private static let statuses: [(StorageError, Int32)] = [
-        (.folderInUse, 65), (.newerFormat(9), 65), (.foreignFile, 65),
+        (.folderInUse, 65), (.newerFormat(9), 65), (.foreignFile, 65), (.notFolder, 65),
         (.corrupt(doing: "reading"), 65), (.full, 70), (.readOnly, 70),
         (.io(code: 10, doing: "reading"), 70),
     ]

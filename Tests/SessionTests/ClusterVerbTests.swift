@@ -23,7 +23,8 @@ import Testing
                 "name=SHARDS", "name=OWNERS",
                 "name=DIGEST",
                 "name=VECTOR", "name=SET", "name=WAIT", "name=BLOCK", "name=UNBLOCK",
-                "name=JOIN", "name=LEAVE", "name=FORGET", "name=SHUTDOWN",
+                "name=JOIN", "name=LEAVE", "name=FORGET", "name=BACKUP", "name=SCRUB",
+                "name=SHUTDOWN",
             ])
         #expect(client.ask("HELP send").count == 2)
         #expect(client.ask("HELP nothing") == ["ERR 404 No such verb"])

@@ -20,6 +20,9 @@ actor MemoryStore: Store {
     private(set) var settings: [String: [UInt8]] = [:]
     private var waiting: [Waiting] = []
     private var hasFailed = false
+    private(set) var freeBytes: UInt64 = 1 << 40
+    private var logsAsked = 0
+    private(set) var backupsAsked: [String] = []
     /// Whether commits wait for `complete`.
     private(set) var isHeld = false
 
@@ -30,6 +33,14 @@ actor MemoryStore: Store {
     var waitingCount: Int { waiting.count }
 
     func hold(_ isHeld: Bool) { self.isHeld = isHeld }
+
+    /// How often the log was to be emptied, since that was last asked.
+    func takeLogsAsked() -> Int {
+        defer { logsAsked = 0 }
+        return logsAsked
+    }
+
+    func leave(freeBytes: UInt64) { self.freeBytes = freeBytes }
 
     /// Does the oldest commit that waits, or fails it.
     ///
@@ -95,6 +106,31 @@ extension MemoryStore {
                     isBuiltOnFailure: $0.hasFailed))
         }
     }
+
+    nonisolated var room: DiskRoom? {
+        let free = assumeIsolated { $0.freeBytes }
+        return DiskRoom(freeBytes: free, totalBytes: 1 << 40, logBytes: 0, isReserved: true)
+    }
+
+    nonisolated func setUrgent(_ isUrgent: Bool) {}
+
+    nonisolated func makeReserve() {}
+
+    nonisolated func emptyLog() { assumeIsolated { $0.logsAsked += 1 } }
+
+    /// All of it at once, and all of it good.
+    nonisolated func check(
+        _ shard: ShardID, after mark: (any CheckMark)?, rowsMax: Int
+    ) throws(StoreFailure) -> CheckedPart {
+        var part = CheckedPart()
+        let found = assumeIsolated { store in
+            store.documents.values.filter { $0.shard == shard }.map(\.document)
+        }
+        for document in found { part.add(document, bytes: document.encoded, isIndexed: true) }
+        return part
+    }
+
+    nonisolated func backUp(to file: String) { assumeIsolated { $0.backupsAsked.append(file) } }
 
     nonisolated func resume() { assumeIsolated { $0.hasFailed = false } }
 

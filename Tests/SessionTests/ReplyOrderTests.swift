@@ -61,11 +61,11 @@ import Testing
         node.turn()
         #expect(other.heard().isEmpty)
         node.complete(failing: .full)
-        #expect(writer.heard() == ["ERR 503 The disk is full; free some space and try again"])
+        #expect(writer.heard() == ["ERR 503 The disk is full: free some space; DELETE works"])
         #expect(
             other.heard()
                 == Array(
-                    repeating: "ERR 503 The disk is full; free some space and try again", count: 3))
+                    repeating: "ERR 503 The disk is full: free some space; DELETE works", count: 3))
     }
 
     @Test func `a failed commit changes nothing, and the next write is by another replica`() {
@@ -80,7 +80,7 @@ import Testing
         node.turn()
         node.complete(failing: .full)
         node.complete()
-        let refusal = "ERR 503 The disk is full; free some space and try again"
+        let refusal = "ERR 503 The disk is full: free some space; DELETE works"
         #expect(client.heard() == Array(repeating: refusal, count: 4))
         node.store.assumeIsolated { $0.hold(false) }
         #expect(client.ask("DIGEST") == before)

@@ -176,6 +176,9 @@ import Wire
         let database = try TestDatabase(folder: folder.path, journal: .standard)
         defer { database.close() }
         var chats = Chats()
+        var first = chats.batch([])
+        first.settings = [("cluster", [1])]
+        try database.store(first)
         for number in 0..<5 {
             try database.store(chats.batch([chats.send(number, in: 1, text: "text-\(number).")]))
         }
@@ -192,5 +195,36 @@ import Wire
         defer { again.close() }
         #expect(try again.reader.headers().map(\.1) == [nil])
         #expect(try again.reader.remaining(in: chats.shard, without: []).documents == 4)
+    }
+
+    @Test func `a journal that lost whose file it is opens nothing`() throws {
+        let folder = try TemporaryFolder()
+        let database = try TestDatabase(folder: folder.path, journal: .standard)
+        defer { database.close() }
+        var chats = Chats()
+        try database.store(chats.batch([chats.send(1, in: 1, text: "text-1.")]))
+        let copy = try crash(folder)
+        try RawFile(copy.file).run("UPDATE journal SET body = x'00'")
+        #expect(throws: StorageError.corrupt(doing: "replaying the journal")) {
+            try TestDatabase(folder: copy.path)
+        }
+    }
+
+    @Test func `what is purged under a load that never pauses is gone all the same`() throws {
+        let folder = try TemporaryFolder()
+        let database = try TestDatabase(folder: folder.path, journal: .standard)
+        defer { database.close() }
+        var chats = Chats()
+        let text = "qqzz-a-text-that-has-to-go"
+        try database.store(chats.batch([chats.send(0, in: 0, text: text)]))
+        // As fast as it goes, a deletion in each, until the first text is nowhere.
+        var number = 1
+        repeat {
+            try database.store(
+                chats.batch([chats.send(number, in: 0), chats.retract(number - 1, room: 0)]))
+            number += 1
+        } while number < 100_000 && !folder.filesWith(text).isEmpty
+        #expect(number < 100_000)
+        try check(database.reader, chats)
     }
 }

@@ -29,7 +29,7 @@ import Wire
 
     /// 2,000 messages of many lengths in random order, a third of them retracted in between, at
     /// the end all.
-    private func fillAndPurge(
+    func fillAndPurge(
         _ database: TestDatabase, _ chats: inout Chats, seed: UInt64, text: String
     ) throws {
         var generator = SeededGenerator(seed: seed)

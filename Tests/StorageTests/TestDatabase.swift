@@ -8,20 +8,28 @@ final class TestDatabase: @unchecked Sendable {
     private let mail: Mail
     private let isJournaled: Bool
 
-    init(folder: String, journal limits: JournalLimits = .none) throws {
+    init(
+        folder: String, reserve: Reserve? = nil, journal limits: JournalLimits = .none
+    ) throws {
         let mail = Mail()
         self.mail = mail
         isJournaled = limits != .none
         // Without a journal the writer has nothing to tell but that it has stored.
         let isInline = limits == .none
-        database = try Database(folder: folder, journal: limits) { body in
+        database = try Database(folder: folder, reserve: reserve, journal: limits) { body in
             if isInline { body() } else { mail.post(body) }
         }
     }
 
+    /// For what is not stored through it.
+    var inner: Database { database }
+
     var reader: Reader { database.reader }
 
     var writer: Writer { database.writer }
+
+    /// Waits for what the writer brings next.
+    func bringMail() { mail.wait()() }
 
     func close() { database.close() }
 
@@ -40,9 +48,14 @@ final class TestDatabase: @unchecked Sendable {
 
 extension JournalLimits {
     /// Generations so small that a test sees many of them, in all states.
-    static let small = JournalLimits(
-        recordsMax: 7, bytesMax: 1 << 20, batchBytesMax: 1 << 20, sliceRecordsMin: 3,
-        idleMilliseconds: 60_000)
+    static let small: JournalLimits = {
+        var limits = JournalLimits()
+        limits.recordsMax = 7
+        limits.batchBytesMax = 1 << 20
+        limits.sliceRecordsMin = 3
+        limits.idleMilliseconds = 60_000
+        return limits
+    }()
 
     static let kinds = [JournalLimits.none, .small, .standard]
 }

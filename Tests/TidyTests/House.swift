@@ -76,10 +76,12 @@ struct House {
             // Node and Membership: hostile frames are made of what honest ones are made of.
             Room(
                 "Benchmarks", .program,
-                "LineClient LineProtocol NetworkIO Node Membership CSystem Wire"),
+                "LineClient LineProtocol NetworkIO Node Membership Placement CSystem Wire"),
             Room(
                 "Fuzz", .program,
-                "Server Node LineProtocol Membership Replication Chat CRDT Wire NetworkIO"),
+                """
+                Server Node LineProtocol Membership Placement Replication Chat CRDT Wire NetworkIO
+                """),
             Room("grapevine", .program, "Server LineClient NetworkIO"),
             Room("grapevine-sim", .program, "Simulator"),
             Room("grapevine-bench", .program, "Benchmarks"),

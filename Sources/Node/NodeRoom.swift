@@ -1,0 +1,64 @@
+import Chat
+import Replication
+import Wire
+
+/// A disk that is full refuses writes, shows what it holds, and still deletes.
+extension Node {
+    /// Whether only deletions are taken.
+    var isDiskFull: Bool { pressure.isLow }
+
+    /// Looks how much room there is, unless that was done in this very millisecond.
+    func lookAtDiskAgain() {
+        if lookedAt != ports.clock.milliseconds { lookAtDisk() }
+    }
+
+    /// Looks how much room there is: each tick, before commits, and after one that failed.
+    func lookAtDisk() {
+        lookedAt = ports.clock.milliseconds
+        let room = ports.store.room ?? DiskRoom.unknown
+        let wasLow = pressure.isLow
+        for step in pressure.onRoom(room, now: ports.clock.milliseconds) {
+            switch step {
+            case .emptyLog: ports.store.emptyLog()
+            case .makeReserve: ports.store.makeReserve()
+            }
+        }
+        if pressure.isLow != wasLow { tellOfPressure(free: room.freeBytes) }
+    }
+
+    private func tellOfPressure(free: UInt64) {
+        let isLow = pressure.isLow
+        ports.store.setUrgent(isLow)
+        for shard in shards { shard.assumeIsolated { $0.setFull(isLow) } }
+        if isLow {
+            ports.host.log(.error, "disk full: only deletions are taken free=\(free)")
+        } else {
+            ports.host.log(.info, "there is room on the disk again free=\(free)")
+        }
+    }
+
+    /// Whether a request is carried out on a full disk.
+    func passesFullDisk(_ request: Ask.Request) -> Bool {
+        guard case .write(let mutation, _, _) = request else { return true }
+        return mutation.deletes
+    }
+}
+
+extension Mutation {
+    /// Whether it deletes a message, for its user or for everyone.
+    var deletes: Bool {
+        switch action {
+        case .hide, .retract: true
+        default: false
+        }
+    }
+}
+
+extension Document {
+    /// Whether it is the other one, with something of it deleted.
+    func deletes(over old: Document?) -> Bool {
+        guard let message else { return false }
+        guard !message.isRetracted else { return true }
+        return old?.message.map { $0.deletedBy != message.deletedBy } ?? false
+    }
+}

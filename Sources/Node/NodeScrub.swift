@@ -1,0 +1,133 @@
+import Chat
+import Replication
+import Wire
+
+/// Reads all that is on the disk, some at a time, and mends what is not what was written.
+///
+/// When somebody asked for it: at the pace of the turns, and then the log is emptied, so that what
+/// was deleted is in no file. When nobody did: slowly, and again after a rest.
+struct Scrub: Sendable {
+    enum Phase: Hashable, Sendable {
+        case resting
+        case walking
+        /// What is bad is being set aside.
+        case mending
+        case emptyingLog
+    }
+
+    var phase = Phase.resting
+    var scrubber = Scrubber()
+    /// The replies that wait for the end.
+    var slots: [ReplySlot] = []
+    var nextAt: UInt64
+    /// Whether some are read in this turn though nobody waits.
+    var isDue = false
+
+    init(now: UInt64) { nextAt = now + Scrubber.firstMilliseconds }
+
+    var isAsked: Bool { !slots.isEmpty }
+}
+
+extension Node {
+    /// Has a reply wait until all on the disk is read, mended, and rid of what was deleted.
+    ///
+    /// Who asks while one is under way that was asked for waits for that one.
+    package func scrub(for slot: ReplySlot) {
+        if !scrub.isAsked { beginScrub() }
+        scrub.slots.append(slot)
+        ports.host.turnAgain()
+    }
+
+    private func beginScrub() {
+        scrub.scrubber.begin(shards.map(\.id), now: ports.clock.milliseconds)
+        scrub.phase = .walking
+    }
+
+    /// Where nobody asked, some are read each tick.
+    func tickScrub(now: UInt64) {
+        if scrub.phase == .resting, now >= scrub.nextAt, cluster != nil { beginScrub() }
+        scrub.isDue = true
+    }
+
+    /// At the end of each turn, once what changed in it is handed to the disk.
+    ///
+    /// - Returns: what is to be written again.
+    func continueScrub() -> [ShardWrite] {
+        if isEnding, scrub.isAsked { settleScrub(.refused(.stopping)) }
+        guard scrub.phase != .resting, scrub.isAsked || scrub.isDue else { return [] }
+        scrub.isDue = false
+        switch scrub.phase {
+        case .resting, .emptyingLog: return []
+        case .walking:
+            let isAsked = scrub.isAsked
+            let writes = readOn(
+                rowsMax: isAsked ? Scrubber.rowsPerTurn : Scrubber.rowsPerTick)
+            if !scrub.scrubber.isWalking { scrub.phase = .mending }
+            if isAsked { ports.host.turnAgain() }
+            return writes
+        case .mending:
+            guard repairs.isEmpty else { return [] }
+            scrub.phase = .emptyingLog
+            ports.store.emptyLog()
+            return []
+        }
+    }
+
+    private func readOn(rowsMax: Int) -> [ShardWrite] {
+        guard let id = scrub.scrubber.shard else { return [] }
+        guard let shard = shard(id), repairs[id] == nil, !shard.assumeIsolated({ $0.isDropping })
+        else {
+            scrub.scrubber.skip()
+            return []
+        }
+        let (isSettled, stored) = shard.assumeIsolated { ($0.isSettled, $0.stored) }
+        guard scrub.scrubber.takesTurn(isSettled: isSettled, stored: stored) else { return [] }
+        do throws(StoreFailure) {
+            let part = try ports.store.check(id, after: scrub.scrubber.mark, rowsMax: rowsMax)
+            switch scrub.scrubber.onRead(part, isSettled: isSettled, stored: stored) {
+            case .goOn: break
+            case .miscounted(let id): onBadHeader(of: id)
+            }
+            if !part.bad.isEmpty { onBadRecords(part.bad, in: id) }
+            guard isSettled, part.bad.isEmpty, !part.unindexed.isEmpty else { return [] }
+            return [rewrite(part, of: id, stored)]
+        } catch {
+            ports.host.log(.error, "shard not checked shard=\(id): \(error)")
+            scrub.scrubber.skip()
+            return []
+        }
+    }
+
+    /// The write that puts documents back under their indexes.
+    private func rewrite(_ part: CheckedPart, of id: ShardID, _ stored: CopyHeader) -> ShardWrite {
+        for record in part.unindexed {
+            ports.host.log(
+                .error,
+                "index damaged, written again shard=\(id) partition=\(record.key.partition) "
+                    + "id=\(record.key.id)")
+        }
+        scrub.scrubber.noteIndexed(part.unindexed.count)
+        return ShardWrite(shard: id, header: stored, records: part.unindexed, removed: [])
+    }
+
+    /// The log is empty, or stays as it is.
+    package func onLogEmptied(failure: String?) {
+        pressure.onLogEmptied()
+        guard scrub.phase == .emptyingLog else { return }
+        let now = ports.clock.milliseconds
+        let report = scrub.scrubber.report(now: now)
+        scrub.phase = .resting
+        scrub.nextAt = now + Scrubber.restMilliseconds
+        ports.host.log(
+            .info,
+            "scrubbed checked=\(report.checked) bad=\(report.bad) indexes=\(report.unindexed) "
+                + "miscounted=\(report.miscounted) busy=\(report.busy)")
+        settleScrub(failure.map { .refused(.logKept($0)) } ?? .scrubbed(report))
+    }
+
+    private func settleScrub(_ outcome: Settled) {
+        let slots = scrub.slots
+        scrub.slots = []
+        for slot in slots { sinks[slot.session]?.onSettled(slot.number, outcome) }
+    }
+}

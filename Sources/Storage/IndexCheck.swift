@@ -1,0 +1,43 @@
+import CRDT
+import Chat
+import Wire
+
+extension Reader {
+    /// Whether a document that is on disk as it is here is found by its key, by its words and by
+    /// each seq that changed it last.
+    ///
+    /// Index rows have no checksums: they are compared with the documents that they lead to.
+    package func isIndexed(
+        _ document: Document, in shard: ShardID
+    ) throws(StorageError) -> Bool {
+        do throws(StorageError) {
+            guard try self.document(document.key, in: shard) == document else { return false }
+            for term in document.terms {
+                let keys = try keys(
+                    of: document.key.kind, carrying: term, in: shard,
+                    partition: document.key.partition)
+                guard keys.contains(document.key) else { return false }
+            }
+            for dot in document.changedBy.dots {
+                guard try leads(dot, to: document.key, in: shard) else { return false }
+            }
+            return true
+        } catch .badRecord(_, _) {
+            // A row that leads to another document, or to none.
+            return false
+        } catch {
+            throw error
+        }
+    }
+
+    private func leads(
+        _ dot: Dot, to key: DocumentKey, in shard: ShardID
+    ) throws(StorageError) -> Bool {
+        var sought = Vector()
+        sought.insert(dot)
+        let before = dot.seq > 1 ? Dot(replica: dot.replica, seq: dot.seq - 1) : nil
+        let found = try changes(
+            in: shard, lackedBy: Vector(), of: sought, after: before, bytesMax: 1)
+        return found.records.first?.key == key
+    }
+}

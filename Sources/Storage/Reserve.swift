@@ -1,0 +1,77 @@
+import Glibc
+
+/// Room on the disk that is kept for deleting: a file of zeros, given up when a full disk refuses
+/// what deletes, and made again when there is room.
+package struct Reserve: Hashable, Sendable {
+    /// 8 MiB: some hundreds of deletions, each stored by itself, before their log is emptied; and
+    /// that is soon.
+    package static let bytesMax: UInt64 = 8 << 20
+
+    static let fileName = "reserve"
+
+    private let folder: String
+    private var path: String { folder + "/" + Reserve.fileName }
+
+    package init(in folder: String) { self.folder = folder }
+
+    /// A sixteenth of a small disk.
+    package static func bytesCount(ofDisk totalBytes: UInt64) -> UInt64 {
+        min(bytesMax, totalBytes / 16)
+    }
+
+    package var isHeld: Bool { access(path, F_OK) == 0 }
+
+    /// Takes the room, unless it is taken.
+    ///
+    /// - Throws: `full` where there is none.
+    package func make() throws(StorageError) {
+        let bytes = Reserve.bytesCount(ofDisk: try FolderRoom(of: folder).totalBytes)
+        // Under another name until it is whole, so that what stands under its own name is.
+        let draft = path + ".new"
+        guard !isHeld else { return }
+        let file = open(draft, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw .system(doing: "making the reserve") }
+        defer { close(file) }
+        // It says why it failed by its result alone.
+        errno = posix_fallocate(file, 0, off_t(bytes))
+        guard errno == 0, rename(draft, path) == 0 else {
+            let error = StorageError.system(doing: "making the reserve")
+            unlink(draft)
+            throw error
+        }
+    }
+
+    /// Takes the room; where there is none, it is asked for again later.
+    func makeWherePossible() {
+        do throws(StorageError) {
+            try make()
+        } catch {
+            return
+        }
+    }
+
+    /// Gives the room back to the disk.
+    ///
+    /// - Returns: whether there was any.
+    package func giveUp() -> Bool { unlink(path) == 0 }
+}
+
+/// How much room there is around a data folder.
+package struct FolderRoom: Hashable, Sendable {
+    package let freeBytes: UInt64
+    package let totalBytes: UInt64
+    /// How long the log is that waits to be folded into the file.
+    package let logBytes: UInt64
+    package let isReserved: Bool
+
+    package init(of folder: String) throws(StorageError) {
+        var disk = statvfs()
+        guard statvfs(folder, &disk) == 0 else { throw .system(doing: "asking how full it is") }
+        freeBytes = UInt64(disk.f_bavail) * UInt64(disk.f_frsize)
+        totalBytes = UInt64(disk.f_blocks) * UInt64(disk.f_frsize)
+        var log = stat()
+        let hasLog = stat(folder + "/" + Format.fileName + "-wal", &log) == 0
+        logBytes = hasLog ? UInt64(max(0, log.st_size)) : 0
+        isReserved = Reserve(in: folder).isHeld
+    }
+}

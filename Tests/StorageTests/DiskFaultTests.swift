@@ -1,0 +1,146 @@
+import CSQLite
+import Chat
+import Testing
+import Wire
+
+@testable import Storage
+
+/// What the disk does to a commit, and what is on it afterwards.
+@Suite struct DiskFaultTests {
+    /// A part of a history: what was acknowledged is remembered with its batch.
+    private struct Load {
+        var chats = Chats()
+        /// What was acknowledged last.
+        var stored = Chats()
+        private var next = 0
+
+        /// Sends ten messages and edits none: long enough for a commit of several pages.
+        mutating func store(in database: TestDatabase) -> StorageError? {
+            var tried = stored
+            let writes = (0..<10).map { tried.send(next + $0, in: $0 % 3, text: "text-\($0)") }
+            next += 10
+            do {
+                try database.store(tried.batch(writes))
+                stored = tried
+                return nil
+            } catch {
+                return error as? StorageError ?? .closed
+            }
+        }
+    }
+
+    private func expect(_ database: TestDatabase, toHold chats: Chats, _ note: String) throws {
+        let sum = try database.reader.remaining(in: chats.shard, without: [])
+        #expect(sum.digest == chats.digest, "\(note)")
+        #expect(sum.vector == chats.vector, "\(note)")
+        #expect(sum.alsoBad.isEmpty, "\(note)")
+    }
+
+    @Test(arguments: JournalLimits.kinds)
+    func `wherever a disk gets full nothing acknowledged is lost and none is half there`(
+        limits: JournalLimits
+    ) throws {
+        var points = 0
+        // One by one over the first commit and its log; beyond, no point is like no other.
+        for writes in Array(0..<24) + Array(stride(from: 24, to: 1_000, by: 5)) {
+            let folder = try TemporaryFolder()
+            let disk = FaultyDisk(folder)
+            let database = try TestDatabase(folder: folder.path, journal: limits)
+            var load = Load()
+            #expect(load.store(in: database) == nil)
+            let before = disk.failures
+            disk.allow(writes: writes)
+            let outcomes = (0..<2).map { _ in load.store(in: database) }
+            #expect(outcomes.allSatisfy { $0 == nil || $0 == .full }, "\(outcomes)")
+            try expect(database, toHold: load.stored, "full after \(writes) writes")
+            let isOver = disk.failures == before
+            disk.allow(writes: nil)
+            #expect(load.store(in: database) == nil, "there is room again")
+            database.close()
+            let again = try TestDatabase(folder: folder.path, journal: limits)
+            try expect(again, toHold: load.stored, "closed, full after \(writes) writes")
+            again.close()
+            if isOver { break }
+            points += 1
+        }
+        #expect((3..<999).contains(points), "a commit to the journal writes few pages")
+    }
+
+    @Test(arguments: JournalLimits.kinds)
+    func `what was acknowledged before a disk got full survives a kill on it`(
+        limits: JournalLimits
+    ) throws {
+        for writes in stride(from: 0, to: 30, by: 3) {
+            let folder = try TemporaryFolder()
+            let disk = FaultyDisk(folder)
+            let database = try TestDatabase(folder: folder.path, journal: limits)
+            var load = Load()
+            #expect(load.store(in: database) == nil)
+            disk.allow(writes: writes)
+            _ = (0..<3).map { _ in load.store(in: database) }
+            let copy = try TemporaryFolder()
+            for name in folder.names where !name.hasSuffix("-shm") {
+                try copy.write(folder.bytes(of: name), to: name)
+            }
+            disk.allow(writes: nil)
+            database.close()
+            let again = try TestDatabase(folder: copy.path, journal: limits)
+            defer { again.close() }
+            try expect(again, toHold: load.stored, "killed, full after \(writes) writes")
+        }
+    }
+
+    @Test(arguments: JournalLimits.kinds)
+    func `after a sync that failed nothing is acknowledged any more`(
+        limits: JournalLimits
+    ) throws {
+        let folder = try TemporaryFolder()
+        let disk = FaultyDisk(folder)
+        let database = try TestDatabase(folder: folder.path, journal: limits)
+        var load = Load()
+        #expect(load.store(in: database) == nil)
+        disk.failSync()
+        guard case .io = load.store(in: database) else {
+            Issue.record("a sync that fails is no success")
+            return
+        }
+        guard case .io = load.store(in: database) else {
+            Issue.record("the next sync would say nothing of the one before")
+            return
+        }
+        database.close()
+        let again = try TestDatabase(folder: folder.path, journal: limits)
+        defer { again.close() }
+        for (key, document) in load.stored.documents {
+            #expect(try again.reader.document(key, in: load.stored.shard) == document)
+        }
+    }
+
+    @Test func `a fold that fails while nobody writes is told all the same`() throws {
+        let folder = try TemporaryFolder()
+        let disk = FaultyDisk(folder)
+        var limits = JournalLimits.standard
+        limits.idleMilliseconds = 300
+        let database = try TestDatabase(folder: folder.path, journal: limits)
+        defer { database.close() }
+        let outcomes = Outcomes()
+        database.inner.onFailure { outcomes.note(0, $0) }
+        var load = Load()
+        #expect(load.store(in: database) == nil)
+        disk.failSync()
+        database.bringMail()
+        guard case .io = outcomes.wait(for: 1)[0].1 else {
+            Issue.record("the node has to end")
+            return
+        }
+    }
+
+    @Test(arguments: [
+        (SQLITE_IOERR | 19 << 8, StorageError.full), (SQLITE_FULL, .full),
+        (SQLITE_READONLY | 2 << 8, .readOnly), (SQLITE_CORRUPT, .corrupt(doing: "x")),
+        (SQLITE_IOERR | 4 << 8, .io(code: SQLITE_IOERR | 4 << 8, doing: "x")),
+    ])
+    func `what SQLite says is known for what it is`(code: Int32, error: StorageError) {
+        #expect(StorageError(sqlite: code, doing: "x") == error)
+    }
+}
