@@ -8,6 +8,7 @@ package enum Bench {
 
           sends    sends a second, and how long one takes
           first    the first figures: one node and five, and one client
+          all      every figure that the design aims for, beside what the machine can do
           chaos    kills, wipes and stops nodes under load, and looks for what is lost
           attack   sends what no client and no node sends, and looks whom it costs what
           --help   prints this; grapevine-bench <command> --help tells of one
@@ -22,29 +23,14 @@ package enum Bench {
         switch words[1] {
         case "child": return ChildProcess.become(rest)
         case "--help", "-h", "help": return say(usage)
-        case "sends", "first", "chaos", "attack": break
+        case "sends", "first", "all", "chaos", "attack": break
         case let word: return refuse("unknown command: \(word)", usage)
         }
-        if rest.contains("--help") || rest.contains("-h") {
-            return say(usage(of: words[1]))
-        }
+        if rest.contains("--help") || rest.contains("-h") { return say(usage(of: words[1])) }
         csystem_ignore_signals()
         _ = csystem_raise_descriptor_limit()
         do throws(BenchError) {
-            if words[1] == "chaos" {
-                let command = try ChaosCommand(rest)
-                return try Stage.perform(command.run)
-            }
-            if words[1] == "attack" {
-                let command = try AttackCommand(rest)
-                return try Stage.perform(command.run)
-            }
-            let commands =
-                words[1] == "sends" ? [try SendsCommand(rest)] : try SendsCommand.first(rest)
-            return try Stage.perform { () async throws(BenchError) in
-                for command in commands { try await command.run() }
-                return 0
-            }
+            return try perform(words[1], rest)
         } catch {
             switch error.kind {
             case .usage:
@@ -60,7 +46,32 @@ package enum Bench {
         switch command {
         case "chaos": ChaosCommand.usage
         case "attack": AttackCommand.usage
+        case "all": SuiteCommand.usage
         default: SendsCommand.usage
+        }
+    }
+
+    private static func perform(
+        _ name: String, _ words: [String]
+    ) throws(BenchError) -> Int32 {
+        switch name {
+        case "chaos":
+            let command = try ChaosCommand(words)
+            return try Stage.perform(command.run)
+        case "attack":
+            let command = try AttackCommand(words)
+            return try Stage.perform(command.run)
+        case "all":
+            let command = try SuiteCommand(words)
+            try command.emptyFile()
+            return try Stage.perform(command.run)
+        default:
+            let commands =
+                name == "sends" ? [try SendsCommand(words)] : try SendsCommand.first(words)
+            return try Stage.perform { () async throws(BenchError) in
+                for command in commands { try await command.run() }
+                return 0
+            }
         }
     }
 

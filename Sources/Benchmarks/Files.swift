@@ -59,6 +59,21 @@ enum Files {
         }
     }
 
+    /// Makes the file what the text says.
+    static func write(
+        _ text: String, to path: String, mode: mode_t = 0o644
+    ) throws(BenchError) {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
+        guard descriptor >= 0 else { throw failure("opening \(path)") }
+        defer { close(descriptor) }
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            guard count > 0 else { throw failure("writing \(path)") }
+            rest = rest.dropFirst(count)
+        }
+    }
+
     /// What `errno` says of what was being done.
     static func failure(_ doing: String) -> BenchError {
         let cause = strerror(errno).map { String(cString: $0) } ?? "unknown"

@@ -37,7 +37,7 @@ extension AttackRun {
     private func useUpDescriptors() async throws(BenchError) {
         let script = cluster.folder + "/few"
         try Files.write(
-            "#!/bin/sh\nulimit -n 96\nexec \(command.program) \"$@\"\n", to: script)
+            "#!/bin/sh\nulimit -n 96\nexec \(command.program) \"$@\"\n", to: script, mode: 0o700)
         let few = try LocalCluster(
             of: 1, program: script, options: ["--log", "info"], logs: command.logs)
         var isKept = true
@@ -63,15 +63,5 @@ extension AttackRun {
             "descriptors used up: \(told) of 150 told ERR 429, \(busy) ms of CPU in 2 s; "
                 + "slowest answer \(Int(slowest)) ms of \(answers); "
                 + (isKept ? "FAILED: \(complaint ?? "the loop spins")" : "ok"), isKept)
-    }
-}
-
-extension Files {
-    /// Writes a script.
-    static func write(_ text: String, to path: String) throws(BenchError) {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o700)
-        guard descriptor >= 0 else { throw failure("opening \(path)") }
-        put(text, to: descriptor)
-        close(descriptor)
     }
 }

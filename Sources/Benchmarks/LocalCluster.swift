@@ -78,7 +78,7 @@ import NetworkIO
                     "\(node.name) is not ready after \(Self.readySecondsMax) s\n"
                         + (try node.lastWords()))
             }
-            await Stage.pause(milliseconds: 5)
+            await Stage.pause(milliseconds: 1)
         }
     }
 

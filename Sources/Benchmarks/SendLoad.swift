@@ -12,17 +12,29 @@ final class SendLoad {
         /// What `SET ack=` says; nil leaves the node's own.
         var ackLevel: String?
         var isWithIDs = false
+        var conversations = 100
+        /// How many are sent in all; nil for as many as are answered.
+        var sendsMax: Int?
     }
 
-    static let conversations = 100
     static let textBytes = 100
+
+    static func conversation(_ index: Int) -> String { "c\(1_000 + index)" }
+
+    /// The id of a message that a load with ids has sent.
+    static func id(ofConnection number: Int, send: Int) -> String {
+        SendClient.id(of: number, send: send)
+    }
 
     let loop: EventLoop
     let shape: Shape
     private(set) var latencies = Latencies()
     /// The first reply that was not `OK`.
     private(set) var refusal: String?
+    private(set) var refusalCount = 0
     private(set) var lost: NetworkError?
+    private(set) var sentCount = 0
+    private(set) var answeredCount = 0
     private var clients: [SendClient] = []
     private var measuredSince: UInt64?
     private(set) var isOver = false
@@ -47,6 +59,7 @@ final class SendLoad {
     }
 
     var connectedCount: Int { clients.count }
+    var unansweredCount: Int { sentCount - answeredCount }
 
     /// Takes the time of every send that is answered from here on.
     func beginMeasuring() {
@@ -61,18 +74,30 @@ final class SendLoad {
         return Double(latencies.count) * 1e9 / Double(loop.nanoseconds - began)
     }
 
+    /// Sends no more; what is on its way may still be answered.
+    func end() { isOver = true }
+
     /// Sends no more, and closes.
     func stop() {
-        isOver = true
+        end()
         for client in clients { client.close() }
         clients = []
     }
 
+    /// Whether one more may be sent, which counts as sent from here on.
+    func takeSend() -> Bool {
+        guard !isOver, sentCount < shape.sendsMax ?? .max else { return false }
+        sentCount += 1
+        return true
+    }
+
     func onReply(nanoseconds: UInt64) {
+        answeredCount += 1
         if measuredSince != nil { latencies.record(nanoseconds: nanoseconds) }
     }
 
     func onRefusal(_ line: UnsafeRawBufferPointer) {
+        refusalCount += 1
         guard refusal == nil else { return }
         refusal = String(decoding: line, as: UTF8.self)
     }
@@ -107,11 +132,10 @@ private final class SendClient: ConnectionDelegate {
         sentNanoseconds = .init(repeating: 0, count: load.shape.inFlight)
         let text = String(repeating: "0123456789", count: SendLoad.textBytes / 10)
         let zeros = String(repeating: "0", count: Self.idDigits)
-        // The process too, so that two runs against one cluster make different ids.
-        let id = load.shape.isWithIDs ? " id=b\(getpid()).\(number).\(zeros)" : ""
-        for index in 0..<SendLoad.conversations {
-            let conversation = 1_000 + (index + number) % SendLoad.conversations
-            let head = "SEND c\(conversation) alice\(id)"
+        let id = load.shape.isWithIDs ? " id=\(Self.idHead(number))\(zeros)" : ""
+        for index in 0..<load.shape.conversations {
+            let name = SendLoad.conversation((index + number) % load.shape.conversations)
+            let head = "SEND \(name) alice\(id)"
             if load.shape.isWithIDs { idStart = head.utf8.count - Self.idDigits }
             requests.append(Array("\(head) \(text)\n".utf8))
         }
@@ -124,9 +148,19 @@ private final class SendClient: ConnectionDelegate {
         for _ in 0..<load.shape.inFlight { send(now) }
     }
 
+    /// The process too, so that two runs against one cluster make different ids.
+    private static func idHead(_ number: Int) -> String { "b\(getpid()).\(number)." }
+
+    /// The id that the connection of this number gives to its so many-th send.
+    static func id(of number: Int, send: Int) -> String {
+        let digits = String(send)
+        return idHead(number) + String(repeating: "0", count: idDigits - digits.count) + digits
+    }
+
     func close() { connection.close() }
 
     private func send(_ now: UInt64) {
+        guard load.takeSend() else { return }
         let index = sent % requests.count
         if let idStart {
             var rest = sent
@@ -164,7 +198,7 @@ private final class SendClient: ConnectionDelegate {
         }
         load.onReply(nanoseconds: now - sentNanoseconds[replied % sentNanoseconds.count])
         replied += 1
-        if !load.isOver { send(now) }
+        send(now)
     }
 
     func connectionDidReachEnd(_ connection: Connection) { connection.close() }

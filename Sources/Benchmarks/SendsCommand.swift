@@ -1,4 +1,3 @@
-import LineClient
 import NetworkIO
 
 /// `grapevine-bench sends` and `first`: how many sends a second, and how long one takes.
@@ -30,14 +29,8 @@ struct SendsCommand: Sendable {
     var keyFile: String?
     var program: String
 
-    private struct Run {
-        let sendsPerSecond: Double
-        let p50: Double
-        let p99: Double
-    }
-
     @Stage func run() async throws(BenchError) {
-        var runs: [Run] = []
+        var runs: [SendFigures] = []
         var disks: [DiskSpeed] = []
         for _ in 0..<self.runs {
             let (run, disk) = try await runOnce()
@@ -60,44 +53,17 @@ struct SendsCommand: Sendable {
         say("  its p50 ms  \(Spread(p50).text(digits: 2))")
     }
 
-    @Stage private func runOnce() async throws(BenchError) -> (Run, DiskSpeed) {
+    @Stage private func runOnce() async throws(BenchError) -> (SendFigures, DiskSpeed) {
         let cluster = try LocalCluster(
             of: nodes, program: program,
             options: ["--log", "error"] + (keyFile.map { ["--key-file", $0] } ?? []))
         defer { cluster.end(keepingFolder: false) }
         let disk = try DiskSpeed(in: cluster.folder) { Stage.loop.nanoseconds }
         try await cluster.start()
-        try await createConversations(cluster)
-        let load = SendLoad(shape, on: Stage.loop)
-        defer { load.stop() }
-        load.start(cluster.nodes.map(\.admin))
-        await Stage.pause(milliseconds: 1_000)
-        load.beginMeasuring()
-        await Stage.pause(milliseconds: UInt64(seconds) * 1_000)
-        let sendsPerSecond = load.endMeasuring()
-        if let refusal = load.refusal { throw BenchError("a node answered \(refusal)") }
-        if let lost = load.lost { throw BenchError("a connection was lost: \(lost)") }
-        let latencies = load.latencies
-        guard latencies.count > 0 else { throw BenchError("no send was answered") }
-        return (
-            Run(
-                sendsPerSecond: sendsPerSecond, p50: Double(latencies.percentile(50)) / 1e6,
-                p99: Double(latencies.percentile(99)) / 1e6), disk
-        )
-    }
-
-    @Stage private func createConversations(_ cluster: LocalCluster) async throws(BenchError) {
-        do throws(LineFailure) {
-            let connection = try await LineConnection.dial(cluster.nodes[0].admin)
-            defer { connection.close() }
-            for index in 0..<SendLoad.conversations {
-                let reply = try await connection.ask("CREATE c\(1_000 + index) alice,bob")
-                guard reply.isOK else { throw LineFailure.notAReply }
-            }
-        } catch {
-            throw BenchError("n1 \(error)")
-        }
-        try await cluster.awaitLevel()
+        try await cluster.createConversations(shape.conversations)
+        let run = SendRun(shape, on: cluster.nodes)
+        defer { run.stop() }
+        return (try await run.measure(seconds: seconds), disk)
     }
 }
 

@@ -33,4 +33,25 @@ import Testing
         #expect(Bench.run(["grapevine-bench", "chaos", "--help"]) == 0)
         #expect(Bench.run(["grapevine-bench"]) == 64)
     }
+
+    @Test func `a run of all figures is as large as it is asked to be`() throws {
+        let command = try SuiteCommand(["--quick", "--runs", "2", "--json=/x/y.json"])
+        #expect(command.plan.messages == SuitePlan.quick.messages)
+        #expect(command.plan.runs == 2)
+        #expect(command.json == "/x/y.json")
+        #expect(try SuiteCommand([]).plan == SuitePlan())
+        let large = try SuiteCommand(["--large"]).plan
+        #expect(large.missed.contains(1_000_000))
+        #expect(large.runs(missing: 1_000_000) == 1)
+        #expect(large.runs(missing: 100_000) == large.runs)
+        #expect(throws: BenchError.self) { try SuiteCommand(["--quick", "--large"]) }
+        #expect(throws: BenchError.self) { try SuiteCommand(["--json="]) }
+        #expect(Bench.run(["grapevine-bench", "all", "--help"]) == 0)
+    }
+
+    @Test func `a file that cannot be written is told before anything is measured`() throws {
+        let command = try SuiteCommand(["--json", "/dev/null/x"])
+        #expect(throws: BenchError.self) { try command.emptyFile() }
+        try SuiteCommand([]).emptyFile()
+    }
 }

@@ -1,0 +1,177 @@
+/// One line of the table of figures: what is measured, in what, and what it should come to.
+struct Row: Hashable, Sendable {
+    enum Part: String, CaseIterable {
+        case ceilings, figures, ratios
+    }
+
+    /// What a figure should not exceed, or not fall short of.
+    enum Bound: Hashable, Sendable {
+        case atMost(Double)
+        case atLeast(Double)
+
+        var limit: Double {
+            switch self {
+            case .atMost(let limit), .atLeast(let limit): limit
+            }
+        }
+
+        func isMet(by value: Double) -> Bool {
+            switch self {
+            case .atMost(let limit): value <= limit
+            case .atLeast(let limit): value >= limit
+            }
+        }
+    }
+
+    let part: Part
+    let name: String
+    let unit: String
+    let digits: Int
+    let meaning: String
+    /// What the design aims for.
+    var aim: Bound?
+    /// What every change has to keep.
+    var floor: Bound?
+
+    init(
+        _ part: Part, _ name: String, _ unit: String, digits: Int = 0, aim: Bound? = nil,
+        floor: Bound? = nil, _ meaning: String
+    ) {
+        self.part = part
+        self.name = name
+        self.unit = unit
+        self.digits = digits
+        self.meaning = meaning
+        self.aim = aim
+        self.floor = floor
+    }
+}
+
+// MARK: - What the machine can do at most
+
+extension Row {
+    static let coreSpeed = Row(
+        .ceilings, "core-rounds", "M/s",
+        "rounds of SplitMix64 on one core: compares runs of different days")
+    static let syncRate = Row(
+        .ceilings, "fdatasync-rate", "/s", "appends of 4 KiB, each synced, one after the other")
+    static let syncP50 = Row(.ceilings, "fdatasync-p50", "ms", digits: 3, "one of them, the median")
+    static let syncP99 = Row(
+        .ceilings, "fdatasync-p99", "ms", digits: 3, "one of them, of a hundred the slowest")
+    static let tcpRoundTrip = Row(
+        .ceilings, "tcp-round-trip-p50", "ms", digits: 3,
+        "100 bytes there and back on loopback between two threads")
+    static let tcpStream = Row(
+        .ceilings, "tcp-stream", "lines/s",
+        "lines of 100 bytes on one loopback connection, 100 a write")
+}
+
+// MARK: - What the nodes do
+
+extension Row {
+    static let oneClientP50 = Row(
+        .figures, "one-client-p50", "ms", digits: 2, aim: .atMost(0.6), floor: .atMost(1),
+        "three nodes, ack=majority, one client, one send at a time")
+    static let oneClientP99 = Row(
+        .figures, "one-client-p99", "ms", digits: 2, aim: .atMost(1.4), "the same")
+    static let threeNodesSends = Row(
+        .figures, "three-nodes-sends", "/s", aim: .atLeast(60_000), floor: .atLeast(15_000),
+        "three nodes, ack=majority, 50 connections, 16 sends in flight on each")
+    static let threeNodesP50 = Row(.figures, "three-nodes-p50", "ms", digits: 1, "the same load")
+    static let threeNodesP99 = Row(.figures, "three-nodes-p99", "ms", digits: 1, "the same load")
+    static let oneNodeSends = Row(
+        .figures, "one-node-sends", "/s", aim: .atLeast(150_000), floor: .atLeast(50_000),
+        "one node, 50 connections, 16 sends in flight on each")
+    static let oneNodeP50 = Row(.figures, "one-node-p50", "ms", digits: 1, "the same load")
+    static let oneNodeP99 = Row(.figures, "one-node-p99", "ms", digits: 1, "the same load")
+    static let killFailures = Row(
+        .figures, "kill-failed", "requests", aim: .atMost(0),
+        "of 50 clients of two nodes while a third is killed (kill -9): refused or unanswered")
+    static let killLongestWait = Row(
+        .figures, "kill-longest-wait", "ms", aim: .atMost(1_000),
+        "the longest that any of them waited for an OK, ack=majority")
+    static let wire = Row(
+        .figures, "wire-bytes", "B/B", digits: 2, aim: .atMost(1.5),
+        "bytes between three nodes under three-nodes-sends, per byte of text and co-owner: what "
+            + "the kernel counts on their connections (tcp_info), all that they say included")
+    static let idleWire = Row(
+        .figures, "idle-bytes", "B/s", "bytes a second between two of three idle nodes, both ways")
+    static let idleMemory = Row(
+        .figures, "memory-idle", "MiB", digits: 1,
+        "resident memory of the largest of three nodes with 100 empty conversations")
+    static let loadedMemory = Row(
+        .figures, "memory-loaded", "MiB", digits: 1, "the same after three-nodes-sends")
+
+    static func levelAfter(_ sends: Int) -> Row {
+        Row(
+            .figures, "level-after-\(sends)", "s", digits: 2,
+            aim: .atMost(sends <= 10_000 ? 0.5 : 10),
+            floor: sends == 100_000 ? .atMost(10) : nil,
+            "a node that was killed and missed so many sends: from the start of its process until "
+                + "its DIGEST is that of the others")
+    }
+
+    static func mergeRate(_ sends: Int) -> Row {
+        Row(
+            .figures, "merge-\(sends)", "/s",
+            "messages that it merged a second of that time, start included")
+    }
+
+    static func mergePerCPU(_ sends: Int) -> Row {
+        Row(
+            .figures, "merge-per-cpu-\(sends)", "/s", aim: .atLeast(150_000),
+            "messages that it merged per second of its own processor time, disk included")
+    }
+
+    static func newestP50(_ messages: Int) -> Row {
+        Row(
+            .figures, "newest-50-of-\(messages)-p50", "ms", digits: 2, aim: .atMost(1),
+            "HISTORY limit=50 of a conversation of so many messages, one client")
+    }
+
+    static func newestP99(_ messages: Int) -> Row {
+        Row(.figures, "newest-50-of-\(messages)-p99", "ms", digits: 2, "the same")
+    }
+
+    static func middleP50(_ messages: Int) -> Row {
+        Row(
+            .figures, "middle-50-of-\(messages)-p50", "ms", digits: 2,
+            "the 50 before a message in its middle")
+    }
+
+    static func middleP99(_ messages: Int) -> Row {
+        Row(.figures, "middle-50-of-\(messages)-p99", "ms", digits: 2, "the same")
+    }
+
+    static func start(_ messages: Int) -> Row {
+        Row(
+            .figures, "start-with-\(messages)", "ms", aim: .atMost(1_000),
+            "a node with so many messages on disk, after kill -9 right behind 10,000 more: from "
+                + "the start of its process until its ready line")
+    }
+}
+
+// MARK: - What of the machine that is
+
+/// A figure as a multiple of a ceiling that was measured in the same pass.
+struct Ratio: Sendable {
+    let row: Row
+    let figure: Row
+    let ceiling: Row
+
+    init(_ name: String, _ figure: Row, _ ceiling: Row, unit: String = "x") {
+        row = Row(
+            .ratios, name, unit, digits: 2, "\(figure.name) over \(ceiling.name), pass by pass")
+        self.figure = figure
+        self.ceiling = ceiling
+    }
+
+    static let all = [
+        Ratio("one-node-sends/sync", .oneNodeSends, .syncRate),
+        Ratio("three-nodes-sends/sync", .threeNodesSends, .syncRate),
+        Ratio("one-node-sends/core", .oneNodeSends, .coreSpeed, unit: "/Mround"),
+        Ratio("three-nodes-sends/core", .threeNodesSends, .coreSpeed, unit: "/Mround"),
+        Ratio("one-client-p50/sync", .oneClientP50, .syncP50),
+        Ratio("one-client-p50/tcp", .oneClientP50, .tcpRoundTrip),
+    ]
+}

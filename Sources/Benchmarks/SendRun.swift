@@ -1,0 +1,113 @@
+import LineClient
+import NetworkIO
+
+/// What a load of sends came to.
+struct SendFigures {
+    let sendsPerSecond: Double
+    /// Milliseconds from a send to its `OK`.
+    let p50: Double
+    let p99: Double
+    let longest: Double
+}
+
+/// One load on nodes that run, from its first send to its last reply.
+@Stage final class SendRun {
+    /// How long the same load runs before it is measured.
+    private static let warmUpMilliseconds: UInt64 = 1_000
+
+    /// A node that owes replies and sends none for so long has failed.
+    private static let silenceNanosecondsMax: UInt64 = 30_000_000_000
+
+    /// How long the last replies of a load may take before they count as missing.
+    private static let lastRepliesNanosecondsMax: UInt64 = 10_000_000_000
+
+    let load: SendLoad
+    private let addresses: [SocketAddress]
+
+    /// - Parameter nodes: the connections are spread over them.
+    init(_ shape: SendLoad.Shape, on nodes: [LocalNode]) {
+        load = SendLoad(shape, on: Stage.loop)
+        addresses = nodes.map(\.admin)
+    }
+
+    /// Starts the load, and measures it for so long once it has warmed up.
+    func measure(seconds: Int) async throws(BenchError) -> SendFigures {
+        try await warmUp()
+        load.beginMeasuring()
+        await Stage.pause(milliseconds: UInt64(seconds) * 1_000)
+        let sendsPerSecond = load.endMeasuring()
+        try check()
+        guard load.latencies.count > 0 else { throw BenchError("no send was answered") }
+        return figures(sendsPerSecond)
+    }
+
+    /// Starts the load; returns when it has run for a second.
+    func warmUp() async throws(BenchError) {
+        load.start(addresses)
+        await Stage.pause(milliseconds: Self.warmUpMilliseconds)
+        try check()
+    }
+
+    /// Sends as many as the shape allows, and returns when all are answered.
+    func fill() async throws(BenchError) {
+        load.start(addresses)
+        var answered = 0
+        var heard = Stage.loop.nanoseconds
+        while load.answeredCount < load.shape.sendsMax ?? 0 {
+            await Stage.pause(milliseconds: 5)
+            try check()
+            if load.answeredCount > answered {
+                answered = load.answeredCount
+                heard = Stage.loop.nanoseconds
+            } else if Stage.loop.nanoseconds > heard + Self.silenceNanosecondsMax {
+                throw BenchError("a node answered \(answered) sends and then none for 30 s")
+            }
+        }
+    }
+
+    /// Sends no more, and waits for the last replies.
+    ///
+    /// - Returns: how many sends have none.
+    func finish() async -> Int {
+        load.end()
+        let deadline = Stage.loop.nanoseconds + Self.lastRepliesNanosecondsMax
+        while load.unansweredCount > 0, Stage.loop.nanoseconds < deadline {
+            await Stage.pause(milliseconds: 5)
+        }
+        return load.unansweredCount
+    }
+
+    func stop() { load.stop() }
+
+    func figures(_ sendsPerSecond: Double) -> SendFigures {
+        let latencies = load.latencies
+        return SendFigures(
+            sendsPerSecond: sendsPerSecond, p50: latencies.milliseconds(50),
+            p99: latencies.milliseconds(99), longest: latencies.milliseconds(100))
+    }
+
+    private func check() throws(BenchError) {
+        if let refusal = load.refusal { throw BenchError("a node answered \(refusal)") }
+        if let lost = load.lost { throw BenchError("a connection was lost: \(lost)") }
+    }
+}
+
+extension Latencies {
+    func milliseconds(_ percent: Double) -> Double { Double(percentile(percent)) / 1e6 }
+}
+
+extension LocalCluster {
+    /// Makes the conversations of a load, and waits until every node has them.
+    func createConversations(_ count: Int) async throws(BenchError) {
+        let connection = try await connect(nodes[0])
+        defer { connection.close() }
+        for index in 0..<count {
+            let line = "CREATE \(SendLoad.conversation(index)) alice,bob"
+            let reply = try await ask(line, on: connection)
+            guard reply.isOK else {
+                throw BenchError("\(nodes[0].name) answers '\(line)' with \(reply.statusText)")
+            }
+        }
+        try await awaitLevel()
+    }
+}

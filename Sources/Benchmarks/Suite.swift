@@ -1,0 +1,94 @@
+import NetworkIO
+
+/// All figures, in passes: each measures the machine first, then every row once.
+///
+/// Passes, and not row by row, since what else a machine does comes and goes: the runs of a row
+/// lie minutes apart, and so show it.
+@Stage final class Suite {
+    let plan: SuitePlan
+    let program: String
+    private(set) var book = FigureBook()
+    /// What goes on, for who waits.
+    private var stage = ""
+
+    init(_ plan: SuitePlan, program: String) {
+        self.plan = plan
+        self.program = program
+    }
+
+    func run() async {
+        for pass in 1...plan.runs {
+            stage = "pass \(pass) of \(plan.runs)"
+            await step("what the machine can do", measureCeilings)
+            await step("three nodes, one client, one send at a time", measureOneClient)
+            await step("three nodes, 50 connections, 16 sends in flight on each", measureThree)
+            await step("one node, the same load", measureOne)
+            await step("kill -9 of one of three nodes under load", measureKill)
+            for sends in plan.missed where pass <= plan.runs(missing: sends) {
+                await step("a node that missed \(decimal(Double(sends), digits: 0)) sends") {
+                    () async throws(BenchError) in try await self.measureCatchUp(sends)
+                }
+            }
+            book.endPass()
+        }
+        stage = "last"
+        let messages = decimal(Double(plan.messages), digits: 0)
+        await step("a conversation of \(messages) messages, and a start with them", measurePages)
+    }
+
+    /// Measures something; what goes wrong there leaves the other rows alone.
+    private func step(
+        _ name: String, _ measure: () async throws(BenchError) -> Void
+    ) async {
+        say("\(stage): \(name)")
+        let began = Stage.loop.nanoseconds
+        do throws(BenchError) {
+            try await measure()
+        } catch {
+            book.fail("\(name): \(error)")
+            say("  failed: \(error)")
+        }
+        say("  \(decimal(Double(Stage.loop.nanoseconds - began) / 1e9, digits: 1)) s")
+    }
+
+    func record(_ row: Row, _ value: Double) {
+        book.record(row, value)
+        say("  \(row.name) \(decimal(value, digits: row.digits)) \(row.unit)")
+    }
+
+    /// Runs the work on fresh nodes that have the conversations of the load and are level.
+    func withCluster(
+        of nodes: Int, conversations: Int,
+        _ work: (LocalCluster) async throws(BenchError) -> Void
+    ) async throws(BenchError) {
+        let cluster = try LocalCluster(of: nodes, program: program, options: ["--log", "error"])
+        defer { cluster.end(keepingFolder: false) }
+        try await cluster.start()
+        try await cluster.createConversations(conversations)
+        try await work(cluster)
+    }
+
+    private func measureCeilings() async throws(BenchError) {
+        let disk = try diskSpeed()
+        record(.coreSpeed, Machine.coreSpeed { Stage.loop.nanoseconds })
+        record(.syncRate, disk.syncsPerSecond)
+        record(.syncP50, disk.latencies.milliseconds(50))
+        record(.syncP99, disk.latencies.milliseconds(99))
+        let loopback = try LoopbackSpeed { Stage.loop.nanoseconds }
+        record(.tcpRoundTrip, loopback.roundTrips.milliseconds(50))
+        record(.tcpStream, loopback.linesPerSecond)
+    }
+
+    /// In a folder where the nodes' data lies, too.
+    private func diskSpeed() throws(BenchError) -> DiskSpeed {
+        let folder = try Files.temporaryFolder()
+        defer {
+            do throws(BenchError) {
+                try Files.remove(folder: folder)
+            } catch {
+                say("left behind: \(error)")
+            }
+        }
+        return try DiskSpeed(in: folder) { Stage.loop.nanoseconds }
+    }
+}

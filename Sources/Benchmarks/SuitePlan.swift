@@ -1,0 +1,22 @@
+/// How much a run of all figures does.
+struct SuitePlan: Hashable, Sendable {
+    /// How long each load is measured.
+    var seconds = 4
+    var runs = 3
+    /// How many sends a node misses before it comes back.
+    var missed = [10_000, 100_000]
+    /// How many messages the conversation has whose pages are asked for.
+    var messages = 100_000
+    /// How many pages are asked for.
+    var pages = 500
+
+    /// For a first look.
+    static let quick = SuitePlan(
+        seconds: 2, runs: 1, missed: [10_000], messages: 20_000, pages: 200)
+
+    /// As large as the aims are; it takes long.
+    static let large = SuitePlan(missed: [10_000, 100_000, 1_000_000], messages: 1_000_000)
+
+    /// A million takes minutes: once is enough.
+    func runs(missing sends: Int) -> Int { sends >= 1_000_000 ? 1 : runs }
+}
