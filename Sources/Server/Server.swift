@@ -29,6 +29,8 @@ package struct Server {
     ///
     /// - Returns: the process's exit status; what went wrong was said on standard error.
     package func run() -> Int32 {
+        // People's messages: nobody else's to read, whatever the folder that they lie in.
+        umask(0o077)
         _ = csystem_ignore_signals()
         _ = csystem_raise_descriptor_limit()
         csystem_return_large_memory(HostLimits.largeMemoryBytes)
