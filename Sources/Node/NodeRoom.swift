@@ -4,12 +4,16 @@ import Wire
 
 /// A disk that is full refuses writes, shows what it holds, and still deletes.
 extension Node {
+    /// How often the disk is looked at while much is written, in milliseconds: three calls of the
+    /// system, in which time a fast disk takes a megabyte or two.
+    private static let lookMilliseconds: UInt64 = 5
+
     /// Whether only deletions are taken.
     var isDiskFull: Bool { pressure.isLow }
 
     /// Looks how much room there is, unless that was done in this very millisecond.
     func lookAtDiskAgain() {
-        if lookedAt != ports.clock.milliseconds { lookAtDisk() }
+        if ports.clock.milliseconds >= lookedAt + Node.lookMilliseconds { lookAtDisk() }
     }
 
     /// Looks how much room there is: each tick, before commits, and after one that failed.

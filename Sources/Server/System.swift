@@ -15,11 +15,27 @@ final class SystemClock: Clock {
     var microseconds: UInt64 { loop.nanoseconds / 1_000 }
 }
 
-/// The kernel's random bits.
+/// The kernel's random bits, fetched some at a time: each message's id takes 64.
 final class SystemEntropy: Entropy {
+    /// As many as one call of the system gives without being cut short.
+    private static let numbersMax = 32
+
+    private let numbers = Lock<[UInt64]>([])
+
     func next() -> UInt64 {
+        numbers.withLock { numbers in
+            if let number = numbers.popLast() { return number }
+            numbers = SystemEntropy.fetch()
+            return numbers.removeLast()
+        }
+    }
+
+    private static func fetch() -> [UInt64] {
+        var numbers = [UInt64](repeating: 0, count: numbersMax)
+        let code = numbers.withUnsafeMutableBytes { getentropy($0.baseAddress, $0.count) }
+        guard code != 0 else { return numbers }
         var generator = SystemRandomNumberGenerator()
-        return generator.next()
+        return numbers.map { _ in generator.next() }
     }
 }
 

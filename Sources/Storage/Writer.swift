@@ -123,6 +123,7 @@ extension Writer {
     }
 
     private func run() {
+        file.keepLogReady()
         while true {
             switch monitor.withLock(nextTurn) {
             case .store(let batches): complete(batches, store(batches.map(\.batch)))
@@ -136,6 +137,7 @@ extension Writer {
                 return
             }
             file.keepLogShort()
+            file.keepLogReady()
         }
     }
 

@@ -16,6 +16,7 @@ final class WriterFile {
     private let tables: JournaledTables
     /// How many pages the log has, as the last commit said.
     private let logPages: UnsafeMutablePointer<Int32>
+    private var room = LogRoom()
     private var purging = PurgeSchedule()
     /// The last generation that has to be folded before the log is emptied.
     private var purgedGeneration: UInt64 = 0
@@ -101,6 +102,11 @@ extension WriterFile {
     /// Whether purged texts may be in the journal still, in rows that are not folded.
     var isTruncationBlocked: Bool { tables.holdsGeneration(upTo: purgedGeneration) }
 
+    /// Has the next commits write over what is there.
+    func keepLogReady() {
+        if failure == nil { room.keep(ahead: logPages.pointee, of: connection) }
+    }
+
     /// Folds a long log into the file, as far as no reader is on it.
     func keepLogShort() {
         guard failure == nil, logPages.pointee >= WriterFile.logPagesMax else { return }
@@ -135,10 +141,13 @@ extension WriterFile {
         let error = checkpoint(SQLITE_CHECKPOINT_TRUNCATE)
         sqlite3_busy_timeout(connection.handle, Database.busyMillisecondsMax)
         purging.noteTruncation(succeeded: error == nil)
+        guard error == nil else { return error }
+        logPages.pointee = 0
+        room.noteTruncation()
         // Pages in memory are as they were before they were cleaned on their way into the file:
         // changed once more, they would bring old texts back into the log.
-        if error == nil { sqlite3_db_release_memory(connection.handle) }
-        return error
+        sqlite3_db_release_memory(connection.handle)
+        return nil
     }
 
     /// What cannot be folded or emptied is at the next start.

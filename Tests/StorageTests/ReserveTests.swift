@@ -51,10 +51,11 @@ import Wire
         defer { database.close() }
         var chats = Chats()
         try database.store(chats.batch([chats.send(1, in: 1)]))
-        #expect(!folder.bytes(of: "grapevine.sqlite-wal").isEmpty)
+        #expect(folder.bytes(of: "grapevine.sqlite-wal").contains { $0 != 0 })
         let outcomes = Outcomes()
         database.writer.emptyLog { outcomes.note(0, $0) }
         #expect(outcomes.wait(for: 1)[0].1 == nil)
-        #expect(folder.bytes(of: "grapevine.sqlite-wal").isEmpty)
+        // Zeros are room for what comes.
+        #expect(folder.bytes(of: "grapevine.sqlite-wal").allSatisfy { $0 == 0 })
     }
 }
