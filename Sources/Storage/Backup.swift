@@ -5,8 +5,8 @@ import Glibc
 ///
 /// All of it is one state of the file: what was committed when it began. Writers do not wait for
 /// it; the log that they append to cannot be emptied before it is done.
-// SAFETY: `isCancelled` is under the monitor; `thread` belongs to the thread that starts and joins
-// it; all else is set once.
+// SAFETY: `isCancelled` and `folding` are under the monitor; `thread` belongs to the thread that
+// starts and joins it; all else is set once.
 package final class Backup: @unchecked Sendable {
     package typealias Completion = @Sendable (Result<UInt64, StorageError>) -> Void
 
@@ -19,16 +19,23 @@ package final class Backup: @unchecked Sendable {
 
     private let source: String
     private let target: String
+    private let writer: Writer
     private let then: Completion
     private let monitor = Monitor()
     private var isCancelled = false
+    /// What came of folding the journal; nil until it is done.
+    private var folding: Result<Void, StorageError>?
     private var thread: pthread_t?
 
     /// - Parameters:
     ///   - source: the database's file.
+    ///   - writer: who writes to it.
     ///   - target: a path in a folder that is there; nothing may be there under it.
     ///   - then: told how many bytes the copy has, or why there is none; on the backup's thread.
-    init(of source: String, to target: String, then: @escaping Completion) {
+    init(
+        of source: String, by writer: Writer, to target: String, then: @escaping Completion
+    ) {
+        self.writer = writer
         self.source = source
         self.target = target
         self.then = then
@@ -61,10 +68,28 @@ package final class Backup: @unchecked Sendable {
 
     private func run() {
         do throws(StorageError) {
+            try foldJournal()
             then(.success(try copy()))
         } catch {
             then(.failure(error))
         }
+    }
+
+    /// What was deleted before stands in the journal still, and would be copied.
+    private func foldJournal() throws(StorageError) {
+        writer.perform(.foldJournal) { [self] error in
+            monitor.withLock {
+                folding = error.map { .failure($0) } ?? .success(())
+                monitor.signal()
+            }
+        }
+        let outcome: Result<Void, StorageError> = monitor.withLock {
+            while true {
+                if let outcome = folding { return outcome }
+                monitor.wait(until: nil)
+            }
+        }
+        try outcome.get()
     }
 
     /// Under another name until it is whole and on disk.
@@ -148,16 +173,8 @@ extension Database {
     ) throws(StorageError) {
         guard !isClosed else { throw .closed }
         backup?.cancel()
-        let backup = Backup(of: file, to: target, then: then)
+        let backup = Backup(of: file, by: writer, to: target, then: then)
+        try backup.start()
         self.backup = backup
-        // What was deleted before stands in the journal still, and would be copied.
-        writer.perform(.foldJournal) { error in
-            if let error { return then(.failure(error)) }
-            do throws(StorageError) {
-                try backup.start()
-            } catch {
-                then(.failure(error))
-            }
-        }
     }
 }
