@@ -11,7 +11,7 @@ extension Node {
     /// Whether only deletions are taken.
     var isDiskFull: Bool { pressure.isLow }
 
-    /// Looks how much room there is, unless that was done in this very millisecond.
+    /// Looks how much room there is, unless that was done a moment ago.
     func lookAtDiskAgain() {
         if ports.clock.milliseconds >= lookedAt + Node.lookMilliseconds { lookAtDisk() }
     }

@@ -42,20 +42,7 @@ package final class Backup: @unchecked Sendable {
     }
 
     func start() throws(StorageError) {
-        var started = pthread_t()
-        let context = Unmanaged.passRetained(self)
-        let code = pthread_create(
-            &started, nil,
-            { @Sendable context in
-                guard let context else { return nil }
-                Unmanaged<Backup>.fromOpaque(context).takeRetainedValue().run()
-                return nil
-            }, context.toOpaque())
-        guard code == 0 else {
-            context.release()
-            throw .io(code: code, doing: "starting a backup's thread")
-        }
-        thread = started
+        thread = try BlockingThread.start(doing: "starting a backup's thread") { self.run() }
     }
 
     /// Gives up what is not done, and waits for its end.

@@ -162,12 +162,6 @@ extension SeqSet {
     /// The last seq of the range that `seq` is in.
     func end(ofRangeAround seq: UInt64) -> UInt64? {
         guard contains(seq) else { return nil }
-        var low = 0
-        var high = ranges.count
-        while low < high {
-            let middle = (low + high) / 2
-            if ranges[middle].upperBound < seq { low = middle + 1 } else { high = middle }
-        }
-        return ranges[low].upperBound
+        return ranges[ranges.bisected { $0.upperBound >= seq }].upperBound
     }
 }

@@ -17,7 +17,7 @@ package final class Database: @unchecked Sendable {
 
     package let reader: Reader
     package let writer: Writer
-    let folder: Folder
+    private let folder: Folder
     let file: String
     private let courier: Courier
     private let failureReport = FailureReport()

@@ -18,7 +18,8 @@ package struct DiskUsage: Hashable, Sendable {
         freeBytes = UInt64(disk.f_bavail) * UInt64(disk.f_frsize)
     }
 
-    private static func size(of file: String) -> UInt64? {
+    /// Nil where the file is not there.
+    static func size(of file: String) -> UInt64? {
         var status = stat()
         guard stat(file, &status) == 0 else { return nil }
         return UInt64(max(0, status.st_size))
@@ -27,5 +28,5 @@ package struct DiskUsage: Hashable, Sendable {
 
 extension Database {
     /// What it takes of its disk; from any thread.
-    package var usage: DiskUsage? { DiskUsage(of: folder.path + "/" + Format.fileName) }
+    package var usage: DiskUsage? { DiskUsage(of: file) }
 }

@@ -39,7 +39,8 @@ struct Generation {
     /// Of the rows, as they lie in the journal.
     private(set) var bytesCount = 0
     private(set) var rowsCount = 0
-    private let begunAt = MonotonicTime.now
+    /// When its first row came.
+    private var begunAt: MonotonicTime?
     /// The journal's last row that is in it.
     private(set) var lastRow: Int64 = 0
 
@@ -52,6 +53,7 @@ struct Generation {
     /// Adds a row of the journal: of a document only its last record is told to the tables, with
     /// what they hold of it before the first.
     mutating func add(_ row: JournalRow, number: Int64) {
+        begunAt = begunAt ?? .now
         lastRow = number
         rowsCount += 1
         bytesCount += row.headers.values.reduce(0) { $0 + $1.count }
@@ -74,7 +76,7 @@ struct Generation {
 
     /// Whether what is in it has waited for longer.
     func isOlder(than milliseconds: UInt64) -> Bool {
-        !isEmpty && begunAt.after(milliseconds: milliseconds) < .now
+        begunAt.map { $0.after(milliseconds: milliseconds) < .now } ?? false
     }
 
     /// In the order of the tables.
@@ -92,12 +94,19 @@ extension Record {
 
 /// A generation on its way into the tables.
 struct Fold {
-    let generation: Generation
+    let number: UInt64
+    let headers: [ShardID: [UInt8]]
+    let settings: [String: [UInt8]]
+    /// The journal's last row that is in it.
+    let lastRow: Int64
     private let records: [FoldedRecord]
     private var next = 0
 
     init(_ generation: Generation) {
-        self.generation = generation
+        number = generation.number
+        headers = generation.headers
+        settings = generation.settings
+        lastRow = generation.lastRow
         records = generation.sorted()
     }
 

@@ -118,7 +118,7 @@ extension JournaledTables {
 
     /// Whether the journal still holds something of the generations up to this one.
     func holdsGeneration(upTo number: UInt64) -> Bool {
-        if let fold, fold.generation.number <= number { return true }
+        if let fold, fold.number <= number { return true }
         return !young.isEmpty && young.number <= number
     }
 
@@ -153,15 +153,15 @@ extension JournaledTables {
     private func apply(_ slice: ArraySlice<FoldedRecord>) throws(StorageError) {
         try tables.store(slice)
         guard let fold, fold.ends(with: slice) else { return }
-        try tables.store(fold.generation.headers, fold.generation.settings)
-        try journal.remove(upTo: fold.generation.lastRow)
+        try tables.store(fold.headers, fold.settings)
+        try journal.remove(upTo: fold.lastRow)
     }
 
     private func noteFolded(_ slice: ArraySlice<FoldedRecord>) {
         fold?.noteCommitted(slice)
         guard let ended = fold, ended.ends(with: slice) else { return }
         fold = nil
-        onFolded(ended.generation.number)
+        onFolded(ended.number)
     }
 }
 

@@ -69,9 +69,7 @@ package struct FolderRoom: Hashable, Sendable {
         guard statvfs(folder, &disk) == 0 else { throw .system(doing: "asking how full it is") }
         freeBytes = UInt64(disk.f_bavail) * UInt64(disk.f_frsize)
         totalBytes = UInt64(disk.f_blocks) * UInt64(disk.f_frsize)
-        var log = stat()
-        let hasLog = stat(folder + "/" + Format.fileName + "-wal", &log) == 0
-        logBytes = hasLog ? UInt64(max(0, log.st_size)) : 0
+        logBytes = DiskUsage.size(of: folder + "/" + Format.fileName + "-wal") ?? 0
         isReserved = Reserve(in: folder).isHeld
     }
 }

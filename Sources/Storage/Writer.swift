@@ -81,20 +81,7 @@ package final class Writer: @unchecked Sendable {
     }
 
     func start() throws(StorageError) {
-        var started = pthread_t()
-        let context = Unmanaged.passRetained(self)
-        let code = pthread_create(
-            &started, nil,
-            { @Sendable context in
-                guard let context else { return nil }
-                Unmanaged<Writer>.fromOpaque(context).takeRetainedValue().run()
-                return nil
-            }, context.toOpaque())
-        guard code == 0 else {
-            context.release()
-            throw .io(code: code, doing: "starting the writer's thread")
-        }
-        thread = started
+        thread = try BlockingThread.start(doing: "starting the writer's thread") { self.run() }
     }
 
     /// Stores what waits, empties the log and ends the thread.
