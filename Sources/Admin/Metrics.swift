@@ -74,7 +74,7 @@ extension MetricsText {
         sample(value: metrics.storeQueuedBytes)
         family("grapevine_writes_refused", .gauge, "Whether writes are refused, as commits fail.")
         sample(flag: metrics.isRefusingWrites)
-        family("grapevine_disk_full", .gauge, "Whether the last commit found no room.")
+        family("grapevine_disk_full", .gauge, "Whether there is no room for more than deletions.")
         sample(flag: metrics.isDiskFull)
         guard let store = metrics.store else { return }
         family("grapevine_database_bytes", .gauge, "Size of the database's file.")

@@ -85,6 +85,7 @@ import Wire
         seat.store.room = full
         world.run(milliseconds: 100)
         #expect(seat.run { $0.report().isDiskFull })
+        #expect(seat.run { $0.metrics().isDiskFull && $0.metrics().isRefusingWrites })
         seat.handle(send("m4"), number: 4)
         seat.handle(delete("m2", for: true), number: 5)
         seat.handle(delete("m3", for: false), number: 6)
