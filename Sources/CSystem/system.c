@@ -76,6 +76,8 @@ void csystem_return_large_memory(int bytes) {
     mallopt(M_TRIM_THRESHOLD, bytes);
 }
 
+void csystem_return_free_memory(void) { malloc_trim(0); }
+
 int csystem_ignore_signals(void) {
     if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGXFSZ, SIG_IGN) == SIG_ERR) {
         return -errno;

@@ -44,6 +44,8 @@ actor NodeHost: Host {
     private let farewells: Farewells
     /// The memory that all clients share.
     private let room: ClientRoom
+    /// Whether memory was tight at the last tick.
+    private var isRoomTight = false
     /// Connections that others dialled.
     private var inboundPeers = 0
     private nonisolated let journal: Lock<LogLimit>
@@ -250,6 +252,9 @@ extension NodeHost {
 
     /// Each tick: who holds much and stands still while memory is tight is let go.
     func clearRoom() {
+        let wasTight = isRoomTight
+        isRoomTight = room.assumeIsolated { $0.isTight }
+        if wasTight, !isRoomTight { csystem_return_free_memory() }
         let still = room.assumeIsolated { [clock] in $0.takeStill(now: clock.milliseconds) }
         for id in still { clients[id]?.session.assumeIsolated { $0.onStill() } }
         guard !still.isEmpty else { return }

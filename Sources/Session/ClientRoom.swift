@@ -20,7 +20,7 @@ package actor ClientRoom {
         executor.asUnownedSerialExecutor()
     }
 
-    var isTight: Bool { held.isTight }
+    package var isTight: Bool { held.isTight }
     var isSpent: Bool { held.isSpent }
     var heldBytes: Int { held.total }
 

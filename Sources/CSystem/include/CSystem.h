@@ -37,6 +37,9 @@ int csystem_ignore_signals(void);
 // go on doing so: by itself glibc keeps more each time that a larger piece was freed.
 void csystem_return_large_memory(int bytes);
 
+// Gives every page that nothing lies on back to the system, now: what lay between was kept for it.
+void csystem_return_free_memory(void);
+
 // Bytes of memory that this process has in RAM.
 int64_t csystem_resident_bytes(void);
 
