@@ -65,20 +65,33 @@ extension MessageID {
     /// An id made by a node: in byte order of time, and so, in a table keyed by id, beside its
     /// neighbours.
     ///
-    /// - Parameter entropy: 64 random bits.
+    /// Its 15 bytes are the most that a `String` holds without memory of its own, and an id passes
+    /// through many hands.
+    ///
+    /// - Parameter entropy: 64 random bits, of which 42 count: of a thousand ids that a
+    ///   conversation gets in one millisecond, two are equal once in nine million times.
     public static func minted(at time: HybridTimestamp, entropy: UInt64) -> MessageID {
-        MessageID(checked: base32(time.bits) + base32(entropy))
+        MessageID(
+            checked: String(unsafeUninitializedCapacity: 15) { buffer in
+                for place in 0..<8 {
+                    buffer[place] = digit(time.milliseconds >> UInt64(6 * (7 - place)))
+                }
+                for place in 8..<15 {
+                    buffer[place] = digit(entropy >> UInt64(6 * (14 - place)))
+                }
+                return 15
+            })
     }
 }
 
-/// 13 digits of Crockford's alphabet in lower case: in byte order as the numbers are.
-private func base32(_ number: UInt64) -> String {
-    let alphabet = Array("0123456789abcdefghjkmnpqrstvwxyz".utf8)
-    return String(unsafeUninitializedCapacity: 13) { buffer in
-        for place in 0..<13 {
-            let digit = number >> UInt64(5 * (12 - place)) & 31
-            buffer[place] = alphabet[Int(digit)]
-        }
-        return 13
+/// The digit for the lowest six bits; digits are in byte order as their values are.
+private func digit(_ bits: UInt64) -> UInt8 {
+    let value = UInt8(truncatingIfNeeded: bits & 63)
+    return switch value {
+    // 0…9 and :
+    case ..<11: UInt8(ascii: "0") + value
+    case ..<37: UInt8(ascii: "A") + (value - 11)
+    case 37: UInt8(ascii: "_")
+    default: UInt8(ascii: "a") + (value - 38)
     }
 }

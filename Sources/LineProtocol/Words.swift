@@ -57,14 +57,12 @@ struct Words {
 
     /// Where the `=` of a word of the form `[a-z]+=…` stands.
     private func optionEquals(_ word: Range<Int>) -> Int? {
-        for index in word {
-            switch line[index] {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"): continue
-            case UInt8(ascii: "="): return index > word.lowerBound ? index : nil
-            default: return nil
-            }
-        }
-        return nil
+        let line = UnsafeRawBufferPointer(rebasing: line[..<word.upperBound])
+        guard let equals = firstIndex(of: UInt8(ascii: "="), in: line, from: word.lowerBound),
+            equals > word.lowerBound
+        else { return nil }
+        let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
+        return line[word.lowerBound..<equals].allSatisfy(letters.contains) ? equals : nil
     }
 
     /// Takes the option whose `=` stands there, and gives where its value ends.
@@ -160,9 +158,7 @@ func nextWord(in line: UnsafeRawBufferPointer, from start: Int) -> Range<Int>? {
 }
 
 func endOfWord(in line: UnsafeRawBufferPointer, from start: Int) -> Int {
-    var end = start
-    while end < line.count, line[end] != UInt8(ascii: " ") { end += 1 }
-    return end
+    firstIndex(of: UInt8(ascii: " "), in: line, from: start) ?? line.count
 }
 
 /// A word for an error's sentence; nothing where it is long or not plain.

@@ -11,17 +11,20 @@ struct HistoryPositionTests {
         for _ in 0..<2_000 {
             let times = [time(&random), time(&random)].sorted()
             let ids = times.map { MessageID.minted(at: $0, entropy: random.next()) }
-            try #require(ids.allSatisfy { MessageID($0.text) != nil && $0.text.utf8.count == 26 })
-            try #require(times[0] == times[1] || ids[0] < ids[1], "\(times) \(ids)")
+            try #require(ids.allSatisfy { MessageID($0.text) != nil && $0.text.utf8.count == 15 })
+            let areEqual = times[0].milliseconds == times[1].milliseconds
+            try #require(areEqual || ids[0] < ids[1], "\(times) \(ids)")
         }
         let now = HybridTimestamp(milliseconds: 1)
         #expect(MessageID.minted(at: now, entropy: 1) < MessageID.minted(at: now, entropy: 2))
         #expect(MessageID.minted(at: now, entropy: .max) != MessageID.minted(at: now, entropy: 0))
     }
 
-    @Test func `a minted id is Crockford's digits of the time, then of the entropy`() {
-        let id = MessageID.minted(at: HybridTimestamp(bits: 31), entropy: .max)
-        #expect(id.text == "000000000000zfzzzzzzzzzzzz")
+    @Test func `a minted id is the digits of the time, then of the entropy`() {
+        let id = MessageID.minted(at: HybridTimestamp(milliseconds: 11 << 6 | 37), entropy: .max)
+        #expect(id.text == "000000A_zzzzzzz")
+        let other = MessageID.minted(at: HybridTimestamp(milliseconds: 10), entropy: 38)
+        #expect(other.text == "0000000:000000a")
     }
 
     @Test func `history is in the order of time, then of id`() {
