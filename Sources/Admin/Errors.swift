@@ -63,6 +63,11 @@ extension LineError {
         case .tooManyEdits:
             self.init(429, "A message has at most \(ChatLimits.editsMax) edits")
         case .tooManyParticipants: self = .tooManyParticipants
+        case .profileNotFound: self.init(404, "Profile not found")
+        case .itemNotFound: self.init(404, "Action item not found")
+        case .notOwner: self.init(403, "Only the owner can do this")
+        case .itemExists:
+            self.init(409, "Action item exists with another owner, title, link or time")
         }
     }
 }

@@ -70,6 +70,9 @@ extension Admin {
                 }
             }
             total = counts.reduce(0) { $0 + $1.count }
+        case .profile(let profile): writer.profile(profile)
+        case .actions(let items):
+            for item in items where !writer.isTooLong { writer.action(item) }
         }
         guard !writer.isTooLong else { return LineError.replyTooLong.reply }
         writer.ok {

@@ -13,6 +13,8 @@ public struct Document: Hashable, Sendable {
         case conversation(Conversation)
         case message(Message)
         case seat(Seat)
+        case profile(Profile)
+        case item(Item)
         /// Written by a later version: kept, merged field by field, sent on.
         case unknown
     }
@@ -49,6 +51,12 @@ public struct Document: Hashable, Sendable {
         case (.seat(var mine), .seat(let theirs)):
             mine.merge(theirs)
             content = .seat(mine)
+        case (.profile(var mine), .profile(let theirs)):
+            mine.merge(theirs)
+            content = .profile(mine)
+        case (.item(var mine), .item(let theirs)):
+            mine.merge(theirs)
+            content = .item(mine)
         default:
             break
         }
@@ -69,6 +77,19 @@ public struct Document: Hashable, Sendable {
         return seat
     }
 
+    public var profile: Profile? {
+        guard case .profile(let profile) = content else { return nil }
+        return profile
+    }
+
+    public var item: Item? {
+        guard case .item(let item) = content else { return nil }
+        return item
+    }
+
+    /// Whether texts must go from the disk: it is deleted for everyone.
+    public var purges: Bool { message?.isRetracted ?? item?.isDeleted ?? false }
+
     /// Where a message stands in its conversation's history; zero for every other document.
     public var historyTime: HybridTimestamp { message?.header.sent.time ?? .zero }
 
@@ -77,6 +98,8 @@ public struct Document: Hashable, Sendable {
         switch content {
         case .conversation(let conversation): conversation.greatestTime
         case .message(let message): message.greatestTime
+        case .profile(let profile): profile.greatestTime
+        case .item(let item): item.greatestTime
         // Its marks tell of stamps that messages and invitations have.
         case .seat, .unknown: .zero
         }
@@ -112,6 +135,8 @@ extension Document {
         case .conversation(let conversation): conversation.write(to: &fields)
         case .message(let message): message.write(to: &fields)
         case .seat(let seat): seat.write(to: &fields)
+        case .profile(let profile): profile.write(to: &fields)
+        case .item(let item): item.write(to: &fields)
         case .unknown: break
         }
     }
@@ -136,6 +161,8 @@ extension Document {
             case .conversation: .conversation(try Conversation(from: &unknown))
             case .message: .message(try Message(from: &unknown))
             case .seat: .seat(try Seat(from: &unknown))
+            case .profile: .profile(try Profile(from: &unknown))
+            case .item: .item(try Item(from: &unknown))
             default: .unknown
             }
     }

@@ -11,10 +11,13 @@ public struct DocumentKey: Hashable, Sendable {
         public static let conversation = Kind(number: 1)
         public static let message = Kind(number: 2)
         public static let seat = Kind(number: 3)
+        public static let profile = Kind(number: 4)
+        public static let item = Kind(number: 5)
     }
 
     public let kind: Kind
-    /// What the shard is a hash of: for all that belongs to a conversation, its id.
+    /// What the shard is a hash of: for all that belongs to a conversation, its id; the user's for
+    /// a profile, an action item's own.
     public let partition: String
     /// Empty where the partition has one document of the kind.
     public let id: String
@@ -41,6 +44,14 @@ public struct DocumentKey: Hashable, Sendable {
     /// What belongs to one user in a conversation.
     public static func seat(_ user: UserID, in conversation: ConversationID) -> DocumentKey {
         DocumentKey(checked: .seat, partition: conversation.text, id: user.text)
+    }
+
+    public static func profile(_ user: UserID) -> DocumentKey {
+        DocumentKey(checked: .profile, partition: user.text, id: "")
+    }
+
+    public static func item(_ item: ItemID) -> DocumentKey {
+        DocumentKey(checked: .item, partition: item.text, id: "")
     }
 
     /// The shard that it belongs to, in a cluster of so many shards.

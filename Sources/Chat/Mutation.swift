@@ -1,7 +1,7 @@
 import CRDT
 import Wire
 
-/// What a user wants changed in a conversation, named so that a repetition is known as one.
+/// What a user wants changed, named so that a repetition is known as one.
 public struct Mutation: Hashable, Sendable {
     public enum Action: Hashable, Sendable {
         /// `participants` ascends and holds the creator.
@@ -21,15 +21,27 @@ public struct Mutation: Hashable, Sendable {
         case read(MessageID?)
         /// Everything up to this message, or up to the newest, has come to a device.
         case deliver(MessageID?)
+        case setProfile(Profile.Edit)
+        case addItem(Item.Draft)
+        case editItem(Item.Edit)
+        /// It is done, or not after all.
+        case finishItem(Bool)
+        case deleteItem
     }
 
-    public let conversation: ConversationID
+    public let subject: Subject
     public let user: UserID
     public let action: Action
 
     public init(_ action: Action, in conversation: ConversationID, by user: UserID) {
+        self.init(action, of: .conversation(conversation), by: user)
+    }
+
+    init(_ action: Action, of subject: Subject, by user: UserID) {
+        precondition(
+            action.subject(checked: subject.partition) == subject, "an action has its own subject")
         self.action = action
-        self.conversation = conversation
+        self.subject = subject
         self.user = user
     }
 
@@ -37,6 +49,7 @@ public struct Mutation: Hashable, Sendable {
     public var message: MessageID? {
         switch action {
         case .create, .invite, .leave, .archive, .unarchive, .read, .deliver: nil
+        case .setProfile, .addItem, .editItem, .finishItem, .deleteItem: nil
         case .send(let message, _, _, _), .edit(let message, _, _): message
         case .hide(let message), .retract(let message), .restore(let message): message
         case .pin(let message), .unpin(let message): message
@@ -45,16 +58,20 @@ public struct Mutation: Hashable, Sendable {
 
     /// The one document that it changes.
     public var key: DocumentKey {
-        switch action {
-        case .create, .invite, .leave: .conversation(conversation)
-        case .archive, .unarchive, .read, .deliver: .seat(user, in: conversation)
-        case .send(let message, _, _, _), .edit(let message, _, _): key(of: message)
-        case .hide(let message), .retract(let message), .restore(let message): key(of: message)
-        case .pin(let message), .unpin(let message): key(of: message)
+        switch subject {
+        case .conversation(let conversation): key(in: conversation)
+        case .user(let user): .profile(user)
+        case .item(let item): .item(item)
         }
     }
 
-    private func key(of message: MessageID) -> DocumentKey { .message(message, in: conversation) }
+    private func key(in conversation: ConversationID) -> DocumentKey {
+        if let message { return .message(message, in: conversation) }
+        return switch action {
+        case .archive, .unarchive, .read, .deliver: .seat(user, in: conversation)
+        default: .conversation(conversation)
+        }
+    }
 
     /// Up to where it sets a mark, if it sets one.
     public var marking: Marking? {
@@ -106,6 +123,12 @@ extension Mutation {
         case .seat(var seat):
             change(&seat, setting: mark, by: author)
             document.content = .seat(seat)
+        case .profile(var profile):
+            change(&profile, by: author)
+            document.content = .profile(profile)
+        case .item(var item):
+            change(&item, by: author)
+            document.content = .item(item)
         case .unknown:
             preconditionFailure("a mutation's key is of a known kind")
         }
@@ -128,6 +151,8 @@ extension Mutation {
             var seat = Seat()
             change(&seat, setting: mark, by: author)
             return Document(.seat(seat), at: key, by: author.dot)
+        case .setProfile, .addItem, .editItem, .finishItem, .deleteItem:
+            return createdOwn(by: author)
         case .edit, .hide, .retract, .restore, .pin, .unpin, .invite, .leave:
             preconditionFailure("judge accepts no change of what is not there")
         }

@@ -4,15 +4,18 @@ import Wire
 /// A mutation as it travels to the node that accepts it: bounded as a line is.
 extension Mutation: WireValue {
     public func encode(into writer: inout ByteWriter) {
-        writer.write(conversation)
+        writer.write(partition)
         writer.write(user)
         action.encode(into: &writer)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
-        conversation = try reader.readName()
+        // What is done tells what it is done to; each is a name.
+        let name: UserID = try reader.readName()
         user = try reader.readName()
         action = try Action(from: &reader)
+        subject = action.subject(checked: name.text)
+        if case .user = subject, name != user { throw .invalid("what is the user's own") }
         guard case .create(let participants, _) = action else { return }
         guard participants.contains(user) else { throw .invalid("a creator among the users") }
     }
@@ -34,6 +37,11 @@ extension Mutation.Action: WireValue {
         static let unarchive: UInt8 = 12
         static let read: UInt8 = 13
         static let deliver: UInt8 = 14
+        static let setProfile: UInt8 = 15
+        static let addItem: UInt8 = 16
+        static let editItem: UInt8 = 17
+        static let finishItem: UInt8 = 18
+        static let deleteItem: UInt8 = 19
     }
 
     public func encode(into writer: inout ByteWriter) {
@@ -64,7 +72,19 @@ extension Mutation.Action: WireValue {
         case .unarchive: writer.write(Kind.unarchive)
         case .read(let message): write(Kind.read, optional: message, to: &writer)
         case .deliver(let message): write(Kind.deliver, optional: message, to: &writer)
+        case .setProfile(let edit): write(Kind.setProfile, value: edit, to: &writer)
+        case .addItem(let draft): write(Kind.addItem, value: draft, to: &writer)
+        case .editItem(let edit): write(Kind.editItem, value: edit, to: &writer)
+        case .finishItem(let isDone):
+            writer.write(Kind.finishItem)
+            writer.write(isDone)
+        case .deleteItem: writer.write(Kind.deleteItem)
         }
+    }
+
+    private func write(_ kind: UInt8, value: some WireValue, to writer: inout ByteWriter) {
+        writer.write(kind)
+        value.encode(into: &writer)
     }
 
     private func write(_ kind: UInt8, _ name: some Name, to writer: inout ByteWriter) {
@@ -100,6 +120,11 @@ extension Mutation.Action: WireValue {
         case Kind.unarchive: self = .unarchive
         case Kind.read: self = .read(try reader.readFlag() ? try reader.readName() : nil)
         case Kind.deliver: self = .deliver(try reader.readFlag() ? try reader.readName() : nil)
+        case Kind.setProfile: self = .setProfile(try Profile.Edit(from: &reader))
+        case Kind.addItem: self = .addItem(try Item.Draft(from: &reader))
+        case Kind.editItem: self = .editItem(try Item.Edit(from: &reader))
+        case Kind.finishItem: self = .finishItem(try reader.readFlag())
+        case Kind.deleteItem: self = .deleteItem
         default: throw .invalid("an action")
         }
     }

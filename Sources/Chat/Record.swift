@@ -53,6 +53,6 @@ public struct Record: Hashable, Sendable {
         self.init(
             key: document.key, changedBy: document.changedBy, time: document.historyTime,
             bytes: bytes, terms: document.terms, previous: previous,
-            purges: document.message?.isRetracted ?? false)
+            purges: document.purges)
     }
 }

@@ -14,4 +14,11 @@ public enum Refusal: UInt8, Error, CaseIterable, Hashable, Sendable {
     case messageDeleted = 8
     case tooManyEdits = 9
     case tooManyParticipants = 10
+    /// Of a user who never set any of it.
+    case profileNotFound = 11
+    /// Also of one that is deleted.
+    case itemNotFound = 12
+    case notOwner = 13
+    /// Added before by another owner, or as something else.
+    case itemExists = 14
 }

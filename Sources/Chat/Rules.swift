@@ -30,6 +30,7 @@ extension Mutation {
         conversation: Conversation?, target: Document?, reached: HistoryPosition? = nil,
         by judge: Judge
     ) throws(Refusal) -> Bool {
+        guard case .conversation = subject else { return try judgeOwn(target) }
         if case .create(let participants, let title) = action {
             return try judgeCreate(participants, title, existing: conversation)
         }
@@ -59,6 +60,8 @@ extension Mutation {
             .conversationNotFound
         case .edit, .hide, .retract, .restore, .pin, .unpin, .read, .deliver:
             .messageNotFound
+        case .setProfile: .profileNotFound
+        case .addItem, .editItem, .finishItem, .deleteItem: .itemNotFound
         }
     }
 
@@ -136,7 +139,8 @@ extension Mutation {
             return message.pin?.value.by != user
         case .unpin:
             return message.pin?.value.by != nil
-        case .create, .send, .invite, .leave, .archive, .unarchive, .read, .deliver:
+        case .create, .send, .invite, .leave, .archive, .unarchive, .read, .deliver, .setProfile,
+            .addItem, .editItem, .finishItem, .deleteItem:
             preconditionFailure("judged before")
         }
     }

@@ -10,6 +10,9 @@ public enum Term {
 
     /// Of every conversation that `user` is in.
     public static func participant(_ user: UserID) -> String { user.text }
+
+    /// Of every action item of `user` that is not deleted.
+    public static func owner(_ user: UserID) -> String { user.text }
 }
 
 extension Document {
@@ -19,7 +22,8 @@ extension Document {
         case .conversation(let conversation):
             conversation.participants.elements.map(Term.participant)
         case .message(let message): message.isPinned ? [Term.pinned] : []
-        case .seat, .unknown: []
+        case .item(let item): item.isDeleted ? [] : [Term.owner(item.owner)]
+        case .seat, .profile, .unknown: []
         }
     }
 }

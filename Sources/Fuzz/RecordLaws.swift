@@ -17,8 +17,8 @@ enum RecordLaws {
         else { return }
         let rest = Array(reader.readRest())
         let key = DocumentKey(
-            checked: DocumentKey.Kind(number: kind % 5), partition: "c",
-            id: kind % 5 == 1 ? "" : "m")
+            checked: DocumentKey.Kind(number: kind % 6), partition: "c",
+            id: [1, 4, 5].contains(kind % 6) ? "" : "m")
         let cut = min(Int(length), rest.count)
         let first = document(key, Array(rest[..<cut]))
         let second = document(key, Array(rest[cut...]))

@@ -47,15 +47,15 @@ extension Node {
         let isWelcome = !isLate && drafts.count + gatherings.count < Draft.countMax
         switch ask.request {
         case .write(let mutation, _, _):
-            answer(ask, in: mutation.conversation, for: slot, isWelcome)
+            answer(ask, in: mutation.partition, for: slot, isWelcome)
         case .read(let query, _):
-            if let conversation = query.conversation {
-                answer(ask, in: conversation, for: slot, isWelcome)
+            if let partition = query.partition {
+                answer(ask, in: partition, for: slot, isWelcome)
             } else {
                 tell(.elsewhere, to: slot, ask.round)
             }
         case .list(let query, let user, let shards):
-            if isWelcome, query.conversation == nil {
+            if isWelcome, query.partition == nil {
                 list(query, of: user, in: shards, for: slot)
             } else {
                 tell(.elsewhere, to: slot)
@@ -67,9 +67,9 @@ extension Node {
     }
 
     private func answer(
-        _ ask: Ask, in conversation: ConversationID, for slot: ReplySlot, _ isWelcome: Bool
+        _ ask: Ask, in partition: String, for slot: ReplySlot, _ isWelcome: Bool
     ) {
-        guard let id = shardID(of: conversation) else { return }
+        guard let id = shardID(of: partition) else { return }
         let place = AskedShard(session: slot.session, shard: id)
         let isDenied = denials[place].map { ask.round <= $0.round } ?? false
         guard isWelcome, !isDenied, let shard = shard(id), shard.assumeIsolated({ $0.mayAnswer })

@@ -16,7 +16,12 @@ extension Node {
 
     /// The shard that a conversation is in; nil before the node is in a cluster.
     package func shardID(of conversation: ConversationID) -> ShardID? {
-        cluster.map { ShardID(of: conversation.text, count: $0.shards) }
+        shardID(of: conversation.text)
+    }
+
+    /// The shard of a partition key; nil before the node is in a cluster.
+    func shardID(of partition: String) -> ShardID? {
+        cluster.map { ShardID(of: partition, count: $0.shards) }
     }
 
     /// The shard of a conversation, where it is held here.
@@ -59,21 +64,21 @@ extension Node {
         _ mutation: Mutation, isMinted: Bool, level: AckLevel, for slot: ReplySlot
     ) -> Handling {
         handle(
-            .write(mutation, level, isMinted ? .minted : .first), in: mutation.conversation,
+            .write(mutation, level, isMinted ? .minted : .first), in: mutation.partition,
             for: slot)
     }
 
     package func handle(_ query: Query, of user: UserID, for slot: ReplySlot) -> Handling {
-        guard let conversation = query.conversation else {
+        guard let partition = query.partition else {
             return list(query, of: user, for: slot)
         }
-        return handle(.read(query, user), in: conversation, for: slot)
+        return handle(.read(query, user), in: partition, for: slot)
     }
 
     private func handle(
-        _ request: Ask.Request, in conversation: ConversationID, for slot: ReplySlot
+        _ request: Ask.Request, in partition: String, for slot: ReplySlot
     ) -> Handling {
-        guard let id = shardID(of: conversation) else {
+        guard let id = shardID(of: partition) else {
             return .here(.failed(.notReady), isSettled: true)
         }
         if forwards.isIdle(id), case .here(let shard) = route(of: id) {

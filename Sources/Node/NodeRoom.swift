@@ -49,10 +49,10 @@ extension Node {
 }
 
 extension Mutation {
-    /// Whether it deletes a message, for its user or for everyone.
+    /// Whether it deletes a message, for its user or for everyone, or an action item.
     var deletes: Bool {
         switch action {
-        case .hide, .retract: true
+        case .hide, .retract, .deleteItem: true
         default: false
         }
     }
@@ -61,6 +61,7 @@ extension Mutation {
 extension Document {
     /// Whether it is the other one, with something of it deleted.
     func deletes(over old: Document?) -> Bool {
+        if let item { return item.isDeleted }
         guard let message else { return false }
         guard !message.isRetracted else { return true }
         return old?.message.map { $0.deletedBy != message.deletedBy } ?? false

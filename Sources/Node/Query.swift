@@ -27,13 +27,18 @@ package enum Query: Hashable, Sendable {
     case chats(Shown)
     /// In which of them how much is unread.
     case unread
+    /// What a user tells of themselves; anybody may ask.
+    case profile(UserID)
+    /// The user's action items.
+    case actions
 
-    /// The conversation that it is about; nil where it is about all of a user's, in every shard.
-    package var conversation: ConversationID? {
+    /// What the shard is a hash of; nil where it is gathered over all shards.
+    package var partition: String? {
         switch self {
-        case .history(let conversation, _, _), .edits(_, let conversation): conversation
-        case .pinned(let conversation): conversation
-        case .chats, .unread: nil
+        case .history(let conversation, _, _), .edits(_, let conversation): conversation.text
+        case .pinned(let conversation): conversation.text
+        case .profile(let user): user.text
+        case .chats, .unread, .actions: nil
         }
     }
 }
@@ -44,6 +49,8 @@ package enum Findings: Hashable, Sendable {
     case edits([EditView])
     case chats([ChatView])
     case unread([UnreadCount])
+    case profile(ProfileView)
+    case actions([ItemView])
 }
 
 /// One text that a message had, and from when.
@@ -88,7 +95,7 @@ extension Findings {
     package func answers(_ query: Query) -> Bool {
         switch (self, query) {
         case (.messages, .history), (.messages, .pinned), (.edits, .edits), (.chats, .chats),
-            (.unread, .unread):
+            (.unread, .unread), (.profile, .profile), (.actions, .actions):
             true
         default: false
         }
@@ -108,6 +115,8 @@ extension Findings {
         case .edits(let views): runs(of: views, bytesMax).map(Findings.edits)
         case .chats(let views): runs(of: views, bytesMax).map(Findings.chats)
         case .unread(let counts): runs(of: counts, bytesMax).map(Findings.unread)
+        case .profile: [self]
+        case .actions(let views): runs(of: views, bytesMax).map(Findings.actions)
         }
     }
 
@@ -120,6 +129,7 @@ extension Findings {
         case (.edits(let mine), .edits(let more)): self = .edits(mine + more)
         case (.chats(let mine), .chats(let more)): self = .chats(mine + more)
         case (.unread(let mine), .unread(let more)): self = .unread(mine + more)
+        case (.actions(let mine), .actions(let more)): self = .actions(mine + more)
         default: return false
         }
         return true
@@ -148,8 +158,11 @@ extension Findings {
     /// once.
     package var gathered: Findings {
         switch self {
-        case .messages, .edits:
+        case .messages, .edits, .profile:
             return self
+        case .actions(let views):
+            var seen: Set<ItemID> = []
+            return .actions(views.sorted().filter { seen.insert($0.id).inserted })
         case .chats(let views):
             let sorted = views.sorted {
                 ($1.latest.milliseconds, $0.id) < ($0.latest.milliseconds, $1.id)

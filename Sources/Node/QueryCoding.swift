@@ -25,6 +25,10 @@ extension Query: WireValue {
             writer.write(4)
             writer.write(shown.rawValue)
         case .unread: writer.write(5)
+        case .profile(let user):
+            writer.write(6)
+            writer.write(user)
+        case .actions: writer.write(7)
         }
     }
 
@@ -46,6 +50,8 @@ extension Query: WireValue {
             }
             self = .chats(shown)
         case 5: self = .unread
+        case 6: self = .profile(try reader.readName())
+        case 7: self = .actions
         default: throw .invalid("a query")
         }
     }
@@ -81,6 +87,10 @@ extension Findings: WireValue {
         case .edits(let views): write(2, views, to: &writer)
         case .chats(let views): write(3, views, to: &writer)
         case .unread(let counts): write(4, counts, to: &writer)
+        case .profile(let view):
+            writer.write(5)
+            view.encode(into: &writer)
+        case .actions(let views): write(6, views, to: &writer)
         }
     }
 
@@ -96,6 +106,8 @@ extension Findings: WireValue {
         case 2: self = .edits(try Findings.read(from: &reader))
         case 3: self = .chats(try Findings.read(from: &reader))
         case 4: self = .unread(try Findings.read(from: &reader))
+        case 5: self = .profile(try ProfileView(from: &reader))
+        case 6: self = .actions(try Findings.read(from: &reader))
         default: throw .invalid("findings")
         }
     }

@@ -40,7 +40,7 @@ struct ShardDocuments: Sendable {
                     return Record(
                         key: document.key, changedBy: document.changedBy,
                         time: document.historyTime, bytes: bytes, terms: previous?.terms ?? [],
-                        previous: previous, purges: document.message?.isRetracted ?? false)
+                        previous: previous, purges: document.purges)
                 }
             #endif
             return Record(of: document, bytes: bytes, previous: previous)

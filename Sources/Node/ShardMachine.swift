@@ -81,12 +81,12 @@ extension ShardMachine {
         attempt: Ask.Attempt = .first, in world: ShardWorld
     ) throws(ShardFailure) -> Accepted {
         guard copy.mayAnswer else { throw .notReady }
-        let conversation = try find(.conversation(mutation.conversation), in: world)
+        let conversation = try mutation.conversation.flatMap { id throws(ShardFailure) in
+            try find(.conversation(id), in: world)
+        }
         let target = attempt == .minted ? nil : try find(mutation.key, in: world)
         let room = conversation?.document.conversation
-        let reached = try mutation.marking.flatMap { marking throws(ShardFailure) in
-            try position(marking, in: mutation.conversation, world)
-        }
+        let reached = try position(marked: mutation, in: world)
         let isChange: Bool
         do {
             isChange = try mutation.judge(
@@ -100,11 +100,11 @@ extension ShardMachine {
         }
         var mark: Mark?
         var unread: Int?
-        if let room, mutation.marking != nil {
+        if let room, let id = mutation.conversation, mutation.marking != nil {
             mark = reached.map { room.mark(of: mutation.user, at: $0) }
             unread = try self.unread(
                 after: isChange ? mutation : nil, by: mutation.user, reached,
-                in: (mutation.conversation, room), target?.document.seat, world)
+                in: (id, room), target?.document.seat, world)
         }
         guard isChange else {
             let context = (target ?? conversation)?.document.changedBy ?? Context()
@@ -126,8 +126,11 @@ extension ShardMachine {
 
     /// Where the message stands up to which a mark is set; nil where there is none.
     private mutating func position(
-        _ marking: Mutation.Marking, in conversation: ConversationID, _ world: ShardWorld
+        marked mutation: Mutation, in world: ShardWorld
     ) throws(ShardFailure) -> HistoryPosition? {
+        guard let marking = mutation.marking, let conversation = mutation.conversation else {
+            return nil
+        }
         if case .message(let id) = marking {
             return try find(.message(id, in: conversation), in: world)?.document.historyPosition
         }

@@ -17,6 +17,10 @@ extension ShardMachine {
             findings = .chats(try chats(of: user, shown, in: world))
         case .unread:
             findings = .unread(try unreadCounts(of: user, in: world))
+        case .profile(let owner):
+            findings = .profile(try profile(of: owner, in: world))
+        case .actions:
+            findings = .actions(try items(of: user, in: world))
         case .history(let conversation, let place, let limit):
             let listing = try listing(of: conversation, for: user, query, world)
             let page = try page(place, limit: limit, in: conversation, world)
@@ -222,8 +226,11 @@ private func comes(_ left: Document, before right: Document, on page: HistoryPag
 
 extension Query {
     var missing: Refusal {
-        if case .edits = self { return .messageNotFound }
-        return .conversationNotFound
+        switch self {
+        case .edits: .messageNotFound
+        case .profile: .profileNotFound
+        default: .conversationNotFound
+        }
     }
 
     /// Whether it shows who has read what.

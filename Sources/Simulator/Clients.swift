@@ -255,16 +255,16 @@ extension World {
         scheduleTurn(shell)
     }
 
-    /// The one that a conversation is in; of a user's list, a part of one shard's.
+    /// The one that its partition is in; of a user's list, a part of one shard's.
     private func shard(of query: Query) -> Int {
-        guard let conversation = query.conversation else { return workDice.below(plan.shards) }
-        return Int(ShardID(of: conversation.text, count: UInt16(plan.shards)).number)
+        guard let partition = query.partition else { return workDice.below(plan.shards) }
+        return Int(ShardID(of: partition, count: UInt16(plan.shards)).number)
     }
 
     func submit(
         _ mutation: Mutation, _ level: AckLevel, _ index: Int, at node: Int, isFresh: Bool
     ) throws(Violation) {
-        let id = ShardID(of: mutation.conversation.text, count: UInt16(plan.shards))
+        let id = ShardID(of: mutation.partition, count: UInt16(plan.shards))
         let shard = Int(id.number)
         if nodes[node].shell?.isHeld[shard] == false { coverage.count("forwarded") }
         guard let node = route(shard, from: nodes[node]), let shell = node.shell else { return }
@@ -314,6 +314,8 @@ extension Query {
         case .pinned: "pinned"
         case .chats: "chats"
         case .unread: "unread"
+        case .profile: "profile shown"
+        case .actions: "actions"
         }
     }
 }

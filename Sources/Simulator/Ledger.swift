@@ -78,7 +78,7 @@ extension Ledger.Entry {
     /// What was done, to be read in an explanation.
     var words: String {
         "\(dot.short) on n\(node + 1): \(mutation.user) \(mutation.action.words) "
-            + "in \(mutation.conversation)"
+            + "in \(mutation.partition)"
     }
 }
 
@@ -104,6 +104,11 @@ extension Mutation.Action {
         case .unarchive: "unarchive"
         case .read: "read"
         case .deliver: "deliver"
+        case .setProfile: "profile"
+        case .addItem: "add item"
+        case .editItem: "edit item"
+        case .finishItem(let isDone): isDone ? "done" : "undone"
+        case .deleteItem: "delete item"
         }
     }
 
@@ -118,7 +123,10 @@ extension Mutation.Action {
         case .pin(let id): "pin \(id)"
         case .unpin(let id): "unpin \(id)"
         case .invite(let user): "invite \(user)"
-        case .leave, .archive, .unarchive: verb
+        case .leave, .archive, .unarchive, .finishItem, .deleteItem: verb
+        case .setProfile(let edit): "profile \(edit.name?.value?.text ?? "-")"
+        case .addItem(let draft): "add item '\(draft.title.text)'"
+        case .editItem(let edit): "edit item '\(edit.title?.text ?? "-")'"
         case .read(let id), .deliver(let id): "\(verb) \(id?.text ?? "the newest")"
         }
     }

@@ -34,7 +34,7 @@ struct Model {
     }
 
     /// The sending that counts: the earliest.
-    private var header: Ledger.Entry? {
+    var header: Ledger.Entry? {
         entries.filter { $0.mutation.action.isCreation }.min {
             guard let left = $0.stamp, let right = $1.stamp else { return false }
             return left < right
@@ -119,6 +119,8 @@ struct Model {
         case .conversation(let conversation): try check(conversation)
         case .message(let message): try check(message)
         case .seat(let seat): try check(seat)
+        case .profile(let profile): try check(profile)
+        case .item(let item): try check(item)
         case .unknown: throw violation(.claims, "is of no kind that was ever written")
         }
     }
@@ -199,7 +201,7 @@ struct Model {
         else { throw violation(.claims, "has the pin \(String(describing: message.pin))") }
     }
 
-    private func violation(_ invariant: Invariant, _ what: String) -> Violation {
+    func violation(_ invariant: Invariant, _ what: String) -> Violation {
         let changes = entries.map { "\n    " + $0.words }.joined()
         return Violation(
             invariant: invariant,
@@ -217,7 +219,7 @@ extension Ledger.Entry {
 extension Mutation.Action {
     var isCreation: Bool {
         switch self {
-        case .create, .send: true
+        case .create, .send, .addItem: true
         default: false
         }
     }

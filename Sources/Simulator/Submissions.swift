@@ -67,7 +67,11 @@ extension World {
             base = message?.header.sent
         case .pin, .unpin: stamp = message?.pin?.stamp
         case .invite(let user): stamp = document.conversation?.invitation(of: user)
-        case .hide, .retract, .restore, .leave, .archive, .unarchive, .read, .deliver: stamp = nil
+        case .setProfile, .addItem, .editItem, .finishItem:
+            // Whoever writes knows every stamp that is in it.
+            stamp = Stamp(time: document.greatestTime, replica: dot.replica)
+        case .hide, .retract, .restore, .leave, .archive, .unarchive, .read, .deliver, .deleteItem:
+            stamp = nil
         }
         var mark: Mark?
         if case .read = submission.mutation.action { mark = document.seat?.read?.value }

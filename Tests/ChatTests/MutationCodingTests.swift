@@ -6,14 +6,30 @@ import Wire
 @testable import Chat
 
 struct MutationCodingTests {
-    private static let mutations: [Mutation] = [
-        .create(participants: People.all, title: nil),
-        .create(participants: People.all, title: "The room"),
-        .send(People.message, type: .voice, item: ItemID(checked: "i"), text: ""),
-        .send("hello"), .edit("caf\u{E9}", operation: 9), .hide, .retract, .restore, .pin, .unpin,
-        .invite(People.carol), .leave, .archive, .unarchive, .read(nil), .read(People.message),
-        .deliver(nil), .deliver(People.message),
-    ].map { Mutation($0, in: People.conversation, by: People.alice) }
+    private static let mutations: [Mutation] =
+        [
+            .create(participants: People.all, title: nil),
+            .create(participants: People.all, title: "The room"),
+            .send(People.message, type: .voice, item: ItemID(checked: "i"), text: ""),
+            .send("hello"), .edit("caf\u{E9}", operation: 9), .hide, .retract, .restore, .pin,
+            .unpin,
+            .invite(People.carol), .leave, .archive, .unarchive, .read(nil), .read(People.message),
+            .deliver(nil), .deliver(People.message),
+        ].map { Mutation($0, in: People.conversation, by: People.alice) } + own
+
+    private static let own: [Mutation] =
+        [
+            .addItem(Item.Draft(title: "buy")),
+            .addItem(
+                Item.Draft(
+                    title: "buy", due: DueTime(milliseconds: -5), priority: .high,
+                    chat: People.conversation, message: People.message)),
+            .editItem(Item.Edit(title: FieldText("sell"))),
+            .editItem(Item.Edit(due: Clearable(nil), priority: Clearable(.low))),
+            .finishItem(true), .finishItem(false), .deleteItem,
+        ].map { Mutation($0, on: ItemTests.item, by: People.alice) } + [
+            Mutation(Profile.Edit(name: "Al", email: "", photo: nil), by: People.alice)
+        ]
 
     private static let view = MessageView(
         id: People.message, from: People.alice, sentAt: HybridTimestamp(milliseconds: 7),

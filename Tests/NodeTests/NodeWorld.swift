@@ -83,7 +83,8 @@ final class NodeSeat: Sendable {
     /// Sends a message of alice's; its reply is number `number`.
     func submit(_ mutation: Mutation, number: UInt64, level: AckLevel = .local) -> Bool {
         run { node in
-            guard let shard = node.shard(of: mutation.conversation) else { return false }
+            guard let shard = node.shardID(of: mutation.partition).flatMap({ node.shard($0) })
+            else { return false }
             let slot = ReplySlot(session: 1, number: number)
             let result = shard.assumeIsolated {
                 $0.submit(mutation, for: slot, level: level)

@@ -76,7 +76,7 @@ import Wire
             dot: Dot(replica: first.dot.replica, seq: first.dot.seq), shard: 99, node: 0,
             mutation: Mutation(
                 .retract(try #require(MessageID(document.key.id))),
-                in: first.mutation.conversation, by: first.mutation.user),
+                in: try #require(first.mutation.conversation), by: first.mutation.user),
             past: first.past, stamp: nil, base: nil, bytes: .zero)
         try world.ledger.add(retract)
         #expect(
@@ -207,7 +207,7 @@ import Wire
                 .edit(
                     try #require(MessageID(document.key.id)), text: "lost",
                     operation: OperationID(high: 9, low: 9)),
-                in: first.mutation.conversation, by: first.mutation.user),
+                in: try #require(first.mutation.conversation), by: first.mutation.user),
             past: first.past, stamp: first.stamp, base: document.message?.header.sent,
             bytes: .zero)
         try world.ledger.add(edit)

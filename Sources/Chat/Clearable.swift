@@ -1,0 +1,65 @@
+import CRDT
+import Wire
+
+/// The value of a field that can be empty again; nothing comes before every value.
+public struct Clearable<Value: Comparable & Hashable & Sendable>: Hashable, Sendable {
+    public let value: Value?
+
+    public init(_ value: Value?) { self.value = value }
+}
+
+extension Clearable: Comparable {
+    public static func < (left: Clearable, right: Clearable) -> Bool {
+        guard let theirs = right.value else { return false }
+        guard let mine = left.value else { return true }
+        return mine < theirs
+    }
+}
+
+extension Clearable: WireValue where Value: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        writer.writeOptional(value) { $1.encode(into: &$0) }
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        value = try reader.readFlag() ? try Value(from: &reader) : nil
+    }
+}
+
+/// A title, name, e-mail address or photo: equal and in order as its bytes are.
+public struct FieldText: Hashable, Sendable {
+    public let text: String
+
+    public init(_ text: String) { self.text = text }
+}
+
+extension FieldText: Comparable {
+    public static func == (left: FieldText, right: FieldText) -> Bool {
+        haveSameBytes(left.text, right.text)
+    }
+
+    public static func < (left: FieldText, right: FieldText) -> Bool {
+        precedesInBytes(left.text, right.text)
+    }
+}
+
+extension FieldText: WireValue {
+    public func encode(into writer: inout ByteWriter) { writer.write(text) }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        text = try reader.readText(limit: ChatLimits.titleBytesMax)
+    }
+}
+
+extension Optional {
+    /// The later of two writes of a field, where there are two.
+    mutating func merge<Value>(_ other: Wrapped?) where Wrapped == Register<Value> {
+        guard let other else { return }
+        guard var mine = self else {
+            self = other
+            return
+        }
+        mine.merge(other)
+        self = mine
+    }
+}

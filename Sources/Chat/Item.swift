@@ -1,0 +1,169 @@
+import CRDT
+import Wire
+
+/// How much an action item matters to its owner; the raw values are the line protocol's words.
+public enum ItemPriority: String, CaseIterable, Comparable, Sendable {
+    case low, medium, high
+
+    public static func < (left: ItemPriority, right: ItemPriority) -> Bool {
+        left.number < right.number
+    }
+}
+
+/// When an action item is due.
+public struct DueTime: Hashable, Comparable, Sendable {
+    /// Since 1970; before it, less than zero.
+    public let milliseconds: Int64
+
+    public init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+    public static func < (left: DueTime, right: DueTime) -> Bool {
+        left.milliseconds < right.milliseconds
+    }
+}
+
+/// Something that its owner means to do.
+///
+/// Of two, added under one id on two sides of a cut, the earlier wins. What an owner made of an
+/// item since is kept under the owner's name, so that nobody changes or deletes what turns out to
+/// be another's; and a deletion is final, whatever the order of events.
+public struct Item: Hashable, Sendable {
+    /// What was first added, for ever.
+    public struct Header: Hashable, Sendable {
+        public let created: Stamp
+        public let owner: UserID
+        /// Where it came from: only links, for whether they are there only their own shard knows.
+        public let chat: ConversationID?
+        public let message: MessageID?
+        public let due: DueTime?
+        public let priority: ItemPriority?
+        /// Empty once the item is deleted.
+        public internal(set) var title: FieldText
+    }
+
+    /// What a mutation adds.
+    public struct Draft: Hashable, Sendable {
+        public let title: FieldText
+        public let due: DueTime?
+        public let priority: ItemPriority?
+        public let chat: ConversationID?
+        public let message: MessageID?
+
+        public init(
+            title: String, due: DueTime? = nil, priority: ItemPriority? = nil,
+            chat: ConversationID? = nil, message: MessageID? = nil
+        ) {
+            self.title = FieldText(title)
+            self.due = due
+            self.priority = priority
+            self.chat = chat
+            self.message = message
+        }
+    }
+
+    /// What a mutation sets; what is nil stays as it is.
+    public struct Edit: Hashable, Sendable {
+        public let title: FieldText?
+        public let due: Clearable<DueTime>?
+        public let priority: Clearable<ItemPriority>?
+
+        public init(
+            title: FieldText? = nil, due: Clearable<DueTime>? = nil,
+            priority: Clearable<ItemPriority>? = nil
+        ) {
+            self.title = title
+            self.due = due
+            self.priority = priority
+        }
+    }
+
+    public private(set) var header: Header
+    /// Ascending by owner, one each.
+    var handlings: [Handling]
+
+    init(_ header: Header) {
+        self.header = header
+        handlings = []
+    }
+
+    init(header: Header, handlings: [Handling]) {
+        self.header = header
+        self.handlings = handlings
+    }
+
+    private var handling: Handling? { handlings.first { $0.owner == header.owner } }
+
+    public var owner: UserID { header.owner }
+    public var title: String { (handling?.title?.value ?? header.title).text }
+    public var due: DueTime? { handling?.due.map(\.value.value) ?? header.due }
+    public var priority: ItemPriority? {
+        handling?.priority.map(\.value.value) ?? header.priority
+    }
+    public var isDone: Bool { handling?.course?.value == .done }
+    public var isDeleted: Bool { handling?.isDeleted ?? false }
+
+    var greatestTime: HybridTimestamp {
+        handlings.reduce(header.created.time) { max($0, $1.greatestTime) }
+    }
+}
+
+extension Item {
+    func isChanged(by edit: Edit) -> Bool {
+        edit.title.map { $0.text != title || !haveSameBytes($0.text, title) } ?? false
+            || edit.due.map { $0.value != due } ?? false
+            || edit.priority.map { $0.value != priority } ?? false
+    }
+
+    /// Changes what its owner made of it.
+    mutating func handle(_ body: (inout Handling) -> Void) {
+        var mine = handling ?? Handling(owner: header.owner)
+        body(&mine)
+        note(mine)
+        normalize()
+    }
+
+    mutating func merge(_ other: Item) {
+        header = min(header, other.header)
+        for handling in other.handlings { note(handling) }
+        normalize()
+    }
+
+    private mutating func note(_ handling: Handling) {
+        let index = handlings.firstIndex { $0.owner >= handling.owner } ?? handlings.endIndex
+        if index < handlings.endIndex, handlings[index].owner == handling.owner {
+            handlings[index].merge(handling)
+        } else {
+            handlings.insert(handling, at: index)
+        }
+    }
+
+    /// Whether a deleted item has nothing left to show.
+    var isNormal: Bool {
+        (!isDeleted || header.title.text.isEmpty) && handlings.allSatisfy(\.isNormal)
+    }
+
+    private mutating func normalize() {
+        if isDeleted { header.title = FieldText("") }
+    }
+}
+
+extension Item.Header: Comparable {
+    /// Stamps are never equal unless the headers are; the rest makes the order total over any
+    /// bytes.
+    ///
+    /// The title comes last, since a deleted item has lost it.
+    public static func < (left: Self, right: Self) -> Bool {
+        guard left.created == right.created else { return left.created < right.created }
+        guard left.owner == right.owner else { return left.owner < right.owner }
+        guard left.links == right.links else {
+            return left.links.lexicographicallyPrecedes(right.links)
+        }
+        guard left.due == right.due else { return Clearable(left.due) < Clearable(right.due) }
+        guard left.priority == right.priority else {
+            return Clearable(left.priority) < Clearable(right.priority)
+        }
+        return left.title < right.title
+    }
+
+    private var links: [String] { [chat?.text ?? "", message?.text ?? ""] }
+}

@@ -1,0 +1,94 @@
+import CRDT
+import Wire
+
+extension Item {
+    /// Whether an item is done.
+    enum Course: UInt8, Comparable, Sendable {
+        case open = 1
+        case done = 2
+
+        static func < (left: Course, right: Course) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// What one owner made of an item after it was added: each field is the last write.
+    ///
+    /// Once deleted it stays deleted, and has nothing else: deletion wins over everything.
+    struct Handling: Hashable, Sendable {
+        let owner: UserID
+        var title: Register<FieldText>?
+        var due: Register<Clearable<DueTime>>?
+        var priority: Register<Clearable<ItemPriority>>?
+        var course: Register<Course>?
+        private(set) var isDeleted = false
+
+        init(owner: UserID) { self.owner = owner }
+
+        var greatestTime: HybridTimestamp {
+            [title?.stamp, due?.stamp, priority?.stamp, course?.stamp].reduce(.zero) {
+                max($0, $1?.time ?? .zero)
+            }
+        }
+
+        mutating func set(_ edit: Edit, at stamp: Stamp) {
+            if let title = edit.title { self.title = Register(title, at: stamp) }
+            if let due = edit.due { self.due = Register(due, at: stamp) }
+            if let priority = edit.priority { self.priority = Register(priority, at: stamp) }
+        }
+
+        mutating func finish(_ isDone: Bool, at stamp: Stamp) {
+            course = Register(isDone ? .done : .open, at: stamp)
+        }
+
+        mutating func delete() {
+            self = Handling(owner: owner)
+            isDeleted = true
+        }
+
+        mutating func merge(_ other: Handling) {
+            guard !isDeleted, !other.isDeleted else { return delete() }
+            title.merge(other.title)
+            due.merge(other.due)
+            priority.merge(other.priority)
+            course.merge(other.course)
+        }
+
+        /// Whether it says anything, and nothing beside its deletion.
+        var isNormal: Bool {
+            let isEmpty = title == nil && due == nil && priority == nil && course == nil
+            return isDeleted == isEmpty
+        }
+    }
+}
+
+extension Item.Handling: WireValue {
+    func encode(into writer: inout ByteWriter) {
+        writer.write(owner)
+        writer.write(isDeleted)
+        guard !isDeleted else { return }
+        writer.writeOptional(title) { $1.encode(into: &$0) }
+        writer.writeOptional(due) { $1.encode(into: &$0) }
+        writer.writeOptional(priority) { $1.encode(into: &$0) }
+        writer.writeOptional(course) { $1.encode(into: &$0) }
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        self.init(owner: try reader.readName())
+        isDeleted = try reader.readFlag()
+        guard !isDeleted else { return }
+        title = try reader.readFlag() ? try Register(from: &reader) : nil
+        due = try reader.readFlag() ? try Register(from: &reader) : nil
+        priority = try reader.readFlag() ? try Register(from: &reader) : nil
+        course = try reader.readFlag() ? try Register(from: &reader) : nil
+    }
+}
+
+extension Item.Course: WireValue {
+    func encode(into writer: inout ByteWriter) { writer.write(rawValue) }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        guard let course = Item.Course(rawValue: try reader.readByte()) else {
+            throw .invalid("whether it is done")
+        }
+        self = course
+    }
+}

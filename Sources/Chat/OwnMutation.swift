@@ -1,0 +1,87 @@
+import CRDT
+import Wire
+
+/// Mutations of what belongs to one user and to no conversation: a profile, an action item.
+extension Mutation {
+    /// As a user sets what they tell of themselves.
+    public init(_ edit: Profile.Edit, by user: UserID) {
+        self.init(.setProfile(edit), of: .user(user), by: user)
+    }
+
+    public init(_ action: Action, on item: ItemID, by user: UserID) {
+        self.init(action, of: .item(item), by: user)
+    }
+
+    /// Whether it may be done to `target`, and whether it would change anything.
+    func judgeOwn(_ target: Document?) throws(Refusal) -> Bool {
+        switch action {
+        case .setProfile(let edit):
+            return target?.profile?.isChanged(by: edit) ?? true
+        case .addItem(let draft):
+            return try judgeAddition(draft, existing: target?.item)
+        default:
+            return try judgeChange(of: target?.item)
+        }
+    }
+
+    private func judgeAddition(
+        _ draft: Item.Draft, existing: Item?
+    ) throws(Refusal) -> Bool {
+        guard let existing else { return true }
+        let header = existing.header
+        // What was first added: a repetition is known as one whatever became of the item.
+        let isSame =
+            header.title == draft.title && header.due == draft.due
+            && header.priority == draft.priority && header.chat == draft.chat
+            && header.message == draft.message
+        guard header.owner == user, existing.isDeleted || isSame else { throw .itemExists }
+        return false
+    }
+
+    private func judgeChange(of item: Item?) throws(Refusal) -> Bool {
+        guard let item else { throw .itemNotFound }
+        guard item.owner == user else { throw .notOwner }
+        switch action {
+        case .deleteItem: return !item.isDeleted
+        case _ where item.isDeleted: throw .itemNotFound
+        case .editItem(let edit): return item.isChanged(by: edit)
+        case .finishItem(let isDone): return item.isDone != isDone
+        default: preconditionFailure("its subject is an item, and so is what it does")
+        }
+    }
+
+    /// The document that it makes where there is none.
+    func createdOwn(by author: Authorship) -> Document {
+        switch action {
+        case .setProfile(let edit):
+            var profile = Profile(created: author.stamp)
+            profile.set(edit, at: author.stamp)
+            return Document(.profile(profile), at: key, by: author.dot)
+        case .addItem(let draft):
+            let header = Item.Header(
+                created: author.stamp, owner: user, chat: draft.chat, message: draft.message,
+                due: draft.due, priority: draft.priority, title: draft.title)
+            return Document(.item(Item(header)), at: key, by: author.dot)
+        default:
+            preconditionFailure("judge accepts no change of what is not there")
+        }
+    }
+
+    func change(_ profile: inout Profile, by author: Authorship) {
+        guard case .setProfile(let edit) = action else {
+            preconditionFailure("its key is not a profile's")
+        }
+        profile.set(edit, at: author.stamp)
+    }
+
+    func change(_ item: inout Item, by author: Authorship) {
+        item.handle { handling in
+            switch action {
+            case .editItem(let edit): handling.set(edit, at: author.stamp)
+            case .finishItem(let isDone): handling.finish(isDone, at: author.stamp)
+            case .deleteItem: handling.delete()
+            default: preconditionFailure("its key is not an item's, or judge accepts it once")
+            }
+        }
+    }
+}

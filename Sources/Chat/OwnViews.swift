@@ -1,0 +1,110 @@
+import CRDT
+import Wire
+
+/// What a user tells of themselves, as everybody sees it.
+public struct ProfileView: Hashable, Sendable {
+    public let user: UserID
+    public let name: String?
+    public let email: String?
+    public let photo: String?
+    public let createdAt: HybridTimestamp
+
+    public init(
+        user: UserID, name: String?, email: String?, photo: String?, createdAt: HybridTimestamp
+    ) {
+        self.user = user
+        self.name = name
+        self.email = email
+        self.photo = photo
+        self.createdAt = createdAt
+    }
+}
+
+/// An action item as its owner sees it.
+public struct ItemView: Hashable, Sendable {
+    public let id: ItemID
+    public let isDone: Bool
+    public let due: DueTime?
+    public let priority: ItemPriority?
+    public let chat: ConversationID?
+    public let message: MessageID?
+    public let title: String
+
+    public init(
+        id: ItemID, isDone: Bool, due: DueTime?, priority: ItemPriority?, chat: ConversationID?,
+        message: MessageID?, title: String
+    ) {
+        self.id = id
+        self.isDone = isDone
+        self.due = due
+        self.priority = priority
+        self.chat = chat
+        self.message = message
+        self.title = title
+    }
+}
+
+extension ItemView: Comparable {
+    /// By due time, those without one last, then by id.
+    public static func < (left: ItemView, right: ItemView) -> Bool {
+        switch (left.due, right.due) {
+        case (_?, nil): true
+        case (nil, _?): false
+        case (let mine?, let theirs?) where mine != theirs: mine < theirs
+        default: left.id < right.id
+        }
+    }
+}
+
+extension Profile {
+    public func view(of user: UserID) -> ProfileView {
+        ProfileView(user: user, name: name, email: email, photo: photo, createdAt: created.time)
+    }
+}
+
+extension Item {
+    public func view(as id: ItemID) -> ItemView {
+        ItemView(
+            id: id, isDone: isDone, due: due, priority: priority, chat: header.chat,
+            message: header.message, title: title)
+    }
+}
+
+extension ProfileView: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(user)
+        for text in [name, email, photo] { writer.writeOptional(text) { $0.write($1) } }
+        createdAt.encode(into: &writer)
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        let limit = ChatLimits.titleBytesMax
+        user = try reader.readName()
+        name = try reader.readFlag() ? try reader.readText(limit: limit) : nil
+        email = try reader.readFlag() ? try reader.readText(limit: limit) : nil
+        photo = try reader.readFlag() ? try reader.readText(limit: limit) : nil
+        createdAt = try HybridTimestamp(from: &reader)
+    }
+}
+
+extension ItemView: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(id)
+        writer.write(isDone)
+        writer.writeOptional(due) { $1.encode(into: &$0) }
+        writer.writeOptional(priority) { $1.encode(into: &$0) }
+        writer.writeOptional(chat) { $0.write($1) }
+        writer.writeOptional(message) { $0.write($1) }
+        writer.write(title)
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        id = try reader.readName()
+        isDone = try reader.readFlag()
+        due = try reader.readFlag() ? try DueTime(from: &reader) : nil
+        priority = try reader.readFlag() ? try ItemPriority(from: &reader) : nil
+        chat = try reader.readFlag() ? try reader.readName() : nil
+        message = try reader.readFlag() ? try reader.readName() : nil
+        title = try reader.readText(limit: ChatLimits.titleBytesMax)
+    }
+}

@@ -1,0 +1,110 @@
+import CRDT
+import Wire
+
+/// What a user tells of themselves: each field is the last writer's.
+public struct Profile: Hashable, Sendable {
+    public typealias Text = Clearable<FieldText>
+
+    /// What a mutation sets; what is nil stays as it is.
+    public struct Edit: Hashable, Sendable {
+        public let name: Text?
+        public let email: Text?
+        public let photo: Text?
+
+        public init(name: Text?, email: Text?, photo: Text?) {
+            self.name = name
+            self.email = email
+            self.photo = photo
+        }
+    }
+
+    /// When it was first set: of two such times, on two sides of a cut, the earlier.
+    public private(set) var created: Stamp
+    private var nameField: Register<Text>?
+    private var emailField: Register<Text>?
+    private var photoField: Register<Text>?
+
+    init(created: Stamp) { self.created = created }
+
+    public var name: String? { nameField?.value.value?.text }
+    public var email: String? { emailField?.value.value?.text }
+    public var photo: String? { photoField?.value.value?.text }
+
+    var greatestTime: HybridTimestamp {
+        [nameField, emailField, photoField].reduce(created.time) {
+            max($0, $1?.stamp.time ?? .zero)
+        }
+    }
+
+    /// Whether it would not be the same with this in it.
+    func isChanged(by edit: Edit) -> Bool {
+        func differs(_ field: Register<Text>?, _ text: Text?) -> Bool {
+            text.map { (field?.value ?? Text(nil)) != $0 } ?? false
+        }
+        return differs(nameField, edit.name) || differs(emailField, edit.email)
+            || differs(photoField, edit.photo)
+    }
+
+    mutating func set(_ edit: Edit, at stamp: Stamp) {
+        if let name = edit.name { nameField = Register(name, at: stamp) }
+        if let email = edit.email { emailField = Register(email, at: stamp) }
+        if let photo = edit.photo { photoField = Register(photo, at: stamp) }
+    }
+
+    mutating func merge(_ other: Profile) {
+        created = min(created, other.created)
+        nameField.merge(other.nameField)
+        emailField.merge(other.emailField)
+        photoField.merge(other.photoField)
+    }
+}
+
+extension Profile {
+    private enum FieldNumber {
+        static let created: UInt64 = 1
+        static let name: UInt64 = 2
+        static let email: UInt64 = 3
+        static let photo: UInt64 = 4
+    }
+
+    func write(to fields: inout some FieldSink) {
+        fields.set(FieldNumber.created, to: created)
+        if let nameField { fields.set(FieldNumber.name, to: nameField) }
+        if let emailField { fields.set(FieldNumber.email, to: emailField) }
+        if let photoField { fields.set(FieldNumber.photo, to: photoField) }
+    }
+
+    init(from fields: inout Fields) throws(WireError) {
+        guard let created = fields.take(FieldNumber.created) else {
+            throw .invalid("a time of creation")
+        }
+        self.init(created: try Stamp.decode(created))
+        nameField = try fields.takeRegister(FieldNumber.name)
+        emailField = try fields.takeRegister(FieldNumber.email)
+        photoField = try fields.takeRegister(FieldNumber.photo)
+    }
+}
+
+extension Fields {
+    /// Takes a last-writer-wins field, where it is set.
+    mutating func takeRegister<Value: WireValue>(
+        _ number: UInt64
+    ) throws(WireError) -> Register<Value>? {
+        guard let bytes = take(number) else { return nil }
+        return try Register.decode(bytes)
+    }
+}
+
+extension Profile.Edit: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        for field in [name, email, photo] {
+            writer.writeOptional(field) { $1.encode(into: &$0) }
+        }
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        name = try reader.readFlag() ? try Profile.Text(from: &reader) : nil
+        email = try reader.readFlag() ? try Profile.Text(from: &reader) : nil
+        photo = try reader.readFlag() ? try Profile.Text(from: &reader) : nil
+    }
+}

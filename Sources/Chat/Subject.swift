@@ -1,0 +1,49 @@
+import Wire
+
+extension Mutation {
+    /// What a mutation is about: its name places the document that changes.
+    public enum Subject: Hashable, Sendable {
+        case conversation(ConversationID)
+        case user(UserID)
+        case item(ItemID)
+
+        /// What the shard is a hash of.
+        public var partition: String {
+            switch self {
+            case .conversation(let conversation): conversation.text
+            case .user(let user): user.text
+            case .item(let item): item.text
+            }
+        }
+    }
+
+    /// What the shard is a hash of.
+    public var partition: String { subject.partition }
+
+    /// The conversation that it is about; nil where it is about a user or an item.
+    public var conversation: ConversationID? {
+        guard case .conversation(let conversation) = subject else { return nil }
+        return conversation
+    }
+
+    /// The item that it is about, if it is about one.
+    public var item: ItemID? {
+        guard case .item(let item) = subject else { return nil }
+        return item
+    }
+}
+
+extension Mutation.Action {
+    /// The subject of this name that such an action has.
+    func subject(checked name: String) -> Mutation.Subject {
+        switch self {
+        case .setProfile:
+            .user(UserID(checked: name))
+        case .addItem, .editItem, .finishItem, .deleteItem:
+            .item(ItemID(checked: name))
+        case .create, .send, .edit, .hide, .retract, .restore, .pin, .unpin, .invite, .leave,
+            .archive, .unarchive, .read, .deliver:
+            .conversation(ConversationID(checked: name))
+        }
+    }
+}

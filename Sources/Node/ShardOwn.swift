@@ -1,0 +1,35 @@
+import CRDT
+import Chat
+import Replication
+import Wire
+
+/// What a shard tells of what belongs to one user and to no conversation.
+extension ShardMachine {
+    mutating func profile(
+        of user: UserID, in world: ShardWorld
+    ) throws(ShardFailure) -> ProfileView {
+        guard let profile = try find(.profile(user), in: world)?.document.profile else {
+            throw .refused(.profileNotFound)
+        }
+        return profile.view(of: user)
+    }
+
+    /// The user's action items, those that are deleted left out; in no order that counts.
+    mutating func items(
+        of user: UserID, in world: ShardWorld
+    ) throws(ShardFailure) -> [ItemView] {
+        let (shard, term) = (copy.shard, Term.owner(user))
+        let stored = try read { () throws(StoreFailure) in
+            try world.reader.keys(of: .item, carrying: term, in: shard, partition: nil)
+        }
+        let pending = documents.pending.keys.filter { $0.kind == .item }
+        var views: [ItemView] = []
+        for key in Set(stored + pending).sorted() {
+            guard let item = try find(key, in: world)?.document.item,
+                item.owner == user, !item.isDeleted
+            else { continue }
+            views.append(item.view(as: ItemID(checked: key.partition)))
+        }
+        return views
+    }
+}

@@ -1,0 +1,85 @@
+import CRDT
+import Chat
+import Wire
+
+/// What a user's profile and action items must say, told from the changes that they name.
+extension Model {
+    func check(_ profile: Profile) throws(Violation) {
+        let name = lastEdit { $0.profileEdit?.name }
+        let email = lastEdit { $0.profileEdit?.email }
+        let photo = lastEdit { $0.profileEdit?.photo }
+        guard profile.name == name?.value?.text, profile.email == email?.value?.text,
+            profile.photo == photo?.value?.text,
+            profile.created == entries.compactMap(\.stamp).min()
+        else { throw violation(.claims, "says \(profile)") }
+    }
+
+    func check(_ item: Item) throws(Violation) {
+        guard let header, case .addItem(let draft) = header.mutation.action else {
+            throw violation(.claims, "was never added")
+        }
+        guard item.isDeleted == isDeletedByOwner else {
+            throw violation(.deleted, "is deleted: \(item.isDeleted)")
+        }
+        guard item.header.created == header.stamp, item.owner == header.mutation.user,
+            item.header.chat == draft.chat, item.header.message == draft.message
+        else { throw violation(.claims, "has the head \(item.header)") }
+        guard !item.isDeleted else {
+            guard item.title.isEmpty else { throw violation(.deleted, "has a title") }
+            return
+        }
+        guard item.view(as: ItemID(checked: key.partition)) == itemView else {
+            throw violation(.claims, "says \(item)")
+        }
+    }
+
+    /// Whether who owns the item deleted it.
+    var isDeletedByOwner: Bool {
+        entries.contains { $0.mutation.action == .deleteItem && $0.mutation.user == author }
+    }
+
+    /// The item as its owner must see it; nil once it is deleted.
+    var itemView: ItemView? {
+        guard let header, case .addItem(let draft) = header.mutation.action, !isDeletedByOwner
+        else { return nil }
+        let title = lastEdit(by: author) { $0.itemEdit?.title }
+        let due = lastEdit(by: author) { $0.itemEdit?.due }
+        let priority = lastEdit(by: author) { $0.itemEdit?.priority }
+        return ItemView(
+            id: ItemID(checked: key.partition),
+            isDone: lastEdit(by: author) { $0.isFinished } ?? false,
+            due: due.map(\.value) ?? draft.due,
+            priority: priority.map(\.value) ?? draft.priority, chat: draft.chat,
+            message: draft.message, title: (title ?? draft.title).text)
+    }
+
+    /// The last value that a change gave a field.
+    private func lastEdit<Value>(
+        by user: UserID? = nil, _ field: (Mutation.Action) -> Value?
+    ) -> Value? {
+        let edits = entries.compactMap { entry -> (stamp: Stamp, value: Value)? in
+            guard let stamp = entry.stamp, let value = field(entry.mutation.action),
+                user == nil || user == entry.mutation.user
+            else { return nil }
+            return (stamp, value)
+        }
+        return edits.max { $0.stamp < $1.stamp }?.value
+    }
+}
+
+extension Mutation.Action {
+    var profileEdit: Profile.Edit? {
+        guard case .setProfile(let edit) = self else { return nil }
+        return edit
+    }
+
+    var itemEdit: Item.Edit? {
+        guard case .editItem(let edit) = self else { return nil }
+        return edit
+    }
+
+    var isFinished: Bool? {
+        guard case .finishItem(let isDone) = self else { return nil }
+        return isDone
+    }
+}

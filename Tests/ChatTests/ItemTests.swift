@@ -1,0 +1,141 @@
+import TestKit
+import Testing
+import Wire
+
+@testable import CRDT
+@testable import Chat
+
+struct ItemTests {
+    static let item = ItemID(checked: "i1")
+    static let key = DocumentKey.item(item)
+
+    private static func draft(_ random: inout SplitMix64) -> Item.Draft {
+        Item.Draft(
+            title: random.pick(["buy", "sell"]),
+            due: random.chance(50) ? DueTime(milliseconds: Int64(random.below(9)) - 4) : nil,
+            priority: random.chance(50) ? random.pick(ItemPriority.allCases) : nil)
+    }
+
+    private static func edit(_ random: inout SplitMix64) -> Item.Edit {
+        let draft = draft(&random)
+        return Item.Edit(
+            title: random.chance(70) ? draft.title : nil, due: Clearable(draft.due),
+            priority: random.chance(50) ? Clearable(draft.priority) : nil)
+    }
+
+    private static let laws = DocumentTests.laws(of: key) { document, writer, random in
+        var author = Author(0)
+        author.writer = writer
+        defer { writer = author.writer }
+        // Two owners, on two sides of a cut.
+        let owner = document?.item?.owner ?? random.pick([People.alice, People.bob])
+        let action: Mutation.Action
+        switch random.below(document == nil ? 1 : 12) {
+        case 0: action = .addItem(draft(&random))
+        case 1...5: action = .editItem(edit(&random))
+        case 6...9: action = .finishItem(random.chance(50))
+        default: action = random.chance(40) ? .deleteItem : .finishItem(true)
+        }
+        let mutation = Mutation(action, on: item, by: owner)
+        let judge = Judge(wallMilliseconds: 0, editWindowMilliseconds: 0)
+        let isChange = try? mutation.judge(conversation: nil, target: document, by: judge)
+        return isChange == true ? author.apply(mutation, to: document) : document
+    }
+
+    @Test func `an action item merges as a join, any order gives the same bytes`() throws {
+        try ItemTests.laws.check(seeds: 0..<1_000)
+    }
+
+    @Test func `a deletion is final, takes the texts, and wins over what did not know of it`()
+        throws
+    {
+        var (one, other) = (Author(1), Author(2, wallMilliseconds: 9_000_000))
+        let added = one.add("secret plan", by: People.alice)
+        let deleted = one.handle(.deleteItem, to: added)
+        let edited = other.handle(.editItem(Item.Edit(title: FieldText("edited"))), to: added)
+        for merged in [deleted.merged(with: edited), edited.merged(with: deleted)] {
+            #expect(merged.item?.isDeleted == true)
+            #expect(merged.item?.title == "")
+            #expect(!merged.encoded.holds("secret") && !merged.encoded.holds("edited"))
+            #expect(merged.terms.isEmpty && merged.purges)
+        }
+        #expect(added.terms == ["alice"] && !added.purges)
+    }
+
+    @Test func `of two added under one id the earlier wins, and only its owner's changes count`()
+        throws
+    {
+        var (one, other) = (Author(1), Author(2, wallMilliseconds: 9_000_000))
+        let alices = one.add("hers", by: People.alice)
+        let bobs = other.add("his", by: People.bob)
+        let gone = other.handle(.deleteItem, by: People.bob, to: bobs)
+        for merged in [alices.merged(with: gone), gone.merged(with: alices)] {
+            #expect(merged.item?.owner == People.alice)
+            #expect(merged.item?.title == "hers")
+            #expect(merged.item?.isDeleted == false)
+        }
+        // Sent again on the other side, and deleted there: it is one item.
+        let again = other.handle(.deleteItem, to: other.add("hers", by: People.alice))
+        #expect(alices.merged(with: again).item?.isDeleted == true)
+    }
+
+    @Test func `the rules: what is missing, another's, deleted, or there already`() throws {
+        var author = Author(1)
+        let draft = Item.Draft(title: "buy", due: DueTime(milliseconds: 5), priority: .low)
+        let added = author.handle(.addItem(draft), to: nil)
+        let edited = author.handle(.editItem(Item.Edit(title: FieldText("sell"))), to: added)
+        let deleted = author.handle(.deleteItem, to: edited)
+        #expect(try !judge(.addItem(draft), of: edited))
+        #expect(try !judge(.addItem(Item.Draft(title: "other")), of: deleted))
+        #expect(throws: Refusal.itemExists) {
+            try judge(.addItem(Item.Draft(title: "sell")), of: edited)
+        }
+        #expect(throws: Refusal.itemExists) {
+            try judge(.addItem(draft), of: edited, by: People.bob)
+        }
+        for action in [.editItem(Item.Edit()), .finishItem(true)] as [Mutation.Action] {
+            #expect(throws: Refusal.itemNotFound) { try judge(action, of: nil) }
+            #expect(throws: Refusal.itemNotFound) { try judge(action, of: deleted) }
+            #expect(throws: Refusal.notOwner) { try judge(action, of: added, by: People.bob) }
+        }
+        #expect(throws: Refusal.itemNotFound) { try judge(.deleteItem, of: nil) }
+        #expect(throws: Refusal.notOwner) { try judge(.deleteItem, of: deleted, by: People.bob) }
+        #expect(try !judge(.deleteItem, of: deleted))
+        #expect(try !judge(.finishItem(false), of: added))
+        #expect(try !judge(.editItem(Item.Edit(due: Clearable(draft.due))), of: added))
+        #expect(try judge(.editItem(Item.Edit(due: Clearable(nil))), of: added))
+    }
+
+    private func judge(
+        _ action: Mutation.Action, of target: Document?, by user: UserID = People.alice
+    ) throws -> Bool {
+        try Mutation(action, on: ItemTests.item, by: user).judge(
+            conversation: nil, target: target,
+            by: Judge(wallMilliseconds: 0, editWindowMilliseconds: 0))
+    }
+
+    @Test func `items stand by due time, those without one last, then by id`() {
+        func view(_ id: String, due: Int64?) -> ItemView {
+            ItemView(
+                id: ItemID(checked: id), isDone: false, due: due.map(DueTime.init), priority: nil,
+                chat: nil, message: nil, title: "t")
+        }
+        let views = [
+            view("z", due: -1), view("b", due: 3), view("c", due: 3), view("a", due: nil),
+            view("d", due: nil),
+        ]
+        #expect(views.reversed().sorted() == views)
+    }
+}
+
+extension Author {
+    mutating func add(_ title: String, by owner: UserID) -> Document {
+        handle(.addItem(Item.Draft(title: title)), by: owner, to: nil)
+    }
+
+    mutating func handle(
+        _ action: Mutation.Action, by owner: UserID = People.alice, to target: Document?
+    ) -> Document {
+        apply(Mutation(action, on: ItemTests.item, by: owner), to: target)
+    }
+}
