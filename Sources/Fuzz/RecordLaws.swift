@@ -68,6 +68,21 @@ enum RecordLaws {
         checkCoding(ClusterSettings.self, input)
         checkCoding(DocumentKey.self, input)
         checkCoding(Mutation.self, input)
+        checkToken(input)
+    }
+
+    /// What a client carries, with the checksum that any client can make.
+    private static func checkToken(_ input: [UInt8]) {
+        var writer = ByteWriter()
+        writer.write(raw: input)
+        writer.write(fixed: UInt32(truncatingIfNeeded: checksum(input)))
+        guard let token = decoded({ try Token.decode(writer.bytes) }) else { return }
+        precondition(token.encoded == writer.bytes, "one token has one text")
+        for number in 0..<4 as Range<UInt16> {
+            _ = token.verdict(on: Vector(), of: ShardID(number))
+            let floor = token.floor(of: ShardID(number), knowing: Vector())
+            precondition(floor.isEmpty, "who knows nothing takes nothing for seen")
+        }
     }
 
     private static func checkCoding<Value: WireValue & Equatable>(

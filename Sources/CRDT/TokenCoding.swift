@@ -1,0 +1,126 @@
+import Wire
+
+extension Token {
+    /// The version of the text.
+    private static let version: UInt8 = 1
+    /// Its head: version, cluster, whether it is rounded, and two counts of two bytes at most.
+    private static let headBytes = 1 + 4 + 1 + 2 + 2
+    private static let checksumBytes = 4
+    /// How many bytes there are for parts and seals.
+    static let bodyBytesMax = textBytesMax * 6 / 8 - headBytes - checksumBytes
+    /// The most parts, and seals: as many as there may be shards.
+    private static let shardsMax = 4_096
+
+    /// As a client carries it: letters, digits, `-` and `_`, at most `textBytesMax` of them.
+    public var text: String { Base64.encode(encoded) }
+
+    /// - Throws: `WireError` for what is not the text of a token.
+    public init(text: String) throws(WireError) {
+        guard text.utf8.count <= Token.textBytesMax else {
+            throw .tooLong(count: UInt64(text.utf8.count), limit: Token.textBytesMax)
+        }
+        guard let bytes = Base64.decode(text) else { throw .invalid("a token") }
+        self = try Token.decode(bytes)
+    }
+}
+
+extension Token: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        var body = ByteWriter()
+        body.write(Token.version)
+        body.write(fixed: cluster)
+        body.write(isRounded)
+        body.write(count: parts.count)
+        var last: UInt16 = 0
+        for part in parts {
+            body.write(varint: UInt64(part.shard.number - last))
+            last = part.shard.number
+            part.encodeEntries(into: &body)
+        }
+        body.write(count: seals.count)
+        last = 0
+        for seal in seals {
+            body.write(varint: UInt64(seal.shard.number - last))
+            last = seal.shard.number
+            for shift: UInt32 in [16, 8, 0] {
+                body.write(UInt8(truncatingIfNeeded: seal.hash >> shift))
+            }
+        }
+        writer.write(raw: body.bytes)
+        writer.write(fixed: UInt32(truncatingIfNeeded: checksum(body.bytes)))
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        let version = try reader.readByte()
+        guard version == Token.version else { throw .version(version) }
+        cluster = try reader.readFixed()
+        isRounded = try reader.readFlag()
+        var parts: [Part] = []
+        for _ in 0..<(try reader.readCount(limit: Token.shardsMax)) {
+            let shard = try reader.readShard(after: parts.last?.shard)
+            parts.append(try Part(shard, from: &reader))
+        }
+        var seals: [Seal] = []
+        for _ in 0..<(try reader.readCount(limit: Token.shardsMax)) {
+            let shard = try reader.readShard(after: seals.last?.shard)
+            var hash: UInt32 = 0
+            for byte in try reader.readRaw(3) { hash = hash << 8 | UInt32(byte) }
+            seals.append(Seal(shard: shard, hash: hash))
+        }
+        self.parts = parts
+        self.seals = seals
+        let sum: UInt32 = try reader.readFixed()
+        var copy = ByteWriter()
+        encode(into: &copy)
+        guard copy.bytes.suffix(Token.checksumBytes).elementsEqual(fixed(sum)) else {
+            throw .checksum
+        }
+    }
+}
+
+/// The bytes of a number of a fixed size.
+private func fixed(_ number: UInt32) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.write(fixed: number)
+    return writer.bytes
+}
+
+extension Token.Part {
+    fileprivate func encodeEntries(into writer: inout ByteWriter) {
+        writer.write(varint: UInt64(entries.count) << 1 | (isWhole ? 1 : 0))
+        for entry in entries {
+            writer.write(fixed: entry.prefix)
+            entry.seqs.encode(into: &writer)
+        }
+    }
+
+    fileprivate init(_ shard: ShardID, from reader: inout ByteReader) throws(WireError) {
+        let count = try reader.readVarint()
+        var entries: [Token.Entry] = []
+        guard count >> 1 <= UInt64(reader.remaining) else { throw .truncated }
+        for _ in 0..<(count >> 1) {
+            let prefix: UInt32 = try reader.readFixed()
+            if let last = entries.last, last.prefix >= prefix {
+                throw .invalid("replicas that ascend")
+            }
+            let seqs = try SeqSet(from: &reader)
+            guard let first = seqs.ranges.first, first.lowerBound > 0 else {
+                throw .invalid("seqs from 1")
+            }
+            entries.append(Token.Entry(prefix: prefix, seqs: seqs))
+        }
+        self.init(shard: shard, entries: entries, isWhole: count & 1 == 1)
+    }
+}
+
+extension ByteReader {
+    /// The number of a shard, as what it is beyond the last one.
+    fileprivate mutating func readShard(after last: ShardID?) throws(WireError) -> ShardID {
+        let step = try readVarint()
+        let (number, overflowed) = UInt64(last?.number ?? 0).addingReportingOverflow(step)
+        guard !overflowed, step > 0 || last == nil, let number = UInt16(exactly: number) else {
+            throw .invalid("shards that ascend")
+        }
+        return ShardID(number)
+    }
+}

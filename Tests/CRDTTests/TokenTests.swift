@@ -1,0 +1,174 @@
+import TestKit
+import Testing
+import Wire
+
+@testable import CRDT
+
+struct TokenTests {
+    private static let cluster = RandomID(high: 1, low: 2)
+
+    @Test func `what fits is read back as it was seen`() throws {
+        for seed in 0..<500 as Range<UInt64> {
+            var random = SplitMix64(seed: seed)
+            let seen = TokenTests.seen(shards: 4, replicas: 4, ranges: 2, &random)
+            let token = try TokenTests.carried(Token(of: seen, cluster: TokenTests.cluster))
+            #expect(!token.isRounded && token.isOf(TokenTests.cluster))
+            for (shard, vector) in seen {
+                #expect(token.floor(of: shard, knowing: vector) == vector, "seed \(seed)")
+                #expect(token.verdict(on: vector, of: shard) == .covered)
+            }
+            #expect(token.verdict(on: Vector(), of: ShardID(99)) == .covered)
+        }
+    }
+
+    @Test func `at most 512 bytes, and never more than was seen, whatever was seen`() throws {
+        for seed in 0..<60 as Range<UInt64> {
+            var random = SplitMix64(seed: seed)
+            let seen = TokenTests.seen(
+                shards: 1 << random.below(8), replicas: 1 << random.below(6),
+                ranges: 1 + random.below(40), &random)
+            try TokenTests.check(seen, &random)
+        }
+        var random = SplitMix64(seed: 1)
+        try TokenTests.check(
+            TokenTests.seen(shards: 4_096, replicas: 3, ranges: 2, &random), &random)
+    }
+
+    @Test func `a copy that lacks any of it is never taken for one that holds it`() throws {
+        for seed in 0..<500 as Range<UInt64> {
+            var random = SplitMix64(seed: seed)
+            let seen = TokenTests.seen(
+                shards: 1 + random.below(100), replicas: 1 + random.below(6), ranges: 3, &random)
+            let token = try TokenTests.carried(Token(of: seen, cluster: TokenTests.cluster))
+            let (shard, vector) = random.pick(seen)
+            let entry = random.pick(vector.entries)
+            var missing = Vector()
+            missing.insert(Dot(replica: entry.replica, seq: try #require(entry.seqs.greatest)))
+            let less = vector.subtracting(missing)
+            #expect(token.verdict(on: less, of: shard) == .lacking, "seed \(seed)")
+        }
+    }
+
+    @Test func `64 shards fit into one token, and a copy of the same state is known by it`() throws
+    {
+        var random = SplitMix64(seed: 7)
+        let seen = TokenTests.seen(shards: 64, replicas: 3, ranges: 1, &random)
+        let token = try TokenTests.carried(Token(of: seen, cluster: TokenTests.cluster))
+        #expect(!token.isRounded)
+        for (shard, vector) in seen {
+            #expect(token.verdict(on: vector, of: shard) == .covered)
+            #expect(token.floor(of: shard, knowing: vector) == vector)
+        }
+    }
+
+    @Test func `what matters first is kept whole`() throws {
+        var random = SplitMix64(seed: 8)
+        let seen = TokenTests.seen(shards: 64, replicas: 2, ranges: 1, &random)
+        for (shard, vector) in seen {
+            let token = try TokenTests.carried(
+                Token(of: seen, first: [shard], cluster: TokenTests.cluster))
+            var more = vector
+            more.insert(Dot(replica: RandomID(from: &random), seq: 1))
+            #expect(token.verdict(on: more, of: shard) == .covered)
+            #expect(token.floor(of: shard, knowing: more) == vector)
+        }
+    }
+
+    @Test func `shards that fit not even sealed may all be lacking`() throws {
+        var random = SplitMix64(seed: 9)
+        let seen = TokenTests.seen(shards: 4_096, replicas: 1, ranges: 1, &random)
+        let token = try TokenTests.carried(Token(of: seen, cluster: TokenTests.cluster))
+        #expect(token.isRounded && token.shards(of: 4_096).count == 4_096)
+        let unnamed = seen.filter { token.verdict(on: $0.vector, of: $0.shard) == .lacking }
+        #expect(unnamed.count > 3_900)
+    }
+
+    @Test func `two replicas that look the same count for nothing and are never left out`() throws {
+        var vector = Vector()
+        vector.insert(SeqSet(1...5), of: RandomID(high: 7 << 32, low: 1))
+        let twin = Dot(replica: RandomID(high: 7 << 32 | 1, low: 1), seq: 1)
+        let seen = [(shard: ShardID(3), vector: vector)]
+        let token = try TokenTests.carried(Token(of: seen, cluster: TokenTests.cluster))
+        var known = vector
+        known.insert(twin)
+        #expect(token.floor(of: ShardID(3), knowing: known).isEmpty)
+        #expect(token.verdict(on: known, of: ShardID(3)) == .lacking)
+        let both = try TokenTests.carried(
+            Token(of: [(ShardID(3), known)], cluster: TokenTests.cluster))
+        #expect(both.verdict(on: vector, of: ShardID(3)) == .lacking)
+        #expect(both.verdict(on: known, of: ShardID(3)) == .covered)
+    }
+
+    @Test func `a damaged token is refused, and another cluster's is told`() throws {
+        var random = SplitMix64(seed: 3)
+        let seen = TokenTests.seen(shards: 3, replicas: 2, ranges: 2, &random)
+        let token = Token(of: seen, cluster: TokenTests.cluster)
+        #expect(!token.isOf(RandomID(high: 1, low: 3)))
+        var characters = Array(token.text)
+        for index in characters.indices {
+            let before = characters[index]
+            characters[index] = before == "A" ? "B" : "A"
+            #expect(throws: WireError.self) { try Token(text: String(characters)) }
+            characters[index] = before
+        }
+        #expect(throws: WireError.self) { try Token(text: String(token.text.dropLast())) }
+        #expect(throws: WireError.self) { try Token(text: token.text + "A") }
+        #expect(throws: WireError.self) { try Token(text: "") }
+        #expect(throws: WireError.self) {
+            try Token(text: String(repeating: "A", count: Token.textBytesMax + 1))
+        }
+    }
+
+    @Test func `garbage is refused, and what is read is written the same`() {
+        for seed in 0..<5_000 as Range<UInt64> {
+            var random = SplitMix64(seed: seed)
+            var body = [1] + random.bytes(random.below(100))
+            let sum = UInt32(truncatingIfNeeded: checksum(body))
+            for shift: UInt32 in [24, 16, 8, 0] { body.append(UInt8(sum >> shift & 0xFF)) }
+            guard let token = try? Token.decode(body) else { continue }
+            #expect(token.encoded == body)
+        }
+    }
+
+    /// A token as it comes out of its text.
+    private static func carried(_ token: Token) throws -> Token {
+        let read = try Token(text: token.text)
+        try #require(read == token)
+        return read
+    }
+
+    private static func check(
+        _ seen: [(shard: ShardID, vector: Vector)], _ random: inout SplitMix64
+    ) throws {
+        let first = (0..<random.below(5)).map { _ in random.pick(seen).shard }
+        let token = Token(of: seen, first: first, cluster: cluster)
+        try #require(token.text.utf8.count <= Token.textBytesMax)
+        let read = try carried(token)
+        for (shard, vector) in seen.prefix(100) {
+            var known = vector
+            known.insert(Dot(replica: RandomID(from: &random), seq: 1))
+            try #require(vector.covers(read.floor(of: shard, knowing: known)))
+            try #require(
+                vector == read.floor(of: shard, knowing: vector)
+                    || vector.covers(read.floor(of: shard, knowing: vector)))
+        }
+    }
+
+    private static func seen(
+        shards: Int, replicas: Int, ranges: Int, _ random: inout SplitMix64
+    ) -> [(shard: ShardID, vector: Vector)] {
+        (0..<shards).map { number in
+            var vector = Vector()
+            for _ in 0..<replicas {
+                let replica = RandomID(from: &random)
+                var next: UInt64 = 1
+                for _ in 0..<(1 + random.below(ranges)) {
+                    let end = next + UInt64(random.below(5_000))
+                    vector.insert(SeqSet(next...end), of: replica)
+                    next = end + 2 + UInt64(random.below(9))
+                }
+            }
+            return (ShardID(UInt16(number)), vector)
+        }
+    }
+}
