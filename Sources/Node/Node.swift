@@ -90,6 +90,7 @@ package actor Node {
     var held: [Shard?] = []
     /// Those that are held here, ascending.
     package internal(set) var shards: [Shard] = []
+    var stirred = Stirred()
     /// From whom nothing is read, and to whom nothing is sent, as behind a cut cable.
     var cutIn: Set<NodeName> = []
     var cutOut: Set<NodeName> = []
@@ -332,13 +333,17 @@ extension Node {
         var writes: [ShardWrite] = []
         var drops: [ShardID] = []
         var served: [(shard: Shard, peers: [NodeName])] = []
-        for shard in shards {
+        for shard in stirred.take().compactMap({ shard($0) }) {
             let end = shard.assumeIsolated { [nextTicket] in $0.endTurn(nextTicket) }
             if let write = end.write { writes.append(write) }
             if end.isDropped { drops.append(shard.id) }
             send(end.frames, of: shard)
             settle(end.settled)
-            if !end.served.isEmpty { served.append((shard, end.served)) }
+            if !end.served.isEmpty {
+                served.append((shard, end.served))
+                // Until all of it is sent.
+                stirred.insert(shard.id)
+            }
             for peer in end.divergences { noteDivergence(of: shard.id, from: peer) }
             if !end.bad.isEmpty { onBadRecords(end.bad, in: shard.id) }
         }
@@ -385,7 +390,7 @@ extension Node {
                 }
                 left -= 1
                 lastServed = shard.id
-                let frames = shard.assumeIsolated { $0.serveBatch(to: peer) }
+                let frames = within(shard) { $0.serveBatch(to: peer) }
                 send(frames, of: shard)
                 ports.host.turnAgain()
             }
@@ -394,14 +399,14 @@ extension Node {
 
     private func send(_ frames: [(to: NodeName, frame: Frame)], of shard: Shard) {
         for (peer, frame) in frames where links[peer]?.send(frame) == false {
-            shard.assumeIsolated { $0.onDropped(frame, to: peer) }
+            within(shard) { $0.onDropped(frame, to: peer) }
         }
     }
 
     private func offerDropped() {
         for name in links.keys.sorted() {
             for id in links[name]?.takeDropped() ?? [] {
-                shard(id)?.assumeIsolated { $0.offer(to: name) }
+                if let shard = shard(id) { within(shard) { $0.offer(to: name) } }
                 ports.host.turnAgain()
             }
         }
@@ -458,7 +463,7 @@ extension Node {
             tally.records.note(UInt64(first.records))
             for id in first.shards {
                 guard let shard = shard(id) else { continue }
-                settle(shard.assumeIsolated { $0.onCommitted(ticket) })
+                settle(within(shard) { $0.onCommitted(ticket) })
                 finishRepair(of: shard)
             }
             onDropped(first.drops)
@@ -477,11 +482,11 @@ extension Node {
         if failure == .full { lookAtDisk() }
         let failed = Set(underway.flatMap(\.shards)).sorted()
         keepLater(underway.flatMap(\.settings))
-        for id in underway.flatMap(\.drops) { shard(id)?.assumeIsolated { $0.onDropFailed() } }
+        for id in underway.flatMap(\.drops) { shard(id).map { within($0) { $0.onDropFailed() } } }
         underway = []
         restartRepairs()
         ports.store.resume()
-        let slots = failed.flatMap { shard($0)?.assumeIsolated { $0.onCommitFailed() } ?? [] }
+        let slots = failed.flatMap { shard($0).map { within($0) { $0.onCommitFailed() } } ?? [] }
         // Whoever is told may write again at once, so every shard is as on disk before anybody is.
         fail(slots, because: failure)
     }
@@ -518,7 +523,7 @@ extension Node {
             && (now >= reachedAt + Node.solitudeMilliseconds || membership.dialable.isEmpty)
         for shard in shards {
             settle(
-                shard.assumeIsolated { shard in
+                within(shard) { shard in
                     if isAlone { shard.onNobodyReached() }
                     return shard.onTick()
                 })

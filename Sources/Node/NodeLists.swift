@@ -173,7 +173,7 @@ extension Node {
         _ shard: Shard, into gathering: inout Gathering, for slot: ReplySlot
     ) -> ShardFailure? {
         let (query, user) = (gathering.query, gathering.user)
-        switch shard.assumeIsolated({ $0.answer(query, for: user, slot: slot) }) {
+        switch within(shard, { $0.answer(query, for: user, slot: slot) }) {
         case .success(let answer):
             if !answer.isSettled { gathering.unsettled += 1 }
             precondition(gathering.take(answer.findings), "shards answer one query alike")

@@ -69,7 +69,7 @@ extension Node {
         for number in held.indices {
             let holders = holders(of: number, others: others, dead: dead)
             if let shard = held[number] {
-                shard.assumeIsolated { $0.setHolders(holders) }
+                within(shard) { $0.setHolders(holders) }
             } else if holders.isOwnedHere {
                 open(ShardID(UInt16(number)), stored: CopyHeader(isComplete: false))
             }
@@ -97,10 +97,11 @@ extension Node {
         let shard = Shard(
             id, of: cluster.shards, stored: stored, holders: holders, isFounded: isFounded,
             ports: ports, editWindowMilliseconds: options.editWindowMilliseconds)
-        if isDiskFull { shard.assumeIsolated { $0.setFull(true) } }
+        if isDiskFull { within(shard) { $0.setFull(true) } }
         held[Int(id.number)] = shard
         shards = held.compactMap { $0 }
-        for name in links.keys.sorted() { shard.assumeIsolated { $0.onPeerUp(name) } }
+        stirred.insert(id)
+        for name in links.keys.sorted() { within(shard) { $0.onPeerUp(name) } }
     }
 
     /// The disk has dropped copies that every owner has all of.

@@ -155,7 +155,7 @@ extension Node {
             dialer.onEnd(of: address, now: now)
             if isSteady { dialer.encourage(address) }
         }
-        for shard in shards { shard.assumeIsolated { $0.onPeerDown(name) } }
+        for shard in shards { within(shard) { $0.onPeerDown(name) } }
         ports.host.log(.info, "disconnected peer=\(name)")
     }
 
@@ -300,7 +300,7 @@ extension Node {
             cutters[old.channel.id] = nil
             old.channel.close()
             onLinkLost(old.channel.id, to: name)
-            for shard in shards { shard.assumeIsolated { $0.onPeerDown(name) } }
+            for shard in shards { within(shard) { $0.onPeerDown(name) } }
         }
         routes.forget(name)
         greetings[greeting.channel.id] = nil
@@ -311,7 +311,7 @@ extension Node {
             channel: greeting.channel, process: hello.process,
             isDialedByLesser: isDialedByLesser(greeting, name),
             link: Link(to: name, now: now), limits: options.peerLimits)
-        for shard in shards { shard.assumeIsolated { $0.onPeerUp(name) } }
+        for shard in shards { within(shard) { $0.onPeerUp(name) } }
         membership.onUp(name, process: hello.process, now: now)
         tickLinks(now: now)
         guard old == nil else { return }
@@ -353,7 +353,7 @@ extension Node {
             if frame.asksForCopy { links[name]?.send(.absent(id)) }
             return true
         }
-        guard let failure = shard.assumeIsolated({ $0.receive(frame, from: name) }) else {
+        guard let failure = within(shard, { $0.receive(frame, from: name) }) else {
             return true
         }
         // What was not merged must not be claimed: with the connection ends the pull it came in.
@@ -374,7 +374,7 @@ extension Node {
         let ours = Link.summary(of: hashes)
         if links[name]?.link.onSummary(theirs, ours: ours, now: now) ?? false {
             for entry in hashes {
-                shard(entry.shard)?.assumeIsolated { $0.onLevel(with: name) }
+                if let shard = shard(entry.shard) { within(shard) { $0.onLevel(with: name) } }
             }
         } else {
             links[name]?.send(.hashes(hashes))
@@ -383,7 +383,8 @@ extension Node {
 
     private func onHashes(_ theirs: [Frame.ShardHash], from name: NodeName) {
         for entry in theirs {
-            shard(entry.shard)?.assumeIsolated {
+            guard let shard = shard(entry.shard) else { continue }
+            within(shard) {
                 guard let mine = $0.hash(sharedWith: name) else { return }
                 if mine == entry { $0.onLevel(with: name) } else { $0.offer(to: name) }
             }

@@ -35,7 +35,7 @@ extension Node {
         let isDropping = self.shard(shard)?.assumeIsolated { $0.isDropping } ?? true
         guard !isDropping, repairs[shard]?.header == nil else { return }
         repairs[shard, default: Repair(bad: [])].bad += bad
-        self.shard(shard)?.assumeIsolated { $0.suspend() }
+        if let held = self.shard(shard) { within(held) { $0.suspend() } }
         for name in links.keys.sorted() {
             guard let channel = links[name]?.channel else { continue }
             channel.close()
@@ -74,7 +74,7 @@ extension Node {
     func finishRepair(of shard: Shard) {
         guard let header = repairs[shard.id]?.header else { return }
         repairs[shard.id] = nil
-        let slots = shard.assumeIsolated { $0.onSetAside(header) }
+        let slots = within(shard) { $0.onSetAside(header) }
         fail(slots, because: .failed("a damaged record was set aside; ask again"))
         ports.host.log(.info, "shard counted anew shard=\(shard.id) documents=\(header.documents)")
     }

@@ -98,7 +98,7 @@ extension Node {
             return (.failed(.store(.full)), isSettled: true)
         }
         let id = shard.id
-        return shard.assumeIsolated { shard in
+        return within(shard) { shard in
             let failure: ShardFailure
             switch request {
             case .write(let mutation, let level, let attempt):

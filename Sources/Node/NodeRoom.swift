@@ -33,7 +33,7 @@ extension Node {
     private func tellOfPressure(free: UInt64) {
         let isLow = pressure.isLow
         ports.store.setUrgent(isLow)
-        for shard in shards { shard.assumeIsolated { $0.setFull(isLow) } }
+        for shard in shards { within(shard) { $0.setFull(isLow) } }
         if isLow {
             ports.host.log(.error, "disk full: only deletions are taken free=\(free)")
         } else {

@@ -86,7 +86,7 @@ final class NodeSeat: Sendable {
             guard let shard = node.shardID(of: mutation.partition).flatMap({ node.shard($0) })
             else { return false }
             let slot = ReplySlot(session: 1, number: number)
-            let result = shard.assumeIsolated {
+            let result = node.within(shard) {
                 $0.submit(mutation, for: slot, level: level)
             }
             if case .success = result { return true }

@@ -1,0 +1,39 @@
+import Wire
+
+/// The shards in which something happened since the end of the last turn: what they have to hand
+/// out is asked for at the end of this one.
+///
+/// A node holds many shards, and a turn is about a few of them.
+struct Stirred: Sendable {
+    private var isStirred: [Bool] = []
+    private var shards: [ShardID] = []
+
+    mutating func insert(_ shard: ShardID) {
+        let index = Int(shard.number)
+        if index >= isStirred.count {
+            isStirred += Array(repeating: false, count: index + 1 - isStirred.count)
+        }
+        guard !isStirred[index] else { return }
+        isStirred[index] = true
+        shards.append(shard)
+    }
+
+    /// Those since this was last called, ascending.
+    mutating func take() -> [ShardID] {
+        for shard in shards { isStirred[Int(shard.number)] = false }
+        defer { shards.removeAll(keepingCapacity: true) }
+        return shards.sorted()
+    }
+}
+
+extension Node {
+    /// Has a shard held here do something that may change it.
+    ///
+    /// What only reads a shard may enter it by itself.
+    func within<Result: Sendable>(
+        _ shard: Shard, _ body: (isolated Shard) -> Result
+    ) -> Result {
+        stirred.insert(shard.id)
+        return shard.assumeIsolated(body)
+    }
+}
