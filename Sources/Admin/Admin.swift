@@ -136,8 +136,15 @@ package struct Admin: Sendable {
     ) -> Answer {
         switch request {
         case .create, .send, .edit, .delete, .restore, .invite, .leaveChat, .pin, .unpin, .archive,
-            .unarchive, .read, .delivered:
+            .unarchive, .read, .delivered, .actionAdd, .actionEdit, .actionDone, .actionUndone,
+            .actionDelete:
             write(request, for: slot, level: connection.ackLevel)
+        case .profile(let profile):
+            profile.isShown
+                ? read(.profile(profile.user), by: profile.user, slot: slot)
+                : write(request, for: slot, level: connection.ackLevel)
+        case .actions(let user):
+            read(.actions, by: user, slot: slot)
         case .history(let history):
             read(history, for: slot)
         case .edits(let message):
@@ -195,12 +202,12 @@ extension Admin {
     private func write(
         _ request: Request, for slot: ReplySlot, level: Replication.AckLevel
     ) -> Answer {
-        let isMinted: Bool
-        if case .send(let send) = request {
-            isMinted = send.message == nil
-        } else {
-            isMinted = false
-        }
+        let isMinted =
+            switch request {
+            case .send(let send): send.message == nil
+            case .actionAdd(let action): action.item == nil
+            default: false
+            }
         guard let mutation = mutation(of: request) else {
             preconditionFailure("a request that writes is a mutation")
         }
@@ -231,6 +238,7 @@ extension Admin {
     static func reply(to receipt: Receipt, _ stored: Stored) -> [UInt8] {
         ReplyWriter.status {
             $0.pair("id", receipt.message)
+            $0.pair("id", receipt.item)
             $0.pair("at", time: (receipt.editedAt ?? receipt.sentAt)?.lineTime)
             if receipt.message != nil {
                 $0.pair("replicas", stored.on, of: stored.owners)
@@ -280,7 +288,7 @@ extension Admin {
         case .unarchive(let it): Mutation(.unarchive, in: it.conversation, by: it.user)
         case .read(let it): Mutation(.read(it.message), in: it.conversation, by: it.user)
         case .delivered(let it): Mutation(.deliver(it.message), in: it.conversation, by: it.user)
-        default: nil
+        default: own(of: request)
         }
     }
 }

@@ -6,9 +6,12 @@ extension Request {
     package var kind: RequestKind {
         switch self {
         case .create, .send, .edit, .delete, .restore, .invite, .leaveChat, .pin, .unpin, .archive,
-            .unarchive, .read, .delivered:
+            .unarchive, .read, .delivered, .actionAdd, .actionEdit, .actionDone, .actionUndone,
+            .actionDelete:
             .write
-        case .history, .edits, .pinned, .chats, .unread:
+        case .profile(let profile):
+            profile.isShown ? .read : .write
+        case .history, .edits, .pinned, .chats, .unread, .actions:
             .read
         case .help, .auth, .ping, .status, .metrics, .members, .shards, .owners, .digest, .vector,
             .set,

@@ -21,6 +21,13 @@ public enum Request: Hashable, Sendable {
     case read(UpTo)
     case delivered(UpTo)
     case unread(UserID)
+    case profile(Profile)
+    case actionAdd(ActionAdd)
+    case actionEdit(ActionEdit)
+    case actionDone(OfItem)
+    case actionUndone(OfItem)
+    case actionDelete(OfItem)
+    case actions(UserID)
 
     /// Of one verb as it was typed, or of all.
     case help(String?)

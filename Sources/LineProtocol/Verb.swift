@@ -15,8 +15,8 @@ public final class Verb: Sendable {
     let required: [String]
     let optional: [String]
     let options: [Option]
-    /// Whether a text ends the line.
-    let hasText: Bool
+    /// How usage shows the text that ends the line; nil where there is none.
+    let text: String?
     let build: @Sendable (Words) throws(LineError) -> Request
 
     let first: Keyword
@@ -24,20 +24,20 @@ public final class Verb: Sendable {
 
     init(
         _ name: String, _ required: [String] = [], optional: [String] = [],
-        options: [Option] = [], hasText: Bool = false, about: String,
+        options: [Option] = [], text: String? = nil, about: String,
         build: @escaping @Sendable (Words) throws(LineError) -> Request
     ) {
         let words = name.split(separator: " ")
         precondition((1...2).contains(words.count), "a verb is one word or two")
         precondition(required.count + optional.count <= Self.argumentsMax, "room for arguments")
         precondition(options.count <= Self.optionsMax, "room for options")
-        precondition(!hasText || optional.isEmpty, "where the text begins is never in doubt")
+        precondition(text == nil || optional.isEmpty, "where the text begins is never in doubt")
         self.name = name
         self.about = about
         self.required = required
         self.optional = optional
         self.options = options
-        self.hasText = hasText
+        self.text = text
         self.build = build
         first = Keyword(literal: words[0])
         second = words.count > 1 ? Keyword(literal: words[1]) : nil
@@ -47,9 +47,11 @@ public final class Verb: Sendable {
     public var usage: String {
         var words = [name] + required + optional.map { "[\($0)]" }
         for option in options { words.append(option.usage) }
-        if hasText { words.append("<text>") }
+        if let text { words.append(text) }
         return words.joined(separator: " ")
     }
+
+    var hasText: Bool { text != nil }
 
     /// How usage shows the argument at `index`.
     func label(of index: Int) -> String {

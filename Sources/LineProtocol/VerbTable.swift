@@ -2,7 +2,7 @@
 ///
 /// A verb is added by one row here and one case of `Request`.
 extension Verb {
-    public static let all: [Verb] = chat + cluster
+    public static let all: [Verb] = chat + own + cluster
 
     private static let chat: [Verb] = [
         Verb(
@@ -18,7 +18,7 @@ extension Verb {
             about: "Ends a user's part in a conversation."
         ) { words throws(LineError) in .leaveChat(try Request.OfConversation(words)) },
         Verb(
-            "SEND", ["<conversation>", "<user>"], options: [.id, .type, .item], hasText: true,
+            "SEND", ["<conversation>", "<user>"], options: [.id, .type, .item], text: "<text>",
             about: "Sends a message; the same id again is the same message."
         ) { words throws(LineError) in .send(try Request.Send(words)) },
         Verb(
@@ -26,7 +26,7 @@ extension Verb {
             about: "Shows the newest messages, or those just before or after one."
         ) { words throws(LineError) in .history(try Request.History(words)) },
         Verb(
-            "EDIT", ["<conversation>", "<message>", "<user>"], hasText: true,
+            "EDIT", ["<conversation>", "<message>", "<user>"], text: "<text>",
             about: "Replaces the text of a message that this user sent."
         ) { words throws(LineError) in .edit(try Request.Edit(words)) },
         Verb(
@@ -76,6 +76,33 @@ extension Verb {
         Verb(
             "UNREAD", ["<user>"], about: "Counts what a user has not read, by conversation."
         ) { words throws(LineError) in .unread(try words.name(0)) },
+    ]
+
+    private static let own: [Verb] = [
+        Verb(
+            "PROFILE", ["<user>"], options: [.name, .email, .photo],
+            about: "Shows what a user tells of themselves, or sets the fields that are given."
+        ) { words throws(LineError) in .profile(try Request.Profile(words)) },
+        Verb(
+            "ACTION ADD", ["<user>"], options: [.id, .chat, .message, .due, .priority],
+            text: "<title>", about: "Adds an action item; the same id again is the same item."
+        ) { words throws(LineError) in .actionAdd(try Request.ActionAdd(words)) },
+        Verb(
+            "ACTION EDIT", ["<user>", "<item>"], options: [.due, .priority, .title],
+            about: "Changes the fields of an action item that are given."
+        ) { words throws(LineError) in .actionEdit(try Request.ActionEdit(words)) },
+        Verb(
+            "ACTION DONE", ["<user>", "<item>"], about: "Marks an action item as done."
+        ) { words throws(LineError) in .actionDone(try Request.OfItem(words)) },
+        Verb(
+            "ACTION UNDONE", ["<user>", "<item>"], about: "Marks an action item as not done."
+        ) { words throws(LineError) in .actionUndone(try Request.OfItem(words)) },
+        Verb(
+            "ACTION DELETE", ["<user>", "<item>"], about: "Deletes an action item for good."
+        ) { words throws(LineError) in .actionDelete(try Request.OfItem(words)) },
+        Verb(
+            "ACTIONS", ["<user>"], about: "Lists a user's action items by due time."
+        ) { words throws(LineError) in .actions(try words.name(0)) },
     ]
 
     private static let cluster: [Verb] = [

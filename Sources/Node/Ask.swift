@@ -166,8 +166,10 @@ extension Told: WireValue {
 extension Mutation {
     /// Whether it names a document that nobody else can name yet.
     var mayBeMinted: Bool {
-        if case .send = action { return true }
-        return false
+        switch action {
+        case .send, .addItem: true
+        default: false
+        }
     }
 }
 

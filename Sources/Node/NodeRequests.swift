@@ -41,6 +41,9 @@ extension Node {
             entropy: ports.entropy.next())
     }
 
+    /// An id for an action item whose owner named none.
+    package func mintItemID() -> ItemID { ItemID(checked: mintMessageID().text) }
+
     package func mintOperationID() -> OperationID { ports.entropy.nextID() }
 
     /// Ends the process in good order.

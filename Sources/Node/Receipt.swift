@@ -14,6 +14,8 @@ package struct Receipt: Hashable, Sendable {
     package let unread: Int?
     /// Whether all was already as it asked.
     package let isRepeated: Bool
+    /// The id of an action item that was added or changed.
+    package let item: ItemID?
 }
 
 extension Receipt {
@@ -26,6 +28,7 @@ extension Receipt {
     ) {
         self.context = context
         self.unread = unread
+        item = mutation.item
         self.isRepeated = isRepeated
         let sent = document?.message?.header.sent.time
         switch mutation.action {
@@ -47,6 +50,7 @@ extension Receipt: WireValue {
         writer.writeOptional(editedAt) { $1.encode(into: &$0) }
         writer.writeOptional(unread) { $0.write(count: $1) }
         writer.write(isRepeated)
+        writer.writeOptional(item) { $0.write($1) }
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
@@ -56,6 +60,7 @@ extension Receipt: WireValue {
         editedAt = try reader.readFlag() ? try HybridTimestamp(from: &reader) : nil
         unread = try reader.readFlag() ? try reader.readNumber() : nil
         isRepeated = try reader.readFlag()
+        item = try reader.readFlag() ? try reader.readName() : nil
     }
 }
 

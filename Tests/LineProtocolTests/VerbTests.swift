@@ -28,7 +28,7 @@ import Testing
 
     @Test func `a verb may have two words`() throws {
         let verbs = [
-            Verb("ACTION ADD", ["<user>"], hasText: true, about: "") { words throws(LineError) in
+            Verb("ACTION ADD", ["<user>"], text: "<title>", about: "") { words throws(LineError) in
                 .help("add \(try words.text())")
             },
             Verb("ACTION DONE", ["<user>"], about: "") { _ throws(LineError) in .help("done") },
@@ -37,7 +37,7 @@ import Testing
         #expect(try parse("Action  done alice", verbs) == .help("done"))
         #expect(throws: LineError.self) { try parse("ACTION", verbs) }
         #expect(throws: LineError.self) { try parse("ACTION UNDO alice", verbs) }
-        #expect(verbs[0].usage == "ACTION ADD <user> <text>")
+        #expect(verbs[0].usage == "ACTION ADD <user> <title>")
     }
 
     private func parse(_ line: String, _ verbs: [Verb]) throws -> Request? {

@@ -24,7 +24,7 @@ import Wire
 
     private static let receipt = Receipt(
         context: Context(Dot(replica: replica, seq: 3)), message: nil, sentAt: nil, editedAt: nil,
-        unread: 4, isRepeated: false)
+        unread: 4, isRepeated: false, item: nil)
 
     private static let outcomes: [Told.Outcome] = [
         .taken, .found(.unread([]), part: 0, isLast: false),

@@ -55,10 +55,10 @@ import Wire
     private static let receipts: [Receipt] = [
         Receipt(
             context: Context(Dot(replica: RandomID(high: 1, low: 2), seq: 3)), message: id,
-            sentAt: time, editedAt: time, unread: 4, isRepeated: true),
+            sentAt: time, editedAt: time, unread: 4, isRepeated: true, item: nil),
         Receipt(
             context: Context(), message: nil, sentAt: nil, editedAt: nil, unread: nil,
-            isRepeated: false),
+            isRepeated: false, item: ItemID(checked: "i1")),
     ]
 
     @Test func `each is read as it was written`() throws {

@@ -1,0 +1,33 @@
+import Chat
+import LineProtocol
+import Node
+import Wire
+
+extension Admin {
+    /// What a request changes of what belongs to one user and to no conversation.
+    func own(of request: Request) -> Mutation? {
+        switch request {
+        case .profile(let it): Mutation(it.edit, by: it.user)
+        case .actionAdd(let it):
+            Mutation(
+                .addItem(it.draft), on: it.item ?? node.assumeIsolated { $0.mintItemID() },
+                by: it.user)
+        case .actionEdit(let it): Mutation(.editItem(it.edit), on: it.item, by: it.user)
+        case .actionDone(let it): Mutation(.finishItem(true), on: it.item, by: it.user)
+        case .actionUndone(let it): Mutation(.finishItem(false), on: it.item, by: it.user)
+        case .actionDelete(let it): Mutation(.deleteItem, on: it.item, by: it.user)
+        default: nil
+        }
+    }
+}
+
+extension Request.Profile {
+    /// An empty text clears its field.
+    var edit: Chat.Profile.Edit {
+        Chat.Profile.Edit(name: field(name), email: field(email), photo: field(photo))
+    }
+
+    private func field(_ text: String?) -> Chat.Profile.Text? {
+        text.map { Clearable($0.isEmpty ? nil : FieldText($0)) }
+    }
+}

@@ -1,0 +1,78 @@
+import Node
+import Testing
+
+@testable import Session
+
+/// Profiles and action items, as the contract words them.
+@Suite struct OwnVerbTests {
+    private let world = World()
+    private let client: TestClient
+
+    init() { client = world.n1.connect() }
+
+    @Test func `a profile is set field by field, and an empty value clears one`() {
+        #expect(client.ask("PROFILE alice") == ["ERR 404 Profile not found"])
+        #expect(client.ask("PROFILE alice name=\"Alice B\" email=a@example.org") == ["OK"])
+        world.clock.advance(milliseconds: 1_500)
+        #expect(client.ask("PROFILE alice photo=p.png email=") == ["OK"])
+        #expect(
+            client.ask("PROFILE alice") == [
+                "PROFILE user=alice name=\"Alice B\" photo=p.png "
+                    + "createdAt=2026-11-21T06:00:00.000Z", "OK",
+            ])
+    }
+
+    @Test func `an action item is added, changed, done and deleted`() {
+        #expect(
+            client.ask(
+                "ACTION ADD alice id=i1 chat=c message=m due=2026-12-01T10:00:00+01:00 "
+                    + "priority=high Buy  milk") == ["OK id=i1"])
+        let line =
+            "ACTION id=i1 due=2026-12-01T09:00:00.000Z priority=high chat=c message=m "
+            + "title=\"Buy  milk\""
+        #expect(client.ask("ACTIONS alice") == [line, "OK"])
+        #expect(client.ask("action done alice i1") == ["OK id=i1"])
+        #expect(
+            client.ask("ACTIONS alice").first
+                == line.replacing("id=i1", with: "id=i1 done=true"))
+        #expect(client.ask("ACTION UNDONE alice i1") == ["OK id=i1"])
+        #expect(client.ask("ACTION EDIT alice i1 due= priority= title=Tea") == ["OK id=i1"])
+        #expect(
+            client.ask("ACTIONS alice") == ["ACTION id=i1 chat=c message=m title=Tea", "OK"])
+        #expect(client.ask("ACTION DELETE alice i1", "ACTION DELETE alice i1").count == 2)
+        #expect(client.ask("ACTIONS alice") == ["OK"])
+        #expect(
+            client.ask("ACTION DONE alice i1", "ACTION EDIT alice i1 title=x")
+                == Array(repeating: "ERR 404 Action item not found", count: 2))
+    }
+
+    @Test func `the same item again is the same, a different one is refused`() {
+        let add = "ACTION ADD alice id=i1 due=2026-12-01T10:00:00Z Buy"
+        #expect(client.ask(add, "ACTION DONE alice i1", add).last == "OK id=i1")
+        #expect(client.ask("ACTION EDIT alice i1 title=Sell", add).last == "OK id=i1")
+        for other in [
+            "ACTION ADD alice id=i1 Buy", "ACTION ADD bob id=i1 due=2026-12-01T10:00:00Z Buy",
+            "ACTION ADD alice id=i1 due=2026-12-01T10:00:00Z priority=low Buy",
+        ] {
+            #expect(client.ask(other).first?.hasPrefix("ERR 409 Action item exists") == true)
+        }
+        #expect(
+            client.ask("ACTION DONE bob i1", "ACTION DELETE bob i1")
+                == Array(repeating: "ERR 403 Only the owner can do this", count: 2))
+        #expect(client.ask("ACTION DONE bob i2") == ["ERR 404 Action item not found"])
+        let minted = client.ask("ACTION ADD bob Something")
+        #expect(minted.first?.hasPrefix("OK id=") == true)
+        #expect(client.ask("ACTIONS bob").count == 2)
+    }
+
+    @Test func `items of every shard stand by due time, those without one last`() {
+        for (id, due) in [("a", ""), ("z", "due=2026-12-01T00:00:00Z"), ("b", "")] {
+            _ = client.ask("ACTION ADD alice id=\(id) \(due) x")
+        }
+        _ = client.ask("ACTION ADD alice id=y due=2026-12-02T00:00:00Z x", "ACTION ADD bob x")
+        let ids = client.ask("ACTIONS alice").dropLast().map {
+            $0.split(separator: " ")[1].dropFirst("id=".count)
+        }
+        #expect(ids == ["z", "y", "a", "b"])
+    }
+}
