@@ -137,12 +137,16 @@ package struct Admin: Sendable {
         switch request {
         case .create, .send, .edit, .delete, .restore, .invite, .leaveChat, .pin, .unpin, .archive,
             .unarchive, .read, .delivered, .actionAdd, .actionEdit, .actionDone, .actionUndone,
-            .actionDelete:
+            .actionDelete, .hideChat:
             write(request, for: slot, level: connection.ackLevel)
         case .profile(let profile):
             profile.isShown
                 ? read(.profile(profile.user), by: profile.user, slot: slot)
                 : write(request, for: slot, level: connection.ackLevel)
+        case .seed:
+            answer(
+                node.assumeIsolated { $0.seed(level: connection.ackLevel, for: slot) },
+                reckoning: 0)
         case .actions(let user):
             read(.actions, by: user, slot: slot)
         case .history(let history):
@@ -286,6 +290,7 @@ extension Admin {
         case .leaveChat(let it): Mutation(.leave, in: it.conversation, by: it.user)
         case .archive(let it): Mutation(.archive, in: it.conversation, by: it.user)
         case .unarchive(let it): Mutation(.unarchive, in: it.conversation, by: it.user)
+        case .hideChat(let it): Mutation(.hideChat, in: it.conversation, by: it.user)
         case .read(let it): Mutation(.read(it.message), in: it.conversation, by: it.user)
         case .delivered(let it): Mutation(.deliver(it.message), in: it.conversation, by: it.user)
         default: own(of: request)

@@ -42,6 +42,7 @@ extension Admin {
     static func reply(with outcome: Outcome) -> [UInt8] {
         switch outcome {
         case .found(let findings, let isPartial): reply(findings, isPartial: isPartial)
+        case .done: ReplyWriter.status()
         case .failed(let failure): LineError(failure).reply
         case .written: preconditionFailure("a write is acknowledged with its copies")
         }

@@ -7,7 +7,7 @@ extension Request {
         switch self {
         case .create, .send, .edit, .delete, .restore, .invite, .leaveChat, .pin, .unpin, .archive,
             .unarchive, .read, .delivered, .actionAdd, .actionEdit, .actionDone, .actionUndone,
-            .actionDelete:
+            .actionDelete, .hideChat, .seed:
             .write
         case .profile(let profile):
             profile.isShown ? .read : .write

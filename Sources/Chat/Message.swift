@@ -19,6 +19,10 @@ public struct Message: Hashable, Sendable {
         public let sender: UserID
         public let type: MessageType
         public let item: ItemID?
+        /// The seq of the mutation that sent it, of the stamp's replica; nil on older disks.
+        public internal(set) var seq: UInt64?
+        /// Whether nobody is notified of it: it is sample data.
+        public internal(set) var isSilent = false
         /// Empty once the message is retracted.
         public internal(set) var text: String
 
@@ -189,7 +193,8 @@ extension Message {
 extension Message.Header: Comparable {
     public static func == (left: Self, right: Self) -> Bool {
         left.sent == right.sent && left.sender == right.sender && left.type == right.type
-            && left.item == right.item && haveSameBytes(left.text, right.text)
+            && left.item == right.item && left.seq == right.seq
+            && left.isSilent == right.isSilent && haveSameBytes(left.text, right.text)
     }
 
     /// Stamps are never equal unless the headers are; the rest makes the order total over any
@@ -203,6 +208,8 @@ extension Message.Header: Comparable {
         guard left.item == right.item else {
             return (left.item?.text ?? "") < (right.item?.text ?? "")
         }
+        guard left.seq == right.seq else { return left.seq ?? .max < right.seq ?? .max }
+        guard left.isSilent == right.isSilent else { return right.isSilent }
         return precedesInBytes(left.text, right.text)
     }
 }

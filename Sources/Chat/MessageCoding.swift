@@ -9,6 +9,9 @@ extension Message {
         static let pin: UInt64 = 4
         static let retracted: UInt64 = 5
         static let strays: UInt64 = 6
+        /// Beside the header, whose bytes have an end.
+        static let seq: UInt64 = 7
+        static let silent: UInt64 = 8
     }
 
     func write(to fields: inout some FieldSink) {
@@ -18,11 +21,22 @@ extension Message {
         if let pin { fields.set(FieldNumber.pin, to: pin) }
         if isRetracted { fields.set(FieldNumber.retracted) { _ in } }
         if !strays.isEmpty { fields.set(FieldNumber.strays, to: Strays(list: strays)) }
+        if let seq = header.seq { fields.set(FieldNumber.seq) { $0.write(varint: seq) } }
+        if header.isSilent { fields.set(FieldNumber.silent) { _ in } }
     }
 
     init(from fields: inout Fields) throws(WireError) {
         guard let header = fields.take(FieldNumber.header) else { throw .invalid("a header") }
         self.init(try Header.decode(header))
+        if let bytes = fields.take(FieldNumber.seq) {
+            var reader = ByteReader(bytes)
+            self.header.seq = try reader.readVarint()
+            try reader.finish()
+        }
+        if let bytes = fields.take(FieldNumber.silent) {
+            guard bytes.isEmpty else { throw .invalid("a mark of silence") }
+            self.header.isSilent = true
+        }
         if let bytes = fields.take(FieldNumber.versions) {
             versions = try Versions.decode(bytes).list
         }

@@ -21,12 +21,18 @@ public struct Mutation: Hashable, Sendable {
         case read(MessageID?)
         /// Everything up to this message, or up to the newest, has come to a device.
         case deliver(MessageID?)
+        /// All that the accepting node holds of the conversation goes from the user's own view.
+        case hideChat
+        /// Sends a message of the sample data, of which nobody is notified.
+        case seed(MessageID, text: String)
         case setProfile(Profile.Edit)
         case addItem(Item.Draft)
         case editItem(Item.Edit)
         /// It is done, or not after all.
         case finishItem(Bool)
         case deleteItem
+        /// Sets it where there is no profile.
+        case seedProfile(Profile.Edit)
     }
 
     public let subject: Subject
@@ -48,8 +54,9 @@ public struct Mutation: Hashable, Sendable {
     /// The message that it changes, if it changes one.
     public var message: MessageID? {
         switch action {
-        case .create, .invite, .leave, .archive, .unarchive, .read, .deliver: nil
-        case .setProfile, .addItem, .editItem, .finishItem, .deleteItem: nil
+        case .create, .invite, .leave, .archive, .unarchive, .read, .deliver, .hideChat: nil
+        case .setProfile, .seedProfile, .addItem, .editItem, .finishItem, .deleteItem: nil
+        case .seed(let message, _): message
         case .send(let message, _, _, _), .edit(let message, _, _): message
         case .hide(let message), .retract(let message), .restore(let message): message
         case .pin(let message), .unpin(let message): message
@@ -68,7 +75,7 @@ public struct Mutation: Hashable, Sendable {
     private func key(in conversation: ConversationID) -> DocumentKey {
         if let message { return .message(message, in: conversation) }
         return switch action {
-        case .archive, .unarchive, .read, .deliver: .seat(user, in: conversation)
+        case .archive, .unarchive, .read, .deliver, .hideChat: .seat(user, in: conversation)
         default: .conversation(conversation)
         }
     }
@@ -109,10 +116,14 @@ extension Mutation {
     /// - Parameters:
     ///   - target: the document under `key`, nil where there is none yet.
     ///   - mark: what it sets, where it sets one.
+    ///   - hidden: what it hides, where it hides a conversation.
     public func applied(
-        to target: Document?, setting mark: Mark? = nil, by author: Authorship
+        to target: Document?, setting mark: Mark? = nil, hiding hidden: Hidden? = nil,
+        by author: Authorship
     ) -> Document {
-        guard var document = target else { return created(setting: mark, by: author) }
+        guard var document = target else {
+            return created(setting: mark, hiding: hidden, by: author)
+        }
         switch document.content {
         case .conversation(var conversation):
             change(&conversation, by: author)
@@ -121,7 +132,7 @@ extension Mutation {
             change(&message, by: author)
             document.content = .message(message)
         case .seat(var seat):
-            change(&seat, setting: mark, by: author)
+            change(&seat, setting: mark, hiding: hidden, by: author)
             document.content = .seat(seat)
         case .profile(var profile):
             change(&profile, by: author)
@@ -136,7 +147,9 @@ extension Mutation {
         return document
     }
 
-    private func created(setting mark: Mark?, by author: Authorship) -> Document {
+    private func created(
+        setting mark: Mark?, hiding hidden: Hidden?, by author: Authorship
+    ) -> Document {
         switch action {
         case .create(let participants, let title):
             let header = Conversation.Header(
@@ -145,13 +158,19 @@ extension Mutation {
             return Document(.conversation(conversation), at: key, by: author.dot)
         case .send(_, let type, let item, let text):
             let header = Message.Header(
-                sent: author.stamp, sender: user, type: type, item: item, text: text)
+                sent: author.stamp, sender: user, type: type, item: item, seq: author.dot.seq,
+                text: text)
             return Document(.message(Message(header)), at: key, by: author.dot)
-        case .archive, .unarchive, .read, .deliver:
+        case .seed(_, let text):
+            let header = Message.Header(
+                sent: author.stamp, sender: user, type: .text, item: nil, seq: author.dot.seq,
+                isSilent: true, text: text)
+            return Document(.message(Message(header)), at: key, by: author.dot)
+        case .archive, .unarchive, .read, .deliver, .hideChat:
             var seat = Seat()
-            change(&seat, setting: mark, by: author)
+            change(&seat, setting: mark, hiding: hidden, by: author)
             return Document(.seat(seat), at: key, by: author.dot)
-        case .setProfile, .addItem, .editItem, .finishItem, .deleteItem:
+        case .setProfile, .seedProfile, .addItem, .editItem, .finishItem, .deleteItem:
             return createdOwn(by: author)
         case .edit, .hide, .retract, .restore, .pin, .unpin, .invite, .leave:
             preconditionFailure("judge accepts no change of what is not there")
@@ -166,7 +185,10 @@ extension Mutation {
         }
     }
 
-    private func change(_ seat: inout Seat, setting mark: Mark?, by author: Authorship) {
+    private func change(
+        _ seat: inout Seat, setting mark: Mark?, hiding hidden: Hidden?, by author: Authorship
+    ) {
+        if case .hideChat = action, let hidden { return seat.hide(hidden) }
         switch (action, mark) {
         case (.archive, _): seat.archivedBy.insert(user, by: author.dot)
         case (.unarchive, _): seat.archivedBy.remove(user)

@@ -42,6 +42,9 @@ extension Mutation.Action: WireValue {
         static let editItem: UInt8 = 17
         static let finishItem: UInt8 = 18
         static let deleteItem: UInt8 = 19
+        static let hideChat: UInt8 = 20
+        static let seed: UInt8 = 21
+        static let seedProfile: UInt8 = 22
     }
 
     public func encode(into writer: inout ByteWriter) {
@@ -79,6 +82,11 @@ extension Mutation.Action: WireValue {
             writer.write(Kind.finishItem)
             writer.write(isDone)
         case .deleteItem: writer.write(Kind.deleteItem)
+        case .hideChat: writer.write(Kind.hideChat)
+        case .seed(let message, let text):
+            write(Kind.seed, message, to: &writer)
+            writer.write(text)
+        case .seedProfile(let edit): write(Kind.seedProfile, value: edit, to: &writer)
         }
     }
 
@@ -125,6 +133,11 @@ extension Mutation.Action: WireValue {
         case Kind.editItem: self = .editItem(try Item.Edit(from: &reader))
         case Kind.finishItem: self = .finishItem(try reader.readFlag())
         case Kind.deleteItem: self = .deleteItem
+        case Kind.hideChat: self = .hideChat
+        case Kind.seed:
+            self = .seed(
+                try reader.readName(), text: try reader.readText(limit: ChatLimits.textBytesMax))
+        case Kind.seedProfile: self = .seedProfile(try Profile.Edit(from: &reader))
         default: throw .invalid("an action")
         }
     }

@@ -17,6 +17,8 @@ extension Mutation {
         switch action {
         case .setProfile(let edit):
             return target?.profile?.isChanged(by: edit) ?? true
+        case .seedProfile:
+            return target == nil
         case .addItem(let draft):
             return try judgeAddition(draft, existing: target?.item)
         default:
@@ -53,7 +55,7 @@ extension Mutation {
     /// The document that it makes where there is none.
     func createdOwn(by author: Authorship) -> Document {
         switch action {
-        case .setProfile(let edit):
+        case .setProfile(let edit), .seedProfile(let edit):
             var profile = Profile(created: author.stamp)
             profile.set(edit, at: author.stamp)
             return Document(.profile(profile), at: key, by: author.dot)

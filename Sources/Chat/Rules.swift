@@ -38,11 +38,11 @@ extension Mutation {
         guard conversation.participants.contains(user) else { throw .notParticipant }
         let message = target?.message
         switch action {
-        case .send(_, _, _, let text):
+        case .send(_, _, _, let text), .seed(_, let text):
             return try judgeSend(text, existing: message, among: conversation.participants)
         case .invite(let guest):
             return try judgeInvitation(of: guest, to: conversation)
-        case .leave:
+        case .leave, .hideChat:
             return true
         case .archive, .unarchive, .read, .deliver:
             let mark = reached.map { conversation.mark(of: user, at: $0) }
@@ -56,11 +56,12 @@ extension Mutation {
 
     private var missing: Refusal {
         switch action {
-        case .create, .send, .invite, .leave, .archive, .unarchive, .read(nil), .deliver(nil):
+        case .create, .send, .invite, .leave, .archive, .unarchive, .read(nil), .deliver(nil),
+            .hideChat, .seed:
             .conversationNotFound
         case .edit, .hide, .retract, .restore, .pin, .unpin, .read, .deliver:
             .messageNotFound
-        case .setProfile: .profileNotFound
+        case .setProfile, .seedProfile: .profileNotFound
         case .addItem, .editItem, .finishItem, .deleteItem: .itemNotFound
         }
     }
@@ -139,8 +140,8 @@ extension Mutation {
             return message.pin?.value.by != user
         case .unpin:
             return message.pin?.value.by != nil
-        case .create, .send, .invite, .leave, .archive, .unarchive, .read, .deliver, .setProfile,
-            .addItem, .editItem, .finishItem, .deleteItem:
+        case .create, .send, .invite, .leave, .archive, .unarchive, .read, .deliver, .hideChat,
+            .seed, .setProfile, .seedProfile, .addItem, .editItem, .finishItem, .deleteItem:
             preconditionFailure("judged before")
         }
     }

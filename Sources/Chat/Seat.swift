@@ -13,6 +13,8 @@ public struct Seat: Hashable, Sendable {
     public internal(set) var read: MaxRegister<Mark>?
     /// Up to where it came to one of their devices.
     public internal(set) var delivered: MaxRegister<Mark>?
+    /// What they removed from their own view.
+    public private(set) var hidden: Hidden?
 
     init() { archivedBy = ObservedRemoveSet() }
 
@@ -22,7 +24,12 @@ public struct Seat: Hashable, Sendable {
 
     mutating func raiseDelivered(to mark: Mark) { delivered = raised(delivered, to: mark) }
 
+    mutating func hide(_ part: Hidden) {
+        if hidden == nil { hidden = part } else { hidden?.merge(part) }
+    }
+
     mutating func merge(_ other: Seat) {
+        if let theirs = other.hidden { hide(theirs) }
         archivedBy.merge(other.archivedBy)
         if let theirs = other.read { raiseRead(to: theirs.value) }
         if let theirs = other.delivered { raiseDelivered(to: theirs.value) }
@@ -82,12 +89,14 @@ extension Seat {
         static let archivedBy: UInt64 = 1
         static let read: UInt64 = 2
         static let delivered: UInt64 = 3
+        static let hidden: UInt64 = 4
     }
 
     func write(to fields: inout some FieldSink) {
         if archivedBy != ObservedRemoveSet() { fields.set(FieldNumber.archivedBy, to: archivedBy) }
         if let read { fields.set(FieldNumber.read, to: read) }
         if let delivered { fields.set(FieldNumber.delivered, to: delivered) }
+        if let hidden { fields.set(FieldNumber.hidden, to: hidden) }
     }
 
     init(from fields: inout Fields) throws(WireError) {
@@ -100,5 +109,6 @@ extension Seat {
         if let bytes = fields.take(FieldNumber.delivered) {
             delivered = try MaxRegister.decode(bytes)
         }
+        if let bytes = fields.take(FieldNumber.hidden) { hidden = try Hidden.decode(bytes) }
     }
 }

@@ -37,12 +37,12 @@ extension Mutation.Action {
     /// The subject of this name that such an action has.
     func subject(checked name: String) -> Mutation.Subject {
         switch self {
-        case .setProfile:
+        case .setProfile, .seedProfile:
             .user(UserID(checked: name))
         case .addItem, .editItem, .finishItem, .deleteItem:
             .item(ItemID(checked: name))
         case .create, .send, .edit, .hide, .retract, .restore, .pin, .unpin, .invite, .leave,
-            .archive, .unarchive, .read, .deliver:
+            .archive, .unarchive, .read, .deliver, .hideChat, .seed:
             .conversation(ConversationID(checked: name))
         }
     }

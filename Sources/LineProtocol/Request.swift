@@ -17,6 +17,7 @@ public enum Request: Hashable, Sendable {
     case pinned(OfConversation)
     case archive(OfConversation)
     case unarchive(OfConversation)
+    case hideChat(OfConversation)
     case chats(Chats)
     case read(UpTo)
     case delivered(UpTo)
@@ -28,6 +29,7 @@ public enum Request: Hashable, Sendable {
     case actionUndone(OfItem)
     case actionDelete(OfItem)
     case actions(UserID)
+    case seed
 
     /// Of one verb as it was typed, or of all.
     case help(String?)

@@ -62,6 +62,11 @@ extension Verb {
             about: "Takes a conversation out of this user's archive."
         ) { words throws(LineError) in .unarchive(try Request.OfConversation(words)) },
         Verb(
+            "HIDECHAT", ["<conversation>", "<user>"],
+            about: "Removes a conversation, and all that this node holds of it, from this user's "
+                + "own view; what comes later brings it back."
+        ) { words throws(LineError) in .hideChat(try Request.OfConversation(words)) },
+        Verb(
             "CHATS", ["<user>"], options: [.show],
             about: "Lists a user's conversations, the latest first."
         ) { words throws(LineError) in .chats(try Request.Chats(words)) },
@@ -103,6 +108,9 @@ extension Verb {
         Verb(
             "ACTIONS", ["<user>"], about: "Lists a user's action items by due time."
         ) { words throws(LineError) in .actions(try words.name(0)) },
+        Verb(
+            "SEED", about: "Adds sample data, once: two users, two conversations, action items."
+        ) { _ throws(LineError) in .seed },
     ]
 
     private static let cluster: [Verb] = [

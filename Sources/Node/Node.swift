@@ -141,6 +141,8 @@ package actor Node {
     var heldLists: [UInt64: [HeldList]] = [:]
     /// Lists that wait for several shards.
     var gatherings: [ReplySlot: Gathering] = [:]
+    /// Sample data on its way to several shards.
+    var seedings: [ReplySlot: Seeding] = [:]
     /// What others were asked for of those, by number.
     var listAsks: [UInt64: ListAsk] = [:]
     var waits: [CopiesWait] = []

@@ -89,7 +89,9 @@ extension Node {
     func keep(
         _ outcome: Outcome, _ isSettled: Bool, for slot: ReplySlot, _ round: UInt64 = 0
     ) {
-        if isSettled {
+        if seedings[slot] != nil {
+            note(outcome, isSettled, ofSeeding: slot)
+        } else if isSettled {
             finish(slot, outcome, nil, round)
         } else {
             drafts[slot] = Draft(
@@ -101,6 +103,7 @@ extension Node {
     func finish(
         _ slot: ReplySlot, _ outcome: Outcome, _ stored: Stored?, _ round: UInt64 = 0
     ) {
+        guard seedings[slot] == nil else { return note(outcome, true, ofSeeding: slot) }
         guard slot.isOfMember else {
             sinks[slot.session]?.onSettled(slot.number, .answered(outcome, stored))
             return
@@ -113,6 +116,7 @@ extension Node {
             tell(findings, to: slot, round) { .found($0, part: $1, isLast: true) }
         case .failed(let failure):
             tell(.failed(failure), to: slot, round)
+        case .done: preconditionFailure("members are asked for one write at a time")
         }
     }
 
@@ -146,7 +150,9 @@ extension Node {
     /// A shard has what a reply waited for.
     func settle(_ settled: [(ReplySlot, Stored)]) {
         for (slot, stored) in settled {
-            if gatherings[slot] != nil {
+            if seedings[slot] != nil {
+                onSettled(seeding: slot, nil)
+            } else if gatherings[slot] != nil {
                 onShardSettled(slot)
             } else if let draft = drafts.removeValue(forKey: slot) {
                 finish(slot, draft.outcome, stored, draft.round)
@@ -158,6 +164,10 @@ extension Node {
 
     func fail(_ slots: [ReplySlot], because failure: StoreFailure) {
         for slot in slots {
+            guard seedings[slot] == nil else {
+                onSettled(seeding: slot, .store(failure))
+                continue
+            }
             gatherings[slot] = nil
             let round = drafts.removeValue(forKey: slot)?.round ?? 0
             if slot.isOfMember {

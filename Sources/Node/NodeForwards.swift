@@ -198,7 +198,8 @@ extension Ask.Request {
         case .edit(_, let text, _): text.utf8.count
         case .create(let participants, let title):
             participants.reduce(title?.utf8.count ?? 0) { $0 + Node.nameBytes + $1.text.utf8.count }
-        case .setProfile, .addItem, .editItem: 3 * ChatLimits.titleBytesMax
+        case .seed(_, let text): text.utf8.count
+        case .setProfile, .seedProfile, .addItem, .editItem: 3 * ChatLimits.titleBytesMax
         default: 0
         }
     }

@@ -58,6 +58,7 @@ extension Node {
         sinks[session] = nil
         waits.removeAll { $0.slot.session == session }
         heldLists[session] = nil
+        for slot in seedings.keys where slot.session == session { seedings[slot] = nil }
     }
 
     // MARK: Handling

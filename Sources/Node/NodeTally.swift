@@ -28,7 +28,7 @@ struct NodeTally: Sendable {
 
     mutating func note(_ outcome: Outcome) {
         switch outcome {
-        case .written, .found: forwardsAnswered += 1
+        case .written, .found, .done: forwardsAnswered += 1
         case .failed(.refused): forwardsRefused += 1
         case .failed: forwardsFailed += 1
         }

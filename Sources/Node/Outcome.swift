@@ -7,6 +7,8 @@ package enum Outcome: Hashable, Sendable {
     case written(Receipt, in: ShardID)
     /// - isPartial: some shards could not be asked.
     case found(Findings, isPartial: Bool)
+    /// Several writes, all of them acknowledged or there already.
+    case done
     case failed(ShardFailure)
 }
 

@@ -41,12 +41,14 @@ extension ShardMachine {
         return counts
     }
 
-    /// How much of a conversation `user` has not read who has read up to `position`.
+    /// How much of a conversation `user` has not read who has read up to `position`, and who hides
+    /// what was sent within `hidden`.
     mutating func unread(
         in conversation: ConversationID, _ room: Conversation, of user: UserID,
-        readTo position: HistoryPosition?, in world: ShardWorld
+        readTo position: HistoryPosition?, hiding hidden: Vector?, in world: ShardWorld
     ) throws(ShardFailure) -> Int {
-        let reader = TallyReader(user: user, room: room, readTo: position, wantsLast: false)
+        let reader = TallyReader(
+            user: user, room: room, readTo: position, hidden: hidden, wantsLast: false)
         return try tally(
             conversation, by: reader, among: pendingMessages(of: conversation), in: world
         ).unread
@@ -70,8 +72,10 @@ extension ShardMachine {
             guard shown?.admits(isArchived: isArchived) ?? true else { continue }
             let reader = TallyReader(
                 user: user, room: room, readTo: room.readPosition(of: user, in: seat),
-                wantsLast: shown != nil)
+                hidden: room.hiddenVector(of: user, in: seat), wantsLast: shown != nil)
             let tally = try tally(id, by: reader, among: pending[id.text] ?? [], in: world)
+            // What was hidden is in no list until something else has come.
+            guard reader.hidden == nil || tally.isSeen else { continue }
             handing(id, room, isArchived, tally)
         }
     }
@@ -107,6 +111,8 @@ extension ShardMachine {
 /// What the messages of a conversation come to for one user.
 private struct Tally {
     var unread = 0
+    /// Whether there is anything that the user sees, placeholders included.
+    var isSeen = false
     /// The newest message that the user sees and that is not deleted for everyone.
     var last: Document?
 }
@@ -115,6 +121,7 @@ private struct TallyReader {
     let user: UserID
     let room: Conversation
     let readTo: HistoryPosition?
+    let hidden: Vector?
     let wantsLast: Bool
 
     /// - Returns: whether an older message may still count.
@@ -123,11 +130,30 @@ private struct TallyReader {
             return true
         }
         let isUnread = readTo.map { $0 < position } ?? true
-        if message.isShown(to: user, among: room.participants) {
-            if isUnread, message.header.sender != user { tally.unread += 1 }
-            if wantsLast, tally.last == nil { tally.last = document }
+        guard !document.isSent(within: hidden) else {
+            return isUnread || (wantsLast && tally.last == nil)
         }
+        if !message.deletedBy.contains(user) { tally.isSeen = true }
+        if counts(message), isUnread, message.header.sender != user { tally.unread += 1 }
+        if wantsLast, tally.last == nil, previews(message) { tally.last = document }
         return isUnread || (wantsLast && tally.last == nil)
+    }
+
+    /// Whether it is unread where it lies behind what was read, and another sent it.
+    private func counts(_ message: Message) -> Bool {
+        #if PlantedBugs
+            if PlantedBug.unreadNotRecomputed.isOn { return true }
+        #endif
+        return message.isShown(to: user, among: room.participants)
+    }
+
+    private func previews(_ message: Message) -> Bool {
+        #if PlantedBugs
+            if PlantedBug.previewIgnoresHide.isOn {
+                return !message.isDeletedForEveryone(among: room.participants)
+            }
+        #endif
+        return message.isShown(to: user, among: room.participants)
     }
 }
 

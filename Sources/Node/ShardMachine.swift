@@ -115,7 +115,13 @@ extension ShardMachine {
                     of: mutation, document: target?.document, context: context, unread: unread,
                     isRepeated: true))
         }
-        let (document, dot) = write(mutation, setting: mark, over: target, in: world)
+        var hidden: Hidden?
+        if case .hideChat = mutation.action {
+            hidden = Hidden(
+                invitation: room?.invitation(of: mutation.user), vector: copy.current.vector)
+        }
+        let (document, dot) = write(
+            mutation, setting: mark, hiding: hidden, over: target, in: world)
         wait(slot, storing: Context(dot), level: level, in: world)
         return Accepted(
             document: document,
@@ -153,12 +159,14 @@ extension ShardMachine {
     ) throws(ShardFailure) -> Int {
         var read = place.room.readPosition(of: user, in: seat)
         if case .read = mutation?.action { read = reached }
-        return try unread(in: place.id, place.room, of: user, readTo: read, in: world)
+        let hidden = place.room.hiddenVector(of: user, in: seat)
+        return try unread(
+            in: place.id, place.room, of: user, readTo: read, hiding: hidden, in: world)
     }
 
     private mutating func write(
-        _ mutation: Mutation, setting mark: Mark?, over target: ShardDocuments.Found?,
-        in world: ShardWorld
+        _ mutation: Mutation, setting mark: Mark?, hiding hidden: Hidden?,
+        over target: ShardDocuments.Found?, in world: ShardWorld
     ) -> (Document, Dot) {
         // A document names the last seq of a replica alone: were an earlier change of the turn not
         // sent on its own, the co-owners would lack its seq until the next comparison.
@@ -169,7 +177,8 @@ extension ShardMachine {
         if let target { clock.observe(target.document.greatestTime) }
         let time = clock.next(wallMilliseconds: world.judge.wallMilliseconds)
         let author = Authorship(dot: dot, time: time)
-        let document = mutation.applied(to: target?.document, setting: mark, by: author)
+        let document = mutation.applied(
+            to: target?.document, setting: mark, hiding: hidden, by: author)
         copy.noteWrite(put(document, replacing: target), by: dot)
         accepted.append(document.key)
         return (document, dot)

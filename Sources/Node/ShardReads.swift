@@ -87,9 +87,13 @@ private struct Listing {
     let room: Conversation
     let user: UserID
     let progress: Progress
+    /// What the user hides.
+    let hidden: Vector?
 
     func view(of document: Document) -> MessageView? {
-        guard let id = MessageID(document.key.id) else { return nil }
+        guard let id = MessageID(document.key.id), !document.isSent(within: hidden) else {
+            return nil
+        }
         return document.message?.view(
             as: id, for: user, among: room.participants, progress: progress)
     }
@@ -104,10 +108,15 @@ extension ShardMachine {
         guard let room = found?.document.conversation else { throw .refused(query.missing) }
         guard room.participants.contains(user) else { throw .refused(.notParticipant) }
         var progress = Progress()
+        var hidden: Vector?
         if query.showsProgress {
-            progress = Progress(of: try seats(of: conversation, in: world), in: room)
+            let seats = try seats(of: conversation, in: world)
+            progress = Progress(of: seats, in: room)
+            hidden = room.hiddenVector(of: user, in: seats.first { $0.user == user }?.seat)
         }
-        return Listing(conversation: conversation, room: room, user: user, progress: progress)
+        return Listing(
+            conversation: conversation, room: room, user: user, progress: progress,
+            hidden: hidden)
     }
 
     /// The seats of a conversation, out of what is on disk and what is on its way there.

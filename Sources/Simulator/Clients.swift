@@ -127,6 +127,7 @@ extension World {
     // MARK: What they ask for
 
     private func mutation(by user: UserID) -> (Mutation, isFresh: Bool) {
+        if workDice.chance(percent: 10) { return (own(by: user), false) }
         let room = workDice.below(clients.conversations.count)
         let conversation = clients.conversations[room]
         let isCreated = ledger.entries(of: .conversation(conversation)).isEmpty == false
@@ -158,7 +159,8 @@ extension World {
         case ..<87: return .leave
         case ..<91: return .archive
         case ..<94: return .unarchive
-        case ..<98: return .read(upTo)
+        case ..<96: return .read(upTo)
+        case ..<98: return .hideChat
         default: return .deliver(upTo)
         }
     }
@@ -199,7 +201,7 @@ extension World {
     }
 
     /// A text that no other is part of.
-    private func text() -> String {
+    func text() -> String {
         clients.texts += 1
         return "<text \(clients.texts)>"
     }
@@ -212,7 +214,10 @@ extension World {
         if workDice.chance(percent: 25) {
             let shown = workDice.pick(Query.Shown.allCases)
             query = workDice.pick(
-                [.pinned(clients.conversations[room]), .chats(shown), .unread])
+                [
+                    .pinned(clients.conversations[room]), .chats(shown), .unread, .actions,
+                    .profile(workDice.pick(clients.users)),
+                ])
         } else if workDice.chance(percent: 30) {
             query = .edits(workDice.pick(clients.messages[room]), in: clients.conversations[room])
         } else {

@@ -51,12 +51,15 @@ package struct Coverage: Sendable {
     private static let required: [String] =
         Fault.Kind.allCases.map(\.rawValue)
         // A deletion is a change each time it is asked for, so none is ever only repeated.
-        + ["hide", "retract", "archive", "leave"]
+        + ["hide", "retract", "archive", "leave", "hide chat"]
         + [
             "create", "send", "edit", "restore", "pin", "unpin", "invite", "unarchive", "read",
-            "deliver",
+            "deliver", "profile", "add item", "done", "undone", "delete item",
         ].flatMap { [$0, "repeated \($0)"] }
-        + ["history", "edits", "pinned", "chats", "unread"]
+        + [
+            "history", "edits", "pinned", "chats", "unread", "actions", "profile shown",
+            "edit item",
+        ]
         + ["push", "confirm", "summary", "hashes", "offer", "pull", "batch", "done", "broken"]
         + ["seek", "absent", "handover", "accept", "dropped", "left", "owner anew", "forwarded"]
         + [

@@ -158,12 +158,15 @@ extension World {
     private func checkPurged(
         _ document: Document, _ bytes: [UInt8], on node: SimNode
     ) throws(Violation) {
-        guard Model(of: document, in: ledger).isRetracted else { return }
-        let texts = ledger.entries(of: document.key).compactMap(\.mutation.action.text)
+        let model = Model(of: document, in: ledger)
+        guard model.isRetracted || model.isDeletedByOwner else { return }
+        let texts = ledger.entries(of: document.key).filter {
+            document.key.kind == .message || $0.mutation.user == model.author
+        }.compactMap(\.mutation.action.text)
         guard let text = texts.first(where: { bytes.contains($0.utf8) }) else { return }
         throw Violation(
             invariant: .deleted,
-            explanation: "\(node.name) holds the text '\(text)' of a message deleted for everyone")
+            explanation: "\(node.name) holds the text '\(text)' of what is deleted for everyone")
     }
 }
 

@@ -40,7 +40,23 @@ struct Expected {
 
     /// What `user` sees, oldest first; what is deleted for everyone included.
     func shown(to user: UserID) -> [(position: HistoryPosition, model: Model)] {
-        messages.filter { !$0.model.hiddenBy.contains(user) }
+        let hidden = hiddenVector(of: user)
+        return messages.filter { message in
+            guard let sending = message.model.header?.dot else { return false }
+            return !message.model.hiddenBy.contains(user)
+                && !(hidden?.contains(sending) ?? false)
+        }
+    }
+
+    /// Whether a list shows it to `user`.
+    func isListed(for user: UserID) -> Bool {
+        participants.contains(user) && (hiddenVector(of: user) == nil || !shown(to: user).isEmpty)
+    }
+
+    private func hiddenVector(of user: UserID) -> Vector? {
+        guard let hidden = seats[user]?.hidden, hidden.invitation == room.invitation(of: user)
+        else { return nil }
+        return hidden.vector
     }
 
     func isArchived(by user: UserID) -> Bool { seats[user]?.isArchived ?? false }

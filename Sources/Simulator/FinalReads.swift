@@ -15,6 +15,7 @@ extension World {
             for user in clients.users {
                 for room in rooms { try checkRoom(room, for: user, shard, node) }
                 try checkLists(rooms, for: user, shard, node)
+                try checkItems(of: user, shard, node)
             }
         }
     }
@@ -94,6 +95,26 @@ extension World {
         }
     }
 
+    /// The user's action items, by the changes that the disk holds.
+    private func checkItems(
+        of user: UserID, _ shard: Int, _ node: SimNode
+    ) throws(Violation) {
+        guard case .actions(let items) = try found(.actions, for: user, shard, node) else {
+            return
+        }
+        let disk = node.disk.state.shards[shard]
+        let expected = disk.keys.filter { $0.kind == .item }.compactMap { key -> ItemView? in
+            guard let stored = disk.documents[key] else { return nil }
+            let model = Model(of: key, changedBy: stored.changedBy, in: ledger)
+            return model.author == user ? model.itemView : nil
+        }
+        guard items.sorted() == expected.sorted() else {
+            throw Violation(
+                invariant: .index,
+                explanation: "\(node.name) lists the items \(items) of \(user), not \(expected)")
+        }
+    }
+
     /// What a shard tells of a user's list.
     private func checkLists(
         _ rooms: [Expected], for user: UserID, _ shard: Int, _ node: SimNode
@@ -101,7 +122,7 @@ extension World {
         guard case .chats(let chats) = try found(.chats(.all), for: user, shard, node),
             case .unread(let counts) = try found(.unread, for: user, shard, node)
         else { return }
-        let mine = rooms.filter { $0.participants.contains(user) }
+        let mine = rooms.filter { $0.isListed(for: user) }
         guard chats.map(\.id).sorted() == mine.map(\.id).sorted() else {
             throw Violation(
                 invariant: .index,

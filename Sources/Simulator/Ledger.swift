@@ -18,6 +18,8 @@ struct Ledger {
         let base: Stamp?
         /// How far it says that its user came.
         var mark: Mark?
+        /// What it says that its user hides.
+        var hidden: Hidden?
         /// The document's bytes at that moment, hashed.
         let bytes: Hash128
         /// On how many disks a client was told that it is.
@@ -104,7 +106,9 @@ extension Mutation.Action {
         case .unarchive: "unarchive"
         case .read: "read"
         case .deliver: "deliver"
-        case .setProfile: "profile"
+        case .hideChat: "hide chat"
+        case .seed: "seed"
+        case .setProfile, .seedProfile: "profile"
         case .addItem: "add item"
         case .editItem: "edit item"
         case .finishItem(let isDone): isDone ? "done" : "undone"
@@ -123,8 +127,10 @@ extension Mutation.Action {
         case .pin(let id): "pin \(id)"
         case .unpin(let id): "unpin \(id)"
         case .invite(let user): "invite \(user)"
-        case .leave, .archive, .unarchive, .finishItem, .deleteItem: verb
-        case .setProfile(let edit): "profile \(edit.name?.value?.text ?? "-")"
+        case .leave, .archive, .unarchive, .hideChat, .finishItem, .deleteItem: verb
+        case .seed(let id, let text): "seed \(id) '\(text)'"
+        case .setProfile(let edit), .seedProfile(let edit):
+            "profile \(edit.name?.value?.text ?? "-")"
         case .addItem(let draft): "add item '\(draft.title.text)'"
         case .editItem(let edit): "edit item '\(edit.title?.text ?? "-")'"
         case .read(let id), .deliver(let id): "\(verb) \(id?.text ?? "the newest")"
@@ -134,7 +140,9 @@ extension Mutation.Action {
     /// The text that it brings into a message.
     var text: String? {
         switch self {
-        case .send(_, _, _, let text), .edit(_, let text, _): text
+        case .send(_, _, _, let text), .edit(_, let text, _), .seed(_, let text): text
+        case .addItem(let draft): draft.title.text
+        case .editItem(let edit): edit.title?.text
         default: nil
         }
     }

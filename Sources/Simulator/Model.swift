@@ -84,6 +84,17 @@ struct Model {
         entries.filter { $0.mutation.action.verb == verb }.compactMap(\.mark).max()
     }
 
+    /// What its user hides: all that was hidden under the last invitation at which anything was.
+    var hidden: Hidden? {
+        let parts = entries.compactMap(\.hidden)
+        let last = parts.compactMap(\.invitation).max()
+        var vector: Vector?
+        for part in parts where part.invitation == last {
+            vector = vector?.union(part.vector) ?? part.vector
+        }
+        return vector.map { Hidden(invitation: last, vector: $0) }
+    }
+
     /// The edits of the sending that counts, one for each request, the latest of each.
     private var versions: [(stamp: Stamp, operation: OperationID, text: String)] {
         var found: [(stamp: Stamp, operation: OperationID, text: String)] = []
@@ -147,6 +158,9 @@ struct Model {
         guard seat.read?.value == greatestMark(of: "read"),
             seat.delivered?.value == greatestMark(of: "deliver")
         else { throw violation(.claims, "has the marks \(seat)") }
+        guard seat.hidden == hidden else {
+            throw violation(.claims, "hides \(String(describing: seat.hidden))")
+        }
     }
 
     private func check(_ message: Message) throws(Violation) {

@@ -52,6 +52,7 @@ package struct Plant: Hashable, Sendable {
             case .silenceShrinks, .suspectsAfterOwnPause: [.noFalseDeath]
             case .editRevivesDeleted, .pinRevivesDeleted, .servesOldDisk: [.deleted]
             case .indexNotUpdatedOnMerge: [.index]
+            case .previewIgnoresHide, .unreadNotRecomputed: [.kept]
             case .ruleJudgedAtMerge: [.judgedOnce, .equal]
             case .setContextLost: [.kept, .deleted, .claims]
             case .shownBeforeStored: [.reads]

@@ -117,7 +117,7 @@ extension World {
             try checkPins(views, node)
         case (.chats, .chats(let chats)):
             for chat in chats { try checkPreview(chat, request, known, node) }
-        case (.unread, .unread):
+        case (.unread, .unread), (.profile, .profile), (.actions, .actions):
             break
         default:
             throw Violation(invariant: .reads, explanation: "a reply to another question")

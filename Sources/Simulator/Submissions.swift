@@ -67,10 +67,12 @@ extension World {
             base = message?.header.sent
         case .pin, .unpin: stamp = message?.pin?.stamp
         case .invite(let user): stamp = document.conversation?.invitation(of: user)
-        case .setProfile, .addItem, .editItem, .finishItem:
+        case .seed: stamp = message?.header.sent
+        case .setProfile, .seedProfile, .addItem, .editItem, .finishItem:
             // Whoever writes knows every stamp that is in it.
             stamp = Stamp(time: document.greatestTime, replica: dot.replica)
-        case .hide, .retract, .restore, .leave, .archive, .unarchive, .read, .deliver, .deleteItem:
+        case .hide, .retract, .restore, .leave, .archive, .unarchive, .read, .deliver, .hideChat,
+            .deleteItem:
             stamp = nil
         }
         var mark: Mark?
@@ -79,6 +81,7 @@ extension World {
         return Ledger.Entry(
             dot: dot, shard: submission.shard, node: node.index, mutation: submission.mutation,
             past: document.changedBy, stamp: stamp, base: base, mark: mark,
+            hidden: submission.mutation.action == .hideChat ? document.seat?.hidden : nil,
             bytes: Hash128(of: document.encoded))
     }
 

@@ -18,6 +18,7 @@
         case numberingContinuedAfterFailure = "numbering-continued-after-failure"
         case numberingContinuedAfterRestore = "numbering-continued-after-restore"
         case pinRevivesDeleted = "pin-revives-deleted"
+        case previewIgnoresHide = "preview-ignores-hide"
         case refutesWithoutRaising = "refutes-without-raising"
         case ruleJudgedAtMerge = "rule-judged-at-merge"
         case servesOldDisk = "serves-old-disk"
@@ -26,6 +27,7 @@
         case silenceShrinks = "silence-shrinks"
         case suspectsAfterOwnPause = "suspects-after-own-pause"
         case unboundedPeerQueue = "unbounded-peer-queue"
+        case unreadNotRecomputed = "unread-not-recomputed"
         case vectorAdvancedBeforeDone = "vector-advanced-before-done"
         case wallClockOnly = "wall-clock-only"
 

@@ -15,6 +15,7 @@ struct MutationCodingTests {
             .unpin,
             .invite(People.carol), .leave, .archive, .unarchive, .read(nil), .read(People.message),
             .deliver(nil), .deliver(People.message),
+            .hideChat, .seed(People.message, text: "hello"),
         ].map { Mutation($0, in: People.conversation, by: People.alice) } + own
 
     private static let own: [Mutation] =

@@ -22,10 +22,14 @@ struct SeatTests {
     static let laws = DocumentTests.laws(of: key) { document, writer, random in
         let mark = someMark(&writer, &random)
         let action = random.pick(
-            [.archive, .archive, .unarchive, .read(nil), .deliver(nil)] as [Mutation.Action])
+            [.archive, .archive, .unarchive, .read(nil), .deliver(nil), .hideChat]
+                as [Mutation.Action])
+        var vector = Vector()
+        vector.insert(People.dot(UInt64(random.below(3)), 1 + UInt64(random.below(6))))
+        let hidden = Hidden(invitation: mark.invitation, vector: vector)
         let author = Authorship(dot: writer.nextDot(), time: writer.nextTime())
         return Mutation(action, in: People.conversation, by: People.bob)
-            .applied(to: document, setting: mark, by: author)
+            .applied(to: document, setting: mark, hiding: hidden, by: author)
     }
 
     @Test func `merging is a join, and any order gives the same bytes`() throws {

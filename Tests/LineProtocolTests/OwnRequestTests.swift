@@ -1,5 +1,6 @@
 import Chat
 import Testing
+import Wire
 
 @testable import LineProtocol
 

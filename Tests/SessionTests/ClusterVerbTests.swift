@@ -17,10 +17,11 @@ import Testing
             verbs.dropLast().map { $0.split(separator: " ")[1] } == [
                 "name=CREATE", "name=INVITE", "name=LEAVECHAT", "name=SEND", "name=HISTORY",
                 "name=EDIT", "name=EDITS", "name=DELETE", "name=RESTORE", "name=PIN",
-                "name=UNPIN", "name=PINNED", "name=ARCHIVE", "name=UNARCHIVE", "name=CHATS",
+                "name=UNPIN", "name=PINNED", "name=ARCHIVE", "name=UNARCHIVE",
+                "name=HIDECHAT", "name=CHATS",
                 "name=READ", "name=DELIVERED", "name=UNREAD", "name=PROFILE",
                 "name=\"ACTION", "name=\"ACTION", "name=\"ACTION", "name=\"ACTION",
-                "name=\"ACTION", "name=ACTIONS", "name=HELP", "name=AUTH",
+                "name=\"ACTION", "name=ACTIONS", "name=SEED", "name=HELP", "name=AUTH",
                 "name=PING", "name=STATUS", "name=METRICS", "name=MEMBERS",
                 "name=SHARDS", "name=OWNERS",
                 "name=DIGEST",

@@ -76,3 +76,68 @@ import Testing
         #expect(ids == ["z", "y", "a", "b"])
     }
 }
+
+/// A conversation removed from one user's view, and the sample data.
+@Suite struct HideChatTests {
+    private let world = World()
+    private let client: TestClient
+
+    init() {
+        client = world.n1.connect()
+        _ = client.ask("CREATE c alice,bob", "SEND c bob id=m1 one", "PIN c m1 bob")
+    }
+
+    @Test func `it goes from its user's list and views alone`() {
+        #expect(client.ask("HIDECHAT c alice") == ["OK"])
+        for line in ["CHATS alice show=all", "HISTORY c alice", "PINNED c alice"] {
+            #expect(client.ask(line) == ["OK"])
+        }
+        #expect(client.ask("UNREAD alice") == ["OK total=0"])
+        #expect(client.ask("HISTORY c bob").count == 2)
+        #expect(client.ask("CHATS bob").first?.contains("last=m1") == true)
+        #expect(client.ask("PINNED c bob").count == 2)
+    }
+
+    @Test func `what comes after brings it back, with only that`() {
+        _ = client.ask("EDIT c m1 bob edited", "HIDECHAT c alice", "EDIT c m1 bob again")
+        #expect(client.ask("HISTORY c alice") == ["OK"])
+        _ = client.ask("SEND c bob id=m2 two")
+        #expect(client.ask("HISTORY c alice").count == 2)
+        #expect(client.ask("CHATS alice").first?.contains("unread=1 ") == true)
+        #expect(client.ask("READ c alice") == ["OK unread=0"])
+        // What is not seen is not listed; a placeholder would be.
+        _ = client.ask("DELETE c m2 alice")
+        #expect(client.ask("CHATS alice", "HISTORY c alice") == ["OK", "OK"])
+    }
+
+    @Test func `who is invited again sees everything, and an empty conversation is listed`() {
+        _ = client.ask("HIDECHAT c alice", "LEAVECHAT c alice", "INVITE c bob alice")
+        #expect(client.ask("HISTORY c alice").count == 2)
+        _ = client.ask("CREATE d alice")
+        #expect(client.ask("CHATS alice").count == 3)
+        _ = client.ask("HIDECHAT d alice")
+        #expect(client.ask("CHATS alice").count == 2)
+        #expect(client.ask("HIDECHAT nosuch alice") == ["ERR 404 Conversation not found"])
+        #expect(client.ask("HIDECHAT d bob") == ["ERR 403 Only participants can do this"])
+    }
+
+    @Test func `sample data is added once, and stays as it was changed`() {
+        #expect(client.ask("SEED", "CHATS alice").count == 5)
+        let before = client.ask("DIGEST")
+        #expect(client.ask("SEED") == ["OK"])
+        #expect(client.ask("DIGEST") == before)
+        #expect(client.ask("ACTIONS alice").count + client.ask("ACTIONS bob").count == 5)
+        #expect(client.ask("HISTORY seed-weekend bob").count > 3)
+        #expect(client.ask("PROFILE bob").first?.contains("email=bob@example.org") == true)
+        _ = client.ask("PROFILE alice name=Al", "ACTION EDIT alice seed-item-1 title=x")
+        #expect(client.ask("SEED", "PROFILE alice").dropFirst().first?.contains("name=Al ") == true)
+    }
+
+    @Test func `what is taken otherwise is passed over`() {
+        _ = client.ask("CREATE seed-project carol", "ACTION ADD carol id=seed-item-3 mine")
+        #expect(client.ask("SEED") == ["OK"])
+        #expect(client.ask("HISTORY seed-project alice").first?.hasPrefix("ERR 403") == true)
+        #expect(client.ask("ACTIONS carol").count == 2)
+        #expect(client.ask("HISTORY seed-weekend alice").count > 3)
+    }
+}

@@ -1,0 +1,66 @@
+import TestKit
+import Testing
+import Wire
+
+@testable import CRDT
+@testable import Chat
+
+struct HiddenTests {
+    private func vector(_ dots: Dot...) -> Vector {
+        var vector = Vector()
+        for dot in dots { vector.insert(dot) }
+        return vector
+    }
+
+    @Test func `under one invitation two unite, a later invitation's counts alone`() {
+        let (one, two) = (People.dot(1, 1), People.dot(2, 1))
+        let stamp = Stamp(time: HybridTimestamp(milliseconds: 9), replica: People.replica(1))
+        let first = Hidden(invitation: nil, vector: vector(one))
+        let second = Hidden(invitation: nil, vector: vector(two))
+        let later = Hidden(invitation: stamp, vector: vector(two))
+        for order in [[first, second, later], [later, first, second], [second, later, first]] {
+            var merged = order[0]
+            for hidden in order.dropFirst() { merged.merge(hidden) }
+            #expect(merged == later)
+        }
+        var united = first
+        united.merge(second)
+        #expect(united.vector == vector(one, two))
+    }
+
+    @Test func `a message is hidden by the mutation that sent it, not by what changed it since`() {
+        var (one, other) = (Author(1), Author(2))
+        let sent = one.apply(.send("hello"), by: People.alice, to: nil)
+        let dot = Dot(replica: one.writer.replica, seq: sent.changedBy.seq(of: one.writer.replica))
+        let hidden = vector(dot)
+        let edited = one.apply(.edit("edited", operation: 1), by: People.alice, to: sent)
+        let pinned = other.apply(.pin, by: People.bob, to: edited)
+        #expect([sent, edited, pinned].allSatisfy { $0.isSent(within: hidden) })
+        #expect(!sent.isSent(within: nil) && !sent.isSent(within: Vector()))
+        let elsewhere = other.apply(.send("other"), by: People.bob, to: nil)
+        #expect(!elsewhere.isSent(within: hidden))
+    }
+
+    @Test func `a header without its seq is judged by the last change of its replica`() throws {
+        var one = Author(1)
+        let sent = one.apply(.send("hello"), by: People.alice, to: nil)
+        var envelope = try Envelope(sent.encoded)
+        _ = envelope.fields.take(7)
+        let old = try Document(sent.key, decoding: envelope.bytes)
+        #expect(old.message?.header.seq == nil && sent.message?.header.seq != nil)
+        let last = sent.changedBy.seq(of: one.writer.replica)
+        #expect(old.isSent(within: vector(Dot(replica: one.writer.replica, seq: last))))
+        #expect(!old.isSent(within: vector(Dot(replica: one.writer.replica, seq: last + 1))))
+        // What knows its seq wins over what does not, in both orders.
+        #expect(old.merged(with: sent).message == sent.message)
+        #expect(sent.merged(with: old).message == sent.message)
+    }
+
+    @Test func `sample data is silent, and nothing else`() {
+        var one = Author(1)
+        let seeded = one.apply(.seed(People.message, text: "hello"), by: People.alice, to: nil)
+        let sent = one.apply(.send("hello"), by: People.alice, to: nil)
+        #expect(seeded.message?.header.isSilent == true)
+        #expect(sent.message?.header.isSilent == false)
+    }
+}
