@@ -49,7 +49,7 @@ let package = Package(
         room(
             "Admin",
             ["Node", "LineProtocol", "Membership", "Replication", "Chat", "CRDT", "Wire"]),
-        room("Session", ["Admin", "LineProtocol", "Node", "Replication"]),
+        room("Session", ["Admin", "LineProtocol", "Node", "Replication", "Wire"]),
         room(
             "Simulator",
             [

@@ -11,6 +11,11 @@ package struct ConnectionState: Sendable {
     package var ackLevel: Replication.AckLevel
     /// What it wrote, of what has been acknowledged.
     package private(set) var writes: [ShardID: Vector] = [:]
+    /// What it was shown, and by whom.
+    package internal(set) var sights = Sights()
+    /// Whether it may be shown nothing older than that, whatever cannot be reached: it came with a
+    /// token.
+    package var isStrict = false
 
     /// The most ranges of seqs kept for one replica.
     ///
@@ -20,7 +25,9 @@ package struct ConnectionState: Sendable {
 
     package init(ackLevel: Replication.AckLevel) { self.ackLevel = ackLevel }
 
-    package mutating func note(_ write: Write) {
+    /// - Parameter isHere: whether a copy of this node carried it out.
+    package mutating func note(_ write: Write, isHere: Bool) {
+        if isHere { sights.note(Sighting(write.shard, nil, by: .here)) }
         writes[write.shard, default: Vector()].insert(write.context)
         let isRagged = writes[write.shard]?.entries.contains {
             $0.seqs.ranges.count > ConnectionState.rangesMax
@@ -67,6 +74,8 @@ package struct PendingReply: Sendable {
     let form: Form
     /// What it acknowledges, if it acknowledges anything.
     let write: Write?
+    /// The copies that it shows.
+    package var seen: [Sighting] = []
 
     /// What a listing that others make counts for until it is there, in bytes: so that one
     /// connection does not ask for more at once than it may have waiting.
@@ -87,6 +96,12 @@ package struct PendingReply: Sendable {
         return false
     }
 
+    /// Whether what it acknowledges was carried out by a copy of this node.
+    package var isWrittenHere: Bool {
+        if case .written = form { return true }
+        return false
+    }
+
     /// The reply, and what it acknowledges.
     package func settle(_ outcome: Settled) -> (bytes: [UInt8], write: Write?) {
         switch (form, outcome) {
@@ -103,6 +118,8 @@ package struct PendingReply: Sendable {
             return (Admin.reply(to: receipt, stored), write)
         case (_, .answered(let outcome, _)):
             return (Admin.reply(with: outcome), nil)
+        case (_, .level):
+            return (ReplyWriter.status { _ in }, nil)
         case (.whole(let bytes), .stored):
             return (bytes, nil)
         case (.written(let receipt), .stored(let stored)):
@@ -138,27 +155,25 @@ package struct Admin: Sendable {
         case .create, .send, .edit, .delete, .restore, .invite, .leaveChat, .pin, .unpin, .archive,
             .unarchive, .read, .delivered, .actionAdd, .actionEdit, .actionDone, .actionUndone,
             .actionDelete, .hideChat:
-            write(request, for: slot, level: connection.ackLevel)
+            write(request, for: slot, on: &connection)
         case .profile(let profile):
             profile.isShown
-                ? read(.profile(profile.user), by: profile.user, slot: slot)
-                : write(request, for: slot, level: connection.ackLevel)
+                ? read(.profile(profile.user), by: profile.user, slot: slot, on: &connection)
+                : write(request, for: slot, on: &connection)
         case .seed:
-            answer(
-                node.assumeIsolated { $0.seed(level: connection.ackLevel, for: slot) },
-                reckoning: 0)
+            seed(for: slot, on: &connection)
         case .actions(let user):
-            read(.actions, by: user, slot: slot)
+            read(.actions, by: user, slot: slot, on: &connection)
         case .history(let history):
-            read(history, for: slot)
+            read(history, for: slot, on: &connection)
         case .edits(let message):
-            read(message, for: slot)
+            read(message, for: slot, on: &connection)
         case .pinned(let it):
-            read(.pinned(it.conversation), by: it.user, slot: slot)
+            read(.pinned(it.conversation), by: it.user, slot: slot, on: &connection)
         case .chats(let chats):
-            list(chats, for: slot)
+            list(chats, for: slot, on: &connection)
         case .unread(let user):
-            read(.unread, by: user, slot: slot)
+            read(.unread, by: user, slot: slot, on: &connection)
         case .set(let level):
             set(level, on: &connection)
         case .wait(let wait):
@@ -167,12 +182,14 @@ package struct Admin: Sendable {
             // A session hands on what it has no keys for.
             .now(LineError.nodeHasNoKey.reply)
         case .help, .ping, .shutdown:
-            .now(report(request))
+            .now(report(request, to: connection))
         case .block, .unblock, .join, .leave, .forget:
             .now(operate(request))
+        case .since(let token):
+            since(token)
         case .backup, .scrub:
             .beginWhenFirst(request)
-        case .status, .metrics, .members, .shards, .owners, .digest, .vector:
+        case .token, .status, .metrics, .members, .shards, .owners, .digest, .vector:
             .reportWhenFirst(request)
         }
     }
@@ -204,7 +221,7 @@ package struct Admin: Sendable {
 
 extension Admin {
     private func write(
-        _ request: Request, for slot: ReplySlot, level: Replication.AckLevel
+        _ request: Request, for slot: ReplySlot, on connection: inout ConnectionState
     ) -> Answer {
         let isMinted =
             switch request {
@@ -215,16 +232,47 @@ extension Admin {
         guard let mutation = mutation(of: request) else {
             preconditionFailure("a request that writes is a mutation")
         }
+        let handling = handle(
+            mutation, isMinted: isMinted, level: connection.ackLevel, for: slot,
+            having: connection.sights)
+        let answer = self.answer(
+            handling, showing: mutation.partition, on: &connection, reckoning: 0)
+        #if PlantedBugs
+            if PlantedBug.tokenForgetsDeletions.isOn, case .retract = mutation.action,
+                case .later(let reply) = answer
+            {
+                return .later(PendingReply(form: reply.form, write: nil))
+            }
+        #endif
+        return answer
+    }
+
+    private func seed(for slot: ReplySlot, on connection: inout ConnectionState) -> Answer {
+        let level = connection.ackLevel
         return answer(
-            node.assumeIsolated {
-                $0.handle(mutation, isMinted: isMinted, level: level, for: slot)
-            }, reckoning: 0)
+            node.assumeIsolated { $0.seed(level: level, for: slot) }, showing: nil,
+            on: &connection, reckoning: 0)
+    }
+
+    /// A call of its own, so that nobody else holds the sights when they change.
+    private func handle(
+        _ mutation: Mutation, isMinted: Bool, level: Replication.AckLevel, for slot: ReplySlot,
+        having sights: Sights
+    ) -> Handling {
+        node.assumeIsolated {
+            $0.handle(mutation, isMinted: isMinted, level: level, for: slot, having: sights)
+        }
     }
 
     /// What the node made of a request, as a reply.
     ///
-    /// - Parameter bytes: what it counts for where others answer.
-    func answer(_ handling: Handling, reckoning bytes: Int) -> Answer {
+    /// - Parameters:
+    ///   - partition: of which it shows the copy here; nil for all copies.
+    ///   - bytes: what it counts for where others answer.
+    func answer(
+        _ handling: Handling, showing partition: String?,
+        on connection: inout ConnectionState, reckoning bytes: Int
+    ) -> Answer {
         switch handling {
         case .awaited:
             return .later(PendingReply(form: .awaited(bytes: bytes), write: nil))
@@ -233,8 +281,13 @@ extension Admin {
             return .later(PendingReply(form: .written(receipt), write: write))
         case .here(let outcome, let isSettled):
             let bytes = Admin.reply(with: outcome)
-            return isSettled
-                ? .now(bytes) : .later(PendingReply(form: .whole(bytes), write: nil))
+            let seen =
+                outcome.showsCopy ? node.assumeIsolated { $0.sightings(of: partition) } : []
+            guard isSettled else {
+                return .later(PendingReply(form: .whole(bytes), write: nil, seen: seen))
+            }
+            connection.note(seen)
+            return .now(bytes)
         }
     }
 

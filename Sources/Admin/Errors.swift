@@ -13,6 +13,11 @@ extension LineError {
             self.init(503, "No replica of it can be reached from this node; try again")
         case .unanswered:
             self.init(503, "The node that was asked fell silent and may have done it; ask again")
+        case .behind:
+            self.init(
+                503,
+                "No replica that can be reached is known to hold all that this connection has "
+                    + "seen; try again, or ask another node")
         case .overloaded:
             self.init(503, "Too many requests wait for other nodes; try again shortly")
         case .store(.full):

@@ -6,7 +6,9 @@ import Replication
 import Wire
 
 extension Admin {
-    func read(_ history: Request.History, for slot: ReplySlot) -> Answer {
+    func read(
+        _ history: Request.History, for slot: ReplySlot, on connection: inout ConnectionState
+    ) -> Answer {
         let place: Query.Place =
             switch history.page {
             case .newest: .newest
@@ -15,27 +17,42 @@ extension Admin {
             }
         return read(
             .history(history.conversation, place: place, limit: history.limit), by: history.user,
-            slot: slot)
+            slot: slot, on: &connection)
     }
 
-    func read(_ message: Request.OfMessage, for slot: ReplySlot) -> Answer {
-        read(.edits(message.message, in: message.conversation), by: message.user, slot: slot)
+    func read(
+        _ message: Request.OfMessage, for slot: ReplySlot, on connection: inout ConnectionState
+    ) -> Answer {
+        read(
+            .edits(message.message, in: message.conversation), by: message.user, slot: slot,
+            on: &connection)
     }
 
-    func read(_ query: Query, by user: UserID, slot: ReplySlot) -> Answer {
-        answer(
-            node.assumeIsolated { $0.handle(query, of: user, for: slot) },
+    func read(
+        _ query: Query, by user: UserID, slot: ReplySlot, on connection: inout ConnectionState
+    ) -> Answer {
+        let handling = handle(query, of: user, for: slot, having: connection.sights)
+        return answer(
+            handling, showing: query.partition, on: &connection,
             reckoning: PendingReply.listingBytes)
     }
 
-    func list(_ chats: Request.Chats, for slot: ReplySlot) -> Answer {
+    private func handle(
+        _ query: Query, of user: UserID, for slot: ReplySlot, having sights: Sights
+    ) -> Handling {
+        node.assumeIsolated { $0.handle(query, of: user, for: slot, having: sights) }
+    }
+
+    func list(
+        _ chats: Request.Chats, for slot: ReplySlot, on connection: inout ConnectionState
+    ) -> Answer {
         let shown: Query.Shown =
             switch chats.show {
             case .active: .active
             case .archived: .archived
             case .all: .all
             }
-        return read(.chats(shown), by: chats.user, slot: slot)
+        return read(.chats(shown), by: chats.user, slot: slot, on: &connection)
     }
 
     /// What a query found, or why there is nothing.

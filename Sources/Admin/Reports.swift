@@ -7,10 +7,11 @@ import Replication
 import Wire
 
 extension Admin {
-    /// Answers what is asked of the node itself.
-    package func report(_ request: Request) -> [UInt8] {
+    /// Answers what is asked of the node itself, or of what a connection has done.
+    package func report(_ request: Request, to connection: ConnectionState) -> [UInt8] {
         var writer = ReplyWriter()
         switch request {
+        case .token: token(of: connection, &writer)
         case .help(let words): help(words, &writer)
         case .ping: writer.ok(word: "pong")
         case .status: status(&writer)

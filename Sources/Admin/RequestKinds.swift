@@ -14,7 +14,7 @@ extension Request {
         case .history, .edits, .pinned, .chats, .unread, .actions:
             .read
         case .help, .auth, .ping, .status, .metrics, .members, .shards, .owners, .digest, .vector,
-            .set,
+            .set, .token, .since,
             .wait, .block, .unblock, .join, .leave, .forget, .backup,
             .scrub, .shutdown:
             .other

@@ -2,9 +2,10 @@ import LineProtocol
 import Node
 import Replication
 
-/// What is done to a node's disk, and answered when it is done.
+/// What is begun at its turn and answered when it is done.
 extension Admin {
     package func begin(_ request: Request, for slot: ReplySlot) -> Answer {
+        if case .since(let token) = request { return begin(since: token, for: slot) }
         let begun: Result<Void, OperationFailure> = node.assumeIsolated { node in
             switch request {
             case .backup(let file): return node.backUp(to: file, for: slot)

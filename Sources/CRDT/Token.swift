@@ -131,7 +131,7 @@ extension RandomID {
     /// What names it in a token.
     var prefix: UInt32 { UInt32(truncatingIfNeeded: high >> 32) }
 
-    fileprivate var encodedForToken: [UInt8] {
+    var encodedForToken: [UInt8] {
         var writer = ByteWriter()
         writer.write(self)
         return writer.bytes

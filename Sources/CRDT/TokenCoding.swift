@@ -86,7 +86,7 @@ private func fixed(_ number: UInt32) -> [UInt8] {
 }
 
 extension Token.Part {
-    fileprivate func encodeEntries(into writer: inout ByteWriter) {
+    func encodeEntries(into writer: inout ByteWriter) {
         writer.write(varint: UInt64(entries.count) << 1 | (isWhole ? 1 : 0))
         for entry in entries {
             writer.write(fixed: entry.prefix)
@@ -94,7 +94,7 @@ extension Token.Part {
         }
     }
 
-    fileprivate init(_ shard: ShardID, from reader: inout ByteReader) throws(WireError) {
+    init(_ shard: ShardID, from reader: inout ByteReader) throws(WireError) {
         let count = try reader.readVarint()
         var entries: [Token.Entry] = []
         guard count >> 1 <= UInt64(reader.remaining) else { throw .truncated }
@@ -115,7 +115,7 @@ extension Token.Part {
 
 extension ByteReader {
     /// The number of a shard, as what it is beyond the last one.
-    fileprivate mutating func readShard(after last: ShardID?) throws(WireError) -> ShardID {
+    mutating func readShard(after last: ShardID?) throws(WireError) -> ShardID {
         let step = try readVarint()
         let (number, overflowed) = UInt64(last?.number ?? 0).addingReportingOverflow(step)
         guard !overflowed, step > 0 || last == nil, let number = UInt16(exactly: number) else {

@@ -100,7 +100,7 @@ private struct TokenPacking {
 
 extension Token.Part {
     /// The most bytes that it takes, whatever stands before it.
-    fileprivate var bytesMax: Int {
+    var bytesMax: Int {
         varintBytes(UInt64(shard.number)) + varintBytes(UInt64(entries.count) << 1)
             + entries.reduce(0) { $0 + $1.bytes }
     }
@@ -108,16 +108,16 @@ extension Token.Part {
 
 extension Token.Seal {
     /// The most bytes that one takes, whatever stands before it.
-    fileprivate static func bytesMax(of shard: ShardID) -> Int {
+    static func bytesMax(of shard: ShardID) -> Int {
         varintBytes(UInt64(shard.number)) + 3
     }
 }
 
 extension Token.Entry {
-    fileprivate var bytes: Int { 4 + seqs.encoded.count }
+    var bytes: Int { 4 + seqs.encoded.count }
 
     /// The same, or its first range alone; nil where neither fits.
-    fileprivate func fitting(_ room: Int) -> Token.Entry? {
+    func fitting(_ room: Int) -> Token.Entry? {
         if bytes <= room { return self }
         guard let range = seqs.ranges.first else { return nil }
         let shorter = Token.Entry(prefix: prefix, seqs: SeqSet(range))

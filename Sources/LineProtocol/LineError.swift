@@ -46,6 +46,11 @@ extension LineError {
     public static let textTooLong = LineError(
         413, "Text too long: at most \(LineLimits.textBytesMax) bytes")
 
+    public static let tokenBad = LineError(
+        400, "Not a token: give one as TOKEN printed it, whole and unchanged")
+    public static let tokenOfAnotherCluster = LineError(
+        400, "Token is of another cluster; ask this one for its own with TOKEN")
+
     public static let noRoomForLine = LineError(
         503, "Too much waits on all connections for a line this long; send it again")
     public static let replyTooLong = LineError(

@@ -1,3 +1,4 @@
+import CRDT
 import Chat
 import Wire
 
@@ -46,6 +47,8 @@ public enum Request: Hashable, Sendable {
     case vector(ShardID)
     case set(AckLevel)
     case wait(Wait)
+    case token
+    case since(Token)
     case block(Block)
     /// Nil for every node.
     case unblock(NodeName?)

@@ -159,6 +159,13 @@ extension Verb {
             about: "Waits until this connection's writes are stored on that many owners."
         ) { words throws(LineError) in .wait(try Request.Wait(words)) },
         Verb(
+            "TOKEN", about: "Gives a word that stands for all that this connection has seen."
+        ) { _ throws(LineError) in .token },
+        Verb(
+            "SINCE", ["<token>"],
+            about: "Shows this connection nothing older than a token, which any node may have made."
+        ) { words throws(LineError) in .since(try words.token(0)) },
+        Verb(
             "BLOCK", ["<node>"], optional: [choices(of: BlockDirection.self)],
             about: "Cuts this node off from another, as a cut cable would; for tests."
         ) { words throws(LineError) in .block(try Request.Block(words)) },

@@ -1,3 +1,4 @@
+import CRDT
 import Wire
 
 /// The kinds of values that arguments and options have, each with its refusal.
@@ -43,6 +44,15 @@ extension Words {
             throw refused("Not one of \(choices(of: Choice.self))")
         }
         return choice
+    }
+
+    /// What a client has seen, as `TOKEN` prints it.
+    func token(_ index: Int) throws(LineError) -> Token {
+        do throws(WireError) {
+            return try Token(text: String(decoding: bytes(ofArgument: index), as: UTF8.self))
+        } catch {
+            throw .tokenBad
+        }
     }
 
     /// Where a node is reached: host:port, at most `LineLimits.addressBytesMax` bytes.

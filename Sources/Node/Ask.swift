@@ -14,6 +14,8 @@ package struct Ask: Hashable, Sendable {
         case list(Query, UserID, [ShardID])
         /// On how many owners these changes are.
         case copies(ShardID, Vector)
+        /// Whether the copy of a shard holds what a connection has seen.
+        case level(ShardID, Demand)
     }
 
     /// What may be known of a write before it is looked at.
@@ -47,6 +49,8 @@ package struct Told: Hashable, Sendable {
         /// The last part of a list, and the shards that are not in it.
         case listed(Findings, part: Int, missing: [ShardID])
         case copies(Int)
+        /// The copy holds what was asked for.
+        case level
         case failed(ShardFailure)
         /// Not held here, or asked too late: nothing was done.
         case elsewhere
@@ -56,6 +60,8 @@ package struct Told: Hashable, Sendable {
     /// That of the ask.
     package let round: UInt64
     package let outcome: Outcome
+    /// What the copies that it shows hold.
+    package var seen: [SeenShard] = []
 }
 
 extension Ask: WireValue {
@@ -82,6 +88,10 @@ extension Ask: WireValue {
             writer.write(4)
             writer.write(shard)
             vector.encode(into: &writer)
+        case .level(let shard, let demand):
+            writer.write(6)
+            writer.write(shard)
+            demand.encode(into: &writer)
         }
     }
 
@@ -106,6 +116,8 @@ extension Ask: WireValue {
                 try Query(from: &reader), try reader.readName(), try reader.readShards())
         case 4:
             request = .copies(try reader.readShard(), try Vector(from: &reader))
+        case 6:
+            request = .level(try reader.readShard(), try Demand(from: &reader))
         default: throw .invalid("a request to a member")
         }
     }
@@ -138,7 +150,10 @@ extension Told: WireValue {
             writer.write(6)
             failure.encode(into: &writer)
         case .elsewhere: writer.write(7)
+        case .level: writer.write(8)
         }
+        writer.write(count: seen.count)
+        for shard in seen { shard.encode(into: &writer) }
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
@@ -158,7 +173,11 @@ extension Told: WireValue {
         case 5: outcome = .copies(try reader.readNumber())
         case 6: outcome = .failed(try ShardFailure(from: &reader))
         case 7: outcome = .elsewhere
+        case 8: outcome = .level
         default: throw .invalid("an answer of a member")
+        }
+        for _ in 0..<(try reader.readCount(limit: Int(ClusterSettings.shardsMax))) {
+            seen.append(try SeenShard(from: &reader))
         }
     }
 }

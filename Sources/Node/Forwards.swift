@@ -202,6 +202,12 @@ extension Forwards {
         return forward
     }
 
+    /// Ends those of a session and a shard that wait for somebody, in order.
+    mutating func removeWaiting(of shard: ShardID, for session: UInt64) -> [Forward] {
+        let waiting = queues[shard]?.waiting ?? []
+        return waiting.filter { entries[$0]?.slot.session == session }.compactMap { remove($0) }
+    }
+
     /// Ends those that waited for too long, in order.
     mutating func removeHopeless(now: UInt64) -> [Forward] {
         let lost = entries.filter { $1.isHopeless(now) }

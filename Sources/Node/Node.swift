@@ -148,6 +148,14 @@ package actor Node {
     var waits: [CopiesWait] = []
     /// What others were asked for of those, by number.
     var copiesAsks: [UInt64: CopiesAsk] = [:]
+    /// Connections that wait for a copy that holds what they have seen.
+    var covers: [SeenPlace: Cover] = [:]
+    /// What others were asked for of those, by number.
+    var coverAsks: [UInt64: SeenPlace] = [:]
+    /// Copies here that are being brought up to what connections have seen, in order.
+    var levellings: [Levelling] = []
+    /// Each `SINCE` that is underway.
+    var sinces: [ReplySlot: Since] = [:]
     /// What it has done so far.
     var tally = NodeTally()
     var isEnding = false
@@ -330,6 +338,7 @@ extension Node {
     /// The end of a turn of the event loop: what changed in it goes to the disk as one commit and
     /// to the co-owners as one write each.
     package func onTurnEnd() {
+        tendCovers()
         sendForwards()
         startLists()
         var writes: [ShardWrite] = []

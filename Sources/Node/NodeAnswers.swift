@@ -8,6 +8,8 @@ struct Draft: Sendable {
     /// That of the member's ask; 0 for a client.
     let round: UInt64
     let since: UInt64
+    /// What a member is told that its user sees.
+    var seen: [SeenShard] = []
     /// Whether the member that asked was told that it is done here.
     var isTaken = false
 
@@ -63,6 +65,12 @@ extension Node {
         case .copies(let id, let vector):
             let copies = shard(id)?.assumeIsolated { $0.isReady ? $0.copies(of: vector) : nil }
             tell(copies.flatMap { $0 }.map(Told.Outcome.copies) ?? .elsewhere, to: slot)
+        case .level(let id, let demand):
+            if isWelcome, shard(id)?.assumeIsolated({ $0.mayAnswer }) ?? false {
+                level(id, demand, for: .member(slot))
+            } else {
+                tell(.elsewhere, to: slot)
+            }
         }
     }
 
@@ -80,28 +88,34 @@ extension Node {
             return
         }
         let (outcome, isSettled) = carryOut(ask.request, in: shard, for: slot)
-        keep(outcome, isSettled, for: slot, ask.round)
+        var seen: [SeenShard] = []
+        if outcome.showsCopy {
+            seen = [SeenShard(shard: id, vector: shard.assumeIsolated { $0.vector })]
+        }
+        keep(outcome, isSettled, for: slot, ask.round, seen: seen)
     }
 
     // MARK: Replies
 
     /// Says what came of a request, now or once its disks have it.
     func keep(
-        _ outcome: Outcome, _ isSettled: Bool, for slot: ReplySlot, _ round: UInt64 = 0
+        _ outcome: Outcome, _ isSettled: Bool, for slot: ReplySlot, _ round: UInt64 = 0,
+        seen: [SeenShard] = []
     ) {
         if seedings[slot] != nil {
             note(outcome, isSettled, ofSeeding: slot)
         } else if isSettled {
-            finish(slot, outcome, nil, round)
+            finish(slot, outcome, nil, round, seen: seen)
         } else {
             drafts[slot] = Draft(
-                outcome: outcome, round: round, since: ports.clock.milliseconds)
+                outcome: outcome, round: round, since: ports.clock.milliseconds, seen: seen)
         }
     }
 
     /// Says what came of a request to whoever asked.
     func finish(
-        _ slot: ReplySlot, _ outcome: Outcome, _ stored: Stored?, _ round: UInt64 = 0
+        _ slot: ReplySlot, _ outcome: Outcome, _ stored: Stored?, _ round: UInt64 = 0,
+        seen: [SeenShard] = []
     ) {
         guard seedings[slot] == nil else { return note(outcome, true, ofSeeding: slot) }
         guard slot.isOfMember else {
@@ -113,9 +127,9 @@ extension Node {
             guard let stored else { preconditionFailure("a write is told once it is stored") }
             tell(.written(receipt, stored), to: slot, round)
         case .found(let findings, _):
-            tell(findings, to: slot, round) { .found($0, part: $1, isLast: true) }
+            tell(findings, to: slot, round, seen: seen) { .found($0, part: $1, isLast: true) }
         case .failed(let failure):
-            tell(.failed(failure), to: slot, round)
+            tell(.failed(failure), to: slot, round, seen: seen)
         case .done: preconditionFailure("members are asked for one write at a time")
         }
     }
@@ -124,7 +138,7 @@ extension Node {
     ///
     /// - Parameter last: makes the last of them.
     func tell(
-        _ findings: Findings, to slot: ReplySlot, _ round: UInt64,
+        _ findings: Findings, to slot: ReplySlot, _ round: UInt64, seen: [SeenShard],
         last: (Findings, Int) -> Told.Outcome
     ) {
         let parts = findings.split()
@@ -132,15 +146,17 @@ extension Node {
             let isLast = index == parts.count - 1
             let outcome =
                 isLast ? last(part, index) : .found(part, part: index, isLast: false)
-            guard tell(outcome, to: slot, round) else { return }
+            guard tell(outcome, to: slot, round, seen: isLast ? seen : []) else { return }
         }
     }
 
     /// - Returns: false where too much waits for the member already, which is told that.
     @discardableResult
-    func tell(_ outcome: Told.Outcome, to slot: ReplySlot, _ round: UInt64 = 0) -> Bool {
+    func tell(
+        _ outcome: Told.Outcome, to slot: ReplySlot, _ round: UInt64 = 0, seen: [SeenShard] = []
+    ) -> Bool {
         guard let name = linked[slot.session & ~PeerLink.sessionBit] else { return false }
-        let told = Told(number: slot.number, round: round, outcome: outcome)
+        let told = Told(number: slot.number, round: round, outcome: outcome, seen: seen)
         if links[name]?.tell(told) ?? false { return true }
         links[name]?.send(
             .told(Told(number: slot.number, round: round, outcome: .failed(.overloaded))))
@@ -155,7 +171,7 @@ extension Node {
             } else if gatherings[slot] != nil {
                 onShardSettled(slot)
             } else if let draft = drafts.removeValue(forKey: slot) {
-                finish(slot, draft.outcome, stored, draft.round)
+                finish(slot, draft.outcome, stored, draft.round, seen: draft.seen)
             } else {
                 sinks[slot.session]?.onSettled(slot.number, .stored(stored))
             }
@@ -195,6 +211,17 @@ extension Node {
 
     func precedes(_ left: ReplySlot, _ right: ReplySlot) -> Bool {
         (left.session, left.number) < (right.session, right.number)
+    }
+}
+
+extension Outcome {
+    /// Whether it tells what is in a copy.
+    package var showsCopy: Bool {
+        switch self {
+        case .written(let receipt, _): receipt.unread != nil
+        case .found, .failed(.refused): true
+        case .failed: false
+        }
     }
 }
 

@@ -36,14 +36,36 @@ extension Node {
         case .nobody:
             return
         case .here(let shard):
-            resume(forwards.takeWaiting(of: id, for: nil), in: shard)
+            resume(takeLevel(of: id, for: nil, .here), in: shard)
         case .member(let name):
-            let numbers = forwards.takeWaiting(of: id, for: name)
+            guard let channel = links[name]?.channel.id else { return }
+            let numbers = takeLevel(of: id, for: name, .member(channel: channel))
             let sent = numbers.prefix { send($0, to: name) }
             guard sent.count < numbers.count else { return }
             forwards.putBack(Array(numbers[sent.count...]), of: id)
             routes.noteMute(name, now: ports.clock.milliseconds)
         }
+    }
+
+    /// Takes out those that wait for a copy and may be answered by it as it is; the others wait
+    /// until it holds what their connections have seen.
+    private func takeLevel(
+        of id: ShardID, for name: NodeName?, _ witness: Sight.Witness
+    ) -> [UInt64] {
+        let numbers = forwards.takeWaiting(of: id, for: name)
+        var levels: [UInt64: Bool] = [:]
+        let level = numbers.filter { number in
+            guard let session = forwards[number]?.slot.session else { return true }
+            let isLevel = levels[session] ?? isLevel(session, id, with: witness)
+            levels[session] = isLevel
+            return isLevel
+        }
+        guard level.count < numbers.count else { return level }
+        let taken = Set(level)
+        let held = numbers.filter { !taken.contains($0) }
+        for number in held { forwards.note(number) { $0.failure = .behind } }
+        forwards.putBack(held, of: id)
+        return level
     }
 
     private func send(_ number: UInt64, to name: NodeName) -> Bool {
@@ -76,6 +98,7 @@ extension Node {
             guard let forward = forwards.remove(number) else { return nil }
             tally.forwardsResumed += 1
             var (outcome, isSettled) = carryOut(forward.next, in: shard, for: forward.slot)
+            sinks[forward.slot.session]?.onSeen([seen(of: shard, in: outcome)])
             if case .failed(let failure) = outcome { outcome = forward.outcome(of: failure) }
             return (forward.slot, outcome, isSettled)
         }
@@ -83,9 +106,16 @@ extension Node {
         for (slot, outcome, isSettled) in resumed { keep(outcome, isSettled, for: slot) }
     }
 
+    /// What an answer shows of a copy here.
+    private func seen(of shard: Shard, in outcome: Outcome) -> Sighting {
+        if case .written = outcome { return Sighting(shard.id, nil, by: .here) }
+        return sighting(of: shard)
+    }
+
     // MARK: Answers
 
     func onTold(_ told: Told, from name: NodeName) {
+        if let place = coverAsks[told.number] { return onLevelled(told, at: place, from: name) }
         if let list = listAsks[told.number] { return onListed(told, list, from: name) }
         if let asked = copiesAsks[told.number] { return onCounted(told, asked) }
         guard let forward = forwards[told.number] else { return }
@@ -93,6 +123,7 @@ extension Node {
         case .written(let receipt, let stored):
             // Also of who was given up: it is done there.
             guard case .write = forward.request else { return }
+            note({ Sighting(forward.shard, nil, by: $0) }, from: name, for: forward)
             end(told.number, with: .written(receipt, in: forward.shard), stored)
         case _ where forward.target != name || forward.round != told.round:
             return
@@ -103,16 +134,30 @@ extension Node {
             }
         case .found(let findings, let part, let isLast):
             guard part == forward.parts else { return }
+            note(told, from: name, for: forward)
             take(findings, isLast: isLast, for: told.number)
         case .failed(let failure) where failure.isOfItsMember:
             pass(told.number, on: forward, because: failure)
         case .failed(let failure):
+            note(told, from: name, for: forward)
             end(told.number, with: forward.outcome(of: failure), nil)
         case .elsewhere:
             pass(told.number, on: forward, because: nil)
-        case .listed, .copies:
+        case .listed, .copies, .level:
             return
         }
+    }
+
+    private func note(_ told: Told, from name: NodeName, for forward: Forward) {
+        guard let seen = told.seen.first, seen.shard == forward.shard else { return }
+        note({ Sighting(seen.shard, seen.vector, by: $0) }, from: name, for: forward)
+    }
+
+    private func note(
+        _ sighting: (Sight.Witness) -> Sighting, from name: NodeName, for forward: Forward
+    ) {
+        guard let channel = links[name]?.channel.id else { return }
+        sinks[forward.slot.session]?.onSeen([sighting(.member(channel: channel))])
     }
 
     private func take(_ part: Findings, isLast: Bool, for number: UInt64) {
@@ -175,7 +220,7 @@ extension ShardFailure {
     var isOfItsMember: Bool {
         switch self {
         case .refused: false
-        case .notReady, .unreachable, .unanswered, .overloaded, .store, .badFrame: true
+        case .notReady, .unreachable, .unanswered, .behind, .overloaded, .store, .badFrame: true
         }
     }
 
@@ -183,7 +228,7 @@ extension ShardFailure {
     /// another owner.
     var isUndone: Bool {
         switch self {
-        case .refused, .notReady, .overloaded: true
+        case .refused, .notReady, .behind, .overloaded: true
         case .unreachable, .unanswered, .store, .badFrame: false
         }
     }

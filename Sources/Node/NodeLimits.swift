@@ -28,6 +28,12 @@ extension Limit {
         Limit(
             "copy-asks", CopiesAsk.countMax, "WAITs that wait for other nodes",
             "counted a moment later"),
+        Limit(
+            "covers", Cover.countMax, "connections' shards that wait for a replica to catch up",
+            "they wait for the others"),
+        Limit(
+            "levellings", Levelling.countMax, "replicas that catch up with a connection",
+            "another is asked"),
         Limit("joins", Node.joinsMax, "addresses that have not answered", "429"),
     ]
 

@@ -10,6 +10,8 @@ struct Gathering: Sendable {
     /// Whether the member that asked was told that its disks are waited for.
     var isTaken = false
     private(set) var findings: Findings?
+    /// What the copies that made it up hold.
+    var seen: [Sighting] = []
     /// How many shards here have shown what is not on disk yet.
     var unsettled = 0
     /// How many members are asked.
@@ -83,13 +85,26 @@ struct HeldList: Sendable {
 
 extension Node {
     /// A list, once all that its connection asked before it is done: it is to show that.
-    func list(_ query: Query, of user: UserID, for slot: ReplySlot) -> Handling {
-        guard forwards.firstSlot(of: slot.session) != nil || heldLists[slot.session] != nil else {
-            return gather(query, for: user, slot: slot)
-        }
+    func list(
+        _ query: Query, of user: UserID, for slot: ReplySlot, having sights: Sights
+    ) -> Handling {
+        let isHeld =
+            forwards.firstSlot(of: slot.session) != nil || heldLists[slot.session] != nil
+            || sights.shards.contains { !mayAnswer($0, having: sights) }
+        guard isHeld else { return gather(query, for: user, slot: slot, isLevel: true) }
         let list = HeldList(query: query, user: user, slot: slot)
         heldLists[slot.session, default: []].append(list)
         return .awaited
+    }
+
+    /// Whether who answers for a shard holds what was seen of it.
+    private func mayAnswer(_ id: ShardID, having sights: Sights) -> Bool {
+        switch route(of: id) {
+        case .here: sights.isLevel(id, with: .here)
+        case .member(let name):
+            links[name].map { sights.isLevel(id, with: .member(channel: $0.channel.id)) } ?? true
+        case .nobody: true
+        }
     }
 
     /// Begins the lists before which nothing waits any longer.
@@ -104,9 +119,13 @@ extension Node {
             if heldLists[session]?.isEmpty ?? false { heldLists[session] = nil }
         }
         for list in ready {
-            switch gather(list.query, for: list.user, slot: list.slot) {
+            switch gather(list.query, for: list.user, slot: list.slot, isLevel: false) {
             case .awaited: break
-            case .here(let outcome, let isSettled): keep(outcome, isSettled, for: list.slot)
+            case .here(let outcome, let isSettled):
+                if outcome.showsCopy {
+                    sinks[list.slot.session]?.onSeen(sightings(of: nil))
+                }
+                keep(outcome, isSettled, for: list.slot)
             }
         }
     }
@@ -115,11 +134,15 @@ extension Node {
     ///
     /// A shard that nobody can answer for leaves its part out; where none can be asked, or where
     /// the disk fails, there is no list.
-    private func gather(_ query: Query, for user: UserID, slot: ReplySlot) -> Handling {
+    ///
+    /// - Parameter isLevel: who answers holds what the connection has seen.
+    private func gather(
+        _ query: Query, for user: UserID, slot: ReplySlot, isLevel: Bool
+    ) -> Handling {
         guard let cluster else { return .here(.failed(.notReady), isSettled: true) }
         var gathering = Gathering(query, of: user, now: ports.clock.milliseconds)
         let all = (0..<cluster.shards).map { ShardID($0) }
-        if let failure = collect(all, into: &gathering, for: slot) {
+        if let failure = collect(all, into: &gathering, for: slot, isLevel: isLevel) {
             return .here(.failed(failure), isSettled: true)
         }
         guard !gathering.isOver else { return .here(gathering.outcome, isSettled: true) }
@@ -131,12 +154,19 @@ extension Node {
     ///
     /// - Returns: why there is no list at all, if so.
     private func collect(
-        _ shards: [ShardID], into gathering: inout Gathering, for slot: ReplySlot
+        _ shards: [ShardID], into gathering: inout Gathering, for slot: ReplySlot,
+        isLevel: Bool = false
     ) -> ShardFailure? {
         guard shards.isEmpty || listAsks.count < ListAsk.countMax else { return .overloaded }
         var shares: [NodeName: [ShardID]] = [:]
         for id in shards {
-            switch route(of: id) {
+            let route = route(of: id)
+            guard isLevel || slot.isOfMember || self.isLevel(slot.session, id, on: route) else {
+                let isLate = gathering.isLate(ports.clock.milliseconds)
+                if isLate { gathering.missing.append(id) } else { gathering.later.append(id) }
+                continue
+            }
+            switch route {
             case .here(let shard):
                 if let failure = take(shard, into: &gathering, for: slot) { return failure }
             case .member(let name): shares[name, default: []].append(id)
@@ -152,6 +182,16 @@ extension Node {
             send(ask, of: &gathering)
         }
         return nil
+    }
+
+    private func isLevel(_ session: UInt64, _ id: ShardID, on route: Route) -> Bool {
+        switch route {
+        case .here: isLevel(session, id, with: .here)
+        case .member(let name):
+            links[name].map { isLevel(session, id, with: .member(channel: $0.channel.id)) }
+                ?? true
+        case .nobody: true
+        }
     }
 
     private func send(_ ask: ListAsk, of gathering: inout Gathering) {
@@ -176,6 +216,7 @@ extension Node {
         switch within(shard, { $0.answer(query, for: user, slot: slot) }) {
         case .success(let answer):
             if !answer.isSettled { gathering.unsettled += 1 }
+            gathering.seen.append(sighting(of: shard))
             precondition(gathering.take(answer.findings), "shards answer one query alike")
         case .failure(let failure):
             guard failure.isPassing else { return failure }
@@ -193,7 +234,10 @@ extension Node {
     private func endIfGathered(_ slot: ReplySlot) {
         guard let gathering = gatherings[slot], gathering.isOver else { return }
         gatherings[slot] = nil
-        guard slot.isOfMember else { return finish(slot, gathering.outcome, nil) }
+        guard slot.isOfMember else {
+            sinks[slot.session]?.onSeen(gathering.seen)
+            return finish(slot, gathering.outcome, nil)
+        }
         tell(gathering, to: slot)
     }
 
@@ -221,7 +265,12 @@ extension Node {
             tell(.elsewhere, to: slot)
             return
         }
-        tell(findings, to: slot, 0) { .listed($0, part: $1, missing: gathering.missing) }
+        let seen = gathering.seen.compactMap { sighting in
+            sighting.vector.map { SeenShard(shard: sighting.shard, vector: $0) }
+        }
+        tell(findings, to: slot, 0, seen: seen) {
+            .listed($0, part: $1, missing: gathering.missing)
+        }
     }
 
     // MARK: Of other members
@@ -237,6 +286,10 @@ extension Node {
             listAsks[told.number]?.found.append(findings)
         case .listed(let findings, let part, let missing) where part == ask.found.count:
             listAsks[told.number] = nil
+            if let channel = links[name]?.channel.id {
+                gatherings[ask.slot]?.seen += told.seen.filter { ask.shards.contains($0.shard) }
+                    .map { Sighting($0.shard, $0.vector, by: .member(channel: channel)) }
+            }
             take(ask.found + [findings], missing: missing, of: ask)
         default:
             listAsks[told.number] = nil
@@ -304,7 +357,7 @@ extension ShardFailure {
     /// Whether it is over shortly, so that a list without that shard is better than none.
     var isPassing: Bool {
         switch self {
-        case .notReady, .unreachable, .unanswered, .overloaded, .store(.badRecord): true
+        case .notReady, .unreachable, .unanswered, .behind, .overloaded, .store(.badRecord): true
         case .refused, .badFrame, .store(.full), .store(.failed): false
         }
     }

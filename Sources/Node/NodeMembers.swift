@@ -110,6 +110,7 @@ extension Node {
         for id in drops {
             if let copy = shard(id)?.assumeIsolated({ $0.tally }) { tally.add(copy) }
             held[Int(id.number)] = nil
+            forgetWitness(of: id)
         }
         shards = held.compactMap { $0 }
         ports.host.log(.info, "handed over shards=\(drops.count) held=\(shards.count)")

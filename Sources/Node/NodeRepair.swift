@@ -75,6 +75,7 @@ extension Node {
         guard let header = repairs[shard.id]?.header else { return }
         repairs[shard.id] = nil
         let slots = within(shard) { $0.onSetAside(header) }
+        forgetWitness(of: shard.id)
         fail(slots, because: .failed("a damaged record was set aside; ask again"))
         ports.host.log(.info, "shard counted anew shard=\(shard.id) documents=\(header.documents)")
     }

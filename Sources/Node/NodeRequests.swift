@@ -59,33 +59,42 @@ extension Node {
         waits.removeAll { $0.slot.session == session }
         heldLists[session] = nil
         for slot in seedings.keys where slot.session == session { seedings[slot] = nil }
+        forgetCovers(of: session)
     }
 
     // MARK: Handling
 
-    /// - Parameter isMinted: its id was just made: nothing has it.
+    /// - Parameters:
+    ///   - isMinted: its id was just made: nothing has it.
+    ///   - sights: what the connection has seen.
     package func handle(
-        _ mutation: Mutation, isMinted: Bool, level: AckLevel, for slot: ReplySlot
+        _ mutation: Mutation, isMinted: Bool, level: AckLevel, for slot: ReplySlot,
+        having sights: Sights = Sights()
     ) -> Handling {
         handle(
             .write(mutation, level, isMinted ? .minted : .first), in: mutation.partition,
-            for: slot)
+            for: slot, having: sights)
     }
 
-    package func handle(_ query: Query, of user: UserID, for slot: ReplySlot) -> Handling {
+    package func handle(
+        _ query: Query, of user: UserID, for slot: ReplySlot, having sights: Sights = Sights()
+    ) -> Handling {
         guard let partition = query.partition else {
-            return list(query, of: user, for: slot)
+            return list(query, of: user, for: slot, having: sights)
         }
-        return handle(.read(query, user), in: partition, for: slot)
+        return handle(.read(query, user), in: partition, for: slot, having: sights)
     }
 
     private func handle(
-        _ request: Ask.Request, in partition: String, for slot: ReplySlot
+        _ request: Ask.Request, in partition: String, for slot: ReplySlot,
+        having sights: Sights
     ) -> Handling {
         guard let id = shardID(of: partition) else {
             return .here(.failed(.notReady), isSettled: true)
         }
-        if forwards.isIdle(id), case .here(let shard) = route(of: id) {
+        if forwards.isIdle(id), sights.isLevel(id, with: .here),
+            case .here(let shard) = route(of: id)
+        {
             let (outcome, isSettled) = carryOut(request, in: shard, for: slot)
             return .here(outcome, isSettled: isSettled)
         }
@@ -119,7 +128,7 @@ extension Node {
                     )
                 case .failure(let reason): failure = reason
                 }
-            case .copies: preconditionFailure("copies are counted, not carried out")
+            case .copies, .level: preconditionFailure("only reads and writes are carried out")
             }
             // A refusal shows what is here: where that is not on disk yet, it waits for it.
             guard case .refused = failure else { return (.failed(failure), isSettled: true) }
@@ -168,6 +177,7 @@ extension Node {
         tickForwards(now: now)
         tickAnswers(now: now)
         tickLists(now: now)
+        tickCovers(now: now)
         tickWaits(now: now)
     }
 
@@ -179,6 +189,8 @@ extension Node {
         for place in denials.keys where place.session == session { denials[place] = nil }
         forwards.takeBack(from: name, now: ports.clock.milliseconds)
         onListsLost(with: name)
+        forgetLevellings(of: session)
+        tickCovers(now: ports.clock.milliseconds)
         ports.host.turnAgain()
     }
 }

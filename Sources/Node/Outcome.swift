@@ -28,6 +28,8 @@ package enum Settled: Hashable, Sendable {
     ///
     /// A write has its copies.
     case answered(Outcome, Stored?)
+    /// Every copy that answers holds what the token stands for.
+    case level
     /// On how many owners the writes that it waited for are, and whether that was asked for.
     case copies(Int, isEnough: Bool)
     /// The commit failed: nothing was changed.

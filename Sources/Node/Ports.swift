@@ -257,4 +257,22 @@ package struct NodePorts: Sendable {
 /// Where replies go once they may be sent.
 package protocol ReplySink: AnyObject, Sendable {
     func onSettled(_ number: UInt64, _ outcome: Settled)
+    /// What it has seen of a shard; nil for nothing.
+    func sight(of shard: ShardID) -> Sight?
+    /// What a copy has to hold to answer it.
+    func demand(on shard: ShardID) -> Demand?
+    /// Copies that are about to be shown to it, or were written to.
+    func onSeen(_ sightings: [Sighting])
+    /// A copy holds what it has seen.
+    func onLevel(_ sighting: Sighting)
+    func forgetWitness(of shard: ShardID)
+}
+
+/// One that does not care what it has seen.
+extension ReplySink {
+    package func sight(of shard: ShardID) -> Sight? { nil }
+    package func demand(on shard: ShardID) -> Demand? { nil }
+    package func onSeen(_ sightings: [Sighting]) {}
+    package func onLevel(_ sighting: Sighting) {}
+    package func forgetWitness(of shard: ShardID) {}
 }

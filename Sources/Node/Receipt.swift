@@ -78,6 +78,7 @@ extension ShardFailure: WireValue {
         case .unreachable: writer.write(6)
         case .overloaded: writer.write(7)
         case .unanswered: writer.write(8)
+        case .behind: writer.write(9)
         case .store(.full): writer.write(3)
         case .store(.badRecord(let key)):
             writer.write(4)
@@ -106,6 +107,7 @@ extension ShardFailure: WireValue {
         case 6: self = .unreachable
         case 7: self = .overloaded
         case 8: self = .unanswered
+        case 9: self = .behind
         default: throw .invalid("a failure")
         }
     }

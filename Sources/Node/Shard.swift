@@ -85,6 +85,17 @@ package actor Shard {
     /// What is on disk.
     package var stored: CopyHeader { machine.copy.stored }
 
+    /// What is here, on disk or on its way there.
+    var vector: Vector { machine.copy.current.vector }
+
+    func beginHearing() -> UInt64 { machine.copy.beginHearing(now: ports.clock.milliseconds) }
+
+    func hasHeard(_ hearing: UInt64, isStrict: Bool) -> Bool {
+        machine.copy.hasHeard(hearing, isStrict: isStrict)
+    }
+
+    func endHearing(_ hearing: UInt64) { machine.copy.endHearing(hearing) }
+
     /// What it has fetched of others.
     var tally: CopyTally { machine.copy.tally }
 

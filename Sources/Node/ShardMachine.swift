@@ -12,6 +12,8 @@ package enum ShardFailure: Error, Hashable, Sendable {
     case unreachable
     /// Who was asked has not answered: it may be done.
     case unanswered
+    /// No copy that can be reached is known to hold what the connection has seen.
+    case behind
     /// Too much waits for other members already.
     case overloaded
     case store(StoreFailure)

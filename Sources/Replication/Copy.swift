@@ -79,6 +79,10 @@ public struct Copy: Sendable {
     /// By peer.
     var divergences: [NodeName] = []
 
+    /// Rounds of asking everybody, in order.
+    var hearings: [Hearing] = []
+    var hearingsBegun: UInt64 = 0
+
     private let startedAt: UInt64
     /// Whether what is on disk was enough to serve: a failed commit goes back to it.
     private var isServedByDisk = false
@@ -289,6 +293,7 @@ extension Copy {
         if !isServedByDisk { phase = .catchingUp(since: startedAt) }
         endNumbering()
         breakPulls()
+        forgetHeard()
         return acknowledgements.takeFailed()
     }
 
@@ -319,6 +324,7 @@ extension Copy {
         handover?.restart()
         replica = nil
         breakPulls()
+        forgetHeard()
         return acknowledgements.takeAll()
     }
 

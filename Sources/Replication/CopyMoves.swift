@@ -111,7 +111,11 @@ extension Copy {
         peers[index].forgetCopy()
         peers[index].holding = .nothing
         peers[index].wanted = nil
-        if pull?.peer == peers[index].name { breakPull(now: now) }
+        if let pull, pull.peer == peers[index].name {
+            noteHeard(pull.peer, by: pull.number)
+            breakPull(now: now)
+            pullIfLacking(now: now)
+        }
     }
 }
 
@@ -122,7 +126,7 @@ extension Copy {
     /// and a copy that lacks something looks for who has it.
     public mutating func onTick(now: UInt64) -> [(ReplySlot, Stored)] {
         guard !isDropping else { return takeSettled(now: now) }
-        if let pull, now >= pull.heardAt + Pull.patienceMilliseconds { breakPull(now: now) }
+        if let pull, now >= pull.heardAt + patienceMilliseconds { breakPull(now: now) }
         pullIfLacking(now: now)
         seek(now: now)
         uniteWhatIsLeft(now: now)

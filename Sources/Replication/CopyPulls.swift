@@ -17,6 +17,13 @@ extension Copy {
 }
 
 extension Copy {
+    /// How long an open pull may stay silent, in milliseconds.
+    ///
+    /// Shorter while somebody waits for all to be heard: another may have what is lacked.
+    var patienceMilliseconds: UInt64 {
+        hearings.isEmpty ? Pull.patienceMilliseconds : Pull.patienceOfHearingsMilliseconds
+    }
+
     /// Opens a pull from somebody who holds what is lacked here, or wants to be rid of a copy.
     mutating func pullIfLacking(now: UInt64) {
         guard pull == nil, holders.isOwnedHere, !isDropping else { return }
@@ -25,7 +32,7 @@ extension Copy {
             sources.first { peer in
                 !current.vector.covers(peer.confirmed)
                     || (peer.holding == .complete && !current.isComplete)
-            } ?? sources.first { $0.wanted != nil }
+            } ?? sources.first { $0.wanted != nil } ?? toBeHeard(of: sources)
         if let source { open(from: source.name, beyond: current.vector, now: now) }
     }
 
@@ -76,6 +83,7 @@ extension Copy {
         pullsDone += 1
         noteDone(claim, from: peers[index].name)
         peers[index].confirmed.formUnion(claim.vector)
+        noteHeard(peers[index].name, by: number)
         if let mark = open.mark { accept(mark, from: index) }
         #if PlantedBugs
             if PlantedBug.claimsUnited.isOn {

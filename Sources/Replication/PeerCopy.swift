@@ -60,6 +60,8 @@ struct Pull: Sendable {
 
     /// How long a pull may stay silent before another peer is asked, in milliseconds.
     static let patienceMilliseconds: UInt64 = 3_000
+    /// The same while a request waits for it, which waits for a second.
+    static let patienceOfHearingsMilliseconds: UInt64 = 200
     /// How long a peer whose pull broke is left alone, in milliseconds.
     static let pauseMilliseconds: UInt64 = 300
 }

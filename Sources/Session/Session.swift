@@ -2,6 +2,7 @@ import Admin
 import LineProtocol
 import Node
 import Replication
+import Wire
 
 /// Where a session's replies go, and what slows its client down.
 package protocol SessionOutput: AnyObject, Sendable {
@@ -84,6 +85,8 @@ package actor Session: ReplySink {
     private var written: UInt64 = 0
     /// What the shared room was last told.
     private var notedBytes = 0
+    /// The number of a `SINCE` that is not answered: what follows it waits for that.
+    private var moving: UInt64?
     private var isPaused = false
     private var isHeld = false
     private var isEnding = false
@@ -185,6 +188,26 @@ package actor Session: ReplySink {
     /// Whether replies wait for the disk, for co-owners or for time.
     package var isAnswering: Bool { head < slots.count }
 
+    package nonisolated func sight(of shard: ShardID) -> Sight? {
+        assumeIsolated { $0.state.sight(of: shard) }
+    }
+
+    package nonisolated func demand(on shard: ShardID) -> Demand? {
+        assumeIsolated { $0.state.demand(on: shard) }
+    }
+
+    package nonisolated func onSeen(_ sightings: [Sighting]) {
+        assumeIsolated { $0.state.note(sightings) }
+    }
+
+    package nonisolated func onLevel(_ sighting: Sighting) {
+        assumeIsolated { $0.state.level(sighting) }
+    }
+
+    package nonisolated func forgetWitness(of shard: ShardID) {
+        assumeIsolated { $0.state.forgetWitness(of: shard) }
+    }
+
     package nonisolated func onSettled(_ number: UInt64, _ outcome: Settled) {
         assumeIsolated { $0.settle(number, outcome) }
     }
@@ -212,8 +235,8 @@ package actor Session: ReplySink {
 
 extension Session {
     private var isFull: Bool {
-        isHeld || crowdedOut != nil || isTired || slots.count - head >= SessionLimits.slotsMax
-            || isHoldingMuch
+        isHeld || moving != nil || crowdedOut != nil || isTired
+            || slots.count - head >= SessionLimits.slotsMax || isHoldingMuch
     }
 
     /// Whether the others are to have their turn.
@@ -314,6 +337,7 @@ extension Session {
         case .reportWhenFirst(let request):
             append(.report(request), to: asked)
         case .beginWhenFirst(let request):
+            if case .since = request { moving = number }
             append(.work(request), to: asked)
         }
     }
@@ -409,7 +433,9 @@ extension Session {
         case .pending(let reply):
             reckonedBytes -= reckoned.removeValue(forKey: number) ?? 0
             let (bytes, write) = reply.settle(outcome)
-            if let write { state.note(write) }
+            if let write { state.note(write, isHere: reply.isWrittenHere) }
+            state.note(reply.seen)
+            if moving == number { endMove(outcome) }
             fill(index, with: bytes)
         case .waiting:
             fill(index, with: Admin.reply(toWait: outcome))
@@ -437,7 +463,7 @@ extension Session {
             if case .report(let request) = slots[head] {
                 // A report that finds the client's queue full is made when that is drained.
                 guard output.queuedBytes < SessionLimits.replyBytesMax else { break }
-                fill(head, with: admin.report(request))
+                fill(head, with: admin.report(request, to: state))
             }
             if case .work(let request) = slots[head] { begin(request) }
             guard case .ready(let bytes) = slots[head], send(bytes) else { break }
@@ -479,6 +505,12 @@ extension Session {
         case .whenFirst, .reportWhenFirst, .beginWhenFirst:
             preconditionFailure("what has begun does not wait to begin")
         }
+    }
+
+    /// A `SINCE` is answered, and what follows it is taken up.
+    private func endMove(_ outcome: Settled) {
+        moving = nil
+        if outcome == .level { state.isStrict = true }
     }
 
     private func wait(for copies: Int, until deadline: UInt64) {

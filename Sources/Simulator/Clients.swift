@@ -298,6 +298,7 @@ extension World {
         switch failure {
         case .refused(let refusal): coverage.count("refused \(refusal)")
         case .notReady: coverage.count("not ready")
+        case .behind: coverage.count("behind")
         case .store(.badRecord):
             noticeBadDocuments(node, shell)
         case .store(let failure):

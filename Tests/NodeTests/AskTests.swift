@@ -30,7 +30,8 @@ import Wire
         .taken, .found(.unread([]), part: 0, isLast: false),
         .found(.messages([]), part: 300, isLast: true),
         .listed(.chats([]), part: 1, missing: [ShardID(1)]), .copies(3), .failed(.notReady),
-        .failed(.unreachable), .failed(.overloaded), .failed(.unanswered), .elsewhere,
+        .failed(.unreachable), .failed(.overloaded), .failed(.unanswered), .failed(.behind),
+        .level, .elsewhere,
     ]
 
     @Test(arguments: requests) func `a request comes back as it went`(
@@ -59,6 +60,8 @@ import Wire
         AskTests.receipt.encode(into: &writer)
         writer.write(count: 2)
         writer.write(count: 3)
+        // It shows no copy.
+        writer.write(count: 0)
         let told = try Told.decode(writer.bytes)
         guard case .written(let receipt, let stored) = told.outcome else {
             Issue.record("an acknowledgement became \(told)")

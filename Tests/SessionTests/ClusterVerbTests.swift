@@ -25,7 +25,8 @@ import Testing
                 "name=PING", "name=STATUS", "name=METRICS", "name=MEMBERS",
                 "name=SHARDS", "name=OWNERS",
                 "name=DIGEST",
-                "name=VECTOR", "name=SET", "name=WAIT", "name=BLOCK", "name=UNBLOCK",
+                "name=VECTOR", "name=SET", "name=WAIT", "name=TOKEN", "name=SINCE",
+                "name=BLOCK", "name=UNBLOCK",
                 "name=JOIN", "name=LEAVE", "name=FORGET", "name=BACKUP", "name=SCRUB",
                 "name=SHUTDOWN",
             ])

@@ -1,6 +1,8 @@
+import CRDT
 import LineProtocol
 import Node
 import Testing
+import Wire
 
 @testable import Session
 
@@ -35,6 +37,7 @@ private actor TestDoorkeeper: Doorkeeper {
                 switch word {
                 case "<milliseconds>", "<replicas>", "<shard>": "1"
                 case "<addr>": "127.0.0.1:1"
+                case "<token>": Token(of: [], cluster: RandomID(high: 1, low: 1)).text
                 case "ack=local|majority|all": "ack=all"
                 default: word.first == "<" ? "x" : String(word)
                 }

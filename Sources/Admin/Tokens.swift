@@ -1,0 +1,59 @@
+import CRDT
+import LineProtocol
+import Node
+import Replication
+import Wire
+
+extension ConnectionState {
+    /// What it has seen of a shard; nil for nothing.
+    package func sight(of shard: ShardID) -> Sight? { sights[shard] }
+
+    /// What a copy of the shard has to hold to answer it.
+    package func demand(on shard: ShardID) -> Demand? {
+        sights[shard].map { _ in Demand(.vector(seen(of: shard)), isStrict: isStrict) }
+    }
+
+    package mutating func note(_ sightings: [Sighting]) {
+        for sighting in sightings { sights.note(sighting) }
+    }
+
+    /// A copy holds what it has seen of the shard, or whatever of that still exists.
+    package mutating func level(_ sighting: Sighting) { sights.replace(sighting) }
+
+    package mutating func forgetWitness(of shard: ShardID) { sights.forgetWitness(of: shard) }
+
+    /// What it has seen of each shard, and written there.
+    var seen: [(shard: ShardID, vector: Vector)] {
+        sights.shards.map { ($0, seen(of: $0)) }
+    }
+
+    private func seen(of shard: ShardID) -> Vector {
+        let shown = sights[shard]?.vector ?? Vector()
+        guard let written = writes[shard], !shown.covers(written) else { return shown }
+        return shown.union(written)
+    }
+}
+
+extension Admin {
+    /// Answers `TOKEN`.
+    func token(of connection: ConnectionState, _ writer: inout ReplyWriter) {
+        let first = connection.writes.keys.sorted()
+        let token = node.assumeIsolated { $0.token(of: connection.seen, first: first) }
+        guard let token else { return writer.error(LineError(ShardFailure.notReady)) }
+        writer.ok { $0.pair("token", token.text) }
+    }
+
+    /// Has `SINCE` begin when what was asked before it is answered.
+    func since(_ token: Token) -> Answer {
+        switch node.assumeIsolated({ $0.isOfThisCluster(token) }) {
+        case true?: .beginWhenFirst(.since(token))
+        case false?: .now(LineError.tokenOfAnotherCluster.reply)
+        case nil: .now(LineError(ShardFailure.notReady).reply)
+        }
+    }
+
+    func begin(since token: Token, for slot: ReplySlot) -> Answer {
+        node.assumeIsolated { $0.since(token, for: slot) }
+        return .later(PendingReply(form: .awaited(bytes: 0), write: nil))
+    }
+}

@@ -1,0 +1,42 @@
+import CRDT
+import Wire
+
+/// What a copy has to hold before it may show anything to a connection.
+public enum Floor: Hashable, Sendable {
+    /// What the connection was shown, and what it wrote.
+    case vector(Vector)
+    /// What a client carried here.
+    case token(Token)
+
+    /// Whether a copy of the shard that holds `vector` surely holds all of it.
+    public func isCovered(by vector: Vector, of shard: ShardID) -> Bool {
+        #if PlantedBugs
+            if PlantedBug.floorIgnored.isOn { return true }
+        #endif
+        switch self {
+        case .vector(let floor): vector.covers(floor)
+        case .token(let token): token.verdict(on: vector, of: shard) == .covered
+        }
+    }
+}
+
+extension Floor: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        switch self {
+        case .vector(let vector):
+            writer.write(1)
+            vector.encode(into: &writer)
+        case .token(let token):
+            writer.write(2)
+            token.encode(into: &writer)
+        }
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        switch try reader.readByte() {
+        case 1: self = .vector(try Vector(from: &reader))
+        case 2: self = .token(try Token(from: &reader))
+        default: throw .invalid("a floor")
+        }
+    }
+}

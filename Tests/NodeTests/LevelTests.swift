@@ -1,0 +1,181 @@
+import CRDT
+import Chat
+import Placement
+import Replication
+import Testing
+import Wire
+
+@testable import Node
+
+private let shardCount: UInt16 = 8
+private let bob = UserID(checked: "bob")
+
+/// A connection that knows what it has seen.
+private final class SeeingSink: ReplySink {
+    nonisolated(unsafe) var sights = Sights()
+    nonisolated(unsafe) var isStrict = false
+    nonisolated(unsafe) private(set) var outcomes: [UInt64: Settled] = [:]
+
+    func onSettled(_ number: UInt64, _ outcome: Settled) { outcomes[number] = outcome }
+    func sight(of shard: ShardID) -> Sight? { sights[shard] }
+
+    func demand(on shard: ShardID) -> Demand? {
+        sights[shard].map { Demand(.vector($0.vector), isStrict: isStrict) }
+    }
+
+    func onSeen(_ sightings: [Sighting]) { for sighting in sightings { sights.note(sighting) } }
+    func onLevel(_ sighting: Sighting) { sights.replace(sighting) }
+    func forgetWitness(of shard: ShardID) { sights.forgetWitness(of: shard) }
+}
+
+/// Five nodes, three copies of each shard, and a client of one that does not hold the lobby.
+private struct Moved {
+    let world = NodeWorld()
+    let owners: [NodeSeat]
+    let stranger: NodeSeat
+    let sink = SeeingSink()
+    private let history = Query.history(lobby, place: .newest, limit: 10)
+
+    init() {
+        var seats = [
+            world.add("n1", shards: shardCount, replicas: .count(3), mayBlock: true)
+        ]
+        for number in 2...5 {
+            seats.append(
+                world.add(
+                    "n\(number)", join: ["n1"], shards: nil, replicas: nil, mayBlock: true))
+        }
+        world.run(milliseconds: 5_000)
+        let shard = ShardID(of: lobby.text, count: shardCount)
+        let names = seats[0].owners(of: shard.number)
+        owners = names.compactMap { name in seats.first { $0.name == name } }
+        stranger = seats.first { !names.contains($0.name) } ?? seats[0]
+        stranger.run { [sink] in $0.attach(sink, as: 7) }
+    }
+
+    func ask(_ mutation: Mutation, _ number: UInt64, level: AckLevel) -> Settled? {
+        let slot = ReplySlot(session: 7, number: number)
+        let sights = sink.sights
+        _ = stranger.run {
+            $0.handle(mutation, isMinted: false, level: level, for: slot, having: sights)
+        }
+        return settled(number)
+    }
+
+    func read(_ number: UInt64) -> Settled? {
+        let slot = ReplySlot(session: 7, number: number)
+        let sights = sink.sights
+        _ = stranger.run { [history] in
+            $0.handle(history, of: bob, for: slot, having: sights)
+        }
+        return settled(number)
+    }
+
+    private func settled(_ number: UInt64) -> Settled? {
+        world.endTurn(of: stranger)
+        world.settle()
+        return sink.outcomes[number]
+    }
+
+    /// Has some owners lack what the first one alone tells them.
+    func found(withoutTelling lagging: [NodeSeat]) {
+        let create = Mutation(
+            .create(participants: [alice, bob], title: nil), in: lobby, by: alice)
+        #expect(ask(create, 1, level: .all).isWritten)
+        for owner in lagging {
+            let name = NodeName(checked: owner.name)
+            _ = owners[0].run { $0.block(name, .both) }
+        }
+        #expect(ask(send("m1"), 2, level: .local).isWritten)
+        #expect(read(3).messages == ["m1"])
+    }
+}
+
+@Suite struct LevelTests {
+    @Test func `when the owner dies, the next one fetches what the connection has seen`() {
+        let moved = Moved()
+        moved.found(withoutTelling: [moved.owners[1]])
+        moved.world.kill(moved.owners[0].name)
+        moved.world.settle()
+        #expect(moved.read(4).messages == ["m1"])
+    }
+
+    @Test func `what one dead disk alone holds refuses the strict, and only them`() {
+        for isStrict in [false, true] {
+            let moved = Moved()
+            moved.sink.isStrict = isStrict
+            moved.found(withoutTelling: Array(moved.owners.dropFirst()))
+            moved.world.kill(moved.owners[0].name)
+            moved.world.settle()
+            _ = moved.read(4)
+            moved.world.run(milliseconds: 1_500)
+            let outcome = moved.sink.outcomes[4]
+            if isStrict {
+                #expect(outcome == .answered(.failed(.behind), nil))
+            } else {
+                #expect(outcome.messages == [])
+            }
+        }
+    }
+
+    @Test func `a token is covered by every copy that answers, or refused after a second`() throws {
+        let moved = Moved()
+        moved.found(withoutTelling: [moved.owners[1]])
+        let seen = moved.sink.sights.shards.map { shard in
+            (shard: shard, vector: moved.sink.sights[shard]?.vector ?? Vector())
+        }
+        let token = try #require(moved.stranger.run { $0.token(of: seen, first: []) })
+        #expect(moved.stranger.run { $0.isOfThisCluster(token) } == true)
+        let lagging = moved.owners[1]
+        let sink = SeeingSink()
+        lagging.run { $0.attach(sink, as: 8) }
+        let slot = ReplySlot(session: 8, number: 1)
+        lagging.run { $0.since(token, for: slot) }
+        moved.world.endTurn(of: lagging)
+        // The first owner, which it cannot hear, is asked first and given up.
+        moved.world.run(milliseconds: 500)
+        #expect(sink.outcomes[1] == .level)
+        let history = Query.history(lobby, place: .newest, limit: 10)
+        let handling = lagging.run {
+            $0.handle(
+                history, of: bob, for: ReplySlot(session: 8, number: 2), having: sink.sights)
+        }
+        guard case .here(.found(.messages(let views), _), _) = handling else {
+            Issue.record("\(handling)")
+            return
+        }
+        #expect(views.map(\.id.text) == ["m1"])
+    }
+
+    @Test func `a later look at the same copy replaces, one at another unites`() {
+        let replica = RandomID(high: 0, low: 1)
+        var (one, two) = (Vector(), Vector())
+        one.insert(Dot(replica: replica, seq: 1))
+        two.insert(Dot(replica: replica, seq: 2))
+        var sights = Sights()
+        sights.note(Sighting(ShardID(1), one, by: .here))
+        sights.note(Sighting(ShardID(1), two, by: .here))
+        #expect(sights[ShardID(1)] == Sight(vector: two, witness: .here))
+        sights.note(Sighting(ShardID(1), one, by: .member(channel: 4)))
+        #expect(sights[ShardID(1)] == Sight(vector: one.union(two), witness: nil))
+        sights.note(Sighting(ShardID(2), nil, by: .here))
+        #expect(sights.isLevel(ShardID(2), with: .here))
+        sights.forgetWitness(of: ShardID(2))
+        #expect(!sights.isLevel(ShardID(2), with: .here))
+        #expect(sights.isLevel(ShardID(3), with: .here))
+    }
+
+    @Test func `what members say of floors is read as it was written`() throws {
+        var vector = Vector()
+        vector.insert(Dot(replica: RandomID(high: 3, low: 1), seq: 2))
+        let token = Token(of: [(ShardID(2), vector)], cluster: RandomID(high: 1, low: 1))
+        for floor in [Floor.vector(vector), .token(token)] {
+            let request = Ask.Request.level(ShardID(2), Demand(floor, isStrict: true))
+            let ask = Ask(number: 1, round: 0, deadline: 9, request: request)
+            #expect(try Ask.decode(ask.encoded) == ask)
+        }
+        let seen = [SeenShard(shard: ShardID(2), vector: vector)]
+        let told = Told(number: 1, round: 0, outcome: .level, seen: seen)
+        #expect(try Told.decode(told.encoded) == told)
+    }
+}

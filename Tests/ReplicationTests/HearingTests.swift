@@ -1,0 +1,105 @@
+import CRDT
+import Testing
+import Wire
+
+@testable import Replication
+
+private let shard = ShardID(0)
+private let me = NodeName(checked: "me")
+private let n1 = NodeName(checked: "n1")
+private let n2 = NodeName(checked: "n2")
+private let theirs = RandomID(high: 0, low: 2)
+
+@Suite struct HearingTests {
+    private var copy: Copy
+
+    init() {
+        let holders = Holders(me: me, owners: [me, n1, n2], livingOwners: 3, others: [n1, n2])
+        copy = Copy(shard, stored: CopyHeader(isComplete: true), holders: holders, now: 0)
+        copy.onPeerUp(n1)
+        copy.onPeerUp(n2)
+    }
+
+    private var seen: Vector {
+        var vector = Vector()
+        vector.insert(SeqSet(1...3), of: theirs)
+        return vector
+    }
+
+    private mutating func done(_ number: UInt64, _ vector: Vector, from peer: NodeName) {
+        let claim = Frame.Claim(vector: vector, isComplete: true)
+        _ = copy.receive(.done(shard, number: number, batches: 0, claim), from: peer, now: 0)
+    }
+
+    private mutating func pulled() -> [NodeName] {
+        copy.takeOutbox().compactMap { peer, frame in
+            if case .pull = frame { peer } else { nil }
+        }
+    }
+
+    @Test mutating func `everybody is asked, one after the other, and heard counts from the disk`()
+    {
+        let hearing = copy.beginHearing(now: 0)
+        #expect(pulled() == [n1])
+        #expect(!copy.hasHeard(hearing, isStrict: false))
+        done(1, Vector(), from: n1)
+        #expect(pulled() == [n2])
+        #expect(!copy.hasHeard(hearing, isStrict: false))
+        done(2, seen, from: n2)
+        #expect(!copy.hasHeard(hearing, isStrict: true))
+        #expect(copy.beginCommit(1) != nil)
+        #expect(!copy.hasHeard(hearing, isStrict: true))
+        _ = copy.onCommitted(1, now: 0)
+        #expect(copy.hasHeard(hearing, isStrict: true))
+        copy.endHearing(hearing)
+        #expect(!copy.hasHeard(hearing, isStrict: true))
+    }
+
+    @Test mutating func `a pull that was open before does not count`() {
+        _ = copy.beginHearing(now: 0)
+        #expect(pulled() == [n1])
+        let later = copy.beginHearing(now: 0)
+        done(1, Vector(), from: n1)
+        #expect(pulled() == [n1])
+        done(2, Vector(), from: n1)
+        #expect(pulled() == [n2])
+        #expect(!copy.hasHeard(later, isStrict: false))
+        done(3, Vector(), from: n2)
+        #expect(copy.hasHeard(later, isStrict: false))
+    }
+
+    @Test mutating func `who cannot be reached is missed by the strict alone`() {
+        copy.onPeerDown(n2)
+        let hearing = copy.beginHearing(now: 0)
+        done(1, Vector(), from: n1)
+        #expect(copy.hasHeard(hearing, isStrict: false))
+        #expect(!copy.hasHeard(hearing, isStrict: true))
+    }
+
+    @Test mutating func `who holds nothing has been heard`() {
+        let hearing = copy.beginHearing(now: 0)
+        _ = copy.receive(.absent(shard), from: n1, now: 0)
+        #expect(pulled() == [n1, n2])
+        #expect(!copy.hasHeard(hearing, isStrict: true))
+        done(2, Vector(), from: n2)
+        #expect(copy.hasHeard(hearing, isStrict: true))
+    }
+
+    @Test mutating func `what a failed commit lost has not been heard`() {
+        let hearing = copy.beginHearing(now: 0)
+        done(1, seen, from: n1)
+        done(2, Vector(), from: n2)
+        #expect(copy.beginCommit(1) != nil)
+        _ = copy.onCommitFailed()
+        #expect(!copy.hasHeard(hearing, isStrict: false))
+    }
+
+    @Test mutating func `one that stays silent is given up for the next`() {
+        let hearing = copy.beginHearing(now: 0)
+        #expect(pulled() == [n1])
+        _ = copy.onTick(now: 200)
+        #expect(pulled() == [n2])
+        done(2, seen, from: n2)
+        #expect(!copy.hasHeard(hearing, isStrict: false))
+    }
+}

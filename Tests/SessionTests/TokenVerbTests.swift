@@ -1,0 +1,105 @@
+import CRDT
+import Testing
+import Wire
+
+@testable import Session
+
+/// What a client carries from node to node.
+@Suite struct TokenVerbTests {
+    private let world = World(mayBlock: true)
+    private var n1: TestNode { world.n1 }
+    private let behind =
+        "ERR 503 No replica that can be reached is known to hold all that this connection has "
+        + "seen; try again, or ask another node"
+
+    private func token(of client: TestClient) -> String {
+        let reply = client.ask("TOKEN").last ?? ""
+        #expect(reply.hasPrefix("OK token="))
+        return String(reply.dropFirst("OK token=".count))
+    }
+
+    @Test func `a token is one word of at most 512 bytes, and is taken where it was made`() {
+        let client = n1.connect()
+        _ = client.ask("CREATE c alice,bob", "SEND c alice id=m hello", "CHATS alice")
+        let token = token(of: client)
+        #expect(token.utf8.count <= 512 && !token.contains(" "))
+        #expect(n1.connect().ask("SINCE \(token)") == ["OK"])
+        let empty = self.token(of: n1.connect())
+        #expect(n1.connect().ask("SINCE \(empty)") == ["OK"])
+    }
+
+    @Test func `what is no token, or another cluster's, is refused and changes nothing`() {
+        let client = n1.connect()
+        _ = client.ask("CREATE c alice,bob")
+        let cluster = RandomID(high: 9, low: 9)
+        let stranger = Token(of: [], cluster: cluster).text
+        let bad = "ERR 400 Not a token: give one as TOKEN printed it, whole and unchanged"
+        let replies = client.ask("SINCE x", "SINCE \(token(of: client))A", "SINCE", "PING")
+        #expect(replies.prefix(2) == [bad, bad] && replies[2].hasPrefix("ERR 400 "))
+        #expect(replies.last == "OK pong")
+        #expect(
+            client.ask("SINCE \(stranger)") == [
+                "ERR 400 Token is of another cluster; ask this one for its own with TOKEN"
+            ])
+    }
+
+    @Test func `TOKEN stands for every request before it`() {
+        let client = n1.connect()
+        let joined = world.join("n2")
+        _ = client.ask("SET ack=local", "CREATE c alice,bob")
+        world.settle(n1, joined)
+        let replies = client.ask("SEND c alice id=m hello", "TOKEN")
+        let token = replies.last?.dropFirst("OK token=".count) ?? ""
+        let other = joined.connect()
+        #expect(other.ask("SINCE \(token)").isEmpty)
+        world.settle(n1, joined)
+        #expect(other.heard() == ["OK"])
+        #expect(other.ask("HISTORY c bob").count == 2)
+    }
+
+    @Test func `what follows SINCE waits for it, and shows what the token has seen`() {
+        let client = n1.connect()
+        let joined = world.join("n2")
+        _ = client.ask("SET ack=local", "CREATE c alice,bob")
+        world.settle(n1, joined)
+        _ = client.ask("SEND c alice id=m hello", "DELETE c m alice for=everyone")
+        let token = token(of: client)
+        let other = joined.connect()
+        #expect(other.ask("SINCE \(token)", "HISTORY c bob", "PING").isEmpty)
+        world.settle(n1, joined)
+        let replies = other.heard()
+        #expect(replies.first == "OK" && replies.last == "OK pong")
+        #expect(replies.contains { $0.contains("deletedForEveryone=true") })
+    }
+
+    @Test func `a node that is cut off says so after a second, and OK once it is not`() {
+        let client = n1.connect()
+        let joined = world.join("n2")
+        _ = client.ask("SET ack=local", "CREATE c alice,bob")
+        world.settle(n1, joined)
+        let other = joined.connect()
+        #expect(other.ask("BLOCK n1") == ["OK"])
+        _ = client.ask("SEND c alice id=m hello")
+        let token = token(of: client)
+        world.settle(n1, joined)
+        #expect(other.ask("SINCE \(token)", "PING").isEmpty)
+        world.pass(milliseconds: 900, n1, joined)
+        #expect(other.heard().isEmpty)
+        world.pass(milliseconds: 200, n1, joined)
+        #expect(other.heard() == [behind, "OK pong"])
+        #expect(other.ask("HISTORY c bob") == ["OK"])
+        #expect(other.ask("UNBLOCK *") == ["OK"])
+        world.live(milliseconds: 3_000, n1, joined)
+        #expect(other.ask("SINCE \(token)").isEmpty == false)
+        #expect(other.ask("HISTORY c bob").count == 2)
+    }
+
+    @Test func `a connection that came with a token carries all of it on`() {
+        let client = n1.connect()
+        _ = client.ask("CREATE c alice,bob", "SEND c alice id=m hello")
+        let token = token(of: client)
+        let second = n1.connect()
+        #expect(second.ask("SINCE \(token)") == ["OK"])
+        #expect(self.token(of: second) == token)
+    }
+}
