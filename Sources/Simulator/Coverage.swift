@@ -30,7 +30,7 @@ package struct Coverage: Sendable {
         WholeFault.Kind.allCases.map(\.rawValue)
         + [
             "CREATE", "SEND", "EDIT", "EDITS", "DELETE for=everyone", "DELETE for=me", "RESTORE",
-            "HISTORY", "DIGEST", "STATUS", "MEMBERS", "SET", "WAIT", "PING",
+            "HISTORY", "DIGEST", "STATUS", "MEMBERS", "SET", "WAIT", "PING", "TOKEN", "SINCE",
         ]
         + [
             "broken by a cut", "client gone", "commit failed", "dial refused", "dial timed out",

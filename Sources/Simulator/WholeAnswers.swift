@@ -1,3 +1,4 @@
+import CRDT
 import LineProtocol
 
 /// Whether an answer is one to its request, and what a connection may expect of it.
@@ -12,9 +13,11 @@ extension WholeWorld {
         if let code = answer.code { return book.noteRefusal(code, of: request) }
         notePassed(request, at: visit.address.machine)
         noteDone(answer, request, on: visit)
+        noteKnown(answer, request, on: visit)
         switch request.kind {
         case .history(let conversation, let isWhole):
             judgeHistory(answer, of: conversation, isWhole: isWhole, on: visit)
+            judgeForward(answer, of: conversation, isWhole: isWhole, on: visit)
         case .edits(let name):
             for line in answer.lines("EDIT") { judgeText(line["text"] ?? "", of: name.id) }
         default: break
@@ -77,7 +80,9 @@ extension WholeWorld {
         case .digest: isRight = fields["digest"] != nil && isDigest(answer)
         case .status: isRight = answer.data.count == 1
         case .members: isRight = !answer.data.isEmpty
-        case .create, .edits, .retract, .hide, .restore, .history, .operate, .bad: isRight = true
+        case .token: isRight = fields["token"].map { $0.utf8.count <= Token.textBytesMax } ?? false
+        case .create, .edits, .retract, .hide, .restore, .history, .since, .operate, .bad:
+            isRight = true
         }
         return isRight ? nil : "not what was asked for"
     }
@@ -189,7 +194,8 @@ extension WholeRequest.Kind {
         case .digest: "DIGEST"
         case .status: "NODE"
         case .members: "MEMBER"
-        case .create, .send, .edit, .retract, .hide, .restore, .set, .wait, .ping, .operate, .bad:
+        case .create, .send, .edit, .retract, .hide, .restore, .set, .wait, .ping, .token, .since,
+            .operate, .bad:
             ""
         }
     }
@@ -212,7 +218,8 @@ extension WholeRequest.Kind {
         case .edits, .hide, .restore: [404, 503]
         case .retract: [403, 404, 503]
         case .history: [404, 503]
-        case .digest, .status, .members, .set, .ping: []
+        case .digest, .status, .members, .set, .ping, .token: []
+        case .since: [503]
         case .wait: [504]
         case .operate(let codes): codes
         case .bad(404): [404, 503]

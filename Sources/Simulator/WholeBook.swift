@@ -8,9 +8,13 @@ enum WholeFact: Hashable {
 
 /// A message as its sender and those who change it know it.
 struct WholeMessage {
-    struct Name: Hashable {
+    struct Name: Hashable, Comparable {
         let id: String
         let conversation: String
+
+        static func < (left: Name, right: Name) -> Bool {
+            (left.conversation, left.id) < (right.conversation, right.id)
+        }
     }
 
     let name: Name

@@ -7,6 +7,8 @@ final class WholeClient {
     let user: String
     /// The connection that it has, if any.
     var visit: WholeVisit?
+    /// What it carries from connection to connection.
+    var token: WholeToken?
     /// How many messages it has named.
     var messages = 0
 
@@ -46,6 +48,10 @@ final class WholeVisit {
     var sent: [(name: WholeMessage.Name, isEverywhere: Bool)] = []
     /// What was acknowledged on it.
     var done: [(name: WholeMessage.Name, fact: WholeFact)] = []
+    /// What its client has seen on it, or came with.
+    var known = WholeKnowledge()
+    /// Whether it came with a token.
+    var goesForward = false
     /// Messages deleted for everyone on it.
     var retracted: Set<String> = []
 
@@ -123,7 +129,7 @@ extension WholeWorld {
         guard let visit = client.visit else {
             let index = clientDice.below(machines.count)
             client.visit = openVisit(to: index, as: client.user)
-            return
+            return greet(client)
         }
         guard !visit.hasEnded, visit.session != nil else { return }
         if clientDice.chance(percent: 3) { return endLines(of: visit) }

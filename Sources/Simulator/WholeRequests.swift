@@ -19,6 +19,8 @@ struct WholeRequest {
         case set
         case wait
         case ping
+        case token
+        case since(WholeToken)
         /// What an operator asks, and the codes that may answer it.
         case operate([Int])
         /// Answered by this code.
@@ -40,6 +42,8 @@ struct WholeRequest {
             case .set: "SET"
             case .wait: "WAIT"
             case .ping: "PING"
+            case .token: "TOKEN"
+            case .since: "SINCE"
             case .operate: "order"
             case .bad(let code): "bad line \(code)"
             }
@@ -124,7 +128,8 @@ extension WholeWorld {
         case 89..<92:
             let copies = clientDice.below(plan.nodes + 1)
             return WholeRequest(.wait, "WAIT \(copies) \(clientDice.between(1...1_500))")
-        case 92..<96: return WholeRequest(.ping, "Ping")
+        case 92..<93: return WholeRequest(.ping, "Ping")
+        case 93..<96: return WholeRequest(.token, "TOKEN")
         default: return badLine(conversation)
         }
     }
