@@ -33,6 +33,7 @@ let package = Package(
         room("Placement", ["Wire"]),
         room("Replication", ["CRDT", "Wire"]),
         room("LineProtocol", ["Chat", "CRDT", "Wire"]),
+        room("ChatClient", ["LineProtocol"]),
 
         // Edges: each touches one foreign thing.
         library("CLibuv", pkgConfig: "libuv", package: "libuv1-dev"),
@@ -64,7 +65,7 @@ let package = Package(
                 "Session", "Admin", "Node", "LineProtocol", "Membership", "Placement",
                 "Replication", "Chat", "CRDT", "Wire", "NetworkIO", "TLS", "Storage", "CSystem",
             ]),
-        room("LineClient", ["LineProtocol", "NetworkIO", "TLS", "Wire"]),
+        room("LineClient", ["ChatClient", "LineProtocol", "NetworkIO", "TLS", "Wire"]),
         room(
             "Benchmarks",
             ["LineClient", "LineProtocol", "NetworkIO", "Node", "Membership", "Wire", "CSystem"]),
@@ -96,9 +97,10 @@ let package = Package(
         tests(
             "LineProtocolTests", ["TestKit", "LineProtocol", "Chat", "Wire"],
             exclude: ["Transcripts"]),
+        tests("ChatClientTests", ["ChatClient", "LineProtocol"], exclude: ["Transcripts"]),
         tests("NetworkIOTests", ["NetworkIO", "CSystem"]),
         tests("TLSTests", ["TLS", "COpenSSL", "NetworkIO"]),
-        tests("LineClientTests", ["LineClient", "LineProtocol", "NetworkIO"]),
+        tests("LineClientTests", ["LineClient", "ChatClient", "LineProtocol", "NetworkIO"]),
         tests("FuzzTests", ["Fuzz"], exclude: ["Corpus"]),
         tests("BenchmarksTests", ["Benchmarks", "LineClient", "LineProtocol", "NetworkIO"]),
         tests("StorageTests", ["Storage", "CSQLite", "Chat", "CRDT", "Wire"]),

@@ -27,8 +27,8 @@ package enum Ask {
         }
         var words = arguments[...]
         let keys: [Key]
-        do throws(UnusableKeyFile) {
-            keys = try takeKeys(&words)
+        do throws(KeyOption.Unusable) {
+            keys = try KeyOption.take(&words)
         } catch {
             return refuse(error.sentence)
         }
@@ -49,31 +49,6 @@ package enum Ask {
         } catch {
             put("grapevine ask: \(error)\n", to: 2)
             return 71
-        }
-    }
-
-    private struct UnusableKeyFile: Error {
-        let sentence: String
-    }
-
-    /// Takes `--key-file <file>` off the words, and reads it.
-    private static func takeKeys(
-        _ words: inout ArraySlice<String>
-    ) throws(UnusableKeyFile) -> [Key] {
-        guard let first = words.first, first.hasPrefix("--key-file") else { return [] }
-        words = words.dropFirst()
-        let path: String
-        if first.hasPrefix("--key-file=") {
-            path = String(first.dropFirst("--key-file=".count))
-        } else if first == "--key-file", let word = words.popFirst() {
-            path = word
-        } else {
-            throw UnusableKeyFile(sentence: "--key-file needs a file")
-        }
-        do throws(KeyFileError) {
-            return try KeyFile.read(path).keys
-        } catch {
-            throw UnusableKeyFile(sentence: error.sentence(of: path))
         }
     }
 
@@ -103,8 +78,7 @@ package enum Ask {
 /// One line after the other, each sent when the one before it has its reply.
 private final class Dialogue {
     private var lines: ArraySlice<String>
-    /// Those to sign in with that have not been tried.
-    private var keys: ArraySlice<Key>
+    private let keys: [Key]
     private let address: Endpoint
     private let onEnd: () -> Void
     private(set) var failure: LineFailure?
@@ -114,7 +88,7 @@ private final class Dialogue {
         _ lines: [String], _ keys: [Key], with address: Endpoint,
         _ onEnd: @escaping () -> Void
     ) {
-        self.keys = keys[...]
+        self.keys = keys
         // A node answers nothing to a line of spaces.
         self.lines = lines.filter { $0.utf8.contains { $0 > UInt8(ascii: " ") } }[...]
         self.address = address
@@ -130,22 +104,17 @@ private final class Dialogue {
         }
     }
 
-    /// Tries one key after the other: a node in the middle of a change may know the second alone.
     private func signIn(on connection: LineConnection) {
-        guard let key = keys.popFirst() else { return next(on: connection) }
-        let isSent = connection.send("AUTH \(key.text)") { [self] answer in
-            switch answer {
-            case .success(let reply):
-                // A node that has no key asks for none.
-                if reply.isOK || reply.error?.code == 403 { return next(on: connection) }
-                if !keys.isEmpty { return signIn(on: connection) }
+        connection.signIn(with: keys) { [self] outcome in
+            switch outcome {
+            case .signedIn: next(on: connection)
+            case .refused(let reply):
                 hasError = true
                 writeAll(reply.bytes, to: 1)
                 end(nil)
-            case .failure(let error): end(error)
+            case .failed(let failure): end(failure)
             }
         }
-        if !isSent { end(.closed) }
     }
 
     private func next(on connection: LineConnection) {
@@ -180,7 +149,7 @@ func patience(for line: String) -> UInt64 {
 }
 
 /// Stops silently when nobody reads what is written.
-private func writeAll(_ bytes: [UInt8], to descriptor: Int32) {
+func writeAll(_ bytes: [UInt8], to descriptor: Int32) {
     var start = 0
     while start < bytes.count {
         let count = bytes.withUnsafeBytes { buffer in

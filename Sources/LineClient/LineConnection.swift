@@ -1,3 +1,4 @@
+import LineProtocol
 import NetworkIO
 
 /// A connection to a node, as its client has it: requests out, replies back in their order.
@@ -26,6 +27,9 @@ package final class LineConnection {
 
     /// Told once, after every unanswered request.
     package var onClose: ((LineFailure) -> Void)?
+
+    /// Told of each `EVENT` line, once something is watched.
+    package var onEvent: ((ReplyFields) -> Void)?
 
     package var unansweredCount: Int { unanswered.count - answered }
     package private(set) var isClosed = false
@@ -110,6 +114,11 @@ package final class LineConnection {
         }
     }
 
+    private func onEventLine(_ line: ArraySlice<UInt8>) {
+        guard failure == nil, case .data(_, let fields) = ReplyLine(line) else { return }
+        onEvent?(fields)
+    }
+
     private func onReply(_ reply: LineReply) {
         guard failure == nil else { return }
         guard unansweredCount > 0 else { return end(.notAReply) }
@@ -132,7 +141,7 @@ extension LineConnection: ConnectionDelegate {
     ) {
         heardNanoseconds = loop.nanoseconds
         do throws(ReplyCutter.TooLong) {
-            try cutter.feed(bytes) { onReply($0) }
+            try cutter.feed(bytes, event: onEventLine, onReply)
         } catch {
             end(.notAReply)
         }

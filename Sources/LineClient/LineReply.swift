@@ -31,6 +31,11 @@ package struct LineReply: Hashable, Sendable {
         return error
     }
 
+    /// Every line of it, the status line last; one that cannot be read is left out.
+    package var lines: [ReplyLine] {
+        bytes.split(separator: UInt8(ascii: "\n")).compactMap { ReplyLine($0) }
+    }
+
     /// The data lines, without their ends.
     package var dataLines: [ArraySlice<UInt8>] {
         dataBytes.split(separator: UInt8(ascii: "\n"))
@@ -60,8 +65,11 @@ struct ReplyCutter {
     /// How many bytes are kept of a reply that has not ended.
     var keptCount: Int { kept.count }
 
+    /// - Parameter event: called with each `EVENT` line, without its end; these stand between
+    ///   replies and belong to none.
     mutating func feed(
-        _ bytes: UnsafeRawBufferPointer, _ visit: (LineReply) -> Void
+        _ bytes: UnsafeRawBufferPointer, event: (ArraySlice<UInt8>) -> Void = { _ in },
+        _ visit: (LineReply) -> Void
     ) throws(TooLong) {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -76,6 +84,9 @@ struct ReplyCutter {
                 kept = []
                 lineStart = 0
                 visit(reply)
+            } else if kept[lineStart...].starts(with: "EVENT ".utf8) {
+                event(kept[lineStart...].dropLast())
+                kept.removeSubrange(lineStart...)
             } else {
                 lineStart = kept.count
             }

@@ -8,6 +8,7 @@ enum Command {
 
           node        runs one node of a cluster
           ask         sends lines to a node and prints its replies
+          chat        chats, as a user, in a terminal
           --version   prints the version
           --help      prints this; grapevine <command> --help tells of one
 
@@ -18,6 +19,7 @@ enum Command {
         switch words.first {
         case "node": node(Array(words.dropFirst()))
         case "ask": Ask.run(Array(words.dropFirst()))
+        case "chat": ChatCommand.run(Array(words.dropFirst()))
         case "--version": say("grapevine \(Server.version)\n")
         case "--help", "-h", "help": say(usage)
         case nil: refuse("no command", usage)

@@ -25,6 +25,29 @@ import Testing
         }
     }
 
+    @Test func `events stand between replies, and belong to none`() throws {
+        let text =
+            "EVENT kind=pin id=m1\nA a=1\nOK\nEVENT kind=edit text=\"OK a\"\nOK a=2\nEVENT a=3\n"
+        let bytes = Array(text.utf8)
+        for cut in bytes.indices {
+            var cutter = ReplyCutter()
+            var events: [String] = []
+            var replies: [LineReply] = []
+            for piece in [bytes[..<cut], bytes[cut...]] {
+                try Array(piece).withUnsafeBytes { piece in
+                    try cutter.feed(
+                        piece, event: { events.append(String(decoding: $0, as: UTF8.self)) },
+                        { replies.append($0) })
+                }
+            }
+            #expect(
+                events == ["EVENT kind=pin id=m1", "EVENT kind=edit text=\"OK a\"", "EVENT a=3"])
+            #expect(replies.map(\.statusText) == ["OK", "OK a=2"])
+            #expect(replies.first?.lines.count == 2)
+            #expect(cutter.keptCount == 0)
+        }
+    }
+
     @Test func `a reply without an end is not kept beyond its limit`() throws {
         var cutter = ReplyCutter()
         let piece = [UInt8](repeating: 0x41, count: 1 << 20)

@@ -45,6 +45,7 @@ struct House {
             Room("Placement", .core, "Wire"),
             Room("Replication", .core, "CRDT Wire"),
             Room("LineProtocol", .core, "Chat CRDT Wire"),
+            Room("ChatClient", .core, "LineProtocol"),
 
             Room("CLibuv", .foreign),
             Room("COpenSSL", .foreign),
@@ -72,7 +73,7 @@ struct House {
                 Wire CRDT Chat Membership Placement Replication LineProtocol Node Admin Session
                 """),
             // Wire, here and in Benchmarks: the names of conversations and messages.
-            Room("LineClient", .program, "LineProtocol NetworkIO TLS Wire"),
+            Room("LineClient", .program, "ChatClient LineProtocol NetworkIO TLS Wire"),
             // Node and Membership: hostile frames are made of what honest ones are made of.
             Room(
                 "Benchmarks", .program,

@@ -1,4 +1,4 @@
-# Sourced by Tests/rows/run: the rows about profiles, action items, lists of one's own and who is in.
+# Sourced by Tests/rows/run: the rows about profiles, items, lists of one's own, and who is in.
 # shellcheck shell=sh disable=SC2154 # users and conversations come from the script
 
 row R-02 'profiles: name, e-mail, photo, and since when'

@@ -1,0 +1,206 @@
+import LineProtocol
+
+/// What a node says: replies, and events.
+extension ChatMachine {
+    mutating func onAnswer(_ number: Int, _ lines: [ReplyLine], at now: UInt64) {
+        // What an earlier connection was asked is asked again.
+        guard let purpose = purposes.removeValue(forKey: number), let status = lines.last else {
+            return
+        }
+        switch purpose {
+        case .post: return onPosted(status, at: now)
+        case .aside: return
+        default: break
+        }
+        guard case .ok(let ok) = status else { return onRefusal(of: purpose, status, at: now) }
+        let rows = lines.dropLast().compactMap { line -> ReplyFields? in
+            if case .data(_, let fields) = line { fields } else { nil }
+        }
+        switch purpose {
+        case .members:
+            for row in rows where row["state"] != "left" {
+                if let address = row["admin"] { roster.learn(address) }
+            }
+        case .chats: onChats(rows.compactMap { Chat($0) }, isPartial: ok.isTrue("partial"))
+        case .history(let id): if id == book.openID { onHistory(rows.compactMap { Message($0) }) }
+        case .panel(let title): show(title, rows.map { Self.panelLine($0, settings) })
+        case .post, .aside: break
+        }
+    }
+
+    private mutating func onRefusal(of purpose: Purpose, _ status: ReplyLine, at now: UInt64) {
+        guard case .error(let error) = status else { return }
+        // What cannot be had now is had at the next event, or at another node.
+        if error.code >= 500 {
+            if purpose == .chats { wantsChats = true }
+            return turnAway("\(error.sentence)", at: now)
+        }
+        tell(error.sentence, at: now)
+        if case .history(book.openID) = purpose {
+            book.open(nil)
+            hasRefusal = true
+        }
+        if purpose == .chats { hasChats = true }
+    }
+
+    /// This node cannot do it: another one is asked.
+    private mutating func turnAway(_ why: String, at now: UInt64) {
+        let pause = max(roster.failed(), Outbox.pauseMilliseconds)
+        downSince = now
+        link = .down(until: now + pause)
+        purposes = [:]
+        outbox.forgetConnection()
+        isWatching = false
+        tell("\(why); trying \(roster.current)", at: now)
+    }
+
+    private mutating func onChats(_ chats: [Chat], isPartial: Bool) {
+        let kept = isPartial ? book.chats.filter { old in !chats.contains { $0.id == old.id } } : []
+        book.chats = chats + kept
+        if !hasChats, !isScreen { print(listLines(book.chats)) }
+        hasChats = true
+        if isPartial { wantsChats = !isWatching }
+    }
+
+    private mutating func onHistory(_ messages: [Message]) {
+        book.replaceMessages(messages)
+        printNew()
+        markRead()
+    }
+
+    // MARK: - What was said here
+
+    private mutating func onPosted(_ status: ReplyLine, at now: UInt64) {
+        switch status {
+        case .ok(let ok):
+            let post = outbox.finish()
+            wantsChats = true
+            if let opened = post.opens { open(opened) }
+            guard let message = post.message, message.conversation == book.openID else {
+                wantsHistory = book.openID != nil
+                return
+            }
+            onAcknowledged(message, ok)
+        case .error(let error) where error.code >= 500:
+            if outbox.postpone(at: now) {
+                turnAway(error.sentence, at: now)
+            } else {
+                tell("\(error.sentence); it is sent again", at: now)
+            }
+        case .error(let error):
+            let post = outbox.finish()
+            hasRefusal = true
+            tell("\(post.name): \(error.sentence)", at: now)
+            if editor.isEmpty { editor.set(post.typed) }
+        case .data: break
+        }
+    }
+
+    private mutating func onAcknowledged(_ message: Outbox.Message, _ ok: ReplyFields) {
+        guard let at = ok["at"], let sent = Message(id: message.id, from: user, at, message.text)
+        else { return }
+        _ = book.append(sent)
+        printNew()
+    }
+
+    // MARK: - Events
+
+    mutating func onWatchAnswer(_ line: ReplyLine) {
+        switch line {
+        case .ok(let fields):
+            isWatching = true
+            token = fields["token"] ?? token
+        case .error:
+            // A token that the node does not take is given up; an old node has no watch at all,
+            // and is asked again and again instead.
+            if token != nil {
+                token = nil
+                output.append(.watch("WATCH \(user)"))
+            }
+        case .data: break
+        }
+    }
+
+    mutating func onEvent(_ fields: ReplyFields, at now: UInt64) {
+        token = fields["token"] ?? token
+        let conversation = fields["conversation"] ?? ""
+        let by = fields["by"] ?? ""
+        if fields["kind"] == "typing" {
+            let isOn = fields.isTrue("on") && by != user
+            return book.setTyping(by, in: conversation, isOn, at: now)
+        }
+        wantsChats = true
+        if fields["kind"] == "message", let message = Message(fields) {
+            book.setTyping(message.from, in: conversation, false, at: now)
+            guard conversation == book.openID else { return tellOf(message, in: conversation) }
+            if book.append(message) {
+                printNew()
+                markRead()
+            }
+            return
+        }
+        guard conversation == book.openID else { return }
+        wantsHistory = true
+        if !isScreen, let id = fields["id"], by != user || fields["kind"] == "delete" {
+            printChange(fields["kind"] ?? "", of: id, by: by, fields)
+        }
+    }
+
+    private mutating func tellOf(_ message: Message, in conversation: String) {
+        guard !isScreen, message.from != user else { return }
+        guard printed.insert("\(conversation) \(message.id)").inserted else { return }
+        output.append(.print("[\(conversation)] \(message.from): \(message.text)"))
+    }
+
+    private mutating func printChange(
+        _ kind: String, of id: String, by: String, _ fields: ReplyFields
+    ) {
+        let number = book.number(of: id)
+        let what =
+            switch kind {
+            case "edit": "changed \(number): \(Columns.harmless(fields["text"] ?? ""))"
+            case "delete": "deleted \(number)"
+            case "pin": "pinned \(number)"
+            case "unpin": "unpinned \(number)"
+            case "restore": "restored \(number)"
+            default: ""
+            }
+        if !what.isEmpty { output.append(.print("* \(by) \(what)")) }
+    }
+
+    /// What is open is read, as soon as it is there to be seen.
+    private mutating func markRead() {
+        guard let id = book.openID, link == .up,
+            let newest = book.messages.last(where: { $0.from != user }), marks[id] != newest.id
+        else { return }
+        marks[id] = newest.id
+        ask("READ \(id) \(user) \(newest.id)", .aside)
+        wantsChats = true
+    }
+
+    /// How many messages are printed when a chat is opened.
+    private static var printedAtFirst: Int { 20 }
+
+    private mutating func printNew() {
+        guard !isScreen, let id = book.openID else { return }
+        let isFirst = printed.insert("opened \(id)").inserted
+        let new = book.messages.filter { printed.insert("\(id) \($0.id)").inserted }
+        print((isFirst ? new.suffix(Self.printedAtFirst) : new[...]).map(plainLine))
+    }
+}
+
+extension Message {
+    /// One that was acknowledged just now.
+    init?(id: String, from: String, _ at: String, _ text: String) {
+        guard let at = LineTime.parse(at) else { return nil }
+        self.id = id
+        self.from = from
+        self.at = at
+        self.text = Columns.harmless(text)
+        isEdited = false
+        isDeleted = false
+        pinnedBy = nil
+        readBy = []
+        deliveredTo = []
+    }
+}

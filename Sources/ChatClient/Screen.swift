@@ -1,0 +1,28 @@
+/// What a terminal shows: its lines from the top, and where the cursor is.
+public struct Screen: Hashable, Sendable {
+    public enum Style: Hashable, Sendable { case plain, bold, dim, bar, warning }
+
+    public struct Span: Hashable, Sendable {
+        public let text: String
+        public let style: Style
+
+        init(_ text: String, _ style: Style = .plain) {
+            self.text = text
+            self.style = style
+        }
+    }
+
+    public struct Line: Hashable, Sendable {
+        public internal(set) var spans: [Span]
+
+        init(_ spans: Span...) { self.spans = spans }
+
+        init(_ text: String, _ style: Style = .plain) { spans = [Span(text, style)] }
+
+        public var text: String { spans.map(\.text).joined() }
+    }
+
+    public internal(set) var lines: [Line]
+    public internal(set) var cursorColumn: Int
+    public internal(set) var cursorRow: Int
+}

@@ -1,0 +1,109 @@
+import ChatClient
+import Glibc
+import NetworkIO
+import TLS
+
+/// `grapevine chat`: a chat client for the terminal, or for lines of another program.
+package enum ChatCommand {
+    package static let usage = """
+        usage: grapevine chat --user <user> [--node <admin host:port>[,…]] [--key-file <file>]
+
+        Chats as that user: the chats, one of them open, what is new as it comes. When its node is
+        gone it goes on at another, and sends again what was not acknowledged.
+          --user       the user; whoever may connect to a node may be any
+          --node       where to begin (default 127.0.0.1:7201); the others it learns from there
+          --key-file   signs in with a key of this file
+        Lines are sent; those that begin with / are commands, which /help lists. Where input or
+        output is no terminal, it takes and prints lines, and ends after the last:
+          printf '/open c1\\nhello\\n' | grapevine chat --user alice
+          exit status 0   everything was acknowledged
+                      1   something was refused
+                     64   these words make no sense
+                     69   no node could be reached
+
+        """
+
+    private struct Misused: Error {
+        let sentence: String
+    }
+
+    /// - Parameter arguments: the words behind `grapevine chat`.
+    /// - Returns: the exit status of the process.
+    package static func run(_ arguments: [String]) -> Int32 {
+        if let first = arguments.first, ["--help", "-h"].contains(first) {
+            writeAll(Array(usage.utf8), to: 1)
+            return 0
+        }
+        // A node that hangs up is told as such, and not by the end of this process.
+        signal(SIGPIPE, SIG_IGN)
+        do {
+            let options = try options(arguments)
+            let loop = try EventLoop()
+            let terminal = Terminal()
+            let settings = ChatMachine.Settings(
+                user: options.user, nodes: options.nodes,
+                size: terminal == nil ? nil : Terminal.size,
+                idPrefix: String(UInt64.random(in: .min ... .max), radix: 36),
+                utcOffsetSeconds: utcOffsetSeconds)
+            return try ChatShell(ChatMachine(settings), options.keys, terminal, on: loop).run()
+        } catch let error as Misused {
+            writeAll(Array("grapevine chat: \(error.sentence)\n\(usage)".utf8), to: 2)
+            return 64
+        } catch {
+            writeAll(Array("grapevine chat: \(error)\n".utf8), to: 2)
+            return 71
+        }
+    }
+
+    private static func options(
+        _ arguments: [String]
+    ) throws(Misused) -> (user: String, nodes: [String], keys: [Key]) {
+        var user: String?
+        var nodes = ["127.0.0.1:7201"]
+        var keys: [Key] = []
+        var words = arguments[...]
+        while let word = words.first {
+            if word.hasPrefix("--key-file") {
+                do throws(KeyOption.Unusable) {
+                    keys = try KeyOption.take(&words)
+                } catch {
+                    throw Misused(sentence: error.sentence)
+                }
+                continue
+            }
+            let value = try value(&words)
+            switch word.prefix(while: { $0 != "=" }) {
+            case "--user": user = value
+            case "--node": nodes = value.split(separator: ",").map(String.init)
+            default: throw Misused(sentence: "unknown option: \(word)")
+            }
+        }
+        guard let user, !user.isEmpty, !user.contains(" ") else {
+            throw Misused(sentence: "--user says who chats")
+        }
+        for node in nodes where Endpoint(node) == nil {
+            throw Misused(sentence: "not an address: \(node)")
+        }
+        guard !nodes.isEmpty else { throw Misused(sentence: "--node needs an address") }
+        return (user, nodes, keys)
+    }
+
+    /// The value of the first word: behind its `=`, or the word after it.
+    private static func value(_ words: inout ArraySlice<String>) throws(Misused) -> String {
+        let word = words.removeFirst()
+        if let equals = word.firstIndex(of: "=") {
+            return String(word[word.index(after: equals)...])
+        }
+        guard let value = words.popFirst() else {
+            throw Misused(sentence: "unknown option, or one without its value: \(word)")
+        }
+        return value
+    }
+
+    private static var utcOffsetSeconds: Int64 {
+        var seconds = time(nil)
+        var local = tm()
+        localtime_r(&seconds, &local)
+        return Int64(local.tm_gmtoff)
+    }
+}

@@ -1,0 +1,144 @@
+import ChatClient
+import Glibc
+import NetworkIO
+import TLS
+
+/// Runs a chat machine: its connections, its keyboard and its screen, or lines in their place.
+final class ChatShell {
+    private static let tickMilliseconds: UInt64 = 100
+    private static let readBytesMax = 16_384
+    /// A longer line of an input that is no terminal is cut in two; no message is that long.
+    private static let lineBytesMax = 1 << 20
+
+    private var machine: ChatMachine
+    private let keys: [Key]
+    private let terminal: Terminal?
+    private let loop: EventLoop
+    private var link: NodeLink?
+    private var decoder = KeyDecoder()
+    private var input: [UInt8] = []
+    private var reader: DescriptorWatcher?
+    private var signals: [SignalWatcher] = []
+    /// What happened while a machine's directives were carried out.
+    private var happenings: [Happening] = []
+    private var isBusy = false
+    private var lastLines: [String] = []
+    private var status: Int32?
+
+    init(_ machine: ChatMachine, _ keys: [Key], _ terminal: Terminal?, on loop: EventLoop) {
+        self.machine = machine
+        self.keys = keys
+        self.terminal = terminal
+        self.loop = loop
+    }
+
+    /// - Returns: the exit status.
+    func run() throws(NetworkError) -> Int32 {
+        _ = Timer(on: loop, everyMilliseconds: Self.tickMilliseconds) { [self] in on(.tick) }
+        for ending in [SIGTERM, SIGHUP, SIGINT] {
+            signals.append(
+                try SignalWatcher(ending, on: loop) { [self] in end(128 + ending) })
+        }
+        terminal?.begin()
+        defer {
+            terminal?.end()
+            for line in lastLines { writeAll(Array("\(line)\n".utf8), to: 2) }
+        }
+        if terminal != nil {
+            signals.append(
+                try SignalWatcher(SIGWINCH, on: loop) { [self] in on(.resized(Terminal.size)) })
+        }
+        listen()
+        on(.tick)
+        loop.run()
+        return status ?? 0
+    }
+
+    private func end(_ status: Int32) {
+        guard self.status == nil else { return }
+        self.status = status
+        link?.close()
+        reader?.cancel()
+        loop.stop()
+    }
+
+    // MARK: - The machine
+
+    private func on(_ happening: Happening) {
+        happenings.append(happening)
+        guard !isBusy else { return }
+        isBusy = true
+        while !happenings.isEmpty, status == nil {
+            let next = happenings.removeFirst()
+            for directive in machine.on(next, at: loop.nanoseconds / 1_000_000) {
+                carryOut(directive)
+            }
+        }
+        isBusy = false
+    }
+
+    private func carryOut(_ directive: Directive) {
+        switch directive {
+        case .dial(let address):
+            link?.close()
+            let link = NodeLink(keys) { [weak self] happening in self?.on(happening) }
+            self.link = link
+            link.dial(address, on: loop)
+        case .ask(let number, let line): link?.ask(number, line)
+        case .watch(let line): link?.watch(line)
+        case .print(let line):
+            if terminal == nil {
+                writeAll(Array("\(line)\n".utf8), to: 1)
+            } else {
+                lastLines.append(line)
+            }
+        case .draw(let screen): terminal?.draw(screen)
+        case .leave(let status): end(status)
+        }
+    }
+
+    // MARK: - Input
+
+    private func listen() {
+        do throws(NetworkError) {
+            reader = try DescriptorWatcher(0, on: loop) { [self] in read() }
+        } catch {
+            // A file cannot be waited for, and never has to be.
+            loop.onTurnEnd { [self] in if status == nil, !hasEnded { read() } }
+        }
+    }
+
+    private var hasEnded = false
+
+    private func read() {
+        var bytes = [UInt8](repeating: 0, count: Self.readBytesMax)
+        let count = Glibc.read(0, &bytes, bytes.count)
+        if count < 0, errno == EINTR || errno == EAGAIN { return }
+        guard count > 0 else { return onEndOfInput() }
+        bytes.removeLast(bytes.count - count)
+        guard terminal == nil else {
+            for key in decoder.keys(in: bytes) { on(.key(key)) }
+            return
+        }
+        input += bytes
+        while let end = input.firstIndex(of: UInt8(ascii: "\n")) {
+            let line = input[..<end]
+            input.removeSubrange(...end)
+            on(.line(String(decoding: line.last == 0x0D ? line.dropLast() : line, as: UTF8.self)))
+        }
+        if input.count >= Self.lineBytesMax { takeRest() }
+    }
+
+    private func takeRest() {
+        let rest = String(decoding: input, as: UTF8.self)
+        input = []
+        if !rest.isEmpty { on(.line(rest)) }
+    }
+
+    private func onEndOfInput() {
+        hasEnded = true
+        reader?.cancel()
+        takeRest()
+        on(.inputEnded)
+    }
+}

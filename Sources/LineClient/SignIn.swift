@@ -1,0 +1,56 @@
+import LineProtocol
+import TLS
+
+/// `--key-file <file>` of a command line.
+enum KeyOption {
+    struct Unusable: Error {
+        let sentence: String
+    }
+
+    /// Takes the option off the words, if it is the first, and reads the file.
+    static func take(_ words: inout ArraySlice<String>) throws(Unusable) -> [Key] {
+        guard let first = words.first, first.hasPrefix("--key-file") else { return [] }
+        words = words.dropFirst()
+        let path: String
+        if first.hasPrefix("--key-file=") {
+            path = String(first.dropFirst("--key-file=".count))
+        } else if first == "--key-file", let word = words.popFirst() {
+            path = word
+        } else {
+            throw Unusable(sentence: "--key-file needs a file")
+        }
+        do throws(KeyFileError) {
+            return try KeyFile.read(path).keys
+        } catch {
+            throw Unusable(sentence: error.sentence(of: path))
+        }
+    }
+}
+
+extension LineConnection {
+    enum SignedIn {
+        case signedIn
+        case refused(LineReply)
+        case failed(LineFailure)
+    }
+
+    /// Tries one key after the other: a node in the middle of a change may know the second alone.
+    func signIn(with keys: [Key], then: @escaping (SignedIn) -> Void) {
+        guard let key = keys.first else { return then(.signedIn) }
+        let isSent = send("AUTH \(key.text)") { [self] answer in
+            switch answer {
+            case .success(let reply):
+                // A node that has no key asks for none.
+                if reply.isOK || reply.error?.code == 403 {
+                    then(.signedIn)
+                } else if keys.count > 1 {
+                    signIn(with: Array(keys.dropFirst()), then: then)
+                } else {
+                    then(.refused(reply))
+                }
+            case .failure(let failure): then(.failed(failure))
+            }
+        }
+        if !isSent { then(.failed(.closed)) }
+    }
+}

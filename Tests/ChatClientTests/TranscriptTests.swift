@@ -1,0 +1,120 @@
+import ChatClient
+import Foundation
+import LineProtocol
+import Testing
+
+/// What happens to a client and what it does then, as files to be read: `Transcripts/*.txt`.
+///
+/// Lines with `> ` are what happens; what comes of it stands below.
+/// `GRAPEVINE_REWRITE_TRANSCRIPTS=1 swift test` writes what the client does into them.
+@Suite struct TranscriptTests {
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "Transcripts")
+
+    @Test(arguments: ["everyday", "lines", "moving", "refusals", "narrow"])
+    func `the client does what its transcript says`(name: String) throws {
+        let file = Self.folder.appending(path: name + ".txt")
+        let written = try String(contentsOf: file, encoding: .utf8)
+        let replayed = try Self.replayed(written)
+        if ProcessInfo.processInfo.environment["GRAPEVINE_REWRITE_TRANSCRIPTS"] == "1" {
+            try replayed.write(to: file, atomically: true, encoding: .utf8)
+        } else {
+            #expect(written == replayed)
+        }
+        #expect(written.contains("> "))
+    }
+
+    private static func replayed(_ transcript: String) throws -> String {
+        var output: [String] = []
+        var play: Play?
+        for line in transcript.split(separator: "\n").map(String.init) {
+            if line.hasPrefix("#") {
+                output.append(line)
+            } else if line.hasPrefix("> ") {
+                let step = String(line.dropFirst(2))
+                if play == nil { play = try Play(step) }
+                output.append(line)
+                output += try #require(play).take(step)
+                play?.forget()
+            }
+        }
+        return output.joined(separator: "\n") + "\n"
+    }
+}
+
+/// One client that a transcript plays with.
+private final class Play {
+    private var machine: ChatMachine
+    private var now: UInt64 = 1_000
+    private var screen: Screen?
+    private var said: [String] = []
+
+    /// - Parameter step: `start 60x12`, or `start lines`.
+    init(_ step: String) throws {
+        let word = try #require(step.split(separator: " ").last)
+        machine = ChatMachine(
+            ChatMachine.Settings(
+                user: "alice", nodes: ["one:1", "two:2"], size: Play.size(word), idPrefix: "a"))
+    }
+
+    func forget() { said = [] }
+
+    private static func size(_ word: Substring) -> Size? {
+        let numbers = word.split(separator: "x").compactMap { Int($0) }
+        return numbers.count == 2 ? Size(columns: numbers[0], rows: numbers[1]) : nil
+    }
+
+    func take(_ step: String) throws -> [String] {
+        let word = String(step.prefix { $0 != " " })
+        let rest = String(step.dropFirst(word.count + 1))
+        switch word {
+        case "start": on(.tick)
+        case "connected": on(.connected)
+        case "lost": on(.lost(rest))
+        case "answer":
+            let number = try #require(Int(rest.prefix { $0 != " " }))
+            let lines = rest.drop { $0 != " " }.dropFirst().split(separator: " | ")
+            on(.answered(number, try lines.map { try #require(ReplyLine(String($0))) }))
+        case "watch": on(.watchAnswered(try #require(ReplyLine(rest))))
+        case "event":
+            guard case .data("EVENT", let fields) = ReplyLine("EVENT " + rest) else {
+                throw Unreadable(step: step)
+            }
+            on(.event(fields))
+        case "type": for character in rest { on(.key(.character(character))) }
+        case "enter":
+            for character in rest { on(.key(.character(character))) }
+            on(.key(.enter))
+        case "key": on(.key(try #require(Play.keys[rest])))
+        case "line": on(.line(rest))
+        case "end": on(.inputEnded)
+        case "wait":
+            now += try #require(UInt64(rest))
+            on(.tick)
+        case "size": on(.resized(try #require(Play.size(rest[...]))))
+        case "screen": return screen?.lines.map { "|\($0.text)" } ?? []
+        default: throw Unreadable(step: step)
+        }
+        return said
+    }
+
+    private struct Unreadable: Error { let step: String }
+
+    private static let keys: [String: Keystroke] = [
+        "tab": .tab, "up": .up, "escape": .escape, "pageUp": .pageUp, "pageDown": .pageDown,
+        "ctrl-c": .control("c"),
+    ]
+
+    private func on(_ happening: Happening) {
+        for directive in machine.on(happening, at: now) {
+            switch directive {
+            case .dial(let address): said.append("dial \(address)")
+            case .ask(let number, let line): said.append("ask \(number) \(line)")
+            case .watch(let line): said.append("watch \(line)")
+            case .print(let line): said.append("print \(line)")
+            case .draw(let screen): self.screen = screen
+            case .leave(let status): said.append("leave \(status)")
+            }
+        }
+    }
+}
