@@ -53,7 +53,7 @@ public struct ChatMachine: Sendable {
     /// How often to look for what is new while the node does not tell by itself.
     static let pollMilliseconds: UInt64 = 2_000
 
-    /// How often a node is told that somebody goes on typing, and after which pause that he stopped.
+    /// How often a node is told that somebody still types, and after which pause that he stopped.
     static let typingMilliseconds: UInt64 = 3_000
 
     /// How long a notice stays on the screen.
