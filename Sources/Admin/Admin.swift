@@ -113,6 +113,8 @@ package struct PendingReply: Sendable {
             return (Admin.reply(with: report), nil)
         case (_, .refused(let failure)):
             return (LineError(failure).reply, nil)
+        case (_, .watching(let token)):
+            return (ReplyWriter.status { $0.pair("token", token) }, nil)
         case (_, .answered(.written(let receipt, let shard), let stored?)):
             let write = Write(shard: shard, context: receipt.context)
             return (Admin.reply(to: receipt, stored), write)
@@ -187,8 +189,10 @@ package struct Admin: Sendable {
             .now(operate(request))
         case .since(let token):
             since(token)
-        case .backup, .scrub:
+        case .backup, .scrub, .watch, .unwatch:
             .beginWhenFirst(request)
+        case .typing(let typing):
+            type(typing, for: slot, on: &connection)
         case .token, .status, .metrics, .members, .shards, .owners, .digest, .vector:
             .reportWhenFirst(request)
         }

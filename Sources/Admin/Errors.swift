@@ -48,6 +48,12 @@ extension LineError {
             self.init(429, "A backup is being made already; ask again when it is done")
         case .backup(let failure): self.init(failure)
         case .stopping: self.init(503, "This node is stopping; ask again once it is back")
+        case .foreignToken:
+            self.init(400, "The token is of another cluster; WATCH without since= begins anew")
+        case .tooManyWatchers:
+            self.init(429, "Too many connections watch on this node; WATCH on another")
+        case .tooManyTyping:
+            self.init(429, "Too many type at once; say TYPING … off where nobody does")
         case .nobodyElse:
             self.init(
                 503, "No other node can take over what this one holds; SHUTDOWN stops it as it is")

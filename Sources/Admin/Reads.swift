@@ -78,6 +78,8 @@ extension Admin {
                     $0.pair("text", edit.text)
                 }
             }
+        case .users:
+            break
         case .chats(let chats):
             for chat in chats where !writer.isTooLong { writer.chat(chat) }
         case .unread(let counts):
@@ -120,16 +122,7 @@ extension ReplyWriter {
             $0.pair("id", message.id)
             $0.pair("from", message.from)
             $0.pair("at", time: message.sentAt.lineTime)
-            $0.pair("type", message.type)
-            $0.pair("text", message.text)
-            $0.pair("item", message.item)
-            $0.pair("edited", time: message.editedAt?.lineTime)
-            $0.pair("pinnedBy", message.pinnedBy)
-            $0.pair("pinnedAt", time: message.pinnedAt?.lineTime)
-            $0.flag("deletedForEveryone", message.isDeletedForEveryone)
-            $0.set("deletedBy", message.deletedBy)
-            $0.set("deliveredTo", message.deliveredTo)
-            $0.set("readBy", message.readBy)
+            $0.message(message)
         }
     }
 
@@ -155,6 +148,22 @@ extension ReplyWriter {
         var writer = ReplyWriter(reserving: 96)
         writer.ok(body)
         return writer.take()
+    }
+}
+
+extension ReplyPairs {
+    /// What is said of a message behind its id, sender and time.
+    mutating func message(_ message: MessageView) {
+        pair("type", message.type)
+        pair("text", message.text)
+        pair("item", message.item)
+        pair("edited", time: message.editedAt?.lineTime)
+        pair("pinnedBy", message.pinnedBy)
+        pair("pinnedAt", time: message.pinnedAt?.lineTime)
+        flag("deletedForEveryone", message.isDeletedForEveryone)
+        set("deletedBy", message.deletedBy)
+        set("deliveredTo", message.deliveredTo)
+        set("readBy", message.readBy)
     }
 }
 

@@ -16,7 +16,7 @@ extension Request {
         case .help, .auth, .ping, .status, .metrics, .members, .shards, .owners, .digest, .vector,
             .set, .token, .since,
             .wait, .block, .unblock, .join, .leave, .forget, .backup,
-            .scrub, .shutdown:
+            .scrub, .shutdown, .watch, .unwatch, .typing:
             .other
         }
     }

@@ -6,12 +6,17 @@ import Replication
 extension Admin {
     package func begin(_ request: Request, for slot: ReplySlot) -> Answer {
         if case .since(let token) = request { return begin(since: token, for: slot) }
+        if case .unwatch = request {
+            node.assumeIsolated { $0.unwatch(slot.session) }
+            return .now(ReplyWriter.status())
+        }
         let begun: Result<Void, OperationFailure> = node.assumeIsolated { node in
             switch request {
             case .backup(let file): return node.backUp(to: file, for: slot)
             case .scrub:
                 node.scrub(for: slot)
                 return .success(())
+            case .watch(let watch): return node.watch(watch.user, since: watch.since, for: slot)
             default: preconditionFailure("answered elsewhere")
             }
         }

@@ -44,6 +44,7 @@ extension Option {
         "priority", choices(of: ItemPriority.self), isClearable: true)
     static let scope = Option("for", choices(of: DeleteScope.self))
     static let show = Option("show", choices(of: ChatsShown.self))
+    static let since = Option("since", "<token>")
     static let title = Option("title", "\"…\"", isClearable: true)
     static let type = Option("type", choices(of: MessageType.self))
 }

@@ -31,6 +31,9 @@ public enum Request: Hashable, Sendable {
     case actionDelete(OfItem)
     case actions(UserID)
     case seed
+    case watch(Watch)
+    case unwatch
+    case typing(Typing)
 
     /// Of one verb as it was typed, or of all.
     case help(String?)

@@ -156,6 +156,14 @@ package actor Node {
     var levellings: [Levelling] = []
     /// Each `SINCE` that is underway.
     var sinces: [ReplySlot: Since] = [:]
+    /// What is told to those who watch, of what is held here.
+    var desk = FeedDesk()
+    /// What this node's watchers are told.
+    var watching = Watching()
+    /// What this node told itself about those who watch, in order.
+    var ownFrames: [WatchFrame] = []
+    /// Who types.
+    var typing = Typing()
     /// What it has done so far.
     var tally = NodeTally()
     var isEnding = false
@@ -363,6 +371,8 @@ extension Node {
         commit(writes + rewritten + setAsideBadRecords(), drops)
         giveUpBackup()
         serve(served)
+        settleWatching()
+        serveFeeds()
         offerDropped()
         for name in links.keys.sorted() { links[name]?.flush() }
         settleWaits()
@@ -474,7 +484,9 @@ extension Node {
             tally.records.note(UInt64(first.records))
             for id in first.shards {
                 guard let shard = shard(id) else { continue }
-                settle(within(shard) { $0.onCommitted(ticket) })
+                let settled = within(shard) { $0.onCommitted(ticket) }
+                announce(shard)
+                settle(settled)
                 finishRepair(of: shard)
             }
             onDropped(first.drops)

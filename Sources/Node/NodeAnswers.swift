@@ -119,6 +119,7 @@ extension Node {
     ) {
         guard seedings[slot] == nil else { return note(outcome, true, ofSeeding: slot) }
         guard slot.isOfMember else {
+            onTypingAllowed(slot, by: outcome)
             sinks[slot.session]?.onSettled(slot.number, .answered(outcome, stored))
             return
         }
@@ -173,6 +174,7 @@ extension Node {
             } else if let draft = drafts.removeValue(forKey: slot) {
                 finish(slot, draft.outcome, stored, draft.round, seen: draft.seen)
             } else {
+                onTypingAllowed(slot)
                 sinks[slot.session]?.onSettled(slot.number, .stored(stored))
             }
         }
@@ -189,6 +191,7 @@ extension Node {
             if slot.isOfMember {
                 tell(.failed(.store(failure)), to: slot, round)
             } else {
+                typing.asked[slot] = nil
                 sinks[slot.session]?.onSettled(slot.number, .failed(failure))
             }
         }
@@ -220,7 +223,7 @@ extension Outcome {
         switch self {
         case .written(let receipt, _): receipt.unread != nil
         case .found, .failed(.refused): true
-        case .failed: false
+        case .failed, .done: false
         }
     }
 }

@@ -21,6 +21,11 @@ package enum OperationFailure: Error, Hashable, Sendable {
     case backup(BackupFailure)
     /// The process ends before it is done.
     case stopping
+    /// The token is of another cluster.
+    case foreignToken
+    case tooManyWatchers
+    /// Too many type at once: on this connection, or on all.
+    case tooManyTyping
 }
 
 /// Which way a cut goes.
@@ -148,6 +153,7 @@ extension Node {
     private func applyCuts(to name: NodeName) {
         links[name]?.isCutOut = cutOut.contains(name)
         links[name]?.channel.setPaused(isCongested || cutIn.contains(name))
+        if cutIn.contains(name) { onTypingLost(from: name) }
     }
 
     /// Whether no connection to it can come about.

@@ -101,7 +101,7 @@ extension Node {
         switch frame {
         case .hello(let hello): onHello(hello, greeting)
         case .reject(let reason): onRejected(reason, greeting)
-        case .gossip, .replication, .ask, .told, .clock: drop(greeting)
+        case .gossip, .replication, .ask, .told, .clock, .watch, .typing: drop(greeting)
         }
         return linked[channel] != nil || greetings[channel] != nil
     }
@@ -313,6 +313,8 @@ extension Node {
             link: Link(to: name, now: now), limits: options.peerLimits)
         for shard in shards { within(shard) { $0.onPeerUp(name) } }
         membership.onUp(name, process: hello.process, now: now)
+        tellTyping(to: name)
+        watching.isLost = true
         tickLinks(now: now)
         guard old == nil else { return }
         ports.host.log(.info, "connected peer=\(name) gossip=\(hello.member.gossip)")
@@ -343,6 +345,10 @@ extension Node {
             onTold(told, from: name)
         case .clock(let theirs):
             links[name]?.noteClock(theirs, now: now)
+        case .watch(let frame):
+            onWatchFrame(frame, from: name)
+        case .typing(let frame):
+            onTypingFrame(frame, from: name)
         }
         return true
     }

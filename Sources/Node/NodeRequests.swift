@@ -60,6 +60,8 @@ extension Node {
         heldLists[session] = nil
         for slot in seedings.keys where slot.session == session { seedings[slot] = nil }
         forgetCovers(of: session)
+        unwatch(session)
+        endTyping(of: session)
     }
 
     // MARK: Handling
@@ -179,6 +181,8 @@ extension Node {
         tickLists(now: now)
         tickCovers(now: now)
         tickWaits(now: now)
+        tickWatching(now: now)
+        tickTyping(now: now)
     }
 
     /// Nothing comes on a connection any more.
@@ -191,6 +195,8 @@ extension Node {
         onListsLost(with: name)
         forgetLevellings(of: session)
         tickCovers(now: ports.clock.milliseconds)
+        onFeedsLost(with: name)
+        onTypingLost(from: name)
         ports.host.turnAgain()
     }
 }

@@ -37,4 +37,6 @@ package enum Settled: Hashable, Sendable {
     case scrubbed(ScrubReport)
     case backedUp(BackupReport)
     case refused(OperationFailure)
+    /// From here on events come; what was there before is in the token.
+    case watching(String)
 }

@@ -91,6 +91,10 @@ package enum PeerFrame: Hashable, Sendable {
     /// What the sender's clock says, in milliseconds: by it the receiver says until when an `Ask`
     /// holds.
     case clock(UInt64)
+    /// About those who watch.
+    case watch(WatchFrame)
+    /// Somebody types, or stopped.
+    case typing(TypingFrame)
 
     /// The version of everything that travels between nodes.
     package static let version: UInt8 = 1
@@ -105,6 +109,8 @@ extension PeerFrame: WireValue {
         static let ask: UInt8 = 5
         static let told: UInt8 = 6
         static let clock: UInt8 = 7
+        static let watch: UInt8 = 8
+        static let typing: UInt8 = 9
     }
 
     package func encode(into writer: inout ByteWriter) {
@@ -131,6 +137,12 @@ extension PeerFrame: WireValue {
         case .clock(let milliseconds):
             writer.write(Kind.clock)
             writer.write(varint: milliseconds)
+        case .watch(let frame):
+            writer.write(Kind.watch)
+            frame.encode(into: &writer)
+        case .typing(let frame):
+            writer.write(Kind.typing)
+            frame.encode(into: &writer)
         }
     }
 
@@ -150,6 +162,8 @@ extension PeerFrame: WireValue {
         case Kind.ask: self = .ask(try Ask(from: &reader))
         case Kind.told: self = .told(try Told(from: &reader))
         case Kind.clock: self = .clock(try reader.readVarint())
+        case Kind.watch: self = .watch(try WatchFrame(from: &reader))
+        case Kind.typing: self = .typing(try TypingFrame(from: &reader))
         default: throw .invalid("a frame of a known kind")
         }
     }

@@ -266,6 +266,15 @@ package protocol ReplySink: AnyObject, Sendable {
     /// A copy holds what it has seen.
     func onLevel(_ sighting: Sighting)
     func forgetWitness(of shard: ShardID)
+
+    /// Something happened to the user that is watched.
+    ///
+    /// - Parameter token: what comes back with it is told the rest.
+    /// - Returns: whether the client is full: `isStillFull` is due with each tick.
+    func onEvent(_ event: Event, token: String) -> Bool
+
+    /// Whether a client that was full still is; one that stays so is cut off.
+    func isStillFull() -> Bool
 }
 
 /// One that does not care what it has seen.

@@ -23,6 +23,8 @@ package enum Query: Hashable, Sendable {
     case edits(MessageID, in: ConversationID)
     /// What is pinned and the user sees, newest pin first.
     case pinned(ConversationID)
+    /// Who is in a conversation.
+    case participants(ConversationID)
     /// The user's conversations.
     case chats(Shown)
     /// In which of them how much is unread.
@@ -36,7 +38,7 @@ package enum Query: Hashable, Sendable {
     package var partition: String? {
         switch self {
         case .history(let conversation, _, _), .edits(_, let conversation): conversation.text
-        case .pinned(let conversation): conversation.text
+        case .pinned(let conversation), .participants(let conversation): conversation.text
         case .profile(let user): user.text
         case .chats, .unread, .actions: nil
         }
@@ -47,6 +49,8 @@ package enum Query: Hashable, Sendable {
 package enum Findings: Hashable, Sendable {
     case messages([MessageView])
     case edits([EditView])
+    /// Ascending.
+    case users([UserID])
     case chats([ChatView])
     case unread([UnreadCount])
     case profile(ProfileView)
@@ -95,7 +99,8 @@ extension Findings {
     package func answers(_ query: Query) -> Bool {
         switch (self, query) {
         case (.messages, .history), (.messages, .pinned), (.edits, .edits), (.chats, .chats),
-            (.unread, .unread), (.profile, .profile), (.actions, .actions):
+            (.users, .participants), (.unread, .unread), (.profile, .profile),
+            (.actions, .actions):
             true
         default: false
         }
@@ -113,6 +118,7 @@ extension Findings {
         switch self {
         case .messages(let views): runs(of: views, bytesMax).map(Findings.messages)
         case .edits(let views): runs(of: views, bytesMax).map(Findings.edits)
+        case .users: [self]
         case .chats(let views): runs(of: views, bytesMax).map(Findings.chats)
         case .unread(let counts): runs(of: counts, bytesMax).map(Findings.unread)
         case .profile: [self]
@@ -158,7 +164,7 @@ extension Findings {
     /// once.
     package var gathered: Findings {
         switch self {
-        case .messages, .edits, .profile:
+        case .messages, .edits, .users, .profile:
             return self
         case .actions(let views):
             var seen: Set<ItemID> = []

@@ -29,6 +29,9 @@ extension Query: WireValue {
             writer.write(6)
             writer.write(user)
         case .actions: writer.write(7)
+        case .participants(let conversation):
+            writer.write(8)
+            writer.write(conversation)
         }
     }
 
@@ -52,6 +55,7 @@ extension Query: WireValue {
         case 5: self = .unread
         case 6: self = .profile(try reader.readName())
         case 7: self = .actions
+        case 8: self = .participants(try reader.readName())
         default: throw .invalid("a query")
         }
     }
@@ -91,6 +95,9 @@ extension Findings: WireValue {
             writer.write(5)
             view.encode(into: &writer)
         case .actions(let views): write(6, views, to: &writer)
+        case .users(let users):
+            writer.write(7)
+            writer.write(users: users)
         }
     }
 
@@ -108,6 +115,7 @@ extension Findings: WireValue {
         case 4: self = .unread(try Findings.read(from: &reader))
         case 5: self = .profile(try ProfileView(from: &reader))
         case 6: self = .actions(try Findings.read(from: &reader))
+        case 7: self = .users(try reader.readUsers())
         default: throw .invalid("findings")
         }
     }

@@ -154,6 +154,34 @@ package actor Shard {
         machine.onCommitted(ticket, now: ports.clock.milliseconds)
     }
 
+    /// What the last commit changed, for those who are watched; nil where the disk cannot tell.
+    func takeAnnouncements(to isWatched: (UserID) -> Bool) -> [Announcement]? {
+        do throws(StoreFailure) {
+            return try machine.takeAnnouncements(to: isWatched, in: world)
+        } catch {
+            machine.note(error)
+            return nil
+        }
+    }
+
+    func dropAnnouncements() { machine.dropAnnouncements() }
+
+    /// A batch of what may not be known; nil where the disk cannot tell.
+    func announcements(
+        beyond known: Vector, upTo target: Vector, after cursor: Dot?,
+        to isWatched: (UserID) -> Bool
+    ) -> (told: [Announcement], next: Dot?)? {
+        do throws(StoreFailure) {
+            return try machine.announcements(
+                beyond: known, upTo: target, after: cursor, to: isWatched, in: world)
+        } catch {
+            machine.note(error)
+            return nil
+        }
+    }
+
+    func concerns(_ user: UserID) -> Bool { machine.concerns(user, in: world) }
+
     func onCommitFailed() -> [ReplySlot] { machine.onCommitFailed() }
 
     /// Whether everything in it is on disk.

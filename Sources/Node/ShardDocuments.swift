@@ -2,6 +2,15 @@ import CRDT
 import Chat
 import Wire
 
+/// What a commit does to one document on disk.
+package struct DocumentChange: Sendable {
+    /// Nil where it was not there.
+    package let before: Document?
+    /// What it was in between, in order.
+    package let steps: [Document]
+    package let after: Document
+}
+
 /// The documents of a shard that are in memory: those on their way to disk, and some that are
 /// there.
 struct ShardDocuments: Sendable {
@@ -15,6 +24,11 @@ struct ShardDocuments: Sendable {
         var previous: Record.Previous?
         /// The last commit it was handed to; 0 before the first.
         var ticket: UInt64
+        /// As the last commit that it was handed to stores it; before the first, as the disk has
+        /// it.
+        var base: Document?
+        /// What it was since then, in order, before what it is.
+        var steps: [Document] = []
 
         /// Whether the disk holds it as it is once that commit is there.
         func isStored(by ticket: UInt64) -> Bool { bytes == nil && self.ticket <= ticket }
@@ -63,7 +77,7 @@ struct ShardDocuments: Sendable {
     /// Changed since the last commit was handed out, in order.
     private var changed: [DocumentKey] = []
     /// What was handed out with which commit.
-    private var handedOut: [(ticket: UInt64, keys: [DocumentKey])] = []
+    private var handedOut: [(ticket: UInt64, changes: [DocumentChange])] = []
 
     mutating func find(
         _ key: DocumentKey, in shard: ShardID, reader: any DocumentReader
@@ -82,7 +96,11 @@ struct ShardDocuments: Sendable {
     {
         let key = document.key
         if let index = pending.index(forKey: key) {
-            if pending.values[index].bytes == nil { changed.append(key) }
+            if pending.values[index].bytes == nil {
+                changed.append(key)
+            } else {
+                pending.values[index].steps.append(pending.values[index].document)
+            }
             pending.values[index].document = document
             pending.values[index].digest = digest
             pending.values[index].bytes = bytes
@@ -92,7 +110,8 @@ struct ShardDocuments: Sendable {
         if old != nil { cached[key] = nil }
         let previous = old.map { Record.Previous(of: $0.document) }
         pending[key] = Pending(
-            document: document, digest: digest, bytes: bytes, previous: previous, ticket: 0)
+            document: document, digest: digest, bytes: bytes, previous: previous, ticket: 0,
+            base: old?.document)
     }
 
     #if PlantedBugs
@@ -105,19 +124,31 @@ struct ShardDocuments: Sendable {
     /// Hands what changed to the commit `ticket`.
     mutating func takeRecords(for ticket: UInt64) -> [Record] {
         guard !changed.isEmpty else { return [] }
+        var changes: [DocumentChange] = []
+        changes.reserveCapacity(changed.count)
         let records = changed.compactMap { key -> Record? in
             guard let index = pending.index(forKey: key) else { return nil }
+            let document = pending.values[index].document
+            changes.append(
+                DocumentChange(
+                    before: pending.values[index].base, steps: pending.values[index].steps,
+                    after: document))
+            pending.values[index].base = document
+            pending.values[index].steps = []
             return pending.values[index].handOut(ticket)
         }
-        handedOut.append((ticket, changed))
+        handedOut.append((ticket, changes))
         changed = []
         return records
     }
 
-    mutating func onCommitted(_ ticket: UInt64) {
+    /// - Returns: what is on disk by it that was not, in the order in which it was changed.
+    mutating func onCommitted(_ ticket: UInt64) -> [DocumentChange] {
+        var stored: [DocumentChange] = []
         while let first = handedOut.first, first.ticket <= ticket {
             handedOut.removeFirst()
-            for key in first.keys {
+            stored = stored.isEmpty ? first.changes : stored + first.changes
+            for key in first.changes.lazy.map(\.after.key) {
                 guard let index = pending.index(forKey: key),
                     pending.values[index].isStored(by: ticket)
                 else { continue }
@@ -129,6 +160,22 @@ struct ShardDocuments: Sendable {
                 }
             }
         }
+        return stored
+    }
+
+    /// What the disk holds of a document, as far as commits are known to be done.
+    ///
+    /// A read of the disk may show a commit that nobody has heard of yet.
+    func stored(
+        _ key: DocumentKey, otherwise read: () throws(StoreFailure) -> Document?
+    ) throws(StoreFailure) -> Document? {
+        guard let entry = pending[key] else { return try read() }
+        for commit in handedOut {
+            if let change = commit.changes.first(where: { $0.after.key == key }) {
+                return change.before
+            }
+        }
+        return entry.base
     }
 
     /// Back to what is on disk.

@@ -58,6 +58,8 @@ package struct ShardMachine: Sendable {
     /// Whether nothing but deletions is merged: the disk is full.
     var isDiskFull = false
     private var clock: HybridClock
+    /// What the last commit stored, until those who watch are told.
+    var committed: [DocumentChange] = []
     /// Accepted since the last turn, for the co-owners; each once.
     private var accepted: [DocumentKey] = []
 
@@ -335,7 +337,7 @@ extension ShardMachine {
     }
 
     package mutating func onCommitted(_ ticket: UInt64, now: UInt64) -> [(ReplySlot, Stored)] {
-        documents.onCommitted(ticket)
+        committed = documents.onCommitted(ticket)
         return copy.onCommitted(ticket, now: now)
     }
 

@@ -34,6 +34,9 @@ extension ShardMachine {
         case .pinned(let conversation):
             let listing = try listing(of: conversation, for: user, query, world)
             findings = .messages(try pinned(as: listing, in: world))
+        case .participants(let conversation):
+            let listing = try listing(of: conversation, for: user, query, world)
+            findings = .users(listing.room.participants.elements)
         }
         return (findings, !showsLater(in: slot, now: world.milliseconds))
     }
@@ -244,8 +247,10 @@ extension Query {
 
     /// Whether it shows who has read what.
     var showsProgress: Bool {
-        if case .edits = self { return false }
-        return true
+        switch self {
+        case .edits, .participants: false
+        default: true
+        }
     }
 }
 

@@ -1,4 +1,5 @@
 import Admin
+import Chat
 import LineProtocol
 import Node
 import Replication
@@ -69,6 +70,12 @@ package actor Session: ReplySink {
     private var replyBytes = 0
     /// How many bytes of the reply at the head have left.
     private var headSent = 0
+    /// Events that wait until the reply at the head has left.
+    private var events: [UInt8] = []
+    /// The number of the slot behind whose reply events may stand: that of the last `WATCH`.
+    private var watchNumber: UInt64?
+    /// Since when the client takes too little of what is told, in milliseconds.
+    private var fullSince: UInt64?
     /// Read, but not cut into lines yet, from `backlogStart` on; never more than one read.
     private var backlog: [UInt8] = []
     private var backlogStart = 0
@@ -212,6 +219,12 @@ package actor Session: ReplySink {
         assumeIsolated { $0.settle(number, outcome) }
     }
 
+    package nonisolated func onEvent(_ event: Event, token: String) -> Bool {
+        assumeIsolated { $0.tell(event, token) }
+    }
+
+    package nonisolated func isStillFull() -> Bool { assumeIsolated { $0.noteFull() } }
+
     /// The connection is gone.
     package func onClosed() {
         hasFinished = true
@@ -225,6 +238,7 @@ package actor Session: ReplySink {
         crowdedOut = nil
         reckoned = [:]
         reckonedBytes = 0
+        events = []
         cutter = LineCutter()
         room?.assumeIsolated { [id] in $0.forget(id) }
         node.assumeIsolated { [id] in $0.detach(id) }
@@ -398,6 +412,7 @@ extension Session {
         let queued = output.queuedBytes
         let held =
             cutter.keptCount + backlog.count - backlogStart + replyBytes + reckonedBytes + queued
+            + events.count
         guard max(held, notedBytes) > SessionLimits.freeBytes else { return }
         notedBytes = held
         // What is queued may be more than was written: it may have been wrapped on its way.
@@ -466,12 +481,14 @@ extension Session {
                 fill(head, with: admin.report(request, to: state))
             }
             if case .work(let request) = slots[head] { begin(request) }
+            sendEvents()
             guard case .ready(let bytes) = slots[head], send(bytes) else { break }
             answered.append(asked[head].answered(by: bytes))
             slots[head] = .waiting
             head += 1
             headNumber += 1
         }
+        sendEvents()
         tellAnswered()
         compact()
         guard isEnding, hasCutEnd, slots.isEmpty, backlog.isEmpty, !hasFinished else { return }
@@ -498,6 +515,7 @@ extension Session {
     }
 
     private func begin(_ request: Request) {
+        if case .watch = request { watchNumber = headNumber }
         let slot = ReplySlot(session: id, number: headNumber)
         switch admin.begin(request, for: slot) {
         case .now(let bytes): fill(head, with: bytes)
@@ -536,5 +554,47 @@ extension Session {
             asked.removeFirst(head)
             head = 0
         }
+    }
+}
+
+// MARK: Events
+
+extension Session {
+    /// - Returns: whether the client takes too little.
+    private func tell(_ event: Event, _ token: String) -> Bool {
+        guard !hasFinished else { return false }
+        events += Admin.line(of: event, token: token)
+        sendEvents()
+        guard bytesUntaken < SessionLimits.eventBytesMax else {
+            output.abort()
+            return false
+        }
+        noteHeld()
+        return noteFull()
+    }
+
+    private var bytesUntaken: Int { events.count + output.queuedBytes }
+
+    /// Writes what waits, unless that would stand inside a reply, or before that to `WATCH`.
+    private func sendEvents() {
+        guard !events.isEmpty, headSent == 0, headNumber > watchNumber ?? .max else { return }
+        written += UInt64(events.count)
+        output.write(events)
+        events = []
+    }
+
+    /// Notes whether the client takes too little, and closes the connection of one that has for
+    /// too long: its last token resumes.
+    private func noteFull() -> Bool {
+        guard !hasFinished, bytesUntaken >= SessionLimits.eventBytesFull else {
+            fullSince = nil
+            return false
+        }
+        let now = clock.milliseconds
+        let since = fullSince ?? now
+        fullSince = since
+        guard now >= since + SessionLimits.fullMillisecondsMax else { return true }
+        output.abort()
+        return false
     }
 }

@@ -21,6 +21,12 @@ extension SessionLimits {
             "held-bytes", heldBytesMax, "bytes of all connections",
             "lists wait for room; a long line that has not ended is 503"),
         Limit(
+            "watcher-bytes", eventBytesFull, "bytes that a client which watches has not taken",
+            "closed after \(fullMillisecondsMax) ms of it; its last token resumes"),
+        Limit(
+            "watcher-bytes-all", eventBytesMax, "bytes that a client which watches has not taken",
+            "closed at once; its last token resumes"),
+        Limit(
             "standing-still", stillMillisecondsMax, "milliseconds while memory is tight",
             "closed, or 503 for a line that has not ended"),
     ]

@@ -43,4 +43,13 @@ package enum SessionLimits {
 
     /// What is reckoned for a list of another kind.
     package static let listBytesReckoned = 1 << 20
+
+    /// From here on a client that watches counts as full, in bytes that it has not taken.
+    package static let eventBytesFull = 256 << 10
+
+    /// How long it may stay so, in milliseconds, before its connection is closed.
+    package static let fullMillisecondsMax: UInt64 = 5_000
+
+    /// The most bytes of events that wait for one client: whose passes it is closed at once.
+    package static let eventBytesMax = 8 << 20
 }

@@ -318,6 +318,7 @@ extension Query {
         case .history: "history"
         case .edits: "edits"
         case .pinned: "pinned"
+        case .participants: "participants"
         case .chats: "chats"
         case .unread: "unread"
         case .profile: "profile shown"

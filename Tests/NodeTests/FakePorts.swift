@@ -285,4 +285,8 @@ final class RecordingSink: ReplySink {
     nonisolated(unsafe) private(set) var outcomes: [UInt64: Settled] = [:]
 
     func onSettled(_ number: UInt64, _ outcome: Settled) { outcomes[number] = outcome }
+
+    func onEvent(_ event: Chat.Event, token: String) -> Bool { false }
+
+    func isStillFull() -> Bool { false }
 }

@@ -164,6 +164,9 @@ struct World {
         }
     }
 
+    /// Nothing comes from a node any more, or to it: as if it were gone without a word.
+    func cut(_ node: TestNode) { cables.cut(node) }
+
     /// Lets time pass for these nodes, which talk meanwhile and reach each other where they dial.
     func live(milliseconds: UInt64, _ nodes: TestNode...) {
         let step: UInt64 = 500
@@ -200,8 +203,26 @@ final class Cables {
     private let executor: InlineExecutor
     private var ways: [(from: CableEnd, to: CableEnd, of: TestNode)] = []
     private var last: UInt64 = 0
+    private var severed: [ObjectIdentifier] = []
 
     init(on executor: InlineExecutor) { self.executor = executor }
+
+    /// Takes what was on its way with it.
+    func cut(_ node: TestNode) {
+        severed.append(ObjectIdentifier(node))
+        for (index, way) in ways.enumerated() where way.of === node {
+            // The ends of a connection stand side by side.
+            let other = index % 2 == 0 ? index + 1 : index - 1
+            _ = way.from.assumeIsolated { $0.take() }
+            _ = ways[other].from.assumeIsolated { $0.take() }
+        }
+    }
+
+    private func isSevered(_ index: Int) -> Bool {
+        let other = index % 2 == 0 ? index + 1 : index - 1
+        return severed.contains(ObjectIdentifier(ways[index].of))
+            || severed.contains(ObjectIdentifier(ways[other].of))
+    }
 
     func connect(_ dialer: TestNode, to other: TestNode) {
         let near = CableEnd(last + 1, on: executor)
@@ -216,7 +237,9 @@ final class Cables {
     }
 
     func carry() {
-        for (from, to, node) in ways where !to.assumeIsolated({ $0.isPaused }) {
+        for (index, way) in ways.enumerated()
+        where !way.to.assumeIsolated({ $0.isPaused }) && !isSevered(index) {
+            let (from, to, node) = way
             let bytes = from.assumeIsolated { $0.take() }
             guard !bytes.isEmpty else { continue }
             bytes.withUnsafeBytes { bytes in

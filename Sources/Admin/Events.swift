@@ -1,0 +1,95 @@
+import Chat
+import LineProtocol
+import Node
+import Replication
+import Wire
+
+extension Admin {
+    /// The line of an event, with its end.
+    package static func line(of event: Event, token: String) -> [UInt8] {
+        var writer = ReplyWriter(reserving: 512)
+        writer.line("EVENT") {
+            $0.pair("kind", event.kind.word)
+            $0.pair("conversation", event.conversation)
+            $0.pair("by", event.by)
+            $0.pair("at", time: event.lineTime)
+            event.kind.write(to: &$0)
+            $0.pair("token", token)
+        }
+        return writer.take()
+    }
+
+    func type(
+        _ typing: Request.Typing, for slot: ReplySlot, on connection: inout ConnectionState
+    ) -> Answer {
+        let begun = node.assumeIsolated {
+            $0.type(typing.isOn, in: typing.conversation, by: typing.user, for: slot)
+        }
+        switch begun {
+        case .success(let handling):
+            return answer(
+                handling, showing: typing.conversation.text, on: &connection, reckoning: 0)
+        case .failure(let failure): return .now(LineError(failure).reply)
+        }
+    }
+}
+
+extension Event {
+    /// That of a message is when it was sent, as in its `MESSAGE` line.
+    var lineTime: Int64 {
+        switch kind {
+        case .message(let view), .edit(let view), .restore(let view): view.sentAt.lineTime
+        default: at.lineTime
+        }
+    }
+}
+
+extension Event.Kind {
+    var word: String {
+        switch self {
+        case .message: "message"
+        case .edit: "edit"
+        case .restore: "restore"
+        case .delete: "delete"
+        case .pin: "pin"
+        case .unpin: "unpin"
+        case .read: "read"
+        case .delivered: "delivered"
+        case .typing: "typing"
+        case .member: "member"
+        case .archive: "archive"
+        case .unarchive: "unarchive"
+        case .action, .actionDeleted: "action"
+        case .profile: "profile"
+        }
+    }
+
+    /// The kind's own keys.
+    func write(to pairs: inout ReplyPairs) {
+        switch self {
+        case .message(let view), .edit(let view), .restore(let view):
+            pairs.pair("id", view.id)
+            pairs.pair("from", view.from)
+            pairs.message(view)
+        case .delete(let id, let isForEveryone):
+            pairs.pair("id", id)
+            pairs.pair("for", isForEveryone ? DeleteScope.everyone : DeleteScope.me)
+        case .pin(let id), .unpin(let id), .read(let id), .delivered(let id):
+            pairs.pair("id", id)
+        case .typing(let isOn):
+            pairs.pair("on", isOn ? "true" : "false")
+        case .member(let user, let isIn):
+            pairs.pair("user", user)
+            pairs.pair("change", isIn ? "added" : "left")
+        case .archive, .unarchive:
+            break
+        case .action(let item):
+            pairs.action(item)
+        case .actionDeleted(let id):
+            pairs.pair("id", id)
+            pairs.flag("deleted", true)
+        case .profile(let profile):
+            pairs.profile(profile)
+        }
+    }
+}

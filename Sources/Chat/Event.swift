@@ -1,0 +1,83 @@
+import CRDT
+import Wire
+
+/// Something that happened, as whoever watches a user is told of it.
+public struct Event: Hashable, Sendable {
+    public enum Kind: Hashable, Sendable {
+        case message(MessageView)
+        case edit(MessageView)
+        case restore(MessageView)
+        case delete(MessageID, isForEveryone: Bool)
+        case pin(MessageID)
+        case unpin(MessageID)
+        /// Up to this message.
+        case read(MessageID)
+        case delivered(MessageID)
+        case typing(isOn: Bool)
+        case member(UserID, isIn: Bool)
+        case archive
+        case unarchive
+        case action(ItemView)
+        case actionDeleted(ItemID)
+        case profile(ProfileView)
+    }
+
+    public let kind: Kind
+    public let conversation: ConversationID?
+    /// Who did it; nil where the documents do not tell.
+    public let by: UserID?
+    /// When; where the documents do not tell, when it was learnt.
+    public let at: HybridTimestamp
+
+    public init(
+        _ kind: Kind, in conversation: ConversationID?, by: UserID?, at: HybridTimestamp
+    ) {
+        self.kind = kind
+        self.conversation = conversation
+        self.by = by
+        self.at = at
+    }
+}
+
+/// An event, and whose watchers are told of it.
+public struct Announcement: Hashable, Sendable {
+    public let event: Event
+    /// Ascending; nobody in particular where it is for everybody.
+    public let audience: [UserID]
+    public let isForEverybody: Bool
+
+    public init(_ event: Event, to audience: [UserID]) {
+        self.event = event
+        self.audience = audience
+        isForEverybody = false
+    }
+
+    public init(toEverybody event: Event) {
+        self.event = event
+        audience = []
+        isForEverybody = true
+    }
+
+    /// The same, for those of its audience that are meant.
+    public func narrowed(to isMeant: (UserID) -> Bool) -> Announcement? {
+        guard !isForEverybody else { return self }
+        let rest = audience.filter(isMeant)
+        return rest.isEmpty ? nil : Announcement(event, to: rest)
+    }
+}
+
+/// What surrounds a document when its events are told.
+public struct Surroundings: Sendable {
+    /// The conversation that it belongs to, as it is on disk.
+    public let room: Conversation?
+    /// How far its participants have read.
+    public let progress: Progress
+    /// What the clock says, for what bears no time.
+    public let time: HybridTimestamp
+
+    public init(room: Conversation?, progress: Progress, time: HybridTimestamp) {
+        self.room = room
+        self.progress = progress
+        self.time = time
+    }
+}

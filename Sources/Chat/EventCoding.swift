@@ -1,0 +1,101 @@
+import CRDT
+import Wire
+
+extension Event: WireValue {
+    private enum Number {
+        static let message: UInt8 = 1
+        static let edit: UInt8 = 2
+        static let restore: UInt8 = 3
+        static let deleteForMe: UInt8 = 4
+        static let deleteForEveryone: UInt8 = 5
+        static let pin: UInt8 = 6
+        static let unpin: UInt8 = 7
+        static let read: UInt8 = 8
+        static let delivered: UInt8 = 9
+        static let typingOn: UInt8 = 10
+        static let typingOff: UInt8 = 11
+        static let added: UInt8 = 12
+        static let left: UInt8 = 13
+        static let archive: UInt8 = 14
+        static let unarchive: UInt8 = 15
+        static let action: UInt8 = 16
+        static let actionDeleted: UInt8 = 17
+        static let profile: UInt8 = 18
+    }
+
+    public func encode(into writer: inout ByteWriter) {
+        writer.writeOptional(conversation) { $0.write($1) }
+        writer.writeOptional(by) { $0.write($1) }
+        at.encode(into: &writer)
+        switch kind {
+        case .message(let view): encode(Number.message, view, into: &writer)
+        case .edit(let view): encode(Number.edit, view, into: &writer)
+        case .restore(let view): encode(Number.restore, view, into: &writer)
+        case .delete(let id, let isForEveryone):
+            encode(isForEveryone ? Number.deleteForEveryone : Number.deleteForMe, id, &writer)
+        case .pin(let id): encode(Number.pin, id, &writer)
+        case .unpin(let id): encode(Number.unpin, id, &writer)
+        case .read(let id): encode(Number.read, id, &writer)
+        case .delivered(let id): encode(Number.delivered, id, &writer)
+        case .typing(let isOn): writer.write(isOn ? Number.typingOn : Number.typingOff)
+        case .member(let user, let isIn): encode(isIn ? Number.added : Number.left, user, &writer)
+        case .archive: writer.write(Number.archive)
+        case .unarchive: writer.write(Number.unarchive)
+        case .action(let view): encode(Number.action, view, into: &writer)
+        case .actionDeleted(let id): encode(Number.actionDeleted, id, &writer)
+        case .profile(let view): encode(Number.profile, view, into: &writer)
+        }
+    }
+
+    private func encode(_ number: UInt8, _ view: some WireValue, into writer: inout ByteWriter) {
+        writer.write(number)
+        view.encode(into: &writer)
+    }
+
+    private func encode(_ number: UInt8, _ name: some Name, _ writer: inout ByteWriter) {
+        writer.write(number)
+        writer.write(name)
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        conversation = try reader.readFlag() ? try reader.readName() : nil
+        by = try reader.readFlag() ? try reader.readName() : nil
+        at = try HybridTimestamp(from: &reader)
+        kind =
+            switch try reader.readByte() {
+            case Number.message: .message(try MessageView(from: &reader))
+            case Number.edit: .edit(try MessageView(from: &reader))
+            case Number.restore: .restore(try MessageView(from: &reader))
+            case Number.deleteForMe: .delete(try reader.readName(), isForEveryone: false)
+            case Number.deleteForEveryone: .delete(try reader.readName(), isForEveryone: true)
+            case Number.pin: .pin(try reader.readName())
+            case Number.unpin: .unpin(try reader.readName())
+            case Number.read: .read(try reader.readName())
+            case Number.delivered: .delivered(try reader.readName())
+            case Number.typingOn: .typing(isOn: true)
+            case Number.typingOff: .typing(isOn: false)
+            case Number.added: .member(try reader.readName(), isIn: true)
+            case Number.left: .member(try reader.readName(), isIn: false)
+            case Number.archive: .archive
+            case Number.unarchive: .unarchive
+            case Number.action: .action(try ItemView(from: &reader))
+            case Number.actionDeleted: .actionDeleted(try reader.readName())
+            case Number.profile: .profile(try ProfileView(from: &reader))
+            default: throw .invalid("an event of a known kind")
+            }
+    }
+}
+
+extension Announcement: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        event.encode(into: &writer)
+        writer.write(isForEverybody)
+        if !isForEverybody { writer.write(users: audience) }
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        event = try Event(from: &reader)
+        isForEverybody = try reader.readFlag()
+        audience = isForEverybody ? [] : try reader.readUsers()
+    }
+}

@@ -1,0 +1,55 @@
+import CRDT
+import Chat
+import Wire
+
+/// Whether somebody types.
+public enum TypingSwitch: String, CaseIterable, Sendable {
+    case on
+    case off
+}
+
+extension Request {
+    public struct Watch: Hashable, Sendable {
+        public var user: UserID
+        /// What was seen elsewhere; nil for all that comes from here on.
+        public var since: Token?
+
+        public init(user: UserID, since: Token?) {
+            self.user = user
+            self.since = since
+        }
+    }
+
+    public struct Typing: Hashable, Sendable {
+        public var conversation: ConversationID
+        public var user: UserID
+        public var isOn: Bool
+
+        public init(conversation: ConversationID, user: UserID, isOn: Bool) {
+            self.conversation = conversation
+            self.user = user
+            self.isOn = isOn
+        }
+    }
+}
+
+extension Request.Watch {
+    init(_ words: Words) throws(LineError) {
+        user = try words.name(0)
+        since = try words.field(.since).map { text throws(LineError) in
+            do throws(WireError) {
+                return try Token(text: text)
+            } catch {
+                throw words.refusedOption("since= is not a token that a node gave")
+            }
+        }
+    }
+}
+
+extension Request.Typing {
+    init(_ words: Words) throws(LineError) {
+        conversation = try words.name(0)
+        user = try words.name(1)
+        isOn = try words.choice(2, of: TypingSwitch.self) == .on
+    }
+}

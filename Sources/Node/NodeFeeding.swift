@@ -1,0 +1,290 @@
+import CRDT
+import Chat
+import Membership
+import Replication
+import Wire
+
+/// Tells those who watch what is held here.
+extension Node {
+    /// The most batches read in one turn for those who were away, so that they do not hold up
+    /// clients.
+    private static let feedBatchesPerTurn = 4
+
+    /// Tells a node about those who watch, in order.
+    ///
+    /// - Returns: false where too much waits for it already.
+    @discardableResult
+    func tell(_ frame: WatchFrame, to name: NodeName) -> Bool {
+        guard name == me.name else { return links[name]?.send(.watch(frame)) ?? false }
+        ownFrames.append(frame)
+        guard ownFrames.count == 1 else { return true }
+        // What one of them leads to comes behind it.
+        var next = 0
+        while next < ownFrames.count {
+            let frame = ownFrames[next]
+            next += 1
+            onWatchFrame(frame, from: name)
+        }
+        ownFrames = []
+        return true
+    }
+
+    func onWatchFrame(_ frame: WatchFrame, from name: NodeName) {
+        switch frame {
+        case .users(let users):
+            _ = desk.add(users, for: name)
+        case .watch(let number, let user):
+            if desk.add([user], for: name) { answerWatch(number, of: user, to: name) }
+        case .unwatch(let user):
+            desk.remove(user, for: name)
+        case .open(let id, let number, let since):
+            openFeed(of: id, number, since: since, for: name)
+        case .close(_, let number):
+            desk.remove(number, for: name)
+        case .replay(let id, let number, let user, let since):
+            openReplay(of: id, number, for: user, since: since, to: name)
+        case .watched, .told, .replayed, .refused:
+            onFed(frame, by: name)
+        }
+    }
+
+    // MARK: Opening
+
+    private func answerWatch(_ number: UInt64, of user: UserID, to name: NodeName) {
+        var concerns: [ShardID] = []
+        var positions: [WatchFrame.Position] = []
+        for shard in shards where desk.isFed(shard.id) {
+            let stored = shard.assumeIsolated { $0.stored.vector }
+            if shard.assumeIsolated({ $0.concerns(user) }) { concerns.append(shard.id) }
+            guard let served = desk.liveFeed(of: shard.id, for: name), served.known != stored
+            else { continue }
+            desk.note(served.number, for: name) { $0.known.formUnion(stored) }
+            positions.append(
+                WatchFrame.Position(shard: shard.id, number: served.number, vector: stored))
+        }
+        tell(.watched(number, concerns: concerns, positions: positions), to: name)
+    }
+
+    /// A shard that may be told of.
+    private func tellable(_ id: ShardID) -> Shard? {
+        shard(id).flatMap { shard in
+            shard.assumeIsolated { $0.mayAnswer && !$0.isDropping } ? shard : nil
+        }
+    }
+
+    private func openFeed(
+        of id: ShardID, _ number: UInt64, since: Vector?, for name: NodeName
+    ) {
+        guard let shard = tellable(id) else {
+            tell(.refused(id, number: number), to: name)
+            return
+        }
+        let stored = shard.assumeIsolated { $0.stored.vector }
+        let served = FeedDesk.Served(
+            shard: id, number: number, user: nil, since: ports.clock.milliseconds,
+            known: since ?? stored, scan: since == nil ? nil : FeedScan())
+        guard desk.add(served, for: name) else {
+            tell(.refused(id, number: number), to: name)
+            return
+        }
+        if since == nil { tell(.told(id, number: number, [], position: stored), to: name) }
+        ports.host.turnAgain()
+    }
+
+    private func openReplay(
+        of id: ShardID, _ number: UInt64, for user: UserID, since: Vector, to name: NodeName
+    ) {
+        let served = FeedDesk.Served(
+            shard: id, number: number, user: user, since: ports.clock.milliseconds, known: since,
+            scan: FeedScan())
+        guard let shard = tellable(id), desk.add(served, for: name) else {
+            tell(.refused(id, number: number), to: name)
+            return
+        }
+        ports.host.turnAgain()
+        // Who has nothing here missed nothing: a shard that nobody asks about is not read.
+        guard since.isEmpty, !shard.assumeIsolated({ $0.concerns(user) }) else { return }
+        desk.remove(number, for: name)
+        tell(.replayed(id, number: number), to: name)
+    }
+
+    // MARK: Live
+
+    /// Tells what the last commit changed.
+    func announce(_ shard: Shard) {
+        guard desk.isFed(shard.id) else {
+            shard.assumeIsolated { $0.dropAnnouncements() }
+            return
+        }
+        let desk = desk
+        guard let told = shard.assumeIsolated({ $0.takeAnnouncements(to: desk.isWatched) }) else {
+            self.desk.refuseAll(of: shard.id)
+            return
+        }
+        guard !told.isEmpty else { return }
+        let stored = shard.assumeIsolated { $0.stored.vector }
+        for (name, served) in desk.live(of: shard.id) {
+            guard let users = desk.subscribers[name]?.users else { continue }
+            let theirs = told.compactMap { $0.narrowed(to: users.contains) }
+            guard !theirs.isEmpty else { continue }
+            send(theirs, on: served, position: stored, to: name)
+        }
+    }
+
+    private func send(
+        _ told: [Announcement], on served: FeedDesk.Served, position: Vector?, to name: NodeName
+    ) {
+        let parts = told.runs(of: Node.toldBytesMax)
+        for (index, part) in parts.enumerated() {
+            let isLast = index == parts.count - 1
+            let frame = WatchFrame.told(
+                served.shard, number: served.number, part, position: isLast ? position : nil)
+            guard tell(frame, to: name) else {
+                // It goes on from where it was, once there is room.
+                desk.refuse(served.number, for: name)
+                return
+            }
+        }
+        if let position { desk.note(served.number, for: name) { $0.known.formUnion(position) } }
+    }
+
+    /// About the most bytes of the events of one frame; one event at least is in it.
+    private static let toldBytesMax = 256 << 10
+
+    // MARK: Reading
+
+    /// Reads what those who were away do not know, and says what it could not say before.
+    func serveFeeds() {
+        guard !desk.subscribers.isEmpty else { return }
+        tellRefused()
+        var left = Node.feedBatchesPerTurn
+        for name in desk.names {
+            let count = desk.scanning[name]?.count ?? 0
+            for _ in 0..<count where left > 0 && isShort(name) {
+                guard let served = desk.nextScan(for: name) else { break }
+                if read(served, for: name) { left -= 1 }
+            }
+        }
+        if desk.isScanning, left < Node.feedBatchesPerTurn { ports.host.turnAgain() }
+    }
+
+    private func isShort(_ name: NodeName) -> Bool {
+        name == me.name || links[name]?.isShort ?? false
+    }
+
+    private func tellRefused() {
+        for name in desk.names where isShort(name) {
+            for (shard, number) in desk.takeRefused(for: name) {
+                tell(.refused(shard, number: number), to: name)
+            }
+        }
+    }
+
+    /// - Returns: whether it read anything.
+    private func read(_ served: FeedDesk.Served, for name: NodeName) -> Bool {
+        guard let shard = tellable(served.shard), var scan = served.scan else {
+            desk.refuse(served.number, for: name)
+            return false
+        }
+        let stored = shard.assumeIsolated { $0.stored.vector }
+        let isLate =
+            ports.clock.milliseconds >= served.since + FeedScan.patienceMilliseconds
+        // What the receiver has seen elsewhere is to be here first: it must not see less.
+        guard isLate || scan.target != nil || stored.covers(served.known) else { return false }
+        let target = scan.target ?? stored
+        scan.target = target
+        let desk = desk
+        let batch = shard.assumeIsolated {
+            $0.announcements(
+                beyond: served.known, upTo: target, after: scan.cursor,
+                to: { user in served.user.map { $0 == user } ?? desk.isWatched(user) })
+        }
+        guard let (told, next) = batch else {
+            self.desk.refuse(served.number, for: name)
+            return true
+        }
+        let users = desk.subscribers[name]?.users ?? []
+        let theirs =
+            served.isFeed ? told.compactMap { $0.narrowed(to: users.contains) } : told
+        if !theirs.isEmpty { send(theirs, on: served, position: nil, to: name) }
+        scan.cursor = next
+        self.desk.note(served.number, for: name) { $0.scan = scan }
+        if next == nil { end(scan, of: served, stored: stored, for: name) }
+        return true
+    }
+
+    /// All up to the target is told: what has come since then is read, or it is level.
+    private func end(
+        _ scan: FeedScan, of served: FeedDesk.Served, stored: Vector, for name: NodeName
+    ) {
+        guard desk.served(served.number, for: name) != nil else { return }
+        let known = served.known.union(scan.target ?? stored)
+        guard known.covers(stored) else {
+            desk.note(served.number, for: name) {
+                $0.known = known
+                $0.scan = FeedScan()
+            }
+            return
+        }
+        guard served.isFeed else {
+            desk.remove(served.number, for: name)
+            tell(.replayed(served.shard, number: served.number), to: name)
+            return
+        }
+        desk.note(served.number, for: name) {
+            $0.known = known
+            $0.scan = nil
+        }
+        tell(.told(served.shard, number: served.number, [], position: known), to: name)
+    }
+
+    // MARK: Time
+
+    /// How often a feed on which nothing is told says where it stands, in milliseconds: what is
+    /// read again when it moves is what came since then.
+    private static let positionMilliseconds: UInt64 = 1_000
+
+    func tickFeeding(now: UInt64) {
+        for id in desk.fedShards where tellable(id) == nil { desk.refuseAll(of: id) }
+        guard now / Node.positionMilliseconds != (now - Node.tickMilliseconds)
+            / Node.positionMilliseconds
+        else { return }
+        for shard in shards {
+            let stored = shard.assumeIsolated { $0.stored.vector }
+            for (name, served) in desk.live(of: shard.id) where !served.known.covers(stored) {
+                send([], on: served, position: stored, to: name)
+            }
+        }
+    }
+}
+
+extension [Announcement] {
+    /// The same in parts of about so many bytes; one part where there is nothing.
+    func runs(of bytesMax: Int) -> [[Announcement]] {
+        var runs: [[Announcement]] = [[]]
+        var size = 0
+        for announcement in self {
+            let bytes = announcement.roughBytes
+            if size > 0, size + bytes > bytesMax {
+                runs.append([])
+                size = 0
+            }
+            runs[runs.count - 1].append(announcement)
+            size += bytes
+        }
+        return runs
+    }
+}
+
+extension Announcement {
+    /// About what it takes in a frame.
+    var roughBytes: Int {
+        let names = 256 + audience.reduce(0) { $0 + $1.text.utf8.count + 2 }
+        switch event.kind {
+        case .message(let view), .edit(let view), .restore(let view):
+            let sets = view.deletedBy.count + view.deliveredTo.count + view.readBy.count
+            return names + view.text.utf8.count + sets * nameBytesMax
+        default: return names
+        }
+    }
+}

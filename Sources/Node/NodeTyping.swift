@@ -1,0 +1,123 @@
+import CRDT
+import Chat
+import Membership
+import Replication
+import Wire
+
+/// Has everybody see who types.
+extension Node {
+    /// A client says that its user types, or stopped.
+    package func type(
+        _ isOn: Bool, in conversation: ConversationID, by user: UserID, for slot: ReplySlot
+    ) -> Result<Handling, OperationFailure> {
+        let place = Typing.Place(conversation: conversation, user: user)
+        guard !isOn || typing.hasRoom(for: slot.session, at: place) else {
+            return .failure(.tooManyTyping)
+        }
+        let handling = handle(.participants(conversation), of: user, for: slot)
+        var asked = Typing.Asked(place: place, isOn: isOn, participants: nil)
+        switch handling {
+        case .awaited:
+            typing.asked[slot] = asked
+        case .here(.found(.users(let participants), _), let isSettled):
+            asked.participants = participants
+            typing.asked[slot] = asked
+            if isSettled { onTypingAllowed(slot) }
+        case .here:
+            break
+        }
+        return .success(handling)
+    }
+
+    /// A reply is about to leave: one that lets somebody type has it shown.
+    func onTypingAllowed(_ slot: ReplySlot, by outcome: Outcome? = nil) {
+        guard let asked = typing.asked.removeValue(forKey: slot) else { return }
+        var participants = asked.participants
+        if case .found(.users(let users), _) = outcome { participants = users }
+        guard let participants else { return }
+        let now = ports.clock.milliseconds
+        if asked.isOn {
+            typing.say(asked.place, by: slot.session, to: participants, now: now)
+            broadcast(asked.place, isOn: true, to: participants)
+        } else if typing.unsay(asked.place, by: slot.session) {
+            broadcast(asked.place, isOn: false, to: participants)
+        }
+    }
+
+    /// A connection is closed.
+    func endTyping(of session: UInt64) {
+        for place in typing.forget(session) { broadcast(place, isOn: false, to: []) }
+    }
+
+    private func broadcast(_ place: Typing.Place, isOn: Bool, to participants: [UserID]) {
+        let frame = TypingFrame(
+            conversation: place.conversation, user: place.user, isOn: isOn,
+            participants: participants)
+        for name in links.keys.sorted() { links[name]?.send(.typing(frame)) }
+        onTypingFrame(frame, from: me.name)
+        ports.host.turnAgain()
+    }
+
+    /// What is said here is said to a member that is connected, too.
+    func tellTyping(to name: NodeName) {
+        for place in typing.places {
+            links[name]?.send(
+                .typing(
+                    TypingFrame(
+                        conversation: place.conversation, user: place.user, isOn: true,
+                        participants: typing.said[place]?.participants ?? [])))
+        }
+    }
+
+    // MARK: Shown
+
+    func onTypingFrame(_ frame: TypingFrame, from name: NodeName) {
+        let place = Typing.Place(conversation: frame.conversation, user: frame.user)
+        let now = ports.clock.milliseconds
+        guard frame.isOn else { return hideTyping(place, by: name) }
+        if typing.show(place, by: name, to: frame.participants, now: now) {
+            tellTyping(place, isOn: true, to: frame.participants)
+        }
+    }
+
+    private func hideTyping(_ place: Typing.Place, by name: NodeName) {
+        guard let participants = typing.hide(place, by: name) else { return }
+        tellTyping(place, isOn: false, to: participants)
+    }
+
+    private func tellTyping(_ place: Typing.Place, isOn: Bool, to participants: [UserID]) {
+        for user in participants {
+            for session in watching.sessions(of: user) where watching[session]?.isAnswered ?? false
+            {
+                tellTyping(place, isOn: isOn, to: session)
+            }
+        }
+    }
+
+    private func tellTyping(_ place: Typing.Place, isOn: Bool, to session: UInt64) {
+        guard let cluster else { return }
+        let event = Event(
+            .typing(isOn: isOn), in: place.conversation, by: place.user,
+            at: HybridTimestamp(milliseconds: ports.clock.wallMilliseconds))
+        hand(event, watching.token(of: session, in: cluster.id), to: session)
+    }
+
+    /// Who begins to watch is told who types.
+    func tellTyping(to session: UInt64, watching user: UserID) {
+        for place in typing.places(shownTo: user) {
+            tellTyping(place, isOn: true, to: session)
+        }
+    }
+
+    // MARK: Ends
+
+    /// A node's word counts for nothing any more.
+    func onTypingLost(from name: NodeName) {
+        for place in typing.places(of: name) { hideTyping(place, by: name) }
+    }
+
+    func tickTyping(now: UInt64) {
+        for place in typing.endSaid(now: now) { broadcast(place, isOn: false, to: []) }
+        for (place, name) in typing.overdue(now: now) { hideTyping(place, by: name) }
+    }
+}

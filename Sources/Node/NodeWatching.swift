@@ -1,0 +1,350 @@
+import CRDT
+import Chat
+import Membership
+import Placement
+import Replication
+import Wire
+
+/// Tells those who watch here what happens anywhere.
+extension Node {
+    /// Begins to tell a session of a user's events; replaces what it watched.
+    package func watch(
+        _ user: UserID, since: Token?, for slot: ReplySlot
+    ) -> Result<Void, OperationFailure> {
+        guard let cluster else { return .failure(.stopping) }
+        if let since, !since.isOf(cluster.id) { return .failure(.foreignToken) }
+        unwatch(slot.session)
+        guard watching.watchers.count < Watching.watchersMax else {
+            return .failure(.tooManyWatchers)
+        }
+        if watching.feeds.isEmpty {
+            watching.feeds = Array(repeating: Watching.Feed(), count: Int(cluster.shards))
+        }
+        watching.idleSince = nil
+        let now = ports.clock.milliseconds
+        watching.add(
+            Watching.Watcher(
+                slot: slot, user: user, since: since,
+                deadline: now + Watching.Watcher.patienceMilliseconds,
+                concerns: [ShardID(of: user.text, count: cluster.shards)]))
+        tendFeeds()
+        askHolders(for: slot.session)
+        // The answer comes behind what is done at once.
+        ports.host.turnAgain()
+        watching.isLost = true
+        return .success(())
+    }
+
+    /// Nothing is told to a session any more.
+    package func unwatch(_ session: UInt64) {
+        let replays = watching[session]?.behind ?? [:]
+        guard let (watcher, isLast) = watching.remove(session) else { return }
+        for (id, behind) in replays.sorted(by: { $0.key < $1.key }) where behind.number > 0 {
+            guard let holder = watching.feeds[Int(id.number)].holder else { continue }
+            tell(.close(id, number: behind.number), to: holder)
+        }
+        if isLast {
+            for name in watching.informed.sorted() { tell(.unwatch(watcher.user), to: name) }
+        }
+        if watching.isIdle { watching.idleSince = ports.clock.milliseconds }
+    }
+
+    /// Has every holder tell of a new watcher's user.
+    private func askHolders(for session: UInt64) {
+        guard let user = watching[session]?.user else { return }
+        for name in watching.informed.sorted() {
+            let number = takeAskNumber()
+            watching.asks[number] = (session, name)
+            watching.note(session) { $0.awaited.insert(number) }
+            if !tell(.watch(number, user), to: name) { loseFeeds(of: name) }
+        }
+    }
+
+    /// Answers those who wait for nothing any more.
+    private func answerWatchers() {
+        let now = ports.clock.milliseconds
+        let areOpen = watching.feeds.allSatisfy(\.isOpen)
+        for session in watching.unanswered.sorted() {
+            guard let watcher = watching[session] else { continue }
+            guard (areOpen && watcher.awaited.isEmpty) || now >= watcher.deadline else { continue }
+            answerWatcher(session)
+        }
+    }
+
+    private func answerWatcher(_ session: UInt64) {
+        guard let watcher = watching[session], let cluster else { return }
+        for number in watcher.awaited { watching.asks[number] = nil }
+        var behind: [ShardID: Watching.Behind] = [:]
+        for number in watching.feeds.indices {
+            let id = ShardID(UInt16(number))
+            guard let position = watching.feeds[number].position else {
+                watching.feeds[number].hasGap = true
+                continue
+            }
+            guard let since = watcher.since else { continue }
+            // Who has seen more than is told of here is told nothing older meanwhile.
+            let floor = since.floor(of: id, knowing: position)
+            guard floor != position || !watching.feeds[number].isOpen else { continue }
+            behind[id] = Watching.Behind(since: floor, number: 0)
+        }
+        watching.note(session) {
+            $0.awaited = []
+            $0.since = nil
+            $0.isAnswered = true
+            $0.behind = behind
+        }
+        let token = watching.token(of: session, in: cluster.id)
+        sinks[session]?.onSettled(watcher.slot.number, .watching(token))
+        for id in behind.keys.sorted() { askReplay(of: id, for: session) }
+        tellTyping(to: session, watching: watcher.user)
+    }
+
+    private func askReplay(of id: ShardID, for session: UInt64) {
+        let feed = watching.feeds[Int(id.number)]
+        guard let holder = feed.holder, let watcher = watching[session],
+            let behind = watcher.behind[id]
+        else { return }
+        if behind.number > 0 { watching.replays[behind.number] = nil }
+        let number = takeAskNumber()
+        watching.replays[number] = (session, id)
+        watching.note(session) { $0.behind[id]?.number = number }
+        let frame = WatchFrame.replay(id, number: number, watcher.user, since: behind.since)
+        if !tell(frame, to: holder) { loseFeeds(of: holder) }
+    }
+
+    // MARK: Feeds
+
+    /// Gives every feed that needs one a holder.
+    private func tendFeeds() {
+        guard !watching.isIdle else { return }
+        let now = ports.clock.milliseconds
+        for number in watching.feeds.indices {
+            let id = ShardID(UInt16(number))
+            let source = feedSource(of: id, now: now)
+            guard let source, source != watching.feeds[number].holder else { continue }
+            openFeed(of: id, at: source)
+        }
+    }
+
+    /// Who is to tell of a shard: who does, as long as it can; this node where it holds it.
+    private func feedSource(of id: ShardID, now: UInt64) -> NodeName? {
+        let feed = watching.feeds[Int(id.number)]
+        func isWilling(_ name: NodeName) -> Bool { now >= feed.refusedBy[name] ?? 0 }
+        func isHeard(_ name: NodeName) -> Bool {
+            links[name].map { !$0.link.isQuiet(now: now) } ?? false
+        }
+        let here = shard(id)
+        if here?.assumeIsolated({ $0.isReady }) ?? false, isWilling(me.name) { return me.name }
+        if let holder = feed.holder, holder != me.name, isHeard(holder) { return holder }
+        let owners = Int(id.number) < self.owners.count ? self.owners[Int(id.number)] : []
+        let able = owners.filter { $0 != me.name && links[$0] != nil && isWilling($0) }
+        if let name = routes.preferred(for: id), able.contains(name), isHeard(name) { return name }
+        if let name = able.first(where: isHeard) { return name }
+        if here?.assumeIsolated({ $0.mayAnswer }) ?? false, isWilling(me.name) { return me.name }
+        let others = Placement.ranking(of: id, among: links.keys.sorted())
+        return feed.holder ?? others.first { isHeard($0) && isWilling($0) } ?? able.first
+    }
+
+    private func openFeed(of id: ShardID, at name: NodeName) {
+        let old = watching.feeds[Int(id.number)]
+        if let holder = old.holder { tell(.close(id, number: old.number), to: holder) }
+        watching.feeds[Int(id.number)].holder = nil
+        watching.feeds[Int(id.number)].isOpen = false
+        guard inform(name) else { return noteRefusal(of: id, by: name) }
+        let number = takeAskNumber()
+        watching.feeds[Int(id.number)].holder = name
+        watching.feeds[Int(id.number)].number = number
+        let since = old.position ?? (old.hasGap ? Vector() : nil)
+        guard tell(.open(id, number: number, since: since), to: name) else {
+            return noteRefusal(of: id, by: name)
+        }
+        for session in watching.lagging.sorted() where watching[session]?.behind[id] != nil {
+            askReplay(of: id, for: session)
+        }
+    }
+
+    private func noteRefusal(of id: ShardID, by name: NodeName) {
+        let until = ports.clock.milliseconds + Watching.Feed.pauseMilliseconds
+        watching.feeds[Int(id.number)].holder = nil
+        watching.feeds[Int(id.number)].isOpen = false
+        watching.feeds[Int(id.number)].refusedBy[name] = until
+        watching.isLost = true
+    }
+
+    /// Tells a holder whom all these watch.
+    ///
+    /// - Returns: false where too much waits for it already.
+    private func inform(_ name: NodeName) -> Bool {
+        guard !watching.informed.contains(name) else { return true }
+        var users = watching.users[...]
+        while !users.isEmpty {
+            guard tell(.users(Array(users.prefix(WatchFrame.usersMax))), to: name) else {
+                return false
+            }
+            users = users.dropFirst(WatchFrame.usersMax)
+        }
+        watching.informed.insert(name)
+        return true
+    }
+
+    /// A holder may not know whom these watch, or is gone.
+    private func loseFeeds(of name: NodeName) {
+        watching.informed.remove(name)
+        for (number, ask) in watching.asks where ask.holder == name {
+            watching.asks[number] = nil
+            watching.note(ask.session) { $0.awaited.remove(number) }
+        }
+        for number in watching.feeds.indices where watching.feeds[number].holder == name {
+            noteRefusal(of: ShardID(UInt16(number)), by: name)
+        }
+        watching.isLost = true
+    }
+
+    /// A connection is gone.
+    func onFeedsLost(with name: NodeName) {
+        desk.forget(name)
+        guard !watching.feeds.isEmpty else { return }
+        loseFeeds(of: name)
+    }
+
+    // MARK: Frames
+
+    func onFed(_ frame: WatchFrame, by name: NodeName) {
+        switch frame {
+        case .watched(let number, let concerns, let positions):
+            onWatched(number, concerns, positions, by: name)
+        case .told(let id, let number, let told, let position):
+            if let replay = watching.replays[number], replay.shard == id {
+                tell(told, replayedTo: replay.session, of: id)
+            } else if isFed(id, number, by: name) {
+                tell(told, of: id, position: position)
+                if position != nil { watching.feeds[Int(id.number)].isOpen = true }
+                if !watching.unanswered.isEmpty { watching.isLost = true }
+            }
+        case .replayed(let id, let number):
+            guard let replay = watching.replays.removeValue(forKey: number), replay.shard == id
+            else { return }
+            watching.note(replay.session) { $0.behind[id] = nil }
+        case .refused(let id, let number):
+            if let replay = watching.replays[number], replay.shard == id {
+                watching.note(replay.session) { $0.behind[id]?.number = 0 }
+                watching.replays[number] = nil
+                noteRefusal(of: id, by: name)
+            } else if isFed(id, number, by: name) {
+                noteRefusal(of: id, by: name)
+            }
+        case .users, .watch, .unwatch, .open, .close, .replay:
+            return
+        }
+    }
+
+    private func isFed(_ id: ShardID, _ number: UInt64, by name: NodeName) -> Bool {
+        guard Int(id.number) < watching.feeds.count else { return false }
+        let feed = watching.feeds[Int(id.number)]
+        return feed.number == number && feed.holder == name
+    }
+
+    private func onWatched(
+        _ number: UInt64, _ concerns: [ShardID], _ positions: [WatchFrame.Position],
+        by name: NodeName
+    ) {
+        for position in positions where isFed(position.shard, position.number, by: name) {
+            watching.raise(position.shard, to: position.vector)
+        }
+        guard let ask = watching.asks.removeValue(forKey: number), ask.holder == name else { return }
+        for id in concerns where Int(id.number) < watching.feeds.count {
+            watching.noteConcern(id, of: ask.session)
+        }
+        watching.note(ask.session) { $0.awaited.remove(number) }
+        watching.isLost = true
+    }
+
+    // MARK: Events
+
+    /// Tells everybody who watches of what came on a feed.
+    ///
+    /// Of several events the last alone raises a watcher's token: who comes back with an earlier
+    /// one is told the rest.
+    private func tell(_ told: [Announcement], of id: ShardID, position: Vector?) {
+        let before = watching.feeds[Int(id.number)].position
+        if let position { watching.raise(id, to: position) }
+        guard let cluster, !told.isEmpty else { return }
+        var deliveries: [(session: UInt64, event: Event)] = []
+        var last: [UInt64: Int] = [:]
+        for announcement in told {
+            let sessions =
+                announcement.isForEverybody
+                ? watching.watchers.keys.sorted() : announcement.audience.flatMap(watching.sessions)
+            for session in sessions {
+                guard let watcher = watching[session], watcher.isAnswered,
+                    watcher.behind[id] == nil
+                else { continue }
+                watching.noteConcern(id, of: session)
+                last[session] = deliveries.count
+                deliveries.append((session, announcement.event))
+            }
+        }
+        var earlier: [[ShardID]: String] = [:]
+        for (index, delivery) in deliveries.enumerated() {
+            guard let watcher = watching[delivery.session] else { continue }
+            let isLast = last[delivery.session] == index && position != nil
+            let token: String
+            if isLast {
+                token = watching.token(of: delivery.session, in: cluster.id)
+            } else if watcher.behind.isEmpty, let known = earlier[watcher.concerns] {
+                token = known
+            } else {
+                token = watching.token(
+                    of: delivery.session, at: (id, before), in: cluster.id)
+                if watcher.behind.isEmpty { earlier[watcher.concerns] = token }
+            }
+            hand(delivery.event, token, to: delivery.session)
+        }
+    }
+
+    /// Tells one watcher what it does not know.
+    private func tell(_ told: [Announcement], replayedTo session: UInt64, of id: ShardID) {
+        guard let cluster, watching[session] != nil else { return }
+        watching.noteConcern(id, of: session)
+        let token = watching.token(of: session, in: cluster.id)
+        for announcement in told { hand(announcement.event, token, to: session) }
+    }
+
+    /// Tells one watcher, and stops where its client takes nothing.
+    func hand(_ event: Event, _ token: String, to session: UInt64) {
+        guard let isFull = sinks[session]?.onEvent(event, token: token) else { return }
+        if isFull { watching.full.insert(session) }
+    }
+
+    // MARK: Time
+
+    /// The end of a turn: whoever can be answered is.
+    func settleWatching() {
+        guard watching.isLost else { return }
+        watching.isLost = false
+        tendFeeds()
+        answerWatchers()
+    }
+
+    func tickWatching(now: UInt64) {
+        tickFeeding(now: now)
+        for session in watching.full.sorted() where !(sinks[session]?.isStillFull() ?? false) {
+            watching.full.remove(session)
+        }
+        guard !watching.feeds.isEmpty else { return }
+        if let since = watching.idleSince, now >= since + Watching.idleMilliseconds {
+            return closeFeeds()
+        }
+        watching.isLost = true
+    }
+
+    private func closeFeeds() {
+        for number in watching.feeds.indices {
+            guard let holder = watching.feeds[number].holder else { continue }
+            let id = ShardID(UInt16(number))
+            tell(.close(id, number: watching.feeds[number].number), to: holder)
+        }
+        watching.feeds = []
+        watching.idleSince = nil
+    }
+}

@@ -1,0 +1,159 @@
+import CRDT
+import Chat
+import Replication
+import Wire
+
+/// What a shard tells those who watch its users.
+extension ShardMachine {
+    /// The rooms and the progress of the conversations that events are of, each read once.
+    private struct Stage {
+        var rooms: [ConversationID: Conversation] = [:]
+        var progress: [ConversationID: Progress] = [:]
+    }
+
+    /// What the last commit changed, for those who are watched; told once.
+    ///
+    /// - Throws: where the disk cannot be read: then nothing counts as told.
+    mutating func takeAnnouncements(
+        to isWatched: (UserID) -> Bool, in world: ShardWorld
+    ) throws(StoreFailure) -> [Announcement] {
+        defer { committed = [] }
+        var told: [Announcement] = []
+        var stage = Stage()
+        for change in committed {
+            guard let around = try surroundings(of: change, isWatched, &stage, in: world) else {
+                continue
+            }
+            var before = change.before
+            for step in change.steps + [change.after] {
+                told += step.announcements(since: before, shownAs: change.after, in: around)
+                    .compactMap { $0.narrowed(to: isWatched) }
+                before = step
+            }
+        }
+        return told
+    }
+
+    /// Nobody is told of what the last commit changed.
+    mutating func dropAnnouncements() { committed = [] }
+
+    /// What somebody who has seen `known` may not know, a batch of it.
+    ///
+    /// - Parameters:
+    ///   - target: what was on disk when the first batch was read.
+    ///   - cursor: behind which to go on; nil at the beginning.
+    /// - Returns: behind which to go on; nil at the end.
+    mutating func announcements(
+        beyond known: Vector, upTo target: Vector, after cursor: Dot?,
+        to isWatched: (UserID) -> Bool, in world: ShardWorld
+    ) throws(StoreFailure) -> (told: [Announcement], next: Dot?) {
+        let found = try world.reader.changes(
+            in: copy.shard, lackedBy: known, of: target, after: cursor,
+            bytesMax: Scan.batchBytesMax)
+        var told: [Announcement] = []
+        var stage = Stage()
+        for parcel in found.parcels {
+            guard let read = try document(in: parcel),
+                let document = try documents.stored(
+                    read.key, otherwise: { () throws(StoreFailure) in read })
+            else { continue }
+            let change = DocumentChange(before: nil, steps: [], after: document)
+            guard let around = try surroundings(of: change, isWatched, &stage, in: world) else {
+                continue
+            }
+            told += document.announcements(beyond: known, in: around)
+                .compactMap { $0.narrowed(to: isWatched) }
+        }
+        return (told, found.next)
+    }
+
+    /// Whether a conversation or an item of the user's is here.
+    func concerns(_ user: UserID, in world: ShardWorld) -> Bool {
+        let pending = documents.pending.values.contains {
+            $0.document.conversation?.participants.contains(user)
+                ?? ($0.document.item?.owner == user)
+        }
+        guard !pending else { return true }
+        do throws(StoreFailure) {
+            for (kind, term) in [
+                (DocumentKey.Kind.conversation, Term.participant(user)),
+                (DocumentKey.Kind.item, Term.owner(user)),
+            ] {
+                let keys = try world.reader.keys(
+                    of: kind, carrying: term, in: copy.shard, partition: nil)
+                guard keys.isEmpty else { return true }
+            }
+            return false
+        } catch {
+            return true
+        }
+    }
+
+    private func document(in parcel: Parcel) throws(StoreFailure) -> Document? {
+        do throws(WireError) {
+            return try Document(DocumentKey.decode(parcel.key), decoding: parcel.bytes)
+        } catch {
+            throw .failed("a document on disk cannot be read: \(error)")
+        }
+    }
+
+    /// What surrounds what changed; nil where nobody who is watched has to do with it.
+    private mutating func surroundings(
+        of change: DocumentChange, _ isWatched: (UserID) -> Bool, _ stage: inout Stage,
+        in world: ShardWorld
+    ) throws(StoreFailure) -> Surroundings? {
+        let document = change.after
+        let time = HybridTimestamp(milliseconds: world.judge.wallMilliseconds)
+        if let room = document.conversation {
+            // Who was ever in it is in one of the two.
+            let isMeant =
+                room.participants.elements.contains(where: isWatched)
+                || room.participants.removed.contains(where: isWatched)
+            return isMeant ? Surroundings(room: room, progress: Progress(), time: time) : nil
+        }
+        if let item = document.item {
+            let owners = [item.owner, change.before?.item?.owner].compactMap(\.self)
+            guard owners.contains(where: isWatched) else { return nil }
+            return Surroundings(room: nil, progress: Progress(), time: time)
+        }
+        if document.profile != nil {
+            return Surroundings(room: nil, progress: Progress(), time: time)
+        }
+        guard let id = ConversationID(document.key.partition),
+            let room = try room(id, &stage, in: world),
+            room.participants.elements.contains(where: isWatched)
+        else { return nil }
+        var progress = Progress()
+        if document.message != nil {
+            progress = try self.progress(of: id, room, &stage, in: world)
+        }
+        return Surroundings(room: room, progress: progress, time: time)
+    }
+
+    private mutating func room(
+        _ id: ConversationID, _ stage: inout Stage, in world: ShardWorld
+    ) throws(StoreFailure) -> Conversation? {
+        if let room = stage.rooms[id] { return room }
+        let (key, shard) = (DocumentKey.conversation(id), copy.shard)
+        let found: Document?
+        if documents.pending[key] == nil {
+            found = try documents.find(key, in: shard, reader: world.reader)?.document
+        } else {
+            found = try documents.stored(key) { () throws(StoreFailure) in nil }
+        }
+        stage.rooms[id] = found?.conversation
+        return found?.conversation
+    }
+
+    private func progress(
+        of id: ConversationID, _ room: Conversation, _ stage: inout Stage, in world: ShardWorld
+    ) throws(StoreFailure) -> Progress {
+        if let progress = stage.progress[id] { return progress }
+        let seats = try world.reader.seats(of: id, in: copy.shard).compactMap { document in
+            UserID(document.key.id).flatMap { user in document.seat.map { (user: user, seat: $0) } }
+        }
+        let progress = Progress(of: seats, in: room)
+        stage.progress[id] = progress
+        return progress
+    }
+}

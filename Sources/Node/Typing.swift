@@ -1,0 +1,131 @@
+import Chat
+import Replication
+import Wire
+
+/// Who types where: never stored, and over by itself.
+///
+/// What clients of this node said is told to every node, and each node shows it to those who watch
+/// there. Whatever becomes of the nodes and the network between them, nothing is shown for longer
+/// than `millisecondsMax` after it was last said.
+struct Typing: Sendable {
+    /// One user in one conversation.
+    struct Place: Hashable, Comparable, Sendable {
+        let conversation: ConversationID
+        let user: UserID
+
+        static func < (left: Place, right: Place) -> Bool {
+            (left.conversation, left.user) < (right.conversation, right.user)
+        }
+    }
+
+    /// What clients of this node said of a place.
+    struct Said: Sendable {
+        /// Until when each connection's word counts, in milliseconds.
+        var until: [UInt64: UInt64] = [:]
+        var participants: [UserID] = []
+    }
+
+    /// What is shown of a place to those who watch here.
+    struct Shown: Sendable {
+        /// Until when each node's word counts, in milliseconds.
+        var until: [NodeName: UInt64] = [:]
+        var participants: [UserID] = []
+    }
+
+    /// What a client asked for, until it is known whether it may.
+    struct Asked: Sendable {
+        let place: Place
+        let isOn: Bool
+        /// Nil as long as others are asked.
+        var participants: [UserID]?
+    }
+
+    private(set) var said: [Place: Said] = [:]
+    private(set) var shown: [Place: Shown] = [:]
+    var asked: [ReplySlot: Asked] = [:]
+
+    /// How long a word counts, in milliseconds: six seconds, less the tick in which its end may be
+    /// noticed.
+    static let millisecondsMax: UInt64 = 5_900
+    /// The most conversations in which one connection types.
+    static let ofConnectionMax = 64
+    /// The most places where clients of one node type.
+    static let ofNodeMax = 16_384
+
+    var places: [Place] { said.keys.sorted() }
+
+    // MARK: Said here
+
+    /// Whether a connection may say more.
+    func hasRoom(for session: UInt64, at place: Place) -> Bool {
+        guard said[place]?.until[session] == nil else { return true }
+        let mine = said.values.count { $0.until[session] != nil }
+        return mine < Typing.ofConnectionMax && said.count < Typing.ofNodeMax
+    }
+
+    mutating func say(_ place: Place, by session: UInt64, to participants: [UserID], now: UInt64) {
+        said[place, default: Said()].until[session] = now + Typing.millisecondsMax
+        said[place]?.participants = participants
+    }
+
+    /// - Returns: whether nobody's connection says so any more.
+    mutating func unsay(_ place: Place, by session: UInt64) -> Bool {
+        guard said[place]?.until.removeValue(forKey: session) != nil else { return false }
+        guard said[place]?.until.isEmpty ?? false else { return false }
+        said[place] = nil
+        return true
+    }
+
+    /// - Returns: the places where it was the only one.
+    mutating func forget(_ session: UInt64) -> [Place] {
+        asked = asked.filter { $0.key.session != session }
+        return places.filter { unsay($0, by: session) }
+    }
+
+    /// - Returns: the places where no word counts any more.
+    mutating func endSaid(now: UInt64) -> [Place] {
+        places.filter { place in
+            let late = (said[place]?.until ?? [:]).filter { now >= $1 }.keys.sorted()
+            return late.reduce(false) { unsay(place, by: $1) || $0 }
+        }
+    }
+
+    // MARK: Shown here
+
+    /// - Returns: whether that was not shown already.
+    mutating func show(
+        _ place: Place, by name: NodeName, to participants: [UserID], now: UInt64
+    ) -> Bool {
+        let isFirst = shown[place] == nil
+        guard !isFirst || shown.values.count(where: { $0.until[name] != nil }) < Typing.ofNodeMax
+        else { return false }
+        shown[place, default: Shown()].until[name] = now + Typing.millisecondsMax
+        shown[place]?.participants = participants
+        return isFirst
+    }
+
+    /// - Returns: to whom it was shown, where nobody says so any more.
+    mutating func hide(_ place: Place, by name: NodeName) -> [UserID]? {
+        guard shown[place]?.until.removeValue(forKey: name) != nil else { return nil }
+        guard let rest = shown[place], rest.until.isEmpty else { return nil }
+        shown[place] = nil
+        return rest.participants
+    }
+
+    /// The places of which a node's word counts, ascending.
+    func places(of name: NodeName) -> [Place] {
+        shown.filter { $1.until[name] != nil }.keys.sorted()
+    }
+
+    /// The nodes whose words have run out, each with its place.
+    func overdue(now: UInt64) -> [(place: Place, name: NodeName)] {
+        shown.keys.sorted().flatMap { place in
+            (shown[place]?.until ?? [:]).filter { now >= $1 }.keys.sorted().map { (place, $0) }
+        }
+    }
+
+    /// Where one types among whom this user is, ascending.
+    func places(shownTo user: UserID) -> [Place] {
+        shown.filter { $1.participants.contains(user) }.keys.sorted()
+    }
+}

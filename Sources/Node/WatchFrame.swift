@@ -1,0 +1,174 @@
+import CRDT
+import Chat
+import Wire
+
+/// What nodes say to each other about those who watch.
+///
+/// A node with watchers has each shard's events from exactly one holder of it, itself or another.
+/// It tells that holder whom it watches, and opens a feed; what comes on it comes in order.
+package enum WatchFrame: Hashable, Sendable {
+    // To a holder.
+
+    /// These users are watched, beside those that are already.
+    case users([UserID])
+    /// This one is, too: answered by `watched`.
+    case watch(UInt64, UserID)
+    case unwatch(UserID)
+    /// Asks for a shard's events from here on, or for all that is not in `since`.
+    case open(ShardID, number: UInt64, since: Vector?)
+    case close(ShardID, number: UInt64)
+    /// Asks for what one user does not know of a shard: `told`, then `replayed`.
+    case replay(ShardID, number: UInt64, UserID, since: Vector)
+
+    // Of a holder.
+
+    /// From here on the user's events come.
+    ///
+    /// - concerns: the shards that something of the user's is in, of those that are fed.
+    /// - positions: where feeds stand of which that was not told.
+    case watched(UInt64, concerns: [ShardID], positions: [Position])
+    /// Events, and where the feed stands behind the last of them; nil where that is not known yet.
+    case told(ShardID, number: UInt64, [Announcement], position: Vector?)
+    /// A replay is all told: what comes on the feed from here on is what follows.
+    case replayed(ShardID, number: UInt64)
+    /// There is no such feed or replay here any more: somebody else has to be asked.
+    case refused(ShardID, number: UInt64)
+
+    /// Where a feed stands.
+    package struct Position: Hashable, Sendable {
+        let shard: ShardID
+        let number: UInt64
+        let vector: Vector
+    }
+
+    /// The most users of one frame.
+    static let usersMax = 4_096
+    /// The most announcements of one frame.
+    static let announcementsMax = 65_536
+}
+
+extension WatchFrame: WireValue {
+    private enum Number {
+        static let users: UInt8 = 1
+        static let watch: UInt8 = 2
+        static let unwatch: UInt8 = 3
+        static let open: UInt8 = 4
+        static let close: UInt8 = 5
+        static let replay: UInt8 = 6
+        static let watched: UInt8 = 7
+        static let told: UInt8 = 8
+        static let replayed: UInt8 = 9
+        static let refused: UInt8 = 10
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        switch self {
+        case .users(let users):
+            writer.write(Number.users)
+            writer.write(users: users)
+        case .watch(let number, let user):
+            writer.write(Number.watch)
+            writer.write(varint: number)
+            writer.write(user)
+        case .unwatch(let user):
+            writer.write(Number.unwatch)
+            writer.write(user)
+        case .open(let shard, let number, let since):
+            write(Number.open, shard, number, into: &writer)
+            writer.writeOptional(since) { $1.encode(into: &$0) }
+        case .close(let shard, let number):
+            write(Number.close, shard, number, into: &writer)
+        case .replay(let shard, let number, let user, let since):
+            write(Number.replay, shard, number, into: &writer)
+            writer.write(user)
+            since.encode(into: &writer)
+        case .watched(let number, let concerns, let positions):
+            writer.write(Number.watched)
+            writer.write(varint: number)
+            writer.write(concerns)
+            writer.write(count: positions.count)
+            for position in positions { position.encode(into: &writer) }
+        case .told(let shard, let number, let announcements, let position):
+            write(Number.told, shard, number, into: &writer)
+            writer.write(count: announcements.count)
+            for announcement in announcements { announcement.encode(into: &writer) }
+            writer.writeOptional(position) { $1.encode(into: &$0) }
+        case .replayed(let shard, let number):
+            write(Number.replayed, shard, number, into: &writer)
+        case .refused(let shard, let number):
+            write(Number.refused, shard, number, into: &writer)
+        }
+    }
+
+    private func write(
+        _ kind: UInt8, _ shard: ShardID, _ number: UInt64, into writer: inout ByteWriter
+    ) {
+        writer.write(kind)
+        writer.write(shard)
+        writer.write(varint: number)
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        switch try reader.readByte() {
+        case Number.users: self = .users(try reader.readUsers())
+        case Number.watch: self = .watch(try reader.readVarint(), try reader.readName())
+        case Number.unwatch: self = .unwatch(try reader.readName())
+        case Number.open:
+            self = .open(
+                try reader.readShard(), number: try reader.readVarint(),
+                since: try reader.readFlag() ? try Vector(from: &reader) : nil)
+        case Number.close:
+            self = .close(try reader.readShard(), number: try reader.readVarint())
+        case Number.replay:
+            self = .replay(
+                try reader.readShard(), number: try reader.readVarint(),
+                try reader.readName(), since: try Vector(from: &reader))
+        case Number.watched:
+            self = .watched(
+                try reader.readVarint(), concerns: try reader.readShards(),
+                positions: try reader.readPositions())
+        case Number.told:
+            self = .told(
+                try reader.readShard(), number: try reader.readVarint(),
+                try reader.readAnnouncements(),
+                position: try reader.readFlag() ? try Vector(from: &reader) : nil)
+        case Number.replayed:
+            self = .replayed(try reader.readShard(), number: try reader.readVarint())
+        case Number.refused:
+            self = .refused(try reader.readShard(), number: try reader.readVarint())
+        default: throw .invalid("a frame about those who watch")
+        }
+    }
+}
+
+extension WatchFrame.Position: WireValue {
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(shard)
+        writer.write(varint: number)
+        vector.encode(into: &writer)
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        shard = try reader.readShard()
+        number = try reader.readVarint()
+        vector = try Vector(from: &reader)
+    }
+}
+
+extension ByteReader {
+    mutating func readPositions() throws(WireError) -> [WatchFrame.Position] {
+        var positions: [WatchFrame.Position] = []
+        for _ in 0..<(try readCount(limit: Int(ClusterSettings.shardsMax))) {
+            positions.append(try WatchFrame.Position(from: &self))
+        }
+        return positions
+    }
+
+    mutating func readAnnouncements() throws(WireError) -> [Announcement] {
+        var announcements: [Announcement] = []
+        for _ in 0..<(try readCount(limit: WatchFrame.announcementsMax)) {
+            announcements.append(try Announcement(from: &self))
+        }
+        return announcements
+    }
+}

@@ -1,0 +1,163 @@
+import CRDT
+import Chat
+import Replication
+import Wire
+
+/// Who watches here, and where each shard's events come from.
+struct Watching: Sendable {
+    /// A shard's events, from one holder.
+    struct Feed: Sendable {
+        /// Nil where nobody can be asked.
+        var holder: NodeName?
+        var number: UInt64 = 0
+        /// Whether the holder has said where it begins.
+        var isOpen = false
+        /// What of the shard this node's watchers have been told of; nil before that is known.
+        var position: Vector?
+        /// Whether somebody watches who was told of no position: then nothing is left out.
+        var hasGap = false
+        /// Who said that it could not, and until when that counts.
+        var refusedBy: [NodeName: UInt64] = [:]
+
+        /// For how long who refused a feed is not asked again, in milliseconds.
+        static let pauseMilliseconds: UInt64 = 200
+    }
+
+    /// What a watcher lacks of a shard.
+    struct Behind: Sendable {
+        let since: Vector
+        /// Of the replay that brings it; 0 where nobody is asked yet.
+        var number: UInt64
+    }
+
+    /// A connection that watches.
+    struct Watcher: Sendable {
+        let slot: ReplySlot
+        let user: UserID
+        /// What it has seen elsewhere, until it is told what it has not.
+        var since: Token?
+        /// The holders that have not said that they tell of its user, by the numbers they have.
+        var awaited: Set<UInt64> = []
+        /// When it begins all the same, in milliseconds.
+        let deadline: UInt64
+        /// Whether its request was answered, and events go to it.
+        var isAnswered = false
+        var behind: [ShardID: Behind] = [:]
+        /// The shards that something of its user's is in, or was told of from, ascending.
+        var concerns: [ShardID]
+
+        /// How long it waits for holders, in milliseconds.
+        static let patienceMilliseconds: UInt64 = 1_000
+    }
+
+    /// By the numbers of shards; empty where nobody watches.
+    var feeds: [Feed] = []
+    private(set) var watchers: [UInt64: Watcher] = [:]
+    /// Those that are not answered.
+    private(set) var unanswered: Set<UInt64> = []
+    /// Those that lack something.
+    private(set) var lagging: Set<UInt64> = []
+    /// The sessions that watch each user, in the order in which they came.
+    private var sessions: [UserID: [UInt64]] = [:]
+    /// The holders that know who is watched here.
+    var informed: Set<NodeName> = []
+    /// Holders that were asked to tell of a watcher's user, by number.
+    var asks: [UInt64: (session: UInt64, holder: NodeName)] = [:]
+    /// The sessions of replays, by number.
+    var replays: [UInt64: (session: UInt64, shard: ShardID)] = [:]
+    /// The sessions whose clients are full.
+    var full: Set<UInt64> = []
+    /// Whether some feed needs a holder.
+    var isLost = false
+    /// Since when nobody watches, in milliseconds.
+    var idleSince: UInt64?
+    /// The tokens of watchers who lack nothing, by what concerns them, while no position changes.
+    private var tokens: [[ShardID]: String] = [:]
+
+    /// The most connections that watch on one node: more than it takes clients.
+    static let watchersMax = 1 << 17
+    /// How long feeds stay open when nobody watches, in milliseconds.
+    static let idleMilliseconds: UInt64 = 10_000
+    /// The most tokens that are kept.
+    private static let tokensMax = 4_096
+
+    var isIdle: Bool { watchers.isEmpty }
+
+    /// Whom all these watch, ascending.
+    var users: [UserID] { sessions.keys.sorted() }
+
+    func sessions(of user: UserID) -> [UInt64] { sessions[user] ?? [] }
+
+    subscript(_ session: UInt64) -> Watcher? { watchers[session] }
+
+    mutating func add(_ watcher: Watcher) {
+        watchers[watcher.slot.session] = watcher
+        unanswered.insert(watcher.slot.session)
+        sessions[watcher.user, default: []].append(watcher.slot.session)
+    }
+
+    /// - Returns: it, and whether nobody else watches its user.
+    mutating func remove(_ session: UInt64) -> (watcher: Watcher, isLast: Bool)? {
+        guard let watcher = watchers.removeValue(forKey: session) else { return nil }
+        full.remove(session)
+        unanswered.remove(session)
+        lagging.remove(session)
+        for number in watcher.awaited { asks[number] = nil }
+        for behind in watcher.behind.values { replays[behind.number] = nil }
+        sessions[watcher.user]?.removeAll { $0 == session }
+        let isLast = sessions[watcher.user]?.isEmpty ?? true
+        if isLast { sessions[watcher.user] = nil }
+        return (watcher, isLast)
+    }
+
+    mutating func note(_ session: UInt64, _ body: (inout Watcher) -> Void) {
+        guard var watcher = watchers[session] else { return }
+        body(&watcher)
+        watchers[session] = watcher
+        if watcher.isAnswered { unanswered.remove(session) }
+        if watcher.behind.isEmpty { lagging.remove(session) } else { lagging.insert(session) }
+    }
+
+    mutating func noteConcern(_ shard: ShardID, of session: UInt64) {
+        guard let concerns = watchers[session]?.concerns else { return }
+        let index = concerns.firstIndex { $0 >= shard } ?? concerns.count
+        guard index == concerns.count || concerns[index] != shard else { return }
+        watchers[session]?.concerns.insert(shard, at: index)
+    }
+
+    mutating func raise(_ shard: ShardID, to position: Vector) {
+        let index = Int(shard.number)
+        let old = feeds[index].position ?? Vector()
+        guard feeds[index].position == nil || !old.covers(position) else { return }
+        feeds[index].position = old.union(position)
+        tokens.removeAll(keepingCapacity: true)
+    }
+
+    // MARK: Tokens
+
+    /// Where a watcher stands, as a word.
+    ///
+    /// - Parameter earlier: where a shard's feed stood before the last of what is being told.
+    mutating func token(
+        of session: UInt64, at earlier: (shard: ShardID, position: Vector?)? = nil,
+        in cluster: ClusterID
+    ) -> String {
+        guard let watcher = watchers[session] else { return "" }
+        let isShared = watcher.behind.isEmpty && earlier == nil
+        if isShared, let token = tokens[watcher.concerns] { return token }
+        // A shard where nothing is the user's needs no place: who comes back is told all of it.
+        var seen: [(shard: ShardID, vector: Vector)] = []
+        for id in watcher.concerns where Int(id.number) < feeds.count {
+            let position =
+                earlier?.shard == id ? earlier?.position : feeds[Int(id.number)].position
+            guard let vector = watcher.behind[id]?.since ?? position else { continue }
+            seen.append((id, vector))
+        }
+        let token = Token(of: seen, first: watcher.concerns, cluster: cluster).text
+        if isShared {
+            if tokens.count >= Watching.tokensMax { tokens = [:] }
+            tokens[watcher.concerns] = token
+        }
+        return token
+    }
+}

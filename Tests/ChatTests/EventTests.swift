@@ -1,0 +1,217 @@
+import TestKit
+import Testing
+import Wire
+
+@testable import CRDT
+@testable import Chat
+
+/// What each change comes to for those who watch.
+@Suite struct EventTests {
+    private var author = Author(1)
+    private let room = Conversation.among()
+
+    private var around: Surroundings {
+        Surroundings(room: room, progress: Progress(), time: HybridTimestamp(milliseconds: 77))
+    }
+
+    private func told(_ document: Document, since before: Document?) -> [String] {
+        document.announcements(since: before, in: around).map(\.words)
+    }
+
+    private mutating func sent() -> Document {
+        author.apply(.send("hello"), by: People.alice, to: nil)
+    }
+
+    @Test mutating func `a message is told to everybody in its conversation, as it is`() {
+        let message = sent()
+        let all = message.announcements(since: nil, in: around)
+        #expect(all.map(\.words) == ["message m1 hello by alice to alice,bob,carol"])
+        guard case .message(let view)? = all.first?.event.kind else {
+            Issue.record("no message")
+            return
+        }
+        #expect(view.sentAt == all.first?.event.at && view.from == People.alice)
+    }
+
+    @Test mutating func `an edit is told with the text to all who see the message`() {
+        let message = author.apply(.hide, by: People.carol, to: sent())
+        let edited = author.apply(.edit("hi", operation: 1), by: People.alice, to: message)
+        #expect(told(edited, since: message) == ["edit m1 hi by alice to alice,bob"])
+    }
+
+    @Test mutating func `who hides a message or takes it back hears of it alone`() {
+        let message = sent()
+        let hidden = author.apply(.hide, by: People.bob, to: message)
+        #expect(told(hidden, since: message) == ["delete m1 for me by bob to bob"])
+        let restored = author.apply(.restore, by: People.bob, to: hidden)
+        #expect(told(restored, since: hidden) == ["restore m1 hello by bob to bob"])
+    }
+
+    @Test mutating func `a deletion for everyone is told once, without the text`() {
+        let pinned = author.apply(.pin, by: People.bob, to: sent())
+        let retracted = author.apply(.retract, by: People.alice, to: pinned)
+        #expect(
+            told(retracted, since: pinned)
+                == ["delete m1 for everyone by alice to alice,bob,carol"])
+        #expect(
+            told(retracted, since: nil) == ["delete m1 for everyone by alice to alice,bob,carol"])
+    }
+
+    @Test mutating func `a pin is told with who set it, and so is its end`() {
+        let message = sent()
+        let pinned = author.apply(.pin, by: People.bob, to: message)
+        #expect(told(pinned, since: message) == ["pin m1 by bob to alice,bob,carol"])
+        let unpinned = author.apply(.unpin, by: People.carol, to: pinned)
+        #expect(told(unpinned, since: pinned) == ["unpin m1 by - to alice,bob,carol"])
+    }
+
+    @Test mutating func `of a text what is on disk is told, whatever it was in between`() {
+        let message = sent()
+        let edited = author.apply(.edit("hi", operation: 1), by: People.alice, to: message)
+        let retracted = author.apply(.retract, by: People.alice, to: edited)
+        #expect(
+            message.announcements(since: nil, shownAs: edited, in: around).map(\.words)
+                == ["message m1 hi by alice to alice,bob,carol"])
+        #expect(
+            message.announcements(since: nil, shownAs: retracted, in: around).map(\.words)
+                == ["message m1 [Message deleted] by alice to bob,carol"])
+        #expect(edited.announcements(since: message, shownAs: retracted, in: around).isEmpty)
+    }
+
+    @Test mutating func `what changes nothing that shows is not told`() {
+        let message = sent()
+        #expect(told(message, since: message).isEmpty)
+    }
+
+    @Test mutating func `an earlier sending of the same id is told as the message that it is`() {
+        var other = Author(2, wallMilliseconds: 5)
+        let earlier = other.apply(.send("first"), by: People.bob, to: nil)
+        let message = sent()
+        #expect(
+            told(message.merged(with: earlier), since: message)
+                == ["message m1 first by bob to alice,bob,carol"])
+    }
+
+    @Test mutating func `a mark is told to everybody and an archiving to its user`() {
+        let position = HistoryPosition(time: HybridTimestamp(milliseconds: 9), id: People.message)
+        let mark = room.mark(of: People.bob, at: position)
+        func seat(
+            _ action: Mutation.Action, _ old: Document?, _ author: inout Author
+        ) -> Document {
+            let authorship = Authorship(
+                dot: author.writer.nextDot(), time: author.writer.nextTime())
+            return Mutation(action, in: People.conversation, by: People.bob)
+                .applied(to: old, setting: mark, by: authorship)
+        }
+        let read = seat(.read(nil), nil, &author)
+        #expect(told(read, since: nil) == ["read m1 by bob to alice,bob,carol"])
+        let delivered = seat(.deliver(nil), read, &author)
+        #expect(told(delivered, since: read) == ["delivered m1 by bob to alice,bob,carol"])
+        let archived = seat(.archive, delivered, &author)
+        #expect(told(archived, since: delivered) == ["archive by bob to bob"])
+        let back = seat(.unarchive, archived, &author)
+        #expect(told(back, since: archived) == ["unarchive by bob to bob"])
+        #expect(
+            back.announcements(beyond: Vector(), in: around).map(\.words) == [
+                "read m1 by bob to alice,bob,carol", "delivered m1 by bob to alice,bob,carol",
+                "unarchive by bob to bob",
+            ])
+    }
+
+    @Test mutating func `everybody hears who comes and goes, who goes too`() {
+        let created = author.apply(
+            .create(participants: [People.alice, People.bob], title: nil), by: People.alice,
+            to: nil)
+        #expect(
+            told(created, since: nil) == [
+                "added alice by alice to alice,bob", "added bob by alice to alice,bob",
+            ])
+        let invited = author.apply(.invite(People.carol), by: People.bob, to: created)
+        #expect(told(invited, since: created) == ["added carol by - to alice,bob,carol"])
+        let left = author.apply(.leave, by: People.bob, to: invited)
+        #expect(told(left, since: invited) == ["left bob by bob to alice,bob,carol"])
+        #expect(
+            left.announcements(beyond: Vector(), in: around).map(\.words) == [
+                "added alice by alice to alice,bob,carol", "added carol by - to alice,bob,carol",
+                "left bob by bob to alice,bob,carol",
+            ])
+    }
+
+    @Test mutating func `who knows a message is told what may have become of it, as it is`() {
+        let message = sent()
+        let known = message.changedBy.vector
+        var other = Author(2)
+        let edited = other.apply(.edit("hi", operation: 1), by: People.alice, to: message)
+        let pinned = other.apply(.pin, by: People.bob, to: edited)
+        let hidden = other.apply(.hide, by: People.carol, to: pinned)
+        #expect(
+            hidden.announcements(beyond: known, in: around).map(\.words) == [
+                "edit m1 hi by alice to alice,bob", "pin m1 by bob to alice,bob,carol",
+                "delete m1 for me by carol to carol",
+            ])
+        let retracted = other.apply(.retract, by: People.alice, to: hidden)
+        #expect(
+            retracted.announcements(beyond: known, in: around).map(\.words).first
+                == "delete m1 for everyone by alice to alice,bob,carol")
+        #expect(
+            retracted.announcements(beyond: Vector(), in: around).map(\.words)
+                == ["delete m1 for everyone by alice to alice,bob,carol"])
+    }
+
+    @Test mutating func `an event reads as it was written`() throws {
+        let message = sent()
+        let retracted = author.apply(.retract, by: People.alice, to: message)
+        let events = [message, retracted].flatMap { $0.announcements(since: nil, in: around) }
+        let others: [Event.Kind] = [
+            .pin(People.message), .unpin(People.message), .read(People.message),
+            .delivered(People.message), .typing(isOn: true), .typing(isOn: false),
+            .member(People.bob, isIn: true), .member(People.bob, isIn: false), .archive,
+            .unarchive, .delete(People.message, isForEveryone: false),
+        ]
+        let all =
+            events
+            + others.map {
+                Announcement(
+                    Event($0, in: nil, by: nil, at: HybridTimestamp(milliseconds: 3)),
+                    to: [People.bob])
+            }
+        for announcement in all {
+            #expect(try Announcement.decode(announcement.encoded) == announcement)
+        }
+    }
+}
+
+extension Context {
+    var vector: Vector {
+        var vector = Vector()
+        vector.insert(self)
+        return vector
+    }
+}
+
+extension Announcement {
+    /// In words that can be compared at a glance.
+    var words: String {
+        let what =
+            switch event.kind {
+            case .message(let view): "message \(view.id) \(view.text)"
+            case .edit(let view): "edit \(view.id) \(view.text)"
+            case .restore(let view): "restore \(view.id) \(view.text)"
+            case .delete(let id, let isForEveryone):
+                "delete \(id) for \(isForEveryone ? "everyone" : "me")"
+            case .pin(let id): "pin \(id)"
+            case .unpin(let id): "unpin \(id)"
+            case .read(let id): "read \(id)"
+            case .delivered(let id): "delivered \(id)"
+            case .typing(let isOn): "typing \(isOn)"
+            case .member(let user, let isIn): "\(isIn ? "added" : "left") \(user)"
+            case .archive: "archive"
+            case .unarchive: "unarchive"
+            case .action(let item): "action \(item.id) \(item.title)"
+            case .actionDeleted(let id): "action \(id) deleted"
+            case .profile(let profile): "profile \(profile.user)"
+            }
+        return "\(what) by \(event.by?.text ?? "-") to "
+            + audience.map(\.text).joined(separator: ",")
+    }
+}

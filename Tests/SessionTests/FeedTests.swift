@@ -1,0 +1,90 @@
+import Node
+import Placement
+import Testing
+import Wire
+
+@testable import Session
+
+/// What watchers are told on nodes that hold nothing of it.
+@Suite struct FeedTests {
+    private let world = World(replicas: .count(2))
+    private let nodes: [TestNode]
+
+    init() {
+        let second = world.join("n2")
+        nodes = [world.n1, second, world.join("n3", dialing: second)]
+        world.live(milliseconds: 2_000, nodes[0], nodes[1], nodes[2])
+        for name in Self.chats { _ = ask(0, "CREATE \(name) alice,bob") }
+    }
+
+    private static let chats = (0..<8).map { "c\($0)" }
+
+    private func settle() { world.settle(nodes[0], nodes[1], nodes[2]) }
+
+    private func ask(_ node: Int, _ line: String) -> [String] {
+        let client = nodes[node].connect()
+        client.say(line)
+        settle()
+        return client.heard()
+    }
+
+    private func watch(_ node: Int, _ line: String = "WATCH bob") -> TestClient {
+        let client = nodes[node].connect()
+        client.say(line)
+        settle()
+        return client
+    }
+
+    private func token(_ line: String?) -> String {
+        let word = line?.split(separator: " ").last { $0.hasPrefix("token=") }
+        return String(word?.dropFirst("token=".count) ?? "")
+    }
+
+    @Test func `whatever node takes a message, watchers on all nodes are told of it once`() {
+        let watchers = nodes.indices.map { watch($0) }
+        for watcher in watchers { #expect(watcher.heard().count == 1) }
+        for (number, chat) in Self.chats.enumerated() {
+            let sent = ask(number % 3, "SEND \(chat) alice id=m hello")
+            #expect(sent.first?.hasPrefix("OK id=m ") == true)
+            for watcher in watchers {
+                #expect(
+                    watcher.heard().map { $0.contains("conversation=\(chat) by=alice ") } == [true])
+            }
+        }
+    }
+
+    @Test func `a token of one node resumes on another, deletions included`() {
+        let first = watch(0)
+        _ = first.heard()
+        _ = ask(1, "SEND c1 alice id=early hello")
+        let token = token(first.heard().last)
+        for chat in Self.chats { _ = ask(0, "SEND \(chat) alice id=m hello") }
+        _ = ask(2, "DELETE c1 early alice for=everyone")
+        for node in [1, 2] {
+            let heard = watch(node, "WATCH bob since=\(token)").heard()
+            #expect(heard.first?.hasPrefix("OK token=") == true)
+            for chat in Self.chats {
+                #expect(heard.count { $0.contains("=\(chat) ") && $0.contains("id=m ") } == 1)
+            }
+            #expect(heard.contains { $0.contains("kind=delete") && $0.contains("id=early ") })
+            #expect(!heard.contains { $0.contains("kind=message") && $0.contains("id=early ") })
+        }
+    }
+
+    @Test func `when who told falls silent another goes on where it stopped`() {
+        let watcher = watch(2)
+        _ = watcher.heard()
+        world.cut(nodes[0])
+        for (number, chat) in Self.chats.enumerated() {
+            let client = nodes[1].connect()
+            client.say("SET ack=local", "SEND \(chat) alice id=m\(number) hello")
+            world.live(milliseconds: 1_000, nodes[1], nodes[2])
+        }
+        world.live(milliseconds: 8_000, nodes[1], nodes[2])
+        let heard = watcher.heard()
+        let held = Self.chats.enumerated().filter { number, _ in
+            heard.contains { $0.contains("kind=message") && $0.contains("id=m\(number) ") }
+        }
+        #expect(held.count == Self.chats.count, "\(heard)")
+    }
+}

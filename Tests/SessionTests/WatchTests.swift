@@ -1,0 +1,218 @@
+import LineProtocol
+import Node
+import Placement
+import Testing
+
+@testable import Session
+
+/// What those who watch are told, as the contract words it.
+@Suite struct WatchTests {
+    /// The lines of events without their times and tokens.
+    private func plain(_ lines: [String]) -> [String] {
+        lines.map { line in
+            line.split(separator: " ").filter {
+                !$0.hasPrefix("at=") && !$0.hasPrefix("token=") && !$0.hasPrefix("edited=")
+                    && !$0.hasPrefix("pinnedAt=")
+            }.joined(separator: " ")
+        }
+    }
+
+    private func token(_ line: String?) -> String {
+        let word = line?.split(separator: " ").last { $0.hasPrefix("token=") }
+        return String(word?.dropFirst("token=".count) ?? "")
+    }
+
+    @Test func `what one commit does to a document is told change by change`() {
+        let world = World()
+        let (writer, watcher) = (world.n1.connect(), world.n1.connect())
+        #expect(plain(watcher.ask("WATCH bob")) == ["OK"])
+        _ = writer.ask(
+            "CREATE c alice,bob", "SEND c alice id=m hello", "EDIT c m alice hi", "PIN c m bob",
+            "UNPIN c m alice", "READ c bob m", "DELETE c m bob", "RESTORE c m bob",
+            "DELETE c m alice for=everyone", "ARCHIVE c bob", "UNARCHIVE c bob",
+            "INVITE c bob carol", "LEAVECHAT c bob", "SEND c alice unheard")
+        let heard = plain(watcher.heard())
+        #expect(
+            heard.map { $0.dropFirst("EVENT kind=".count) } == [
+                "member conversation=c by=alice user=alice change=added",
+                "member conversation=c by=alice user=bob change=added",
+                "member conversation=c user=carol change=added",
+                "member conversation=c by=bob user=bob change=left",
+            ])
+        #expect(heard.count == 4)
+    }
+
+    @Test func `each kind of event has its keys`() {
+        let world = World()
+        let (writer, watcher) = (world.n1.connect(), world.n1.connect())
+        #expect(plain(watcher.ask("WATCH bob")) == ["OK"])
+        for line in [
+            "CREATE c alice,bob", "SEND c alice id=m hello", "EDIT c m alice hi", "PIN c m bob",
+            "UNPIN c m alice", "DELIVERED c bob m", "READ c bob m", "DELETE c m bob",
+            "RESTORE c m bob", "DELETE c m alice for=everyone", "ARCHIVE c bob", "UNARCHIVE c bob",
+            "INVITE c bob carol", "LEAVECHAT c bob", "SEND c alice unheard",
+        ] { _ = writer.ask(line) }
+        let (head, view) = ("conversation=c by=alice", "id=m from=alice type=text text=")
+        let seen = " deliveredTo=bob readBy=bob"
+        #expect(
+            plain(watcher.heard()).map { $0.dropFirst("EVENT kind=".count) } == [
+                "member \(head) user=alice change=added", "member \(head) user=bob change=added",
+                "message \(head) \(view)hello", "edit \(head) \(view)hi",
+                "pin conversation=c by=bob id=m", "unpin conversation=c id=m",
+                "delivered conversation=c by=bob id=m", "read conversation=c by=bob id=m",
+                "delete conversation=c by=bob id=m for=me",
+                "restore conversation=c by=bob \(view)hi\(seen)",
+                "delete \(head) id=m for=everyone", "archive conversation=c by=bob",
+                "unarchive conversation=c by=bob", "member conversation=c user=carol change=added",
+                "member conversation=c by=bob user=bob change=left",
+            ])
+    }
+
+    @Test func `a user's items are told to their watchers alone, profiles to all`() {
+        let world = World()
+        let (writer, bob) = (world.n1.connect(), world.n1.connect())
+        let alice = world.n1.connect()
+        _ = bob.ask("WATCH bob")
+        _ = alice.ask("WATCH alice")
+        for line in [
+            "ACTION ADD bob id=i priority=high buy milk", "ACTION DONE bob i", "ACTION DELETE bob i",
+            "PROFILE bob name=Bob",
+        ] { _ = writer.ask(line) }
+        let profile = "EVENT kind=profile by=bob user=bob name=Bob"
+        #expect(
+            plain(bob.heard()).map { $0.replacing(/ createdAt=[^ ]*/, with: "") } == [
+                "EVENT kind=action by=bob id=i priority=high title=\"buy milk\"",
+                "EVENT kind=action by=bob id=i done=true priority=high title=\"buy milk\"",
+                "EVENT kind=action by=bob id=i deleted=true", profile,
+            ])
+        #expect(alice.heard().map { $0.hasPrefix("EVENT kind=profile by=bob") } == [true])
+    }
+
+    @Test func `nothing is told after the answer to UNWATCH, nor to others`() {
+        let world = World()
+        let (writer, watcher) = (world.n1.connect(), world.n1.connect())
+        _ = writer.ask("CREATE c alice,bob", "CREATE d alice,carol")
+        #expect(plain(watcher.ask("WATCH bob")) == ["OK"])
+        _ = writer.ask("SEND d alice not for bob", "SEND c alice id=m1 hello")
+        #expect(plain(watcher.heard()).map { $0.prefix(32) } == ["EVENT kind=message conversation="])
+        #expect(plain(watcher.ask("WATCH carol")) == ["OK"])
+        _ = writer.ask("SEND c alice id=m2 hello", "SEND d alice id=m3 hello")
+        #expect(watcher.heard().map { $0.contains("id=m3 ") } == [true])
+        #expect(watcher.ask("UNWATCH", "UNWATCH") == ["OK", "OK"])
+        _ = writer.ask("SEND d alice id=m4 hello")
+        #expect(watcher.heard().isEmpty)
+    }
+
+    @Test func `what is not on disk is told to nobody`() {
+        let world = World()
+        let (writer, watcher) = (world.n1.connect(), world.n1.connect())
+        _ = writer.ask("CREATE c alice,bob")
+        _ = watcher.ask("WATCH bob")
+        world.n1.store.assumeIsolated { $0.hold(true) }
+        writer.say("SEND c alice id=m hello")
+        world.n1.turn()
+        #expect(watcher.heard().isEmpty)
+        world.n1.complete()
+        world.n1.turn()
+        #expect(watcher.heard().count == 1)
+    }
+
+    @Test func `an event never stands inside a reply`() {
+        let world = World()
+        let (writer, watcher) = (world.n1.connect(), world.n1.connect())
+        _ = writer.ask("CREATE c alice,bob")
+        let text = String(repeating: "x", count: 16_000)
+        for number in 0..<50 { _ = writer.ask("SEND c alice id=m\(number) \(text)") }
+        _ = watcher.ask("WATCH bob")
+        watcher.clog(true)
+        watcher.say("HISTORY c bob")
+        world.n1.settle()
+        _ = writer.ask("SEND c alice id=late hello")
+        var heard: [String] = []
+        for _ in 0..<10 {
+            heard += watcher.heard()
+            watcher.clog(false)
+            watcher.clog(true)
+        }
+        let places = heard.indices.filter { heard[$0].hasPrefix("EVENT ") }
+        #expect(places == [heard.count - 1])
+        #expect(heard.dropLast().last == "OK")
+    }
+
+    @Test func `who comes back with a token is told what it lacks, and no more`() {
+        let world = World()
+        let (writer, first) = (world.n1.connect(), world.n1.connect())
+        _ = writer.ask("CREATE c alice,bob", "SEND c alice id=m1 one", "SEND c alice id=m2 two")
+        let start = token(first.ask("WATCH bob").last)
+        _ = writer.ask("SEND c alice id=m3 three")
+        let after = token(first.heard().last)
+        #expect(!start.isEmpty && !after.isEmpty && start != after)
+        first.end()
+        _ = writer.ask("SEND c alice id=m4 four", "DELETE c m1 alice for=everyone")
+        let second = world.n1.connect()
+        let heard = plain(second.ask("WATCH bob since=\(after)"))
+        #expect(heard.first == "OK")
+        #expect(heard.contains { $0.contains("kind=message") && $0.contains("id=m4 ") })
+        #expect(heard.contains { $0.contains("kind=delete") && $0.contains("id=m1 for=everyone") })
+        #expect(!heard.contains { $0.contains("id=m3") || $0.contains("id=m2") })
+        let third = world.n1.connect()
+        let all = plain(third.ask("WATCH bob since=\(start)"))
+        #expect(all.contains { $0.contains("kind=message") && $0.contains("id=m3 ") })
+        #expect(!all.contains { $0.contains("id=m2") })
+        _ = writer.ask("SEND c alice id=m5 five")
+        for watcher in [second, third] {
+            #expect(watcher.heard().map { $0.contains("id=m5 ") } == [true])
+        }
+    }
+
+    @Test func `of several events of one commit the last alone raises the token`() {
+        let world = World()
+        let (writer, watcher) = (world.n1.connect(), world.n1.connect())
+        _ = writer.ask("CREATE c alice,bob")
+        _ = watcher.ask("WATCH bob")
+        writer.say("SEND c alice id=m1 one", "SEND c alice id=m2 two", "SEND c alice id=m3 three")
+        world.n1.settle()
+        let heard = watcher.heard()
+        #expect(heard.count == 3)
+        let again = world.n1.connect().ask("WATCH bob since=\(token(heard[1]))")
+        #expect(again.count { $0.hasPrefix("EVENT kind=message") } >= 1)
+        #expect(again.contains { $0.contains("id=m3 ") })
+        #expect(world.n1.connect().ask("WATCH bob since=\(token(heard[2]))").count == 1)
+    }
+
+    @Test func `a word that is no token is refused`() {
+        let client = World().n1.connect()
+        #expect(client.ask("WATCH bob since=nonsense").first?.hasPrefix("ERR 400 ") == true)
+        #expect(client.ask("WATCH bob since=").first?.hasPrefix("ERR 400 ") == true)
+        #expect(client.ask("WATCH").first?.hasPrefix("ERR 400 ") == true)
+    }
+
+    @Test func `a client that takes nothing is cut off after a while, and not before`() {
+        let world = World()
+        let (writer, watcher) = (world.n1.connect(), world.n1.connect())
+        _ = writer.ask("CREATE c alice,bob")
+        _ = watcher.ask("WATCH bob")
+        watcher.clog(true)
+        let text = String(repeating: "x", count: 16_000)
+        for number in 0..<20 { _ = writer.ask("SEND c alice id=m\(number) \(text)") }
+        world.pass(milliseconds: 4_900, world.n1)
+        #expect(!watcher.output.assumeIsolated { $0.isAborted })
+        world.pass(milliseconds: 200, world.n1)
+        #expect(watcher.output.assumeIsolated { $0.isAborted })
+    }
+
+    @Test func `a client that was full and reads again stays`() {
+        let world = World()
+        let (writer, watcher) = (world.n1.connect(), world.n1.connect())
+        _ = writer.ask("CREATE c alice,bob")
+        _ = watcher.ask("WATCH bob")
+        watcher.clog(true)
+        let text = String(repeating: "x", count: 16_000)
+        for number in 0..<20 { _ = writer.ask("SEND c alice id=m\(number) \(text)") }
+        world.pass(milliseconds: 3_000, world.n1)
+        #expect(watcher.heard().count == 20)
+        world.pass(milliseconds: 3_000, world.n1)
+        watcher.clog(false)
+        #expect(!watcher.output.assumeIsolated { $0.isAborted })
+    }
+}
