@@ -76,6 +76,7 @@ extension ChatMachine {
             let post = outbox.finish()
             wantsChats = true
             if let opened = post.opens { open(opened) }
+            if let closed = post.closes, closed == book.openID { book.open(nil) }
             guard let message = post.message, message.conversation == book.openID else {
                 wantsHistory = book.openID != nil
                 return

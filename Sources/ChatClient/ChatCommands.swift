@@ -113,15 +113,18 @@ extension ChatMachine {
         case .pins: askForPanel("PINNED \(id) \(user)", "pinned")
         case .archive(let isOn):
             post("\(isOn ? "ARCHIVE" : "UNARCHIVE") \(id) \(user)", "archiving", line)
-        case .hide: post("HIDECHAT \(id) \(user)", "hiding", line)
-        case .leaveChat: post("LEAVECHAT \(id) \(user)", "leaving", line)
+        case .hide: post("HIDECHAT \(id) \(user)", "hiding", line, closes: id)
+        case .leaveChat: post("LEAVECHAT \(id) \(user)", "leaving", line, closes: id)
         case .invite(let other): post("INVITE \(id) \(user) \(other)", "inviting \(other)", line)
         default: break
         }
     }
 
-    private mutating func post(_ line: String, _ name: String, _ typed: String) {
-        outbox.add(Outbox.Post(line: line, name: name, message: nil, typed: typed))
+    private mutating func post(
+        _ line: String, _ name: String, _ typed: String, closes: String? = nil
+    ) {
+        outbox.add(
+            Outbox.Post(line: line, name: name, message: nil, typed: typed, closes: closes))
     }
 
     private mutating func say(_ text: String, in id: String) {

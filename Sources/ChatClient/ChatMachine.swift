@@ -253,6 +253,7 @@ public struct ChatMachine: Sendable {
 
     /// Says something to the person: on the screen's last line but one, or as a line.
     mutating func tell(_ sentence: String, at now: UInt64) {
+        let sentence = Columns.harmless(sentence)
         if isScreen {
             notice = (sentence, now)
         } else {

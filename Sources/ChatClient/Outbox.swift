@@ -11,6 +11,8 @@ struct Outbox {
         let typed: String
         /// The chat that is opened once the post is acknowledged.
         var opens: String?
+        /// The chat that is closed then.
+        var closes: String?
         var refusals = 0
     }
 

@@ -152,6 +152,7 @@ A_22() {
 
 row A-33 'a pin and an archiving are seen live'
 A_33() {
+    eventually 3 "HISTORY $c1 $alice" "id=$m"
     watch alices 3 "$alice"
     does 1 "PIN $c1 $m $bob" "ARCHIVE $c1 $alice"
     hear alices 100 EVENT kind=pin "conversation=$c1" "by=$bob" "id=$m"

@@ -241,3 +241,33 @@ R_01() {
     [ "$late" -le 1 ] || stop "$late of 100 came later than 50 ms"
     note "$late of 100 sends later than 50 ms"
 }
+
+row CHAT 'grapevine chat: its node dies, nothing typed and nothing said to it is lost'
+CHAT() {
+    mkfifo "$work/typed"
+    "${GRAPEVINE_BIN:-$root/.build/release/grapevine}" chat --user "$bob" \
+        --node "127.0.0.1:$((ports + 102))" <>"$work/typed" >"$work/client.heard" 2>&1 &
+    client=$!
+    echo "$client" >>"$work/talkers"
+    eventually 2 "HISTORY $c1 $bob" "id=$m"
+    echo "/open $c1" >"$work/typed"
+    hear client "$patience" "$alice:" 'see you at 6'
+    does 1 "SEND $c1 $alice id=x before the kill"
+    hear client "$patience" 'before the kill'
+    crash 2
+    echo 'typed while there is no node' >"$work/typed"
+    does 1 "SEND $c1 $alice id=y after the kill" "DELETE $c1 x $alice for=everyone"
+    hear client 1000 'after the kill'
+    everywhere_else "HISTORY $c1 $alice" "from=$bob" 'text="typed while there is no node"'
+    hear client "$patience" "$alice deleted 2"
+    echo /quit >"$work/typed"
+    status=0
+    wait "$client" || status=$?
+    restart 2
+    same 'the exit status of the client' 0 "$status"
+}
+
+# everywhere_else LINE WORD…: eventually on n1 and n3.
+everywhere_else() {
+    for copy in 1 3; do eventually "$copy" "$@"; done
+}
