@@ -244,6 +244,7 @@ R_01() {
 
 row CHAT 'grapevine chat: its node dies, nothing typed and nothing said to it is lost'
 CHAT() {
+    rm -f "$work/typed"
     mkfifo "$work/typed"
     "${GRAPEVINE_BIN:-$root/.build/release/grapevine}" chat --user "$bob" \
         --node "127.0.0.1:$((ports + 102))" <>"$work/typed" >"$work/client.heard" 2>&1 &
