@@ -50,7 +50,7 @@ let package = Package(
         room(
             "Admin",
             ["Node", "LineProtocol", "Membership", "Replication", "Chat", "CRDT", "Wire"]),
-        room("Session", ["Admin", "LineProtocol", "Node", "Replication", "Wire"]),
+        room("Session", ["Admin", "LineProtocol", "Node", "Replication", "Chat", "Wire"]),
         room(
             "Simulator",
             [

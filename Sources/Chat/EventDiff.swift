@@ -43,9 +43,10 @@ extension Document {
         switch content {
         case .message(let message):
             guard let told = told(message, nil, in: conversation, surroundings) else { return [] }
-            let origin = message.header.sent.replica
-            let last = Dot(replica: origin, seq: max(1, changedBy.seq(of: origin)))
-            return known.contains(last) ? told.asKnown() : told.asNew() + told.changes()
+            guard let isKnown = isSent(within: known, message) else {
+                return told.asNew() + told.changes()
+            }
+            return isKnown ? told.asKnown() : told.asNew()
         case .seat(let seat):
             return told(seat, in: conversation, surroundings)?.asIs() ?? []
         case .conversation(let room):
@@ -55,13 +56,22 @@ extension Document {
         }
     }
 
+    /// Whether who has seen `known` has seen it sent; nil where an older disk does not tell.
+    private func isSent(within known: Vector, _ message: Message) -> Bool? {
+        let origin = message.header.sent.replica
+        if let seq = message.header.seq { return known.contains(Dot(replica: origin, seq: seq)) }
+        let last = Dot(replica: origin, seq: max(1, changedBy.seq(of: origin)))
+        return known.contains(last) ? true : nil
+    }
+
     private func told(
         _ message: Message, _ shown: Document?, in conversation: ConversationID,
         _ surroundings: Surroundings
     ) -> ToldMessage? {
         guard let id = MessageID(key.id), let room = surroundings.room else { return nil }
         return ToldMessage(
-            id: id, message: message, shown: shown?.message ?? message, conversation: conversation, room: room,
+            id: id, message: message, shown: shown?.message ?? message, conversation: conversation,
+            room: room,
             surroundings: surroundings)
     }
 
@@ -177,7 +187,8 @@ private struct ToldMessage {
         let hiding = message.deletedBy.elements.filter {
             participants.contains($0) && !(message.isRetracted && $0 == message.header.sender)
         }
-        return (message.isRetracted ? tellRetracted() : changes()) + tellHidden(from: hiding) + restored
+        return (message.isRetracted ? tellRetracted() : changes()) + tellHidden(from: hiding)
+            + restored
     }
 }
 

@@ -81,15 +81,6 @@ extension Verb {
         Verb(
             "UNREAD", ["<user>"], about: "Counts what a user has not read, by conversation."
         ) { words throws(LineError) in .unread(try words.name(0)) },
-        Verb(
-            "TYPING", ["<conversation>", "<user>", choices(of: TypingSwitch.self)],
-            about: "Shows the others that a user types, for six seconds, or that they stopped."
-        ) { words throws(LineError) in .typing(try Request.Typing(words)) },
-        Verb(
-            "WATCH", ["<user>"], options: [.since],
-            about: "Tells what happens to a user from here on, or since a token, as EVENT lines."
-        ) { words throws(LineError) in .watch(try Request.Watch(words)) },
-        Verb("UNWATCH", about: "Ends what WATCH began.") { _ throws(LineError) in .unwatch },
     ]
 
     private static let own: [Verb] = [
@@ -120,6 +111,15 @@ extension Verb {
         Verb(
             "SEED", about: "Adds sample data, once: two users, two conversations, action items."
         ) { _ throws(LineError) in .seed },
+        Verb(
+            "TYPING", ["<conversation>", "<user>", choices(of: TypingSwitch.self)],
+            about: "Shows the others that a user types, for six seconds, or that they stopped."
+        ) { words throws(LineError) in .typing(try Request.Typing(words)) },
+        Verb(
+            "WATCH", ["<user>"], options: [.since],
+            about: "Tells what happens to a user from here on, or since a token, as EVENT lines."
+        ) { words throws(LineError) in .watch(try Request.Watch(words)) },
+        Verb("UNWATCH", about: "Ends what WATCH began.") { _ throws(LineError) in .unwatch },
     ]
 
     private static let cluster: [Verb] = [

@@ -371,6 +371,7 @@ extension Node {
         commit(writes + rewritten + setAsideBadRecords(), drops)
         giveUpBackup()
         serve(served)
+        settleTyping()
         settleWatching()
         serveFeeds()
         offerDropped()

@@ -246,8 +246,9 @@ extension Node {
 
     func tickFeeding(now: UInt64) {
         for id in desk.fedShards where tellable(id) == nil { desk.refuseAll(of: id) }
-        guard now / Node.positionMilliseconds != (now - Node.tickMilliseconds)
-            / Node.positionMilliseconds
+        guard
+            now / Node.positionMilliseconds != (now - Node.tickMilliseconds)
+                / Node.positionMilliseconds
         else { return }
         for shard in shards {
             let stored = shard.assumeIsolated { $0.stored.vector }

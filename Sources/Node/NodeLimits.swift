@@ -34,6 +34,12 @@ extension Limit {
         Limit(
             "levellings", Levelling.countMax, "replicas that catch up with a connection",
             "another is asked"),
+        Limit(
+            "watchers", Watching.watchersMax, "connections that watch", "429"),
+        Limit(
+            "typing", Typing.ofConnectionMax, "conversations where one connection types", "429"),
+        Limit(
+            "typing-all", Typing.ofNodeMax, "conversations where clients of one node type", "429"),
         Limit("joins", Node.joinsMax, "addresses that have not answered", "429"),
     ]
 

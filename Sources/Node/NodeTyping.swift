@@ -22,11 +22,21 @@ extension Node {
         case .here(.found(.users(let participants), _), let isSettled):
             asked.participants = participants
             typing.asked[slot] = asked
-            if isSettled { onTypingAllowed(slot) }
+            // Whoever asks may watch, too, and is in the middle of a line.
+            if isSettled { typing.allowed.append(slot) }
+            ports.host.turnAgain()
         case .here:
             break
         }
         return .success(handling)
+    }
+
+    /// The end of a turn: what was allowed in it is shown.
+    func settleTyping() {
+        guard !typing.allowed.isEmpty else { return }
+        let allowed = typing.allowed
+        typing.allowed = []
+        for slot in allowed { onTypingAllowed(slot) }
     }
 
     /// A reply is about to leave: one that lets somebody type has it shown.

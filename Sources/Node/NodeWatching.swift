@@ -251,7 +251,9 @@ extension Node {
         for position in positions where isFed(position.shard, position.number, by: name) {
             watching.raise(position.shard, to: position.vector)
         }
-        guard let ask = watching.asks.removeValue(forKey: number), ask.holder == name else { return }
+        guard let ask = watching.asks.removeValue(forKey: number), ask.holder == name else {
+            return
+        }
         for id in concerns where Int(id.number) < watching.feeds.count {
             watching.noteConcern(id, of: ask.session)
         }

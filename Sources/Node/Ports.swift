@@ -254,6 +254,9 @@ package struct NodePorts: Sendable {
     }
 }
 
+/// What a session that watches is told, to hand on without looking into it.
+package typealias WatchedEvent = Event
+
 /// Where replies go once they may be sent.
 package protocol ReplySink: AnyObject, Sendable {
     func onSettled(_ number: UInt64, _ outcome: Settled)
@@ -271,17 +274,19 @@ package protocol ReplySink: AnyObject, Sendable {
     ///
     /// - Parameter token: what comes back with it is told the rest.
     /// - Returns: whether the client is full: `isStillFull` is due with each tick.
-    func onEvent(_ event: Event, token: String) -> Bool
+    func onEvent(_ event: WatchedEvent, token: String) -> Bool
 
     /// Whether a client that was full still is; one that stays so is cut off.
     func isStillFull() -> Bool
 }
 
-/// One that does not care what it has seen.
+/// One that does not care what it has seen, and watches nobody.
 extension ReplySink {
     package func sight(of shard: ShardID) -> Sight? { nil }
     package func demand(on shard: ShardID) -> Demand? { nil }
     package func onSeen(_ sightings: [Sighting]) {}
     package func onLevel(_ sighting: Sighting) {}
     package func forgetWitness(of shard: ShardID) {}
+    package func onEvent(_ event: Event, token: String) -> Bool { false }
+    package func isStillFull() -> Bool { false }
 }

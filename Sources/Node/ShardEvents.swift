@@ -9,6 +9,16 @@ extension ShardMachine {
     private struct Stage {
         var rooms: [ConversationID: Conversation] = [:]
         var progress: [ConversationID: Progress] = [:]
+        /// What users hide of the conversations whose progress is known.
+        var hidden: [ConversationID: [UserID: Vector]] = [:]
+
+        /// Whether a user has a document's conversation hidden with this in it.
+        func hides(_ document: Document, from user: UserID) -> Bool {
+            guard document.message != nil, let id = ConversationID(document.key.partition),
+                let vector = hidden[id]?[user]
+            else { return false }
+            return document.isSent(within: vector)
+        }
     }
 
     /// What the last commit changed, for those who are watched; told once.
@@ -27,7 +37,11 @@ extension ShardMachine {
             var before = change.before
             for step in change.steps + [change.after] {
                 told += step.announcements(since: before, shownAs: change.after, in: around)
-                    .compactMap { $0.narrowed(to: isWatched) }
+                    .compactMap { announcement in
+                        announcement.narrowed {
+                            isWatched($0) && !stage.hides(change.after, from: $0)
+                        }
+                    }
                 before = step
             }
         }
@@ -62,7 +76,9 @@ extension ShardMachine {
                 continue
             }
             told += document.announcements(beyond: known, in: around)
-                .compactMap { $0.narrowed(to: isWatched) }
+                .compactMap { announcement in
+                    announcement.narrowed { isWatched($0) && !stage.hides(document, from: $0) }
+                }
         }
         return (told, found.next)
     }
@@ -154,6 +170,11 @@ extension ShardMachine {
         }
         let progress = Progress(of: seats, in: room)
         stage.progress[id] = progress
+        for (user, seat) in seats {
+            if let vector = room.hiddenVector(of: user, in: seat) {
+                stage.hidden[id, default: [:]][user] = vector
+            }
+        }
         return progress
     }
 }

@@ -7,7 +7,7 @@ import Wire
 /// What clients of this node said is told to every node, and each node shows it to those who watch
 /// there. Whatever becomes of the nodes and the network between them, nothing is shown for longer
 /// than `millisecondsMax` after it was last said.
-struct Typing: Sendable {
+package struct Typing: Sendable {
     /// One user in one conversation.
     struct Place: Hashable, Comparable, Sendable {
         let conversation: ConversationID
@@ -43,12 +43,14 @@ struct Typing: Sendable {
     private(set) var said: [Place: Said] = [:]
     private(set) var shown: [Place: Shown] = [:]
     var asked: [ReplySlot: Asked] = [:]
+    /// Those of them that may, since the last turn; in order.
+    var allowed: [ReplySlot] = []
 
     /// How long a word counts, in milliseconds: six seconds, less the tick in which its end may be
     /// noticed.
     static let millisecondsMax: UInt64 = 5_900
     /// The most conversations in which one connection types.
-    static let ofConnectionMax = 64
+    package static let ofConnectionMax = 64
     /// The most places where clients of one node type.
     static let ofNodeMax = 16_384
 

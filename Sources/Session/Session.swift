@@ -1,5 +1,4 @@
 import Admin
-import Chat
 import LineProtocol
 import Node
 import Replication
@@ -219,7 +218,7 @@ package actor Session: ReplySink {
         assumeIsolated { $0.settle(number, outcome) }
     }
 
-    package nonisolated func onEvent(_ event: Event, token: String) -> Bool {
+    package nonisolated func onEvent(_ event: WatchedEvent, token: String) -> Bool {
         assumeIsolated { $0.tell(event, token) }
     }
 
@@ -561,7 +560,7 @@ extension Session {
 
 extension Session {
     /// - Returns: whether the client takes too little.
-    private func tell(_ event: Event, _ token: String) -> Bool {
+    private func tell(_ event: WatchedEvent, _ token: String) -> Bool {
         guard !hasFinished else { return false }
         events += Admin.line(of: event, token: token)
         sendEvents()

@@ -79,8 +79,9 @@ struct MessageCodingTests {
         let sent = author.apply(.send("hi"), by: People.alice, to: nil)
         #expect(
             sent.encoded == [1, 1] + [UInt8](repeating: 0, count: 15) + [1, 1]  // changed by
-                + [1, 1, 35] + [0, 0, 0, 0, 0, 1, 0, 0]  // field 1: the time
+                + [2, 1, 35] + [0, 0, 0, 0, 0, 1, 0, 0]  // field 1: the time
                 + [UInt8](repeating: 0, count: 15) + [1]  // the replica
-                + [5, 97, 108, 105, 99, 101, 1, 0, 2, 104, 105])  // alice, text, no item, hi
+                + [5, 97, 108, 105, 99, 101, 1, 0, 2, 104, 105]  // alice, text, no item, hi
+                + [7, 1, 1])  // field 7: the seq
     }
 }

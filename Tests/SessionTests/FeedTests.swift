@@ -75,12 +75,13 @@ import Wire
         let watcher = watch(2)
         _ = watcher.heard()
         world.cut(nodes[0])
+        let client = nodes[1].connect()
+        client.say("SET ack=local")
         for (number, chat) in Self.chats.enumerated() {
-            let client = nodes[1].connect()
-            client.say("SET ack=local", "SEND \(chat) alice id=m\(number) hello")
-            world.live(milliseconds: 1_000, nodes[1], nodes[2])
+            client.say("SEND \(chat) alice id=m\(number) hello")
         }
-        world.live(milliseconds: 8_000, nodes[1], nodes[2])
+        // Long before the connection is given up.
+        world.live(milliseconds: 3_000, nodes[1], nodes[2])
         let heard = watcher.heard()
         let held = Self.chats.enumerated().filter { number, _ in
             heard.contains { $0.contains("kind=message") && $0.contains("id=m\(number) ") }

@@ -39,6 +39,7 @@ private actor TestDoorkeeper: Doorkeeper {
                 case "<addr>": "127.0.0.1:1"
                 case "<token>": Token(of: [], cluster: RandomID(high: 1, low: 1)).text
                 case "ack=local|majority|all": "ack=all"
+                case "on|off": "on"
                 default: word.first == "<" ? "x" : String(word)
                 }
             }.filter { !$0.hasPrefix("[") }

@@ -59,7 +59,7 @@ struct House {
             Room("Node", .node, "Chat CRDT Membership Placement Replication Wire"),
             // Node and Replication, here and in Session: what a reply waits for is theirs to say.
             Room("Admin", .node, "Node LineProtocol Membership Replication Chat CRDT Wire"),
-            Room("Session", .node, "Admin LineProtocol Node Replication Wire"),
+            Room("Session", .node, "Admin LineProtocol Node Replication Chat Wire"),
 
             Room(
                 "Server", .program,

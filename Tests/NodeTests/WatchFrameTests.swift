@@ -1,0 +1,52 @@
+import CRDT
+import Chat
+import Testing
+import Wire
+
+@testable import Node
+
+/// What nodes say to each other about those who watch and type.
+@Suite struct WatchFrameTests {
+    private static let shard = ShardID(3)
+    private static let users = [UserID(checked: "alice"), UserID(checked: "bob")]
+
+    private static var vector: Vector {
+        var vector = Vector()
+        vector.insert(Dot(replica: RandomID(high: 1, low: 2), seq: 7))
+        return vector
+    }
+
+    private static let told = Announcement(
+        Chat.Event(
+            .pin(MessageID(checked: "m")), in: ConversationID(checked: "c"), by: users[0],
+            at: HybridTimestamp(milliseconds: 9)), to: users)
+
+    private static let frames: [WatchFrame] = [
+        .users([]), .users(users), .watch(1, users[0]), .unwatch(users[1]),
+        .open(shard, number: 2, since: nil), .open(shard, number: 2, since: vector),
+        .close(shard, number: 3), .replay(shard, number: 4, users[0], since: vector),
+        .watched(5, concerns: [], positions: []),
+        .watched(
+            5, concerns: [shard],
+            positions: [WatchFrame.Position(shard: shard, number: 6, vector: vector)]),
+        .told(shard, number: 7, [], position: vector),
+        .told(shard, number: 7, [told], position: nil),
+        .replayed(shard, number: 8), .refused(shard, number: 9),
+    ]
+
+    @Test(arguments: frames)
+    func `a frame reads as it was written, and as nothing shorter`(frame: WatchFrame) throws {
+        let bytes = PeerFrame.watch(frame).encoded
+        #expect(try PeerFrame.decode(bytes) == .watch(frame))
+        for count in 0..<bytes.count {
+            #expect(throws: WireError.self) { try PeerFrame.decode(bytes.prefix(count)) }
+        }
+    }
+
+    @Test func `so does the word of who types`() throws {
+        let frame = TypingFrame(
+            conversation: ConversationID(checked: "c"), user: Self.users[0], isOn: true,
+            participants: Self.users)
+        #expect(try PeerFrame.decode(PeerFrame.typing(frame).encoded) == .typing(frame))
+    }
+}

@@ -1,0 +1,127 @@
+import Node
+import Placement
+import Testing
+
+@testable import Session
+
+/// Who types is shown while they do, and never longer.
+@Suite struct TypingTests {
+    private let world = World(replicas: .count(1))
+    private let nodes: [TestNode]
+    private let watchers: [TestClient]
+
+    init() {
+        let second = world.join("n2")
+        nodes = [world.n1, second, world.join("n3", dialing: second)]
+        world.live(milliseconds: 2_000, nodes[0], nodes[1], nodes[2])
+        let client = nodes[0].connect()
+        client.say("CREATE c alice,bob")
+        world.settle(nodes[0], nodes[1], nodes[2])
+        watchers = nodes.map { $0.connect() }
+        for watcher in watchers { watcher.say("WATCH bob") }
+        world.settle(nodes[0], nodes[1], nodes[2])
+        for watcher in watchers { _ = watcher.heard() }
+    }
+
+    private func say(_ client: TestClient, _ line: String) -> [String] {
+        client.say(line)
+        world.settle(nodes[0], nodes[1], nodes[2])
+        return client.heard()
+    }
+
+    /// What each watcher was told, `on` and `off` in short.
+    private func told() -> [[String]] {
+        watchers.map { watcher in
+            watcher.heard().map {
+                $0.hasPrefix("EVENT kind=typing conversation=c by=alice at=")
+                    ? ($0.contains(" on=true token=") ? "on" : "off") : $0
+            }
+        }
+    }
+
+    @Test func `it is shown on every node once, until it is said to be over`() {
+        let client = nodes[1].connect()
+        #expect(say(client, "TYPING c alice on") == ["OK"])
+        #expect(told() == [["on"], ["on"], ["on"]])
+        #expect(say(client, "TYPING c alice on") == ["OK"])
+        #expect(told() == [[], [], []])
+        #expect(say(client, "TYPING c alice off") == ["OK"])
+        #expect(told() == [["off"], ["off"], ["off"]])
+        #expect(say(client, "TYPING c alice off") == ["OK"])
+        #expect(told() == [[], [], []])
+    }
+
+    @Test func `only a participant may, and only in what is there`() {
+        let client = nodes[2].connect()
+        #expect(say(client, "TYPING c carol on") == ["ERR 403 Only participants can do this"])
+        #expect(say(client, "TYPING x alice on") == ["ERR 404 Conversation not found"])
+        #expect(say(client, "TYPING c alice").first?.hasPrefix("ERR 400 ") == true)
+        #expect(say(client, "TYPING c alice maybe").first?.hasPrefix("ERR 400 ") == true)
+        #expect(told() == [[], [], []])
+    }
+
+    @Test func `it ends after six seconds, and at once with its connection`() {
+        let client = nodes[0].connect()
+        _ = say(client, "TYPING c alice on")
+        _ = told()
+        world.live(milliseconds: 5_500, nodes[0], nodes[1], nodes[2])
+        #expect(told() == [[], [], []])
+        world.live(milliseconds: 500, nodes[0], nodes[1], nodes[2])
+        #expect(told() == [["off"], ["off"], ["off"]])
+        _ = say(client, "TYPING c alice on")
+        _ = told()
+        client.session.assumeIsolated { $0.onClosed() }
+        world.settle(nodes[0], nodes[1], nodes[2])
+        #expect(told() == [["off"], ["off"], ["off"]])
+    }
+
+    @Test func `who watches and types on one connection is told behind the answer`() {
+        let client = nodes[0].connect()
+        _ = say(client, "WATCH alice")
+        let heard = say(client, "TYPING c alice on")
+        #expect(heard.first == "OK" && heard.count == 2)
+        #expect(heard.last?.hasPrefix("EVENT kind=typing ") == true)
+    }
+
+    @Test func `two connections that say the same are one, until both have ended`() {
+        let (one, other) = (nodes[0].connect(), nodes[1].connect())
+        _ = say(one, "TYPING c alice on")
+        _ = say(other, "TYPING c alice on")
+        #expect(told() == [["on"], ["on"], ["on"]])
+        _ = say(one, "TYPING c alice off")
+        #expect(told() == [[], [], []])
+        _ = say(other, "TYPING c alice off")
+        #expect(told() == [["off"], ["off"], ["off"]])
+    }
+
+    @Test func `when its node falls silent it ends within six seconds`() {
+        _ = say(nodes[2].connect(), "TYPING c alice on")
+        _ = told()
+        world.cut(nodes[2])
+        world.live(milliseconds: 6_000, nodes[0], nodes[1])
+        #expect(told().prefix(2) == [["off"], ["off"]])
+    }
+
+    @Test func `who begins to watch is told who types`() {
+        let client = nodes[1].connect()
+        _ = say(client, "TYPING c alice on")
+        let late = nodes[2].connect()
+        let heard = say(late, "WATCH bob")
+        #expect(heard.count == 2 && heard.last?.contains(" on=true ") == true)
+        let other = nodes[2].connect()
+        #expect(say(other, "WATCH carol").count == 1)
+    }
+
+    @Test func `one connection types in so many conversations, and no more`() {
+        let client = nodes[0].connect()
+        for number in 0...Typing.ofConnectionMax { _ = say(client, "CREATE c\(number) alice,bob") }
+        for number in 0..<Typing.ofConnectionMax {
+            #expect(say(client, "TYPING c\(number) alice on") == ["OK"])
+        }
+        #expect(
+            say(client, "TYPING c\(Typing.ofConnectionMax) alice on").first?.hasPrefix("ERR 429 ")
+                == true)
+        #expect(say(client, "TYPING c0 alice off") == ["OK"])
+        #expect(say(client, "TYPING c\(Typing.ofConnectionMax) alice on") == ["OK"])
+    }
+}
