@@ -24,12 +24,17 @@ extension ChatMachine {
         case .chats: onChats(rows.compactMap { Chat($0) }, isPartial: ok.isTrue("partial"))
         case .history(let id): if id == book.openID { onHistory(rows.compactMap { Message($0) }) }
         case .panel(let title): show(title, rows.map { Self.panelLine($0, settings) })
-        case .post, .aside: break
+        case .post, .aside, .since: break
         }
     }
 
     private mutating func onRefusal(of purpose: Purpose, _ status: ReplyLine, at now: UInt64) {
         guard case .error(let error) = status else { return }
+        // A node that lacks what was seen is better than none; one that knows no tokens is old.
+        if purpose == .since {
+            if error.code >= 500 { tell("\(roster.current) may show less than before", at: now) }
+            return
+        }
         // What cannot be had now is had at the next event, or at another node.
         if error.code >= 500 {
             if purpose == .chats { wantsChats = true }
@@ -111,10 +116,12 @@ extension ChatMachine {
         case .ok(let fields):
             isWatching = true
             token = fields["token"] ?? token
-        case .error:
+        case .error(let error):
             // A token that the node does not take is given up; an old node has no watch at all,
             // and is asked again and again instead.
-            if token != nil {
+            if error.code >= 500 {
+                wantsWatch = true
+            } else if token != nil {
                 token = nil
                 output.append(.watch("WATCH \(user)"))
             }
@@ -182,8 +189,14 @@ extension ChatMachine {
     /// How many messages are printed when a chat is opened.
     private static var printedAtFirst: Int { 20 }
 
+    /// The most messages remembered as printed; beyond, one of another chat may come twice.
+    private static var printedMax: Int { 10_000 }
+
     private mutating func printNew() {
         guard !isScreen, let id = book.openID else { return }
+        if printed.count > Self.printedMax {
+            printed = printed.filter { $0 == "opened \(id)" || $0.hasPrefix("\(id) ") }
+        }
         let isFirst = printed.insert("opened \(id)").inserted
         let new = book.messages.filter { printed.insert("\(id) \($0.id)").inserted }
         print((isFirst ? new.suffix(Self.printedAtFirst) : new[...]).map(plainLine))

@@ -41,6 +41,7 @@ public struct ChatMachine: Sendable {
         case chats
         case history(String)
         case members
+        case since
         case post
         case panel(String)
         /// Whose reply nobody waits for.
@@ -73,6 +74,8 @@ public struct ChatMachine: Sendable {
     var editor = LineEditor()
     var link = Link.down(until: 0)
     var isWatching = false
+    /// Whether the node could not watch just now.
+    var wantsWatch = false
     var hasChats = false
     var token: String?
     var purposes: [Int: Purpose] = [:]
@@ -150,10 +153,17 @@ public struct ChatMachine: Sendable {
             if isScreen { notice = nil } else { print(["* connected to \(roster.current)"]) }
         }
         roster.succeeded()
+        // Another node may lag behind what was seen; from here on it shows nothing older.
+        if let token { ask("SINCE \(token)", .since) }
         ask("MEMBERS", .members)
-        output.append(.watch("WATCH \(user)" + (token.map { " since=\($0)" } ?? "")))
+        watch()
         wantsChats = true
         wantsHistory = book.openID != nil
+    }
+
+    private mutating func watch() {
+        wantsWatch = false
+        output.append(.watch("WATCH \(user)" + (token.map { " since=\($0)" } ?? "")))
     }
 
     private mutating func onLost(_ why: String, at now: UInt64) {
@@ -177,6 +187,7 @@ public struct ChatMachine: Sendable {
             if purposes.isEmpty, now >= askedAt + Self.pingMilliseconds { ask("PING", .aside) }
             if !isWatching, now >= polledAt + Self.pollMilliseconds {
                 polledAt = now
+                if wantsWatch { watch() }
                 wantsChats = true
                 wantsHistory = book.openID != nil
             }
