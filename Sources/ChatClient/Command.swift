@@ -19,7 +19,7 @@ enum Command: Equatable {
 
     /// The commands as `/help` lists them.
     static let helpLines = [
-        "/open CHAT     its name, the beginning of it, or its place",
+        "/open CHAT     its name, its beginning or its place",
         "/chats         the list       /archived   the archive",
         "/new CHAT USER… [-- TITLE]    a chat with these users",
         "/edit [N] TEXT                message N, or your last",
