@@ -164,6 +164,8 @@ package struct Admin: Sendable {
                 : write(request, for: slot, on: &connection)
         case .seed:
             seed(for: slot, on: &connection)
+        case .deviceAdd, .deviceRemove, .viewing, .notified:
+            write(request, for: slot, on: &connection)
         case .actions(let user):
             read(.actions, by: user, slot: slot, on: &connection)
         case .history(let history):
@@ -189,7 +191,7 @@ package struct Admin: Sendable {
             .now(operate(request))
         case .since(let token):
             since(token)
-        case .backup, .scrub, .watch, .unwatch:
+        case .backup, .scrub, .watch, .unwatch, .notifications:
             .beginWhenFirst(request)
         case .typing(let typing):
             type(typing, for: slot, on: &connection)
@@ -233,7 +235,7 @@ extension Admin {
             case .actionAdd(let action): action.item == nil
             default: false
             }
-        guard let mutation = mutation(of: request) else {
+        guard let mutation = mutation(of: request) ?? device(of: request) else {
             preconditionFailure("a request that writes is a mutation")
         }
         let handling = handle(

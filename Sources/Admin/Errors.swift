@@ -76,6 +76,9 @@ extension LineError {
         case .tooManyParticipants: self = .tooManyParticipants
         case .profileNotFound: self.init(404, "Profile not found")
         case .itemNotFound: self.init(404, "Action item not found")
+        case .deviceNotFound: self.init(404, "Device not found")
+        case .tooManyDevices:
+            self.init(429, "A user has at most \(ChatLimits.devicesMax) devices")
         case .notOwner: self.init(403, "Only the owner can do this")
         case .itemExists:
             self.init(409, "Action item exists with another owner, title, link or time")

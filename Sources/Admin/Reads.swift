@@ -93,6 +93,11 @@ extension Admin {
         case .profile(let profile): writer.profile(profile)
         case .actions(let items):
             for item in items where !writer.isTooLong { writer.action(item) }
+        case .notifications(let notifications):
+            for notification in notifications where !writer.isTooLong {
+                writer.notification(notification)
+            }
+        case .device, .notices: preconditionFailure("only nodes ask for it")
         }
         guard !writer.isTooLong else { return LineError.replyTooLong.reply }
         writer.ok {

@@ -7,11 +7,11 @@ extension Request {
         switch self {
         case .create, .send, .edit, .delete, .restore, .invite, .leaveChat, .pin, .unpin, .archive,
             .unarchive, .read, .delivered, .actionAdd, .actionEdit, .actionDone, .actionUndone,
-            .actionDelete, .hideChat, .seed:
+            .actionDelete, .hideChat, .seed, .deviceAdd, .deviceRemove, .viewing, .notified:
             .write
         case .profile(let profile):
             profile.isShown ? .read : .write
-        case .history, .edits, .pinned, .chats, .unread, .actions:
+        case .history, .edits, .pinned, .chats, .unread, .actions, .notifications:
             .read
         case .help, .auth, .ping, .status, .metrics, .members, .shards, .owners, .digest, .vector,
             .set, .token, .since,

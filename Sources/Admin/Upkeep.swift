@@ -4,11 +4,16 @@ import Replication
 
 /// What is begun at its turn and answered when it is done.
 extension Admin {
-    package func begin(_ request: Request, for slot: ReplySlot) -> Answer {
+    package func begin(
+        _ request: Request, for slot: ReplySlot, on connection: ConnectionState
+    ) -> Answer {
         if case .since(let token) = request { return begin(since: token, for: slot) }
         if case .unwatch = request {
             node.assumeIsolated { $0.unwatch(slot.session) }
             return .now(ReplyWriter.status())
+        }
+        if case .notifications(let it) = request {
+            return notifications(of: it, for: slot, on: connection)
         }
         let begun: Result<Void, OperationFailure> = node.assumeIsolated { node in
             switch request {

@@ -8,6 +8,8 @@ public enum ChatLimits {
     public static let participantsMax = 1_000
     /// Edits of one message.
     public static let editsMax = 100
+    /// Devices of one user.
+    public static let devicesMax = 32
     /// Bytes of a text in UTF-8.
     public static let textBytesMax = 16_384
     /// Bytes of a title in UTF-8.

@@ -15,6 +15,7 @@ public struct Document: Hashable, Sendable {
         case seat(Seat)
         case profile(Profile)
         case item(Item)
+        case device(Device)
         /// Written by a later version: kept, merged field by field, sent on.
         case unknown
     }
@@ -57,6 +58,9 @@ public struct Document: Hashable, Sendable {
         case (.item(var mine), .item(let theirs)):
             mine.merge(theirs)
             content = .item(mine)
+        case (.device(var mine), .device(let theirs)):
+            mine.merge(theirs)
+            content = .device(mine)
         default:
             break
         }
@@ -87,6 +91,11 @@ public struct Document: Hashable, Sendable {
         return item
     }
 
+    public var device: Device? {
+        guard case .device(let device) = content else { return nil }
+        return device
+    }
+
     /// Whether texts must go from the disk: it is deleted for everyone.
     public var purges: Bool { message?.isRetracted ?? item?.isDeleted ?? false }
 
@@ -100,6 +109,7 @@ public struct Document: Hashable, Sendable {
         case .message(let message): message.greatestTime
         case .profile(let profile): profile.greatestTime
         case .item(let item): item.greatestTime
+        case .device(let device): device.greatestTime
         // Its marks tell of stamps that messages and invitations have.
         case .seat, .unknown: .zero
         }
@@ -137,6 +147,7 @@ extension Document {
         case .seat(let seat): seat.write(to: &fields)
         case .profile(let profile): profile.write(to: &fields)
         case .item(let item): item.write(to: &fields)
+        case .device(let device): device.write(to: &fields)
         case .unknown: break
         }
     }
@@ -163,6 +174,7 @@ extension Document {
             case .seat: .seat(try Seat(from: &unknown))
             case .profile: .profile(try Profile(from: &unknown))
             case .item: .item(try Item(from: &unknown))
+            case .device: .device(try Device(from: &unknown))
             default: .unknown
             }
     }

@@ -13,11 +13,12 @@ public struct DocumentKey: Hashable, Sendable {
         public static let seat = Kind(number: 3)
         public static let profile = Kind(number: 4)
         public static let item = Kind(number: 5)
+        public static let device = Kind(number: 6)
     }
 
     public let kind: Kind
     /// What the shard is a hash of: for all that belongs to a conversation, its id; the user's for
-    /// a profile, an action item's own.
+    /// a profile and their devices, an action item's own.
     public let partition: String
     /// Empty where the partition has one document of the kind.
     public let id: String
@@ -52,6 +53,10 @@ public struct DocumentKey: Hashable, Sendable {
 
     public static func item(_ item: ItemID) -> DocumentKey {
         DocumentKey(checked: .item, partition: item.text, id: "")
+    }
+
+    public static func device(_ device: DeviceID, of user: UserID) -> DocumentKey {
+        DocumentKey(checked: .device, partition: user.text, id: device.text)
     }
 
     /// The shard that it belongs to, in a cluster of so many shards.

@@ -49,6 +49,8 @@ public struct Message: Hashable, Sendable {
     }
 
     public internal(set) var header: Header
+    /// The dots of sendings of it whose headers lost: who was notified of one is not of another.
+    var rivals = Context()
     /// Ascending by stamp, one for each operation: the last shows, all are the history.
     public internal(set) var versions: [Version]
     /// Ascending likewise, one for each operation and sending.
@@ -111,7 +113,11 @@ extension Message {
 
     mutating func merge(_ other: Message) {
         mergeVersions(other)
-        if other.header < header { header = other.header }
+        let winner = min(header, other.header)
+        if header != other.header || rivals != other.rivals {
+            rivals = rivals(with: other, under: winner)
+        }
+        header = winner
         deletedBy.merge(other.deletedBy)
         if let theirs = other.pin { pin = pin.map { merged($0, theirs) } ?? theirs }
         isRetracted = isRetracted || other.isRetracted

@@ -12,6 +12,7 @@ extension Message {
         /// Beside the header, whose bytes have an end.
         static let seq: UInt64 = 7
         static let silent: UInt64 = 8
+        static let rivals: UInt64 = 9
     }
 
     func write(to fields: inout some FieldSink) {
@@ -23,6 +24,7 @@ extension Message {
         if !strays.isEmpty { fields.set(FieldNumber.strays, to: Strays(list: strays)) }
         if let seq = header.seq { fields.set(FieldNumber.seq) { $0.write(varint: seq) } }
         if header.isSilent { fields.set(FieldNumber.silent) { _ in } }
+        if !rivals.isEmpty { fields.set(FieldNumber.rivals, to: rivals) }
     }
 
     init(from fields: inout Fields) throws(WireError) {
@@ -36,6 +38,10 @@ extension Message {
         if let bytes = fields.take(FieldNumber.silent) {
             guard bytes.isEmpty else { throw .invalid("a mark of silence") }
             self.header.isSilent = true
+        }
+        if let bytes = fields.take(FieldNumber.rivals) {
+            rivals = try Context.decode(bytes)
+            guard !rivals.isEmpty else { throw .invalid("other sendings") }
         }
         if let bytes = fields.take(FieldNumber.versions) {
             versions = try Versions.decode(bytes).list

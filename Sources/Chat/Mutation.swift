@@ -33,6 +33,7 @@ public struct Mutation: Hashable, Sendable {
         case deleteItem
         /// Sets it where there is no profile.
         case seedProfile(Profile.Edit)
+        case device(DeviceID, DeviceAction)
     }
 
     public let subject: Subject
@@ -56,6 +57,7 @@ public struct Mutation: Hashable, Sendable {
         switch action {
         case .create, .invite, .leave, .archive, .unarchive, .read, .deliver, .hideChat: nil
         case .setProfile, .seedProfile, .addItem, .editItem, .finishItem, .deleteItem: nil
+        case .device: nil
         case .seed(let message, _): message
         case .send(let message, _, _, _), .edit(let message, _, _): message
         case .hide(let message), .retract(let message), .restore(let message): message
@@ -67,7 +69,7 @@ public struct Mutation: Hashable, Sendable {
     public var key: DocumentKey {
         switch subject {
         case .conversation(let conversation): key(in: conversation)
-        case .user(let user): .profile(user)
+        case .user(let user): device.map { .device($0, of: user) } ?? .profile(user)
         case .item(let item): .item(item)
         }
     }
@@ -140,6 +142,9 @@ extension Mutation {
         case .item(var item):
             change(&item, by: author)
             document.content = .item(item)
+        case .device(var device):
+            change(&device, by: author)
+            document.content = .device(device)
         case .unknown:
             preconditionFailure("a mutation's key is of a known kind")
         }
@@ -170,7 +175,7 @@ extension Mutation {
             var seat = Seat()
             change(&seat, setting: mark, hiding: hidden, by: author)
             return Document(.seat(seat), at: key, by: author.dot)
-        case .setProfile, .seedProfile, .addItem, .editItem, .finishItem, .deleteItem:
+        case .setProfile, .seedProfile, .addItem, .editItem, .finishItem, .deleteItem, .device:
             return createdOwn(by: author)
         case .edit, .hide, .retract, .restore, .pin, .unpin, .invite, .leave:
             preconditionFailure("judge accepts no change of what is not there")

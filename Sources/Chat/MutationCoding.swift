@@ -45,6 +45,7 @@ extension Mutation.Action: WireValue {
         static let hideChat: UInt8 = 20
         static let seed: UInt8 = 21
         static let seedProfile: UInt8 = 22
+        static let device: UInt8 = 30
     }
 
     public func encode(into writer: inout ByteWriter) {
@@ -87,6 +88,10 @@ extension Mutation.Action: WireValue {
             write(Kind.seed, message, to: &writer)
             writer.write(text)
         case .seedProfile(let edit): write(Kind.seedProfile, value: edit, to: &writer)
+        case .device(let device, let action):
+            writer.write(Kind.device)
+            writer.write(device)
+            action.encode(into: &writer)
         }
     }
 
@@ -138,6 +143,8 @@ extension Mutation.Action: WireValue {
             self = .seed(
                 try reader.readName(), text: try reader.readText(limit: ChatLimits.textBytesMax))
         case Kind.seedProfile: self = .seedProfile(try Profile.Edit(from: &reader))
+        case Kind.device:
+            self = .device(try reader.readName(), try DeviceAction(from: &reader))
         default: throw .invalid("an action")
         }
     }

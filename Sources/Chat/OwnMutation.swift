@@ -21,6 +21,8 @@ extension Mutation {
             return target == nil
         case .addItem(let draft):
             return try judgeAddition(draft, existing: target?.item)
+        case .device(_, let action):
+            return try action.judge(target?.device)
         default:
             return try judgeChange(of: target?.item)
         }
@@ -64,6 +66,8 @@ extension Mutation {
                 created: author.stamp, owner: user, chat: draft.chat, message: draft.message,
                 due: draft.due, priority: draft.priority, title: draft.title)
             return Document(.item(Item(header)), at: key, by: author.dot)
+        case .device(_, .add(let token)):
+            return Document(.device(Device(token, at: author.stamp)), at: key, by: author.dot)
         default:
             preconditionFailure("judge accepts no change of what is not there")
         }

@@ -21,4 +21,7 @@ public enum Refusal: UInt8, Error, CaseIterable, Hashable, Sendable {
     case notOwner = 13
     /// Added before by another owner, or as something else.
     case itemExists = 14
+    /// Of a device that was never added, or is removed.
+    case deviceNotFound = 20
+    case tooManyDevices = 21
 }

@@ -62,6 +62,7 @@ extension Mutation {
         case .edit, .hide, .retract, .restore, .pin, .unpin, .read, .deliver:
             .messageNotFound
         case .setProfile, .seedProfile: .profileNotFound
+        case .device: .deviceNotFound
         case .addItem, .editItem, .finishItem, .deleteItem: .itemNotFound
         }
     }
@@ -141,7 +142,8 @@ extension Mutation {
         case .unpin:
             return message.pin?.value.by != nil
         case .create, .send, .invite, .leave, .archive, .unarchive, .read, .deliver, .hideChat,
-            .seed, .setProfile, .seedProfile, .addItem, .editItem, .finishItem, .deleteItem:
+            .seed, .setProfile, .seedProfile, .addItem, .editItem, .finishItem, .deleteItem,
+            .device:
             preconditionFailure("judged before")
         }
     }

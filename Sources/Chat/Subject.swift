@@ -37,7 +37,7 @@ extension Mutation.Action {
     /// The subject of this name that such an action has.
     func subject(checked name: String) -> Mutation.Subject {
         switch self {
-        case .setProfile, .seedProfile:
+        case .setProfile, .seedProfile, .device:
             .user(UserID(checked: name))
         case .addItem, .editItem, .finishItem, .deleteItem:
             .item(ItemID(checked: name))

@@ -13,6 +13,9 @@ public enum Term {
 
     /// Of every action item of `user` that is not deleted.
     public static func owner(_ user: UserID) -> String { user.text }
+
+    /// Of every device that is not removed, in the partition of its user.
+    public static let registered = "registered"
 }
 
 extension Document {
@@ -23,6 +26,7 @@ extension Document {
             conversation.participants.elements.map(Term.participant)
         case .message(let message): message.isPinned ? [Term.pinned] : []
         case .item(let item): item.isDeleted ? [] : [Term.owner(item.owner)]
+        case .device(let device): device.isRegistered ? [Term.registered] : []
         case .seat, .profile, .unknown: []
         }
     }

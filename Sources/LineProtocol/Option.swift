@@ -46,6 +46,7 @@ extension Option {
     static let show = Option("show", choices(of: ChatsShown.self))
     static let since = Option("since", "<token>")
     static let title = Option("title", "\"…\"", isClearable: true)
+    static let token = Option("token", "…", isRequired: true)
     static let type = Option("type", choices(of: MessageType.self))
 }
 

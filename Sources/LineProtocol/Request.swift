@@ -34,6 +34,11 @@ public enum Request: Hashable, Sendable {
     case watch(Watch)
     case unwatch
     case typing(Typing)
+    case deviceAdd(DeviceAdd)
+    case deviceRemove(OfDevice)
+    case viewing(Viewing)
+    case notifications(OfDevice)
+    case notified(Notified)
 
     /// Of one verb as it was typed, or of all.
     case help(String?)

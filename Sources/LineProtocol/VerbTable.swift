@@ -2,7 +2,7 @@
 ///
 /// A verb is added by one row here and one case of `Request`.
 extension Verb {
-    public static let all: [Verb] = chat + own + cluster
+    public static let all: [Verb] = chat + own + devices + cluster
 
     private static let chat: [Verb] = [
         Verb(

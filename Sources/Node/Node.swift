@@ -126,6 +126,13 @@ package actor Node {
     /// When a member was last connected or said that this node's name is taken, or the start.
     var reachedAt: UInt64
 
+    /// The latest time that any shard here gave or saw: the stamps that one node gives are in the
+    /// order in which it accepts, whatever the shards.
+    var latestTime = HybridTimestamp.zero
+    /// Requests for notifications, and the number of the next.
+    var notifyings: [UInt64: Notifying] = [:]
+    var nextNotifying: UInt64 = 1
+
     var sinks: [UInt64: any ReplySink] = [:]
     /// Whom to ask for which shard.
     var routes = Routes()

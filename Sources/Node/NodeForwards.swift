@@ -8,6 +8,9 @@ extension Node {
     private static let forwardBytes = 256
     /// What each of many names counts for beside its text, in bytes.
     static let nameBytes = 16
+    /// What a notification that is to be noted as shown counts for, in bytes: two long names, a
+    /// dot and a time.
+    static let entryBytes = 192
 
     /// Has others answer a request; it leaves with the end of the turn.
     func forward(_ request: Ask.Request, of shard: ShardID, for slot: ReplySlot) -> Handling {
@@ -245,6 +248,7 @@ extension Ask.Request {
             participants.reduce(title?.utf8.count ?? 0) { $0 + Node.nameBytes + $1.text.utf8.count }
         case .seed(_, let text): text.utf8.count
         case .setProfile, .seedProfile, .addItem, .editItem: 3 * ChatLimits.titleBytesMax
+        case .device(_, .list(let entries, _)): entries.count * Node.entryBytes
         default: 0
         }
     }

@@ -9,6 +9,13 @@ extension Limit {
     package static let ofDocuments: [Limit] = [
         Limit("participants", ChatLimits.participantsMax, "users of a conversation", "429"),
         Limit("edits", ChatLimits.editsMax, "edits of a message", "429"),
+        Limit("devices", ChatLimits.devicesMax, "devices of a user", "429"),
+        Limit(
+            "listed-notifications", Listed.countMax, "notifications on a device's list",
+            "the rest is listed once some are taken off"),
+        Limit(
+            "listed-bytes", Notice.bytesMax, "bytes of their texts",
+            "the rest is listed once some are taken off"),
         Limit("document-bytes", Document.bytesMax, "bytes", "the frame that brings it is refused"),
     ]
 
@@ -25,6 +32,7 @@ extension Limit {
         Limit(
             "list-asks", ListAsk.countMax, "lists that wait for other nodes",
             "partial=true"),
+        Limit("notifyings", Notifying.countMax, "NOTIFICATIONS under way", "503"),
         Limit(
             "copy-asks", CopiesAsk.countMax, "WAITs that wait for other nodes",
             "counted a moment later"),

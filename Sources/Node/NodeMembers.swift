@@ -98,6 +98,7 @@ extension Node {
             id, of: cluster.shards, stored: stored, holders: holders, isFounded: isFounded,
             ports: ports, editWindowMilliseconds: options.editWindowMilliseconds)
         if isDiskFull { within(shard) { $0.setFull(true) } }
+        latestTime = max(latestTime, stored.greatest)
         held[Int(id.number)] = shard
         shards = held.compactMap { $0 }
         stirred.insert(id)

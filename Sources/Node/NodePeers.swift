@@ -359,9 +359,9 @@ extension Node {
             if frame.asksForCopy { links[name]?.send(.absent(id)) }
             return true
         }
-        guard let failure = within(shard, { $0.receive(frame, from: name) }) else {
-            return true
-        }
+        let failure = within(shard) { $0.receive(frame, from: name) }
+        latestTime = max(latestTime, shard.assumeIsolated { $0.greatestTime })
+        guard let failure else { return true }
         // What was not merged must not be claimed: with the connection ends the pull it came in.
         ports.host.log(.error, "connection closed: \(failure) shard=\(id) peer=\(name)")
         guard let channel = links[name]?.channel else { return false }

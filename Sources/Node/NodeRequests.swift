@@ -113,10 +113,12 @@ extension Node {
             return (.failed(.store(.full)), isSettled: true)
         }
         let id = shard.id
-        return within(shard) { shard in
+        defer { latestTime = max(latestTime, shard.assumeIsolated { $0.greatestTime }) }
+        return within(shard) { [latestTime] shard in
             let failure: ShardFailure
             switch request {
             case .write(let mutation, let level, let attempt):
+                shard.observe(latestTime)
                 switch shard.submit(mutation, for: slot, level: level, attempt: attempt) {
                 case .success(let accepted):
                     return (.written(accepted.receipt, in: id), isSettled: false)

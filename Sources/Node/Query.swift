@@ -33,14 +33,18 @@ package enum Query: Hashable, Sendable {
     case profile(UserID)
     /// The user's action items.
     case actions
+    /// A device's document.
+    case device(DeviceID, of: UserID)
+    /// What a device is to be notified of.
+    indirect case due(DueQuery)
 
     /// What the shard is a hash of; nil where it is gathered over all shards.
     package var partition: String? {
         switch self {
         case .history(let conversation, _, _), .edits(_, let conversation): conversation.text
         case .pinned(let conversation), .participants(let conversation): conversation.text
-        case .profile(let user): user.text
-        case .chats, .unread, .actions: nil
+        case .profile(let user), .device(_, let user): user.text
+        case .chats, .unread, .actions, .due: nil
         }
     }
 }
@@ -55,6 +59,9 @@ package enum Findings: Hashable, Sendable {
     case unread([UnreadCount])
     case profile(ProfileView)
     case actions([ItemView])
+    indirect case device(Device)
+    case notices([Notice])
+    case notifications([NotificationView])
 }
 
 /// One text that a message had, and from when.
@@ -100,7 +107,7 @@ extension Findings {
         switch (self, query) {
         case (.messages, .history), (.messages, .pinned), (.edits, .edits), (.chats, .chats),
             (.users, .participants), (.unread, .unread), (.profile, .profile),
-            (.actions, .actions):
+            (.actions, .actions), (.device, .device), (.notices, .due):
             true
         default: false
         }
@@ -121,7 +128,9 @@ extension Findings {
         case .users: [self]
         case .chats(let views): runs(of: views, bytesMax).map(Findings.chats)
         case .unread(let counts): runs(of: counts, bytesMax).map(Findings.unread)
-        case .profile: [self]
+        case .profile, .device: [self]
+        case .notices(let notices): runs(of: notices, bytesMax).map(Findings.notices)
+        case .notifications(let views): runs(of: views, bytesMax).map(Findings.notifications)
         case .actions(let views): runs(of: views, bytesMax).map(Findings.actions)
         }
     }
@@ -136,6 +145,9 @@ extension Findings {
         case (.chats(let mine), .chats(let more)): self = .chats(mine + more)
         case (.unread(let mine), .unread(let more)): self = .unread(mine + more)
         case (.actions(let mine), .actions(let more)): self = .actions(mine + more)
+        case (.notices(let mine), .notices(let more)): self = .notices(mine + more)
+        case (.notifications(let mine), .notifications(let more)):
+            self = .notifications(mine + more)
         default: return false
         }
         return true
@@ -164,7 +176,7 @@ extension Findings {
     /// once.
     package var gathered: Findings {
         switch self {
-        case .messages, .edits, .users, .profile:
+        case .messages, .edits, .users, .profile, .device, .notices, .notifications:
             return self
         case .actions(let views):
             var seen: Set<ItemID> = []

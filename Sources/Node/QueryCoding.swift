@@ -32,6 +32,13 @@ extension Query: WireValue {
         case .participants(let conversation):
             writer.write(8)
             writer.write(conversation)
+        case .device(let device, let user):
+            writer.write(20)
+            writer.write(device)
+            writer.write(user)
+        case .due(let query):
+            writer.write(21)
+            query.encode(into: &writer)
         }
     }
 
@@ -56,6 +63,8 @@ extension Query: WireValue {
         case 6: self = .profile(try reader.readName())
         case 7: self = .actions
         case 8: self = .participants(try reader.readName())
+        case 20: self = .device(try reader.readName(), of: try reader.readName())
+        case 21: self = .due(try DueQuery(from: &reader))
         default: throw .invalid("a query")
         }
     }
@@ -98,6 +107,11 @@ extension Findings: WireValue {
         case .users(let users):
             writer.write(7)
             writer.write(users: users)
+        case .device(let device):
+            writer.write(20)
+            device.encode(into: &writer)
+        case .notices(let notices): write(21, notices, to: &writer)
+        case .notifications(let views): write(22, views, to: &writer)
         }
     }
 
@@ -116,6 +130,9 @@ extension Findings: WireValue {
         case 5: self = .profile(try ProfileView(from: &reader))
         case 6: self = .actions(try Findings.read(from: &reader))
         case 7: self = .users(try reader.readUsers())
+        case 20: self = .device(try Device(from: &reader))
+        case 21: self = .notices(try Findings.read(from: &reader))
+        case 22: self = .notifications(try Findings.read(from: &reader))
         default: throw .invalid("findings")
         }
     }

@@ -66,6 +66,11 @@ package actor Shard {
         }
     }
 
+    func observe(_ time: HybridTimestamp) { machine.observe(time) }
+
+    /// The time that the next stamp is greater than.
+    var greatestTime: HybridTimestamp { machine.greatestTime }
+
     package func answer(
         _ query: Query, for user: UserID, slot: ReplySlot
     ) -> Result<(findings: Findings, isSettled: Bool), ShardFailure> {

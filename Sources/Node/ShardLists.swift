@@ -82,7 +82,7 @@ extension ShardMachine {
 
     /// Those that the index or what waits for the disk says the user is in, ascending; some may
     /// turn out to be others'.
-    private mutating func conversations(
+    mutating func conversations(
         of user: UserID, in world: ShardWorld
     ) throws(ShardFailure) -> [ConversationID] {
         let (shard, term) = (copy.shard, Term.participant(user))

@@ -53,7 +53,7 @@ package struct ShardMachine: Sendable {
 
     package internal(set) var copy: Copy
     var documents = ShardDocuments()
-    private let shardCount: UInt16
+    let shardCount: UInt16
     private var badKeys: [DocumentKey] = []
     /// Whether nothing but deletions is merged: the disk is full.
     var isDiskFull = false
@@ -92,6 +92,7 @@ extension ShardMachine {
         let room = conversation?.document.conversation
         let reached = try position(marked: mutation, in: world)
         let isChange: Bool
+        try checkRoom(for: mutation, over: target?.document, in: world)
         do {
             isChange = try mutation.judge(
                 conversation: room, target: target?.document, reached: reached, by: world.judge)
@@ -216,6 +217,9 @@ extension ShardMachine {
             throw .store(error)
         }
     }
+
+    /// Sees a time that this node gave in another shard: what is accepted here after it is later.
+    package mutating func observe(_ time: HybridTimestamp) { clock.observe(time) }
 
     /// The time that the next stamp is greater than.
     package var greatestTime: HybridTimestamp { clock.greatest }

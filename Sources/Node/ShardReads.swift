@@ -21,6 +21,10 @@ extension ShardMachine {
             findings = .profile(try profile(of: owner, in: world))
         case .actions:
             findings = .actions(try items(of: user, in: world))
+        case .device(let device, let owner):
+            findings = .device(try self.device(device, of: owner, in: world))
+        case .due(let query):
+            findings = .notices(try notices(query, in: world))
         case .history(let conversation, let place, let limit):
             let listing = try listing(of: conversation, for: user, query, world)
             let page = try page(place, limit: limit, in: conversation, world)

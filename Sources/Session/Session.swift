@@ -516,7 +516,7 @@ extension Session {
     private func begin(_ request: Request) {
         if case .watch = request { watchNumber = headNumber }
         let slot = ReplySlot(session: id, number: headNumber)
-        switch admin.begin(request, for: slot) {
+        switch admin.begin(request, for: slot, on: state) {
         case .now(let bytes): fill(head, with: bytes)
         case .later(let reply): slots[head] = .pending(reply)
         case .whenFirst, .reportWhenFirst, .beginWhenFirst:

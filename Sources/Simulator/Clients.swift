@@ -323,6 +323,8 @@ extension Query {
         case .unread: "unread"
         case .profile: "profile shown"
         case .actions: "actions"
+        case .device: "device shown"
+        case .due: "notifications"
         }
     }
 }

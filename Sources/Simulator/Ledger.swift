@@ -113,6 +113,7 @@ extension Mutation.Action {
         case .editItem: "edit item"
         case .finishItem(let isDone): isDone ? "done" : "undone"
         case .deleteItem: "delete item"
+        case .device(_, let action): action.verb
         }
     }
 
@@ -131,6 +132,7 @@ extension Mutation.Action {
         case .seed(let id, let text): "seed \(id) '\(text)'"
         case .setProfile(let edit), .seedProfile(let edit):
             "profile \(edit.name?.value?.text ?? "-")"
+        case .device(let device, let action): "\(action.verb) \(device)"
         case .addItem(let draft): "add item '\(draft.title.text)'"
         case .editItem(let edit): "edit item '\(edit.title?.text ?? "-")'"
         case .read(let id), .deliver(let id): "\(verb) \(id?.text ?? "the newest")"
@@ -144,6 +146,18 @@ extension Mutation.Action {
         case .addItem(let draft): draft.title.text
         case .editItem(let edit): edit.title?.text
         default: nil
+        }
+    }
+}
+
+extension DeviceAction {
+    var verb: String {
+        switch self {
+        case .add: "add device"
+        case .remove: "remove device"
+        case .view: "view"
+        case .list: "list notifications"
+        case .takeOff: "notified"
         }
     }
 }

@@ -132,7 +132,7 @@ struct Model {
         case .seat(let seat): try check(seat)
         case .profile(let profile): try check(profile)
         case .item(let item): try check(item)
-        case .unknown: throw violation(.claims, "is of no kind that was ever written")
+        case .device, .unknown: throw violation(.claims, "is of no kind that was ever written")
         }
     }
 

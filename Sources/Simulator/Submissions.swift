@@ -68,7 +68,7 @@ extension World {
         case .pin, .unpin: stamp = message?.pin?.stamp
         case .invite(let user): stamp = document.conversation?.invitation(of: user)
         case .seed: stamp = message?.header.sent
-        case .setProfile, .seedProfile, .addItem, .editItem, .finishItem:
+        case .setProfile, .seedProfile, .addItem, .editItem, .finishItem, .device:
             // Whoever writes knows every stamp that is in it.
             stamp = Stamp(time: document.greatestTime, replica: dot.replica)
         case .hide, .retract, .restore, .leave, .archive, .unarchive, .read, .deliver, .hideChat,

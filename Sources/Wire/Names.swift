@@ -71,6 +71,18 @@ public struct ItemID: Name {
     public init(checked text: String) { self.text = text }
 }
 
+/// One of a user's devices, named by the app on it.
+public struct DeviceID: Name {
+    public let text: String
+    public init(checked text: String) { self.text = text }
+}
+
+/// A notification on a device's list.
+public struct NotificationID: Name {
+    public let text: String
+    public init(checked text: String) { self.text = text }
+}
+
 /// A cluster's name, given by `--cluster`.
 public struct ClusterName: Name {
     public let text: String

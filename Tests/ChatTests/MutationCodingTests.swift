@@ -30,7 +30,7 @@ struct MutationCodingTests {
             .finishItem(true), .finishItem(false), .deleteItem,
         ].map { Mutation($0, on: ItemTests.item, by: People.alice) } + [
             Mutation(Profile.Edit(name: "Al", email: "", photo: nil), by: People.alice)
-        ]
+        ] + DeviceTests.actions.map { Mutation($0, on: DeviceTests.id, by: People.alice) }
 
     private static let view = MessageView(
         id: People.message, from: People.alice, sentAt: HybridTimestamp(milliseconds: 7),

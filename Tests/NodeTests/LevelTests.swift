@@ -26,6 +26,8 @@ private final class SeeingSink: ReplySink {
     func onSeen(_ sightings: [Sighting]) { for sighting in sightings { sights.note(sighting) } }
     func onLevel(_ sighting: Sighting) { sights.replace(sighting) }
     func forgetWitness(of shard: ShardID) { sights.forgetWitness(of: shard) }
+    func onEvent(_ event: Chat.Event, token: String) -> Bool { false }
+    func isStillFull() -> Bool { false }
 }
 
 /// Five nodes, three copies of each shard, and a client of one that does not hold the lobby.

@@ -18,7 +18,7 @@ import Wire
             .history(room, place: .before(id), limit: 1_000),
             .history(room, place: .after(id), limit: 50), .edits(id, in: room), .pinned(room),
             .unread, .participants(room),
-        ] + Query.Shown.allCases.map(Query.chats)
+        ] + Query.Shown.allCases.map(Query.chats) + NotificationTests.queries
 
     private static func chat(_ number: Int, at milliseconds: UInt64, unread: Int = 0) -> ChatView {
         ChatView(
@@ -42,11 +42,12 @@ import Wire
             })
     }
 
-    private static let findings: [Findings] = [
-        .messages([]), edits(3), .chats([preview, chat(1, at: 2), chat(2, at: 3)]),
-        .unread([UnreadCount(conversation: room, count: 7)]), .unread([]),
-        .users([UserID(checked: "a"), UserID(checked: "b")]),
-    ]
+    private static let findings: [Findings] =
+        [
+            .messages([]), edits(3), .chats([preview, chat(1, at: 2), chat(2, at: 3)]),
+            .unread([UnreadCount(conversation: room, count: 7)]), .unread([]),
+            .users([UserID(checked: "a"), UserID(checked: "b")]),
+        ] + NotificationTests.findings
 
     private static let failures: [ShardFailure] = [
         .refused(.editForbidden), .notReady, .store(.full),

@@ -1,0 +1,47 @@
+import Chat
+import LineProtocol
+import Node
+import Replication
+import Wire
+
+/// A user's devices, and what they are notified of.
+extension Admin {
+    /// What a request changes of a device.
+    func device(of request: Request) -> Mutation? {
+        switch request {
+        case .deviceAdd(let it): Mutation(.add(FieldText(it.token)), on: it.device, by: it.user)
+        case .deviceRemove(let it): Mutation(.remove, on: it.device, by: it.user)
+        case .viewing(let it): Mutation(.view(it.conversation), on: it.device, by: it.user)
+        case .notified(let it):
+            Mutation(.takeOff(it.notification), on: it.device, by: it.user)
+        default: nil
+        }
+    }
+
+    /// What is shown is noted first, as any write is.
+    func notifications(
+        of it: Request.OfDevice, for slot: ReplySlot, on connection: ConnectionState
+    ) -> Answer {
+        let isBegun = node.assumeIsolated {
+            $0.notify(
+                it.device, of: it.user, level: connection.ackLevel, for: slot,
+                having: connection.sights)
+        }
+        guard isBegun else { return .now(LineError(ShardFailure.overloaded).reply) }
+        return .later(
+            PendingReply(form: .awaited(bytes: PendingReply.listingBytes), write: nil))
+    }
+}
+
+extension ReplyWriter {
+    mutating func notification(_ notification: NotificationView) {
+        line("NOTIFICATION") {
+            $0.pair("id", notification.id)
+            $0.pair("kind", notification.text == nil ? "withdrawn" : "message")
+            $0.pair("conversation", notification.conversation)
+            $0.pair("message", notification.message)
+            $0.pair("from", notification.from)
+            $0.pair("text", notification.text)
+        }
+    }
+}

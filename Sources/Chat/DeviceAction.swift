@@ -1,0 +1,105 @@
+import CRDT
+import Wire
+
+/// What is done to a device.
+public enum DeviceAction: Hashable, Sendable {
+    /// It is added, or has another token.
+    case add(FieldText)
+    case remove
+    /// It shows this conversation, or none, until it says otherwise.
+    case view(ConversationID?)
+    /// It is shown these notifications, in the life that began with that removal.
+    case list([Listed], life: Stamp?)
+    /// This notification, and all that are listed before it, need not be shown again.
+    case takeOff(NotificationID)
+}
+
+extension Mutation {
+    public init(_ action: DeviceAction, on device: DeviceID, by user: UserID) {
+        self.init(.device(device, action), of: .user(user), by: user)
+    }
+
+    /// The device that it changes, if it changes one.
+    public var device: DeviceID? {
+        guard case .device(let device, _) = action else { return nil }
+        return device
+    }
+
+    func change(_ device: inout Device, by author: Authorship) {
+        guard case .device(_, let action) = action else {
+            preconditionFailure("its key is not a device's")
+        }
+        switch action {
+        case .add(let token): device.add(token, at: author.stamp)
+        case .remove: device.remove(at: author.stamp)
+        case .view(let conversation): device.view(conversation, at: author.stamp)
+        case .list(let entries, _): device.list(entries)
+        case .takeOff(let id): device.takeOff(id)
+        }
+    }
+}
+
+extension DeviceAction {
+    /// Whether it may be done, and whether it would change anything.
+    func judge(_ device: Device?) throws(Refusal) -> Bool {
+        if case .add(let token) = self {
+            guard let device, device.isRegistered else { return true }
+            return !haveSameBytes(device.token, token.text)
+        }
+        guard let device else { throw .deviceNotFound }
+        if self == .remove { return device.isRegistered }
+        guard device.isRegistered else { throw .deviceNotFound }
+        switch self {
+        case .view(let conversation): return device.viewed != conversation
+        case .list(let entries, let life):
+            // What was found for an earlier life is nothing to this one.
+            return device.removed == life && entries.contains { !device.knows($0.dot) }
+        case .takeOff(let id): return device.listed.contains { $0.place.id == id }
+        case .add, .remove: preconditionFailure("judged before")
+        }
+    }
+}
+
+extension Device {
+    /// Whether it was shown the message sent by this dot, or was not to be.
+    func knows(_ dot: Dot) -> Bool {
+        takenOff.contains(dot) || listed.contains { $0.dot == dot }
+    }
+}
+
+extension DeviceAction: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        switch self {
+        case .add(let token):
+            writer.write(1)
+            token.encode(into: &writer)
+        case .remove: writer.write(2)
+        case .view(let conversation):
+            writer.write(3)
+            writer.writeOptional(conversation) { $0.write($1) }
+        case .list(let entries, let life):
+            writer.write(4)
+            WireList(entries).encode(into: &writer)
+            writer.writeOptional(life) { $1.encode(into: &$0) }
+        case .takeOff(let id):
+            writer.write(5)
+            writer.write(id)
+        }
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        switch try reader.readByte() {
+        case 1: self = .add(try FieldText(from: &reader))
+        case 2: self = .remove
+        case 3: self = .view(try reader.readFlag() ? try reader.readName() : nil)
+        case 4:
+            let entries = try WireList<Listed>(from: &reader).values
+            guard entries.count <= Listed.countMax else {
+                throw .tooLong(count: UInt64(entries.count), limit: Listed.countMax)
+            }
+            self = .list(entries, life: try reader.readFlag() ? try Stamp(from: &reader) : nil)
+        case 5: self = .takeOff(try reader.readName())
+        default: throw .invalid("what is done to a device")
+        }
+    }
+}

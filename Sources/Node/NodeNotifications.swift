@@ -1,0 +1,214 @@
+import Chat
+import Replication
+import Wire
+
+/// A request for a device's notifications: the device is read, the shards of its user's
+/// conversations are asked, and what it is shown is written down before it is.
+///
+/// Every step is a request of its own, carried out here or by another member as any is. Should one
+/// fail, nothing was shown, and asking again finds the same.
+struct Notifying: Sendable {
+    /// Can transition to: gathering.
+    enum Step: Sendable {
+        case reading
+        /// Can transition to: noting.
+        case gathering(Device)
+        /// What the reply will say.
+        case noting([NotificationView], isPartial: Bool, isNew: Bool)
+    }
+
+    let slot: ReplySlot
+    let user: UserID
+    let device: DeviceID
+    let level: AckLevel
+    /// What the connection has seen: every step is to show that.
+    let sights: Sights
+    var step = Step.reading
+    /// The number of the step's slot.
+    var number: UInt64 = 0
+    /// What the step came to, until its disks have it.
+    var kept: Outcome?
+
+    /// The most at a time: each holds a list of at most a few megabytes, nearly always of a few
+    /// lines.
+    static let countMax = 4_096
+    /// In the sessions of steps, and in no client's.
+    static let sessionBit: UInt64 = 1 << 62
+}
+
+/// Hands what became of a step to its node, and what it saw to the connection that asked.
+private final class StepSink: ReplySink {
+    private let node: Node
+    private let id: UInt64
+    private let client: (any ReplySink)?
+
+    init(_ node: Node, _ id: UInt64, for client: (any ReplySink)?) {
+        self.node = node
+        self.id = id
+        self.client = client
+    }
+
+    func sight(of shard: ShardID) -> Sight? { client?.sight(of: shard) }
+
+    func demand(on shard: ShardID) -> Demand? { client?.demand(on: shard) }
+
+    func onSeen(_ sightings: [Sighting]) { client?.onSeen(sightings) }
+
+    func onLevel(_ sighting: Sighting) { client?.onLevel(sighting) }
+
+    func forgetWitness(of shard: ShardID) { client?.forgetWitness(of: shard) }
+
+    /// A step watches nobody.
+    func onEvent(_ event: Event, token: String) -> Bool { false }
+
+    func isStillFull() -> Bool { false }
+
+    func onSettled(_ number: UInt64, _ outcome: Settled) {
+        node.assumeIsolated { [id] in $0.onStep(of: id, number, outcome) }
+    }
+}
+
+extension Node {
+    /// Begins to list a device's notifications; the slot is told all of it.
+    ///
+    /// - Returns: false where too many are under way.
+    package func notify(
+        _ device: DeviceID, of user: UserID, level: AckLevel, for slot: ReplySlot,
+        having sights: Sights = Sights()
+    ) -> Bool {
+        guard notifyings.count < Notifying.countMax else { return false }
+        let id = Notifying.sessionBit | nextNotifying
+        nextNotifying += 1
+        notifyings[id] = Notifying(
+            slot: slot, user: user, device: device, level: level, sights: sights)
+        attach(StepSink(self, id, for: sinks[slot.session]), as: id)
+        take(.reading, of: id, in: user.text) {
+            $0.handle(.device(device, of: user), of: user, for: $1, having: sights)
+        }
+        return true
+    }
+
+    /// Takes a step.
+    ///
+    /// - Parameter partition: whose shard it asks; nil for all of them.
+    private func take(
+        _ step: Notifying.Step, of id: UInt64, in partition: String?,
+        by ask: (isolated Node, ReplySlot) -> Handling
+    ) {
+        guard var notifying = notifyings[id] else { return }
+        notifying.step = step
+        notifying.number += 1
+        notifying.kept = nil
+        notifyings[id] = notifying
+        turnAgain()
+        switch ask(self, ReplySlot(session: id, number: notifying.number)) {
+        case .awaited: break
+        case .here(let outcome, let isSettled):
+            if outcome.showsCopy { sinks[id]?.onSeen(sightings(of: partition)) }
+            if isSettled { goOn(id, with: outcome) } else { notifyings[id]?.kept = outcome }
+        }
+    }
+
+    func onStep(of id: UInt64, _ number: UInt64, _ outcome: Settled) {
+        guard let notifying = notifyings[id], notifying.number == number else { return }
+        switch outcome {
+        case .answered(let outcome, _): goOn(id, with: outcome)
+        case .stored:
+            guard let kept = notifying.kept else { return }
+            goOn(id, with: kept)
+        case .failed(let failure): goOn(id, with: .failed(.store(failure)))
+        default:
+            preconditionFailure("a step is a read or a write")
+        }
+    }
+
+    private func goOn(_ id: UInt64, with outcome: Outcome) {
+        guard let notifying = notifyings[id] else { return }
+        switch (notifying.step, outcome) {
+        case (.reading, .found(.device(let device), _)):
+            gather(for: device, notifying, id)
+        case (.gathering(let device), .found(.notices(let notices), let isPartial)):
+            note(notices, of: device, isPartial, notifying, id)
+        case (.noting(let views, let isPartial, _), .written):
+            end(id, .found(.notifications(views), isPartial: isPartial))
+        // Nothing was to be written but what was there: it is shown all the same.
+        case (.noting(let views, let isPartial, isNew: false), .failed(.store(.full))):
+            end(id, .found(.notifications(views), isPartial: isPartial))
+        case (_, .failed(let failure)):
+            end(id, .failed(failure))
+        case (_, .found), (_, .written), (_, .done):
+            // Another member's answer to something else.
+            end(id, .failed(.unanswered))
+        }
+    }
+
+    private func gather(for device: Device, _ notifying: Notifying, _ id: UInt64) {
+        guard let query = DueQuery(for: device, of: notifying.user) else {
+            return end(id, .failed(.refused(.deviceNotFound)))
+        }
+        take(.gathering(device), of: id, in: nil) {
+            $0.handle(.due(query), of: notifying.user, for: $1, having: notifying.sights)
+        }
+    }
+
+    private func note(
+        _ notices: [Notice], of device: Device, _ isPartial: Bool, _ notifying: Notifying,
+        _ id: UInt64
+    ) {
+        let list = NotificationList(of: device, notices)
+        guard !list.views.isEmpty else {
+            return end(id, .found(.notifications([]), isPartial: isPartial))
+        }
+        let mutation = Mutation(
+            .list(list.entries, life: device.removed), on: notifying.device, by: notifying.user)
+        let step = Notifying.Step.noting(
+            list.views, isPartial: isPartial, isNew: !list.entries.isEmpty)
+        take(step, of: id, in: notifying.user.text) {
+            $0.handle(
+                mutation, isMinted: false, level: notifying.level, for: $1,
+                having: notifying.sights)
+        }
+    }
+
+    private func end(_ id: UInt64, _ outcome: Outcome) {
+        guard let notifying = notifyings.removeValue(forKey: id) else { return }
+        detach(id)
+        finish(notifying.slot, outcome, nil)
+    }
+}
+
+/// What a device is shown, out of what the shards said.
+struct NotificationList {
+    /// Oldest first.
+    let views: [NotificationView]
+    /// Those that it was not shown before.
+    let entries: [Listed]
+
+    init(of device: Device, _ notices: [Notice]) {
+        var found: [DueQuery.Shown: Notice] = [:]
+        for notice in notices {
+            let message = DueQuery.Shown(
+                conversation: notice.conversation, message: notice.message)
+            // Of two nodes that both answered for a shard, either.
+            found[message] = found[message] ?? notice
+        }
+        let room = max(0, Listed.countMax - device.listed.count)
+        let due = Notice.oldest(of: found.values.filter { $0.entry != nil }, room)
+        let all = (device.listed + due.compactMap(\.entry)).sorted { $0.place < $1.place }
+        var shown: [(entry: Listed, notice: Notice)] = []
+        for entry in all {
+            let message = DueQuery.Shown(
+                conversation: entry.conversation, message: entry.message)
+            // Each message once, though it was sent on two sides of a cut and listed on both.
+            guard let notice = found.removeValue(forKey: message) else { continue }
+            shown.append((entry, notice))
+        }
+        shown = Notice.prefix(of: shown) { $0.notice.bytes }
+        views = shown.map { entry, notice in
+            NotificationView(
+                id: entry.place.id, conversation: entry.conversation, message: entry.message,
+                from: notice.from, text: notice.text)
+        }
+        entries = shown.compactMap(\.notice.entry)
+    }
+}

@@ -1,0 +1,144 @@
+import CRDT
+import Chat
+import Replication
+import Wire
+
+/// What a shard tells of devices, and for them.
+extension ShardMachine {
+    mutating func device(
+        _ id: DeviceID, of user: UserID, in world: ShardWorld
+    ) throws(ShardFailure) -> Device {
+        guard let device = try find(.device(id, of: user), in: world)?.document.device,
+            device.isRegistered
+        else { throw .refused(.deviceNotFound) }
+        return device
+    }
+
+    /// Refuses a device more than a user may have; every other mutation passes.
+    mutating func checkRoom(
+        for mutation: Mutation, over target: Document?, in world: ShardWorld
+    ) throws(ShardFailure) {
+        guard case .device(_, .add) = mutation.action, target?.device?.isRegistered != true else {
+            return
+        }
+        let (shard, user) = (copy.shard, mutation.user)
+        let stored = try read { () throws(StoreFailure) in
+            try world.reader.keys(
+                of: .device, carrying: Term.registered, in: shard, partition: user.text)
+        }
+        let pending = documents.pending.keys.filter {
+            $0.kind == .device && $0.partition == user.text
+        }
+        var count = 0
+        for key in Set(stored + pending).sorted() {
+            let device = try find(key, in: world)?.document.device
+            if device?.isRegistered ?? false { count += 1 }
+        }
+        guard count < ChatLimits.devicesMax else { throw .refused(.tooManyDevices) }
+    }
+
+    /// What became of the messages here that a device was shown, and the oldest of those here that
+    /// it is to be notified of.
+    mutating func notices(
+        _ query: DueQuery, in world: ShardWorld
+    ) throws(ShardFailure) -> [Notice] {
+        let pending = Dictionary(
+            grouping: documents.pending.values.map(\.document).filter { $0.key.kind == .message },
+            by: \.key.partition)
+        var due: [Notice] = []
+        if query.countMax > 0 {
+            for id in try conversations(of: query.rule.user, in: world) {
+                due += try dueNotices(query, in: id, among: pending[id.text] ?? [], world)
+            }
+        }
+        return try shownNotices(query, in: world) + Notice.oldest(of: due, query.countMax)
+    }
+
+    private mutating func shownNotices(
+        _ query: DueQuery, in world: ShardWorld
+    ) throws(ShardFailure) -> [Notice] {
+        var notices: [Notice] = []
+        for shown in query.shown {
+            let key = DocumentKey.message(shown.message, in: shown.conversation)
+            guard key.shard(of: shardCount) == copy.shard,
+                let document = try find(key, in: world)?.document, let message = document.message,
+                !query.rule.isDone(with: document.sendings)
+            else { continue }
+            let isShown = try isShown(document, in: shown.conversation, to: query.rule.user, world)
+            notices.append(
+                Notice(
+                    conversation: shown.conversation, message: shown.message,
+                    from: message.header.sender, text: isShown ? message.text : nil, entry: nil))
+        }
+        return notices
+    }
+
+    private mutating func isShown(
+        _ document: Document, in conversation: ConversationID, to user: UserID,
+        _ world: ShardWorld
+    ) throws(ShardFailure) -> Bool {
+        guard let room = try find(.conversation(conversation), in: world)?.document.conversation,
+            room.participants.contains(user), let message = document.message
+        else { return false }
+        let seat = try find(.seat(user, in: conversation), in: world)?.document.seat
+        return message.isShown(to: user, among: room.participants)
+            && !document.isSent(within: room.hiddenVector(of: user, in: seat))
+    }
+
+    /// Goes back from the newest message as far as there may be something to notify of.
+    private mutating func dueNotices(
+        _ query: DueQuery, in conversation: ConversationID, among pending: [Document],
+        _ world: ShardWorld
+    ) throws(ShardFailure) -> [Notice] {
+        guard let room = try find(.conversation(conversation), in: world)?.document.conversation,
+            room.participants.contains(query.rule.user)
+        else { return [] }
+        let seat = try find(.seat(query.rule.user, in: conversation), in: world)?.document.seat
+        let hidden = room.hiddenVector(of: query.rule.user, in: seat)
+        let shown = Set(query.shown.lazy.filter { $0.conversation == conversation }.map(\.message))
+        let (floor, vector) = (query.rule.floor(in: room), copy.current.vector)
+        var notices: [Notice] = []
+        let page = HistoryPage(.newest, limit: .max)
+        try walk(page, of: conversation, among: pending, in: world) { document in
+            guard let position = document.historyPosition, let message = document.message else {
+                return true
+            }
+            guard position.time > floor else { return false }
+            let dots = document.sendings
+            guard let dot = dots.first, !shown.contains(position.id),
+                !document.isSent(within: hidden),
+                query.rule.notifies(of: message, sentBy: dots, in: conversation, room)
+            else { return true }
+            let entry = Listed(
+                dot: dot, conversation: conversation, message: position.id, at: position.time,
+                among: vector.seqs(of: dot.replica))
+            notices.append(
+                Notice(
+                    conversation: conversation, message: position.id,
+                    from: message.header.sender, text: message.text, entry: entry))
+            return true
+        }
+        return notices
+    }
+}
+
+extension Notice {
+    /// The oldest of what is to be shown for the first time: so many, and so many bytes of texts.
+    static func oldest(of due: [Notice], _ countMax: Int) -> [Notice] {
+        let sorted = due.sorted { left, right in
+            guard let mine = left.entry, let theirs = right.entry else { return false }
+            return mine.place < theirs.place
+        }
+        return Notice.prefix(of: sorted.prefix(countMax)) { $0.bytes }
+    }
+
+    /// As many from the start as have not too many bytes of texts.
+    static func prefix<Value>(of values: some Sequence<Value>, bytes: (Value) -> Int) -> [Value] {
+        var sum = 0
+        return values.prefix { value in
+            let isFirst = sum == 0
+            sum += bytes(value)
+            return isFirst || sum <= bytesMax
+        }
+    }
+}

@@ -1,0 +1,167 @@
+import TestKit
+import Testing
+import Wire
+
+@testable import CRDT
+@testable import Chat
+
+/// Of what a device is notified: bob's phone, in a conversation with alice and carol.
+struct NotificationRuleTests {
+    private let room = Conversation.among()
+    /// Time passes by a second a step, so that what is written is in order.
+    private var author = Author(1)
+    private var device: Document
+
+    init() { device = author.device(.add(FieldText("t")), nil) }
+
+    private mutating func pass() { author.writer.wallMilliseconds += 1_000 }
+
+    private mutating func view(_ conversation: ConversationID?) {
+        pass()
+        device = author.device(.view(conversation), device)
+    }
+
+    private mutating func sent(by user: UserID = People.alice) -> Document {
+        pass()
+        return author.apply(.send("hello"), by: user, to: nil)
+    }
+
+    private func rule(of other: Document? = nil) throws -> NotificationRule {
+        let device = try #require((other ?? device).device)
+        return try #require(NotificationRule(for: device, of: People.bob))
+    }
+
+    private func isNotified(
+        of document: Document, in conversation: ConversationID = People.conversation,
+        among room: Conversation? = nil, by other: Document? = nil
+    ) throws -> Bool {
+        let message = try #require(document.message)
+        return try rule(of: other).notifies(
+            of: message, sentBy: document.sendings, in: conversation,
+            room ?? self.room)
+    }
+
+    @Test mutating func `every message of another's, none of one's own`() throws {
+        let (theirs, own) = (sent(), sent(by: People.bob))
+        #expect(try isNotified(of: theirs))
+        #expect(try !isNotified(of: own))
+    }
+
+    @Test mutating func `only what was sent since the device was added`() throws {
+        let before = sent()
+        pass()
+        let late = author.device(.add(FieldText("t")), nil)
+        #expect(try !isNotified(of: before, by: late))
+        let after = sent()
+        #expect(try isNotified(of: after, by: late))
+    }
+
+    /// In the foreground or not, viewing the conversation or not: one of the four is quiet.
+    ///
+    /// To be in the background is to view nothing.
+    @Test mutating func `a device that shows the conversation is not notified, any other is`()
+        throws
+    {
+        let other = ConversationID(checked: "c2")
+        #expect(try isNotified(of: sent()))
+        view(nil)
+        #expect(try isNotified(of: sent()))
+        view(other)
+        let elsewhere = sent()
+        #expect(try isNotified(of: elsewhere))
+        #expect(try !isNotified(of: elsewhere, in: other))
+        view(People.conversation)
+        let viewed = sent()
+        #expect(try !isNotified(of: viewed))
+        view(nil)
+        #expect(try isNotified(of: sent()))
+        #expect(try !isNotified(of: viewed))
+    }
+
+    @Test mutating func `what one device shows is nothing to another`() throws {
+        let tablet = device
+        view(People.conversation)
+        let message = sent()
+        #expect(try !isNotified(of: message))
+        #expect(try isNotified(of: message, by: tablet))
+    }
+
+    @Test mutating func `none of what its user may not see`() throws {
+        let message = sent()
+        let retracted = author.apply(.retract, by: People.alice, to: message)
+        let hidden = author.apply(.hide, by: People.bob, to: message)
+        let hiddenByAnother = author.apply(.hide, by: People.carol, to: message)
+        #expect(try !isNotified(of: retracted))
+        #expect(try !isNotified(of: hidden))
+        #expect(try isNotified(of: hiddenByAnother))
+        let all = [People.alice, People.bob, People.carol].reduce(message) {
+            author.apply(.hide, by: $1, to: $0)
+        }
+        #expect(try !isNotified(of: all))
+        #expect(try isNotified(of: author.apply(.restore, by: People.bob, to: all)))
+    }
+
+    @Test mutating func `who is invited again is notified of what is sent since`() throws {
+        let before = sent()
+        pass()
+        var room = room
+        room.invite(
+            People.bob,
+            by: Authorship(dot: author.writer.nextDot(), time: author.writer.nextTime()))
+        #expect(try !isNotified(of: before, among: room))
+        #expect(try isNotified(of: sent(), among: room))
+    }
+
+    @Test mutating func `none a second time`() throws {
+        let message = sent()
+        let position = try #require(message.message?.header.sent.time)
+        let entry = Listed(
+            dot: message.sendings[0], conversation: People.conversation, message: People.message,
+            at: position, among: SeqSet(1...99))
+        device = author.device(.list([entry], life: nil), device)
+        #expect(try isNotified(of: message))
+        device = author.device(.takeOff(entry.place.id), device)
+        #expect(try !isNotified(of: message))
+        #expect(try isNotified(of: sent()))
+    }
+
+    @Test mutating func `a message sent on two sides of a cut is one, whichever was listed`()
+        throws
+    {
+        var far = Author(2)
+        far.writer.wallMilliseconds = author.writer.wallMilliseconds + 500
+        let (here, there) = (sent(), far.apply(.send("hello"), by: People.alice, to: nil))
+        let both = here.merged(with: there)
+        #expect(both == there.merged(with: here) && both.sendings.count == 2)
+        for listed in [here, there] {
+            let entry = Listed(
+                dot: listed.sendings[0], conversation: People.conversation,
+                message: People.message, at: try #require(listed.message?.header.sent.time),
+                among: SeqSet(1...9))
+            var device = author.device(.list([entry], life: nil), device)
+            #expect(try isNotified(of: both, by: device))
+            device = author.device(.takeOff(entry.place.id), device)
+            #expect(try !isNotified(of: both, by: device))
+        }
+        let edited = author.apply(.edit("ho", operation: 1), by: People.alice, to: here)
+        #expect(edited.sendings == here.sendings)
+    }
+
+    @Test mutating func `what comes within a day after a later one is still notified`() throws {
+        var far = Author(2)
+        far.writer.wallMilliseconds = author.writer.wallMilliseconds + 5_000
+        let behind = far.apply(.send("from the other side"), by: People.carol, to: nil)
+        for (milliseconds, isDue) in [(86_000_000 as UInt64, true), (87_000_000, false)] {
+            var author = author
+            author.writer.wallMilliseconds += milliseconds
+            let later = author.apply(.send("later"), by: People.alice, to: nil)
+            let entry = Listed(
+                dot: later.sendings[0], conversation: People.conversation,
+                message: People.message, at: try #require(later.message?.header.sent.time),
+                among: SeqSet(1...later.sendings[0].seq))
+            var device = author.device(.list([entry], life: nil), device)
+            device = author.device(.takeOff(entry.place.id), device)
+            #expect(try isNotified(of: behind, by: device) == isDue)
+        }
+    }
+}

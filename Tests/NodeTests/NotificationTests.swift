@@ -1,0 +1,248 @@
+import CRDT
+import Chat
+import Placement
+import Replication
+import Testing
+import Wire
+
+@testable import Node
+
+private let bob = UserID(checked: "bob")
+private let phone = DeviceID(checked: "phone")
+private let rooms = (1...4).map { ConversationID(checked: "room\($0)") }
+
+/// Three nodes that each hold everything, or what each of them holds.
+private final class Team {
+    let world = NodeWorld()
+    let seats: [NodeSeat]
+    private var number: UInt64 = 100
+
+    init(_ count: Int = 3, replicas: Replicas = .all, shards: UInt16 = 8) {
+        var seats = [world.add("n1", shards: shards, replicas: replicas, mayBlock: true)]
+        for number in 1..<count {
+            seats.append(
+                world.add(
+                    "n\(number + 1)", join: ["n1"], shards: nil, replicas: nil, mayBlock: true))
+        }
+        self.seats = seats
+        world.run(milliseconds: 5_000)
+        for room in rooms {
+            ask(
+                Mutation(.create(participants: [alice, bob], title: nil), in: room, by: alice))
+        }
+        ask(.add(FieldText("t")))
+    }
+
+    @discardableResult func ask(
+        _ mutation: Mutation, at index: Int = 0, level: AckLevel = .majority
+    ) -> Settled? {
+        number += 1
+        seats[index].handle(mutation, number: number, level: level)
+        return finish(index)
+    }
+
+    @discardableResult func ask(
+        _ action: DeviceAction, at index: Int = 0, level: AckLevel = .majority
+    ) -> Settled? {
+        ask(Mutation(action, on: phone, by: bob), at: index, level: level)
+    }
+
+    func list(at index: Int = 0, level: AckLevel = .majority) -> Settled? {
+        number += 1
+        let slot = ReplySlot(session: 1, number: number)
+        let isBegun = seats[index].run { $0.notify(phone, of: bob, level: level, for: slot) }
+        return isBegun ? finish(index) : nil
+    }
+
+    private func finish(_ index: Int) -> Settled? {
+        world.endTurn(of: seats[index])
+        world.settle()
+        if seats[index].sink.outcomes[number] == nil { world.run(milliseconds: 4_000) }
+        return seats[index].sink.outcomes[number]
+    }
+
+    func send(_ id: String, in room: Int = 0, at index: Int = 0, level: AckLevel = .majority) {
+        ask(Grapes.send(id, in: rooms[room]), at: index, level: level)
+    }
+
+    /// Nodes `left` hear and reach nobody else, and the others not them.
+    func cut(_ left: [Int], isCut: Bool = true) {
+        for (index, seat) in seats.enumerated() {
+            for (other, peer) in seats.enumerated()
+            where other != index && left.contains(index) != left.contains(other) {
+                seat.run { node in
+                    let name = NodeName(checked: peer.name)
+                    if isCut { _ = node.block(name, .both) } else { _ = node.unblock(name) }
+                }
+            }
+        }
+        world.run(milliseconds: 8_000)
+    }
+}
+
+private enum Grapes {
+    static func send(_ id: String, in room: ConversationID) -> Mutation {
+        Mutation(
+            .send(MessageID(checked: id), type: .text, item: nil, text: "hi"), in: room, by: alice)
+    }
+}
+
+extension Settled? {
+    fileprivate var views: [NotificationView]? {
+        guard case .answered(.found(.notifications(let views), _), _) = self else { return nil }
+        return views
+    }
+
+    fileprivate var shown: [String]? { views?.map(\.message.text) }
+
+    fileprivate var isPartial: Bool? {
+        guard case .answered(.found(_, let isPartial), _) = self else { return nil }
+        return isPartial
+    }
+}
+
+@Suite struct NotificationTests {
+    private static let listed = Listed(
+        dot: Dot(replica: RandomID(high: 1, low: 2), seq: 3), conversation: lobby,
+        message: MessageID(checked: "m"), at: HybridTimestamp(milliseconds: 5),
+        among: SeqSet(1...3))
+
+    private static var device: Device? {
+        let author = Authorship(
+            dot: Dot(replica: RandomID(high: 1, low: 1), seq: 1),
+            time: HybridTimestamp(milliseconds: 4))
+        var document = Mutation(.add(FieldText("t")), on: phone, by: bob)
+            .applied(to: nil, by: author)
+        for action in [DeviceAction.view(lobby), .list([listed], life: nil)] {
+            document = Mutation(action, on: phone, by: bob).applied(to: document, by: author)
+        }
+        return document.device
+    }
+
+    static let queries: [Query] =
+        [.device(phone, of: bob)]
+        + [device].compactMap(\.self).compactMap { DueQuery(for: $0, of: bob) }.map(Query.due)
+
+    static let findings: [Findings] =
+        [
+            .notices([
+                Notice(
+                    conversation: lobby, message: listed.message, from: alice, text: "x",
+                    entry: listed),
+                Notice(
+                    conversation: lobby, message: listed.message, from: alice, text: nil,
+                    entry: nil),
+            ]),
+            .notifications([
+                NotificationView(
+                    id: listed.place.id, conversation: lobby, message: listed.message, from: alice,
+                    text: nil)
+            ]),
+        ] + [device].compactMap(\.self).map(Findings.device)
+
+    @Test func `what is listed on one node is taken off on another`() throws {
+        let team = Team()
+        for room in rooms.indices { team.send("m\(room)", in: room, at: room % 3) }
+        let views = try #require(team.list(at: 0).views)
+        #expect(views.map(\.message.text) == ["m0", "m1", "m2", "m3"])
+        team.ask(.takeOff(views[2].id), at: 1)
+        #expect(team.list(at: 2).shown == ["m3"])
+        team.ask(Mutation(.retract(MessageID(checked: "m3")), in: rooms[3], by: alice), at: 0)
+        let last = try #require(team.list(at: 1).views)
+        #expect(last.map(\.text) == [nil])
+        team.ask(.takeOff(last[0].id), at: 2)
+        #expect(team.list(at: 0).shown == [])
+    }
+
+    @Test func `it is the same where others hold the user, the rooms, or all of them`() throws {
+        let team = Team(5, replicas: .count(2))
+        for room in rooms.indices { team.send("m\(room)", in: room, at: room) }
+        for index in 0..<5 {
+            #expect(team.list(at: index).shown == ["m0", "m1", "m2", "m3"])
+        }
+        let views = try #require(team.list(at: 4).views)
+        team.ask(.takeOff(views[3].id), at: 3)
+        for index in 0..<5 { #expect(team.list(at: index).shown == []) }
+    }
+
+    @Test func `a death between loses nothing and shows nothing twice`() throws {
+        let team = Team()
+        team.send("m0")
+        let views = try #require(team.list(at: 0).views)
+        team.send("m1", in: 1)
+        team.ask(.takeOff(views[0].id), at: 0)
+        team.world.kill("n1")
+        team.world.run(milliseconds: 3_000)
+        #expect(team.list(at: 1).shown == ["m1"])
+        #expect(team.list(at: 2).shown == ["m1"])
+    }
+
+    @Test func `what was shown on a node that died is withdrawn on another`() throws {
+        let team = Team()
+        team.send("m0")
+        #expect(team.list(at: 0).shown == ["m0"])
+        team.world.kill("n1")
+        team.world.run(milliseconds: 3_000)
+        team.ask(Mutation(.retract(MessageID(checked: "m0")), in: rooms[0], by: alice), at: 1)
+        #expect(team.list(at: 2).views?.map(\.text) == [nil])
+    }
+
+    @Test func `sent behind a cut before what was taken off, it is listed once it comes`() throws {
+        let team = Team()
+        team.cut([2])
+        team.send("early", in: 0, at: 2, level: .local)
+        team.world.run(milliseconds: 2_000)
+        team.send("late", in: 0, at: 0)
+        team.send("later", in: 1, at: 0)
+        let views = try #require(team.list(at: 1).views)
+        #expect(views.map(\.message.text) == ["late", "later"])
+        team.ask(.takeOff(views[1].id), at: 1)
+        team.cut([2], isCut: false)
+        for index in 0..<3 { #expect(team.list(at: index).shown == ["early"]) }
+        let early = try #require(team.list(at: 2).views)
+        team.ask(.takeOff(early[0].id), at: 2)
+        for index in 0..<3 { #expect(team.list(at: index).shown == []) }
+    }
+
+    @Test func `two devices, one viewing`() throws {
+        let team = Team()
+        let tablet = Mutation(
+            .add(FieldText("t")), on: DeviceID(checked: "tablet"), by: bob)
+        team.ask(tablet, at: 1)
+        team.ask(Mutation(.view(rooms[0]), on: DeviceID(checked: "tablet"), by: bob), at: 2)
+        team.send("m0", at: 1)
+        #expect(team.list(at: 2).shown == ["m0"])
+    }
+
+    @Test func `shards that cannot be asked make it partial, and are listed later`() throws {
+        let team = Team(4, replicas: .count(1), shards: 16)
+        for room in rooms.indices { team.send("m\(room)", in: room, level: .local) }
+        let device = ShardID(of: bob.text, count: 16)
+        let holders = rooms.map { team.seats[0].owners(of: ShardID(of: $0.text, count: 16).number) }
+        let keeper = team.seats[0].owners(of: device.number)
+        let victim = try #require(
+            (0..<4).first { index in
+                keeper != [team.seats[index].name] && holders.contains([team.seats[index].name])
+            })
+        let asker = try #require((0..<4).first { keeper == [team.seats[$0].name] })
+        team.cut([victim])
+        let part = team.list(at: asker, level: .local)
+        #expect(part.isPartial == true)
+        let missed = rooms.indices.filter { holders[$0] == [team.seats[victim].name] }
+        #expect(part.shown == rooms.indices.filter { !missed.contains($0) }.map { "m\($0)" })
+        if let last = part.views?.last { team.ask(.takeOff(last.id), at: asker, level: .local) }
+        team.cut([victim], isCut: false)
+        let rest = team.list(at: asker, level: .local)
+        #expect(rest.isPartial == false && rest.shown == missed.map { "m\($0)" })
+    }
+
+    @Test func `the stamps of one node are in the order in which it accepts`() throws {
+        let team = Team(1)
+        for step in 0..<40 {
+            team.ask(.view(step % 2 == 0 ? rooms[step % 4] : nil))
+            team.send("m\(step)", in: step % 4)
+        }
+        // Without a millisecond between them: none while its room is viewed.
+        #expect(team.list().shown == (0..<40).filter { $0 % 2 == 1 }.map { "m\($0)" })
+    }
+}
