@@ -22,12 +22,11 @@ extension Admin {
     func notifications(
         of it: Request.OfDevice, for slot: ReplySlot, on connection: ConnectionState
     ) -> Answer {
-        let isBegun = node.assumeIsolated {
+        node.assumeIsolated {
             $0.notify(
                 it.device, of: it.user, level: connection.ackLevel, for: slot,
                 having: connection.sights)
         }
-        guard isBegun else { return .now(LineError(ShardFailure.overloaded).reply) }
         return .later(
             PendingReply(form: .awaited(bytes: PendingReply.listingBytes), write: nil))
     }

@@ -5,6 +5,10 @@ import Wire
 ///
 /// The one place that decides it: every message that another participant sent, since the device was
 /// added and while it was not showing that conversation, that its user may see.
+///
+/// What was first is told from the stamps. Those of one node are in the order in which it accepted,
+/// whatever the shards; between two nodes that is so as far as one had heard of the other's, else
+/// as far as their clocks agree.
 public struct NotificationRule: Hashable, Sendable {
     /// How far behind the latest message that was taken off one is still notified, in milliseconds:
     /// a day.

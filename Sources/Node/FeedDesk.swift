@@ -43,6 +43,8 @@ struct FeedDesk: Sendable {
     private var feeds: [ShardID: Int] = [:]
     /// The numbers of what has to be read, by node.
     private(set) var scanning: [NodeName: [UInt64]] = [:]
+    /// When those on whose feeds nothing was told were last told where these stand.
+    var positionsToldAt: UInt64 = 0
 
     func isWatched(_ user: UserID) -> Bool { watched[user] != nil }
 

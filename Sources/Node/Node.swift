@@ -132,6 +132,8 @@ package actor Node {
     /// Requests for notifications, and the number of the next.
     var notifyings: [UInt64: Notifying] = [:]
     var nextNotifying: UInt64 = 1
+    /// Replies to those, until the end of the turn.
+    var notified: [(slot: ReplySlot, outcome: Outcome)] = []
 
     var sinks: [UInt64: any ReplySink] = [:]
     /// Whom to ask for which shard.
@@ -356,6 +358,7 @@ extension Node {
         tendCovers()
         sendForwards()
         startLists()
+        tellNotified()
         var writes: [ShardWrite] = []
         var drops: [ShardID] = []
         var served: [(shard: Shard, peers: [NodeName])] = []

@@ -246,10 +246,8 @@ extension Node {
 
     func tickFeeding(now: UInt64) {
         for id in desk.fedShards where tellable(id) == nil { desk.refuseAll(of: id) }
-        guard
-            now / Node.positionMilliseconds != (now - Node.tickMilliseconds)
-                / Node.positionMilliseconds
-        else { return }
+        guard now >= desk.positionsToldAt + Node.positionMilliseconds else { return }
+        desk.positionsToldAt = now
         for shard in shards {
             let stored = shard.assumeIsolated { $0.stored.vector }
             for (name, served) in desk.live(of: shard.id) where !served.known.covers(stored) {

@@ -69,14 +69,14 @@ private final class StepSink: ReplySink {
 }
 
 extension Node {
-    /// Begins to list a device's notifications; the slot is told all of it.
-    ///
-    /// - Returns: false where too many are under way.
+    /// Lists a device's notifications; the slot is told all of it, with the end of a turn.
     package func notify(
         _ device: DeviceID, of user: UserID, level: AckLevel, for slot: ReplySlot,
         having sights: Sights = Sights()
-    ) -> Bool {
-        guard notifyings.count < Notifying.countMax else { return false }
+    ) {
+        guard notifyings.count < Notifying.countMax else {
+            return tellLater(.failed(.overloaded), to: slot)
+        }
         let id = Notifying.sessionBit | nextNotifying
         nextNotifying += 1
         notifyings[id] = Notifying(
@@ -85,7 +85,6 @@ extension Node {
         take(.reading, of: id, in: user.text) {
             $0.handle(.device(device, of: user), of: user, for: $1, having: sights)
         }
-        return true
     }
 
     /// Takes a step.
@@ -173,7 +172,20 @@ extension Node {
     private func end(_ id: UInt64, _ outcome: Outcome) {
         guard let notifying = notifyings.removeValue(forKey: id) else { return }
         detach(id)
-        finish(notifying.slot, outcome, nil)
+        tellLater(outcome, to: notifying.slot)
+    }
+
+    /// What is known at once is known before anybody waits for it.
+    private func tellLater(_ outcome: Outcome, to slot: ReplySlot) {
+        notified.append((slot, outcome))
+        turnAgain()
+    }
+
+    func tellNotified() {
+        guard !notified.isEmpty else { return }
+        let told = notified
+        notified = []
+        for (slot, outcome) in told { finish(slot, outcome, nil) }
     }
 }
 

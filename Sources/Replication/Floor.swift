@@ -14,8 +14,8 @@ public enum Floor: Hashable, Sendable {
             if PlantedBug.floorIgnored.isOn { return true }
         #endif
         switch self {
-        case .vector(let floor): vector.covers(floor)
-        case .token(let token): token.verdict(on: vector, of: shard) == .covered
+        case .vector(let floor): return vector.covers(floor)
+        case .token(let token): return token.verdict(on: vector, of: shard) == .covered
         }
     }
 }

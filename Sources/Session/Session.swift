@@ -91,7 +91,7 @@ package actor Session: ReplySink {
     private var written: UInt64 = 0
     /// What the shared room was last told.
     private var notedBytes = 0
-    /// The number of a `SINCE` that is not answered: what follows it waits for that.
+    /// The number of what is not answered and holds what follows it.
     private var moving: UInt64?
     private var isPaused = false
     private var isHeld = false
@@ -350,7 +350,7 @@ extension Session {
         case .reportWhenFirst(let request):
             append(.report(request), to: asked)
         case .beginWhenFirst(let request):
-            if case .since = request { moving = number }
+            if request.holdsWhatFollows { moving = number }
             append(.work(request), to: asked)
         }
     }
@@ -524,7 +524,7 @@ extension Session {
         }
     }
 
-    /// A `SINCE` is answered, and what follows it is taken up.
+    /// What follows is taken up.
     private func endMove(_ outcome: Settled) {
         moving = nil
         if outcome == .level { state.isStrict = true }

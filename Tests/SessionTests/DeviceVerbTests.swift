@@ -145,6 +145,21 @@ import Testing
             "PING")
         #expect(replies.count == 5 && replies[2].hasPrefix("NOTIFICATION id="))
         #expect(replies.last == "OK pong")
+        let more =
+            client.ask(
+                "NOTIFICATIONS bob phone", "DELETE c1 m1 alice for=everyone",
+                "NOTIFICATIONS bob phone")
+            + client.ask("NOTIFICATIONS bob phone", "DEVICE REMOVE bob phone")
+            + client.ask("NOTIFICATIONS bob phone", "DEVICE ADD bob phone token=t")
+            + client.ask("NOTIFICATIONS bob phone", "PING")
+        let kinds = more.map { line in
+            line.hasPrefix("NOTIFICATION ") ? String(line.split(separator: " ")[2]) : line
+        }
+        #expect(
+            kinds == [
+                "kind=message", "OK", "OK", "kind=withdrawn", "OK", "kind=withdrawn", "OK", "OK",
+                "ERR 404 Device not found", "OK", "OK", "OK pong",
+            ])
     }
 
     @Test func `who leaves is not notified, and sees no text of what was listed`() {
