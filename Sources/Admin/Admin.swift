@@ -241,16 +241,7 @@ extension Admin {
         let handling = handle(
             mutation, isMinted: isMinted, level: connection.ackLevel, for: slot,
             having: connection.sights)
-        let answer = self.answer(
-            handling, showing: mutation.partition, on: &connection, reckoning: 0)
-        #if PlantedBugs
-            if PlantedBug.tokenForgetsDeletions.isOn, case .retract = mutation.action,
-                case .later(let reply) = answer
-            {
-                return .later(PendingReply(form: reply.form, write: nil))
-            }
-        #endif
-        return answer
+        return answer(handling, showing: mutation.partition, on: &connection, reckoning: 0)
     }
 
     private func seed(for slot: ReplySlot, on connection: inout ConnectionState) -> Answer {

@@ -42,7 +42,11 @@ extension WholeWorld {
         case .retract(let name):
             visit.retracted.insert(name.id)
         case .wait:
-            for (name, fact) in visit.done { book.acknowledge(name, fact, copies: copies) }
+            // What was lost with its disks before the answer came is not there again.
+            for (name, fact) in visit.done
+            where book.messages[name.id]?.isAcknowledged(fact) ?? false {
+                book.acknowledge(name, fact, copies: copies)
+            }
         default: break
         }
     }
