@@ -122,6 +122,13 @@ private struct ToldMessage {
             .delete(id, isForEveryone: true), by: message.header.sender, at: nil, to: participants)
     }
 
+    /// Who deletes for everyone hides it from themselves, too: that goes without saying.
+    private var hiding: [UserID] {
+        message.deletedBy.elements.filter {
+            participants.contains($0) && !(message.isRetracted && $0 == message.header.sender)
+        }
+    }
+
     private func tellHidden(from users: [UserID]) -> [Announcement] {
         users.flatMap { user in
             tell(.delete(id, isForEveryone: false), by: user, at: nil, to: [user])
@@ -150,8 +157,8 @@ private struct ToldMessage {
     }
 
     func asNew() -> [Announcement] {
-        guard !message.isRetracted else { return tellRetracted() }
-        let hiding = message.deletedBy.elements.filter(participants.contains)
+        // Whose device knows it may have been told of its sending after the token that it carries.
+        guard !message.isRetracted else { return tellRetracted() + tellHidden(from: hiding) }
         return tellShown(Event.Kind.message, at: message.header.sent.time, to: participants)
             + tellHidden(from: hiding)
     }
@@ -167,7 +174,6 @@ private struct ToldMessage {
         } else if message.versions != old.versions, !shown.isRetracted {
             told += tellEdited()
         }
-        // Who deletes for everyone hides it from themselves, too: that goes without saying.
         let isRetraction = message.isRetracted && !old.isRetracted
         let hiding = mine.subtracting(theirs).sorted()
         told += tellHidden(from: hiding.filter { !isRetraction || $0 != message.header.sender })
@@ -184,9 +190,6 @@ private struct ToldMessage {
 
     func asKnown() -> [Announcement] {
         let restored = tellRestored(to: message.deletedBy.removed)
-        let hiding = message.deletedBy.elements.filter {
-            participants.contains($0) && !(message.isRetracted && $0 == message.header.sender)
-        }
         return (message.isRetracted ? tellRetracted() : changes()) + tellHidden(from: hiding)
             + restored
     }

@@ -154,8 +154,10 @@ import Wire
             retracted.announcements(beyond: known, in: around).map(\.words).first
                 == "delete m1 for everyone by alice to alice,bob,carol")
         #expect(
-            retracted.announcements(beyond: Vector(), in: around).map(\.words)
-                == ["delete m1 for everyone by alice to alice,bob,carol"])
+            retracted.announcements(beyond: Vector(), in: around).map(\.words) == [
+                "delete m1 for everyone by alice to alice,bob,carol",
+                "delete m1 for me by carol to carol",
+            ])
     }
 
     @Test mutating func `an event reads as it was written`() throws {
