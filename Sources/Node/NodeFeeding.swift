@@ -134,7 +134,7 @@ extension Node {
     private func send(
         _ told: [Announcement], on served: FeedDesk.Served, position: Vector?, to name: NodeName
     ) {
-        let parts = told.runs(of: Node.toldBytesMax)
+        let parts = told.runs(of: Node.toldBytesMax, sizedBy: \.roughBytes)
         for (index, part) in parts.enumerated() {
             let isLast = index == parts.count - 1
             let frame = WatchFrame.told(
@@ -254,24 +254,6 @@ extension Node {
                 send([], on: served, position: stored, to: name)
             }
         }
-    }
-}
-
-extension [Announcement] {
-    /// The same in parts of about so many bytes; one part where there is nothing.
-    func runs(of bytesMax: Int) -> [[Announcement]] {
-        var runs: [[Announcement]] = [[]]
-        var size = 0
-        for announcement in self {
-            let bytes = announcement.roughBytes
-            if size > 0, size + bytes > bytesMax {
-                runs.append([])
-                size = 0
-            }
-            runs[runs.count - 1].append(announcement)
-            size += bytes
-        }
-        return runs
     }
 }
 

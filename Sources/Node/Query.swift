@@ -154,18 +154,7 @@ extension Findings {
     }
 
     private func runs<View: WireValue>(of views: [View], _ bytesMax: Int) -> [[View]] {
-        var runs: [[View]] = [[]]
-        var size = 0
-        for view in views {
-            let bytes = view.encoded.count
-            if size > 0, size + bytes > bytesMax {
-                runs.append([])
-                size = 0
-            }
-            runs[runs.count - 1].append(view)
-            size += bytes
-        }
-        return runs
+        views.runs(of: bytesMax) { $0.encoded.count }
     }
 }
 

@@ -1,0 +1,19 @@
+extension Array {
+    /// The same in runs of about so many bytes, in order; one run, where there is nothing, too.
+    ///
+    /// What is longer by itself is a run of its own.
+    func runs(of bytesMax: Int, sizedBy size: (Element) -> Int) -> [[Element]] {
+        var runs: [[Element]] = [[]]
+        var total = 0
+        for element in self {
+            let bytes = size(element)
+            if total > 0, total + bytes > bytesMax {
+                runs.append([])
+                total = 0
+            }
+            runs[runs.count - 1].append(element)
+            total += bytes
+        }
+        return runs
+    }
+}
