@@ -75,6 +75,8 @@ package actor Node {
 
     package nonisolated let options: NodeOptions
     nonisolated let ports: NodePorts
+    /// Whether somebody follows what the node does, line by line.
+    package nonisolated let isDebugging: Bool
     let process: RandomID
     let startedAt: UInt64
 
@@ -196,6 +198,7 @@ package actor Node {
     package init(_ options: NodeOptions, ports: NodePorts) {
         self.options = options
         self.ports = ports
+        isDebugging = ports.host.isDebugging
         process = ports.entropy.nextID()
         startedAt = ports.clock.milliseconds
         scrub = Scrub(now: startedAt)
@@ -493,6 +496,7 @@ extension Node {
             underway.removeFirst()
             tally.commits.note(now - min(now, first.since))
             tally.records.note(UInt64(first.records))
+            debugStored(first, now: now)
             for id in first.shards {
                 guard let shard = shard(id) else { continue }
                 let settled = within(shard) { $0.onCommitted(ticket) }
@@ -503,6 +507,12 @@ extension Node {
             onDropped(first.drops)
         }
         noteReady()
+    }
+
+    private func debugStored(_ commit: Commit, now: UInt64) {
+        let took = now - min(now, commit.since)
+        let shards = commit.shards.map(String.init(describing:)).joined(separator: ",")
+        debug("stored documents=\(commit.records) us=\(took) shards=\(shards)")
     }
 
     private func onCommitFailed(_ failure: StoreFailure) {

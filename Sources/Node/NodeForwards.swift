@@ -77,6 +77,7 @@ extension Node {
         let isSent = ask(
             name, forward.next, as: number, round, within: Forwards.patienceMilliseconds)
         guard isSent else { return false }
+        debug("asked peer=\(name) ask=\(number) shard=\(forward.shard)")
         forwards.noteSent(number, to: name, now: ports.clock.milliseconds)
         return true
     }

@@ -359,6 +359,7 @@ extension Node {
             if frame.asksForCopy { links[name]?.send(.absent(id)) }
             return true
         }
+        debug(frame, from: name)
         let failure = within(shard) { $0.receive(frame, from: name) }
         latestTime = max(latestTime, shard.assumeIsolated { $0.greatestTime })
         guard let failure else { return true }

@@ -169,6 +169,8 @@ package protocol Host: AnyObject, Sendable {
     /// Takes lines of clients, or lets them wait.
     func setClientsPaused(_ isPaused: Bool)
     func log(_ level: LogLevel, _ line: String)
+    /// Whether lines of the level `debug` are written.
+    var isDebugging: Bool { get }
     /// The memory that the process holds, in bytes.
     var residentBytes: UInt64 { get }
     /// What the process takes of the machine; nil where there is none.
@@ -178,6 +180,7 @@ package protocol Host: AnyObject, Sendable {
 }
 
 extension Host {
+    package var isDebugging: Bool { false }
     package var usage: ProcessUsage? { nil }
     package var limits: [Limit] { [] }
 }

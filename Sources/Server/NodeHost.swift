@@ -313,6 +313,8 @@ extension NodeHost {
         assumeIsolated { $0.holdClients(isPaused) }
     }
 
+    nonisolated var isDebugging: Bool { command.logLevel >= .debug }
+
     nonisolated func log(_ level: LogLevel, _ line: String) {
         NodeHost.write(level, line, of: command, at: clock, journal)
     }

@@ -26,3 +26,12 @@ struct Asked: Sendable {
         return reply[4..<7].reduce(0) { $0 * 10 + UInt16($1 &- UInt8(ascii: "0")) }
     }
 }
+
+extension AnsweredRequest {
+    /// What is logged of it, where everything is: not what it said.
+    func line(for client: UInt64, now: UInt64) -> String {
+        let name = verb.map { Verb.all[Int($0)].name } ?? "?"
+        let outcome = code.map { "ERR \($0)" } ?? "OK"
+        return "answered \(name) \(outcome) client=\(client) us=\(now - min(now, readAt))"
+    }
+}

@@ -540,6 +540,7 @@ extension Session {
         guard !answered.isEmpty else { return }
         let now = clock.microseconds
         node.assumeIsolated { [answered] in $0.note(answered, now: now) }
+        for request in answered { node.debug(request.line(for: id, now: now)) }
         answered.removeAll(keepingCapacity: true)
     }
 

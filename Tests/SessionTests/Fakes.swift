@@ -62,6 +62,7 @@ actor CountingEntropy: Entropy {
 actor FakeHost: Host {
     private let executor: InlineExecutor
     private(set) var lines: [String] = []
+    private(set) var debugLines: [String] = []
     private(set) var ending: Ending?
     private(set) var isReady = false
     private var dialed: [String] = []
@@ -89,8 +90,16 @@ actor FakeHost: Host {
     nonisolated func setClientsPaused(_ isPaused: Bool) {}
 
     nonisolated func log(_ level: LogLevel, _ line: String) {
-        assumeIsolated { $0.lines.append("\(level.rawValue) \(line)") }
+        assumeIsolated {
+            if level == .debug {
+                $0.debugLines.append(line)
+            } else {
+                $0.lines.append("\(level.rawValue) \(line)")
+            }
+        }
     }
+
+    nonisolated var isDebugging: Bool { true }
 
     nonisolated var residentBytes: UInt64 { 1_234_567 }
 

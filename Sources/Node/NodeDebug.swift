@@ -1,0 +1,37 @@
+import Membership
+import Replication
+import Wire
+
+/// What a node does, line by line, for who looks for a fault (`--log debug`).
+///
+/// Only when it is asked for, and never what people wrote: what is deleted is in no log.
+extension Node {
+    package nonisolated func debug(_ line: @autoclosure () -> String) {
+        guard isDebugging else { return }
+        ports.host.log(.debug, line())
+    }
+
+    nonisolated func debug(_ frame: Frame, from peer: NodeName) {
+        guard isDebugging, let shard = frame.shard else { return }
+        ports.host.log(.debug, "heard \(Node.summary(of: frame)) shard=\(shard) peer=\(peer)")
+    }
+
+    private static func summary(of frame: Frame) -> String {
+        switch frame {
+        case .push(_, let parcels): "push parcels=\(parcels.count)"
+        case .confirm: "confirm"
+        case .summary: "summary"
+        case .hashes(let hashes): "hashes count=\(hashes.count)"
+        case .offer(let offer): "offer answer=\(offer.isAnswer)"
+        case .pull(_, let number, _): "pull number=\(number)"
+        case .batch(_, let number, let index, let parcels):
+            "batch number=\(number) index=\(index) parcels=\(parcels.count)"
+        case .done(_, let number, let batches, _): "done number=\(number) batches=\(batches)"
+        case .broken(_, let number): "broken number=\(number)"
+        case .seek: "seek"
+        case .absent: "absent"
+        case .handover(_, let mark, _): "handover mark=\(mark)"
+        case .accept(_, let mark): "accept mark=\(mark)"
+        }
+    }
+}
