@@ -28,7 +28,9 @@ extension WholeWorld {
     private func noteDone(_ answer: WholeAnswer, _ request: WholeRequest, on visit: WholeVisit) {
         let said = (answer.fields?["replicas"] ?? "").split(separator: "/")
         let count = said.first.flatMap { Int($0) } ?? 1
-        let copies = count - disksLost(since: request.at, less: WholeWorld.hearsayMicroseconds)
+        let copies = min(
+            count - disksLost(since: request.at, less: WholeWorld.hearsayMicroseconds),
+            ownersLeft(since: request.at, less: WholeWorld.hearsayMicroseconds))
         if let (name, fact) = WholeBook.fact(of: request, by: visit.user) {
             // The disk that it was on may have gone before the answer came.
             let isSafe = count > disksLost(since: request.at, less: 0)
@@ -57,6 +59,11 @@ extension WholeWorld {
 
     private func disksLost(since moment: UInt64, less microseconds: UInt64) -> Int {
         disksLostAt.count { $0 + microseconds >= moment }
+    }
+
+    /// The fewest owners that members who left handed over to since then.
+    private func ownersLeft(since moment: UInt64, less microseconds: UInt64) -> Int {
+        handovers.lazy.filter { $0.at + microseconds >= moment }.map(\.owners).min() ?? .max
     }
 
     /// What is wrong with an answer by itself, if anything.

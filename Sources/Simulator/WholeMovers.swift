@@ -107,7 +107,9 @@ extension WholeWorld {
         machine.isOut = true
         // Who is cut off from all that are left may hand over to them in parts.
         let owners = machines.count { !$0.isOut && !$0.isLeaving }
-        book.cap(copies: evictsSoon ? 1 : max(1, owners))
+        let left = evictsSoon ? 1 : max(1, owners)
+        handovers.append((now, left))
+        book.cap(copies: left)
     }
 
     // MARK: Going without a word

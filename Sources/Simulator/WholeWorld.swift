@@ -58,6 +58,8 @@ final class WholeWorld {
     var hasMoved = false
     /// When disks were lost with all that was on them, in microseconds.
     var disksLostAt: [UInt64] = []
+    /// When members left in order, in microseconds, and to how many owners they handed over.
+    var handovers: [(at: UInt64, owners: Int)] = []
 
     // The clients.
     var clientDice: Dice
