@@ -18,7 +18,7 @@ extension Node {
 
     private static func summary(of frame: Frame) -> String {
         switch frame {
-        case .push(_, let parcels): "push parcels=\(parcels.count)"
+        case .push(_, let parcels, _): "push parcels=\(parcels.count)"
         case .confirm: "confirm"
         case .summary: "summary"
         case .hashes(let hashes): "hashes count=\(hashes.count)"

@@ -54,13 +54,13 @@ extension Node {
         var concerns: [ShardID] = []
         var positions: [WatchFrame.Position] = []
         for shard in shards where desk.isFed(shard.id) {
-            let stored = shard.assumeIsolated { $0.stored.vector }
+            let position = shard.assumeIsolated { $0.feedPosition }
             if shard.assumeIsolated({ $0.concerns(user) }) { concerns.append(shard.id) }
-            guard let served = desk.liveFeed(of: shard.id, for: name), served.known != stored
+            guard let served = desk.liveFeed(of: shard.id, for: name), served.known != position
             else { continue }
-            desk.note(served.number, for: name) { $0.known.formUnion(stored) }
+            desk.note(served.number, for: name) { $0.known.formUnion(position) }
             positions.append(
-                WatchFrame.Position(shard: shard.id, number: served.number, vector: stored))
+                WatchFrame.Position(shard: shard.id, number: served.number, vector: position))
         }
         tell(.watched(number, concerns: concerns, positions: positions), to: name)
     }
@@ -79,15 +79,15 @@ extension Node {
             tell(.refused(id, number: number), to: name)
             return
         }
-        let stored = shard.assumeIsolated { $0.stored.vector }
+        let position = shard.assumeIsolated { $0.feedPosition }
         let served = FeedDesk.Served(
             shard: id, number: number, user: nil, since: ports.clock.milliseconds,
-            known: since ?? stored, scan: since == nil ? nil : FeedScan())
+            known: since ?? position, scan: since == nil ? nil : FeedScan())
         guard desk.add(served, for: name) else {
             tell(.refused(id, number: number), to: name)
             return
         }
-        if since == nil { tell(.told(id, number: number, [], position: stored), to: name) }
+        if since == nil { tell(.told(id, number: number, [], position: position), to: name) }
         ports.host.turnAgain()
     }
 
@@ -122,12 +122,12 @@ extension Node {
             return
         }
         guard !told.isEmpty else { return }
-        let stored = shard.assumeIsolated { $0.stored.vector }
+        let position = shard.assumeIsolated { $0.feedPosition }
         for (name, served) in desk.live(of: shard.id) {
             guard let users = desk.subscribers[name]?.users else { continue }
             let theirs = told.compactMap { $0.narrowed(to: users.contains) }
             guard !theirs.isEmpty else { continue }
-            send(theirs, on: served, position: stored, to: name)
+            send(theirs, on: served, position: position, to: name)
         }
     }
 
@@ -186,12 +186,12 @@ extension Node {
             desk.refuse(served.number, for: name)
             return false
         }
-        let stored = shard.assumeIsolated { $0.stored.vector }
+        let position = shard.assumeIsolated { $0.feedPosition }
         let isLate =
             ports.clock.milliseconds >= served.since + FeedScan.patienceMilliseconds
         // What the receiver has seen elsewhere is to be here first: it must not see less.
-        guard isLate || scan.target != nil || stored.covers(served.known) else { return false }
-        let target = scan.target ?? stored
+        guard isLate || scan.target != nil || position.covers(served.known) else { return false }
+        let target = scan.target ?? position
         scan.target = target
         let desk = desk
         let batch = shard.assumeIsolated {
@@ -209,17 +209,17 @@ extension Node {
         if !theirs.isEmpty { send(theirs, on: served, position: nil, to: name) }
         scan.cursor = next
         self.desk.note(served.number, for: name) { $0.scan = scan }
-        if next == nil { end(scan, of: served, stored: stored, for: name) }
+        if next == nil { end(scan, of: served, position: position, for: name) }
         return true
     }
 
     /// All up to the target is told: what has come since then is read, or it is level.
     private func end(
-        _ scan: FeedScan, of served: FeedDesk.Served, stored: Vector, for name: NodeName
+        _ scan: FeedScan, of served: FeedDesk.Served, position: Vector, for name: NodeName
     ) {
         guard desk.served(served.number, for: name) != nil else { return }
-        let known = served.known.union(scan.target ?? stored)
-        guard known.covers(stored) else {
+        let known = served.known.union(scan.target ?? position)
+        guard known.covers(position) else {
             desk.note(served.number, for: name) {
                 $0.known = known
                 $0.scan = FeedScan()
@@ -245,13 +245,20 @@ extension Node {
     private static let positionMilliseconds: UInt64 = 1_000
 
     func tickFeeding(now: UInt64) {
-        for id in desk.fedShards where tellable(id) == nil { desk.refuseAll(of: id) }
+        for id in desk.fedShards {
+            guard let shard = tellable(id) else {
+                desk.refuseAll(of: id)
+                continue
+            }
+            // Its causes may not come.
+            if shard.assumeIsolated({ $0.isHoldingBack }) { announce(shard) }
+        }
         guard now >= desk.positionsToldAt + Node.positionMilliseconds else { return }
         desk.positionsToldAt = now
         for shard in shards {
-            let stored = shard.assumeIsolated { $0.stored.vector }
-            for (name, served) in desk.live(of: shard.id) where !served.known.covers(stored) {
-                send([], on: served, position: stored, to: name)
+            let position = shard.assumeIsolated { $0.feedPosition }
+            for (name, served) in desk.live(of: shard.id) where !served.known.covers(position) {
+                send([], on: served, position: position, to: name)
             }
         }
     }

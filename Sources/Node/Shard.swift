@@ -169,6 +169,12 @@ package actor Shard {
         }
     }
 
+    /// Whether something is not told before its causes.
+    var isHoldingBack: Bool { machine.isHoldingBack }
+
+    /// What is on disk, as far as those who watch may be told of it.
+    var feedPosition: Vector { machine.feedPosition }
+
     func dropAnnouncements() { machine.dropAnnouncements() }
 
     /// A batch of what may not be known; nil where the disk cannot tell.

@@ -21,13 +21,25 @@ extension ShardMachine {
         }
     }
 
-    /// What the last commit changed, for those who are watched; told once.
+    /// The most changes that wait for their causes.
+    private static let changesHeldMax = 1_024
+
+    /// Whether what commits changed waits until its causes are on disk, too.
+    var isHoldingBack: Bool { !committed.isEmpty }
+
+    /// What commits have changed, for those who are watched: told once, and no answer before what
+    /// it answers.
     ///
     /// - Throws: where the disk cannot be read: then nothing counts as told.
     mutating func takeAnnouncements(
         to isWatched: (UserID) -> Bool, in world: ShardWorld
     ) throws(StoreFailure) -> [Announcement] {
-        defer { committed = [] }
+        guard
+            copy.hasCauses(now: world.milliseconds)
+                || committed.count > ShardMachine.changesHeldMax
+        else { return [] }
+        defer { dropAnnouncements() }
+        orderByCause()
         var told: [Announcement] = []
         var stage = Stage()
         for change in committed {
@@ -48,8 +60,20 @@ extension ShardMachine {
         return told
     }
 
-    /// Nobody is told of what the last commit changed.
-    mutating func dropAnnouncements() { committed = [] }
+    /// A stamp is later than all that its writer had seen.
+    private mutating func orderByCause() {
+        let times = committed.map(\.after.greatestTime)
+        guard zip(times, times.dropFirst()).contains(where: >) else { return }
+        let order = times.indices.sorted { (times[$0], $0) < (times[$1], $1) }
+        committed = order.map { committed[$0] }
+    }
+
+    /// Nobody is told of what commits have changed.
+    mutating func dropAnnouncements() {
+        committed = []
+        copy.forgetCauses()
+        feedPosition = copy.stored.vector
+    }
 
     /// What somebody who has seen `known` may not know, a batch of it.
     ///

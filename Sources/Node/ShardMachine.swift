@@ -58,8 +58,10 @@ package struct ShardMachine: Sendable {
     /// Whether nothing but deletions is merged: the disk is full.
     var isDiskFull = false
     private var clock: HybridClock
-    /// What the last commit stored, until those who watch are told.
+    /// What commits have stored, until those who watch are told.
     var committed: [DocumentChange] = []
+    /// All that is in it, or was there from the beginning, has been told to those who watch.
+    var feedPosition: Vector
     /// Accepted since the last turn, for the co-owners; each once.
     private var accepted: [DocumentKey] = []
 
@@ -67,6 +69,7 @@ package struct ShardMachine: Sendable {
         _ shard: ShardID, of shardCount: UInt16, stored: CopyHeader, holders: Holders, now: UInt64
     ) {
         self.shardCount = shardCount
+        feedPosition = stored.vector
         copy = Copy(shard, stored: stored, holders: holders, now: now)
         clock = HybridClock(startingAfter: stored.greatest)
     }
@@ -341,7 +344,7 @@ extension ShardMachine {
     }
 
     package mutating func onCommitted(_ ticket: UInt64, now: UInt64) -> [(ReplySlot, Stored)] {
-        committed = documents.onCommitted(ticket)
+        committed += documents.onCommitted(ticket)
         return copy.onCommitted(ticket, now: now)
     }
 
@@ -383,6 +386,7 @@ extension ShardMachine {
     package mutating func onSetAside(_ header: CopyHeader, now: UInt64) -> [ReplySlot] {
         documents.removeAll()
         clock.observe(header.greatest)
+        defer { dropAnnouncements() }
         return copy.onSetAside(header, now: now)
     }
 }

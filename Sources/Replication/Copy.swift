@@ -79,6 +79,7 @@ public struct Copy: Sendable {
     /// By peer.
     var divergences: [NodeName] = []
 
+    var causes = Causes()
     /// Rounds of asking everybody, in order.
     var hearings: [Hearing] = []
     var hearingsBegun: UInt64 = 0
@@ -212,6 +213,7 @@ extension Copy {
             current.vector.insert(context)
             isDirty = true
         }
+        noteUntold(context, from: peer)
         owed.confirmed[peer, default: Vector()].insert(context)
     }
 
@@ -236,6 +238,7 @@ extension Copy {
             current.isComplete = true
             isDirty = true
         }
+        noteUntold(claim.vector, from: peer)
         owed.add(claim.vector, for: peer)
     }
 }

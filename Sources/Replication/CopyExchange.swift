@@ -14,6 +14,7 @@ extension Copy {
         onPeerDown(name)
         var peer = PeerCopy(name: name)
         peer.isOwner = holders.owners.contains(name)
+        peer.untold = current.vector
         peers.append(peer)
         peers.sort { $0.name < $1.name }
     }
@@ -54,8 +55,9 @@ extension Copy {
     /// Sends a document that was just accepted to every co-owner.
     public mutating func push(_ parcels: [Parcel]) {
         guard !parcels.isEmpty else { return }
-        for peer in peers where peer.isOwner {
-            outbox.append((peer.name, .push(shard, parcels)))
+        for index in peers.indices where peers[index].isOwner {
+            let cause = takeUntold(of: index)
+            outbox.append((peers[index].name, .push(shard, parcels, cause: cause)))
         }
     }
 }
@@ -69,7 +71,8 @@ extension Copy {
     public mutating func receive(_ frame: Frame, from peer: NodeName, now: UInt64) -> [Parcel] {
         guard let index = index(of: peer), !isDropping else { return [] }
         switch frame {
-        case .push(_, let parcels):
+        case .push(_, let parcels, let cause):
+            noteCause(cause, of: peer, now: now)
             return parcels
         case .confirm(_, let vector):
             peers[index].confirmed.formUnion(vector)
@@ -101,6 +104,7 @@ extension Copy {
     public mutating func onLevel(with peer: NodeName) {
         guard let index = index(of: peer) else { return }
         peers[index].confirmed = stored.vector
+        peers[index].untold = peers[index].untold.subtracting(stored.vector)
         peers[index].holding = stored.isComplete ? .complete : .incomplete
         if stored.isComplete, !peers[index].isFilledFromHere { serve() }
     }
@@ -117,7 +121,9 @@ extension Copy {
             peers[index].unserved = number
         case .broken(_, let number):
             peers[index].unserved = number
-        case .push, .confirm, .summary, .hashes, .offer, .seek, .absent, .handover, .accept:
+        case .push:
+            peers[index].untold = current.vector
+        case .confirm, .summary, .hashes, .offer, .seek, .absent, .handover, .accept:
             break
         }
     }

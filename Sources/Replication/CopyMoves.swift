@@ -14,7 +14,10 @@ extension Copy {
         self.holders = holders
         for index in peers.indices {
             let isOwner = holders.owners.contains(peers[index].name)
-            if isOwner, !peers[index].isOwner { peers[index].forgetCopy() }
+            if isOwner, !peers[index].isOwner {
+                peers[index].forgetCopy()
+                peers[index].untold = current.vector
+            }
             peers[index].isOwner = isOwner
         }
         guard holders.owners != before.owners else { return }
@@ -129,6 +132,7 @@ extension Copy {
         if let pull, now >= pull.heardAt + patienceMilliseconds { breakPull(now: now) }
         pullIfLacking(now: now)
         seek(now: now)
+        seekCauses(now: now)
         uniteWhatIsLeft(now: now)
         serveBesideIncomplete(now: now)
         offerHandover(now: now)

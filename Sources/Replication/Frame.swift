@@ -3,8 +3,9 @@ import Wire
 
 /// What copies of a shard say to each other.
 public enum Frame: Hashable, Sendable {
-    /// Documents that the sender has just accepted; not yet on its disk.
-    case push(ShardID, [Parcel])
+    /// Documents that the sender has just accepted, not yet on its disk; and what it had merged
+    /// by then that the receiver has neither confirmed nor been told of with an earlier push.
+    case push(ShardID, [Parcel], cause: Vector)
     /// Seqs that are on the sender's disk, of those that the receiver sent it.
     case confirm(ShardID, Vector)
     /// A hash over all that the two share: equal means level. Also the sign of life.
@@ -69,7 +70,7 @@ public enum Frame: Hashable, Sendable {
     /// The shard that it is about, where it is about one.
     public var shard: ShardID? {
         switch self {
-        case .push(let shard, _), .confirm(let shard, _), .pull(let shard, _, _): shard
+        case .push(let shard, _, _), .confirm(let shard, _), .pull(let shard, _, _): shard
         case .batch(let shard, _, _, _), .done(let shard, _, _, _), .broken(let shard, _): shard
         case .offer(let offer): offer.shard
         case .seek(let shard), .absent(let shard): shard

@@ -21,10 +21,11 @@ extension Frame: WireValue {
 
     public func encode(into writer: inout ByteWriter) {
         switch self {
-        case .push(let shard, let parcels):
+        case .push(let shard, let parcels, let cause):
             writer.write(Kind.push)
             writer.write(shard)
             writer.write(parcels)
+            cause.encode(into: &writer)
         case .confirm(let shard, let vector):
             writer.write(Kind.confirm)
             writer.write(shard)
@@ -100,7 +101,9 @@ extension Frame: WireValue {
         let kind = try reader.readByte()
         switch kind {
         case Kind.push:
-            self = .push(try reader.readShard(), try reader.readParcels())
+            self = .push(
+                try reader.readShard(), try reader.readParcels(),
+                cause: try Vector(from: &reader))
         case Kind.confirm:
             self = .confirm(try reader.readShard(), try Vector(from: &reader))
         case Kind.summary:

@@ -6,6 +6,8 @@ struct PeerCopy: Sendable {
     let name: NodeName
     /// What is known to be on its disk; never more.
     var confirmed = Vector()
+    /// What was merged here and no push to it has named: what is pushed next may answer that.
+    var untold = Vector()
     /// What it holds of the shard, as it last said.
     var holding = Holding.unknown
     /// Whether it should hold the shard, as this node sees it.

@@ -257,7 +257,7 @@ extension Frame {
     /// Its kind, and what tells it from others of the kind.
     var name: String {
         switch self {
-        case .push(let shard, let parcels): "push \(shard) of \(parcels.count)"
+        case .push(let shard, let parcels, _): "push \(shard) of \(parcels.count)"
         case .confirm(let shard, let vector): "confirm \(shard) \(vector.count)"
         case .summary: "summary"
         case .hashes: "hashes"

@@ -71,7 +71,8 @@ private struct Driven {
         case 8 where !remote.isEmpty:
             let parcel = random.pick(remote)
             try machine.receive(
-                .push(ShardID(0), [parcel]), from: NodeName(checked: "n2"), in: world)
+                .push(ShardID(0), [parcel], cause: Vector()), from: NodeName(checked: "n2"),
+                in: world)
             let key = try DocumentKey.decode(parcel.key)
             let theirs = try Document(key, decoding: parcel.bytes)
             var merged = model[key] ?? theirs
@@ -151,7 +152,7 @@ private struct Driven {
         for _ in 0..<60 {
             do { try other.step(&none) } catch { break }
             for (_, frame) in other.machine.takeOutbox() {
-                if case .push(_, let parcels) = frame { sent += parcels }
+                if case .push(_, let parcels, _) = frame { sent += parcels }
             }
         }
         return sent
@@ -213,7 +214,7 @@ private struct Driven {
         #expect(write.records.map(\.key.id) == ["", "m1"])
         var named = Vector()
         for (_, frame) in driven.machine.takeOutbox() {
-            guard case .push(_, let parcels) = frame else { continue }
+            guard case .push(_, let parcels, _) = frame else { continue }
             for parcel in parcels {
                 let key = try DocumentKey.decode(parcel.key)
                 named.insert(try Document(key, decoding: parcel.bytes).changedBy)
@@ -238,7 +239,8 @@ private struct Driven {
                 bytes: round % 3 == 0 ? parcel.bytes : random.damaged(parcel.bytes))
             #expect(throws: ShardFailure.self) {
                 try driven.machine.receive(
-                    .push(ShardID(0), [damaged]), from: NodeName(checked: "n2"), in: driven.world)
+                    .push(ShardID(0), [damaged], cause: Vector()), from: NodeName(checked: "n2"),
+                    in: driven.world)
             }
         }
         #expect(driven.machine.copy.isSettled)
@@ -253,7 +255,7 @@ private struct Driven {
         for round in 0..<20_000 {
             let parcel = good[round % good.count]
             let damaged = Parcel(key: parcel.key, bytes: random.damaged(parcel.bytes))
-            let frame = Frame.push(ShardID(0), [damaged])
+            let frame = Frame.push(ShardID(0), [damaged], cause: Vector())
             do {
                 try driven.machine.receive(frame, from: NodeName(checked: "n2"), in: driven.world)
                 merged += 1

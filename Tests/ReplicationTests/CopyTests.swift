@@ -50,7 +50,7 @@ private struct Driven {
     mutating func said() -> [String] {
         copy.takeOutbox().map { peer, frame in
             switch frame {
-            case .push(_, let parcels): "\(peer) push \(parcels.count)"
+            case .push(_, let parcels, _): "\(peer) push \(parcels.count)"
             case .confirm(_, let vector): "\(peer) confirm \(vector.count)"
             case .offer(let offer): "\(peer) \(offer.isAnswer ? "answer" : "offer")"
             case .pull(_, let number, let vector): "\(peer) pull \(number) beyond \(vector.count)"
@@ -116,7 +116,7 @@ private struct Driven {
         _ = one.write(1)
         #expect(one.said() == ["n2 push 1"])
         var two = Driven(peers: [n1])
-        two.receive(.push(shard, [parcel]), from: n1, naming: context(1))
+        two.receive(.push(shard, [parcel], cause: Vector()), from: n1, naming: context(1))
         let isHandedOut = two.begin()
         #expect(isHandedOut)
         #expect(two.said().isEmpty)
@@ -127,7 +127,7 @@ private struct Driven {
 
     @Test func `what is on disk already is confirmed again without a commit`() {
         var two = Driven(peers: [n1])
-        two.receive(.push(shard, [parcel]), from: n1, naming: context(1))
+        two.receive(.push(shard, [parcel], cause: Vector()), from: n1, naming: context(1))
         two.commit()
         #expect(two.said() == ["n1 confirm 1"])
         two.copy.noteMerge(nil, naming: context(1), from: n1)
@@ -138,7 +138,7 @@ private struct Driven {
 
     @Test func `what is repeated while its commit is under way is confirmed with it`() {
         var two = Driven(peers: [n1, n3])
-        two.receive(.push(shard, [parcel]), from: n1, naming: context(1))
+        two.receive(.push(shard, [parcel], cause: Vector()), from: n1, naming: context(1))
         _ = two.begin()
         two.copy.noteMerge(nil, naming: context(1), from: n3)
         let ticket = two.ticket
@@ -310,7 +310,7 @@ private struct Driven {
 
     @Test func `equal vectors with different digests are compared in full, once a minute`() {
         var one = Driven()
-        one.receive(.push(shard, [parcel]), from: n2, naming: context(1))
+        one.receive(.push(shard, [parcel], cause: Vector()), from: n2, naming: context(1))
         one.commit()
         _ = one.said()
         one.offer(seqs(1...1), from: n2)

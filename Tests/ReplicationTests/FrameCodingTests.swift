@@ -35,7 +35,7 @@ struct FrameSource {
         let shard = ShardID(UInt16(random.below(4_096)))
         let number = random.next() >> UInt64(random.below(64))
         switch random.below(13) {
-        case 0: return .push(shard, parcels())
+        case 0: return .push(shard, parcels(), cause: vector())
         case 1: return .confirm(shard, vector())
         case 2: return .summary(random.next())
         case 3:

@@ -167,6 +167,11 @@ struct World {
     /// Nothing comes from a node any more, or to it: as if it were gone without a word.
     func cut(_ node: TestNode) { cables.cut(node) }
 
+    /// What two nodes say to each other stays on its way, or goes on.
+    func hold(_ isHeld: Bool, between one: TestNode, and other: TestNode) {
+        cables.hold(isHeld, between: one, and: other)
+    }
+
     /// Lets time pass for these nodes, which talk meanwhile and reach each other where they dial.
     func live(milliseconds: UInt64, _ nodes: TestNode...) {
         let step: UInt64 = 500
@@ -204,6 +209,7 @@ final class Cables {
     private var ways: [(from: CableEnd, to: CableEnd, of: TestNode)] = []
     private var last: UInt64 = 0
     private var severed: [ObjectIdentifier] = []
+    private var held: Set<Set<ObjectIdentifier>> = []
 
     init(on executor: InlineExecutor) { self.executor = executor }
 
@@ -218,10 +224,15 @@ final class Cables {
         }
     }
 
-    private func isSevered(_ index: Int) -> Bool {
+    func hold(_ isHeld: Bool, between one: TestNode, and other: TestNode) {
+        let pair: Set = [ObjectIdentifier(one), ObjectIdentifier(other)]
+        if isHeld { held.insert(pair) } else { held.remove(pair) }
+    }
+
+    private func isStill(_ index: Int) -> Bool {
         let other = index % 2 == 0 ? index + 1 : index - 1
-        return severed.contains(ObjectIdentifier(ways[index].of))
-            || severed.contains(ObjectIdentifier(ways[other].of))
+        let ends: Set = [ObjectIdentifier(ways[index].of), ObjectIdentifier(ways[other].of)]
+        return !ends.isDisjoint(with: severed) || held.contains(ends)
     }
 
     func connect(_ dialer: TestNode, to other: TestNode) {
@@ -238,7 +249,7 @@ final class Cables {
 
     func carry() {
         for (index, way) in ways.enumerated()
-        where !way.to.assumeIsolated({ $0.isPaused }) && !isSevered(index) {
+        where !way.to.assumeIsolated({ $0.isPaused }) && !isStill(index) {
             let (from, to, node) = way
             let bytes = from.assumeIsolated { $0.take() }
             guard !bytes.isEmpty else { continue }

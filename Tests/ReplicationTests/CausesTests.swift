@@ -1,0 +1,109 @@
+import CRDT
+import Testing
+import Wire
+
+@testable import Replication
+
+private let n1 = NodeName(checked: "n1")
+private let n2 = NodeName(checked: "n2")
+private let me = NodeName(checked: "me")
+private let shard = ShardID(0)
+private let mine = ReplicaID(high: 0, low: 1)
+private let first = ReplicaID(high: 0, low: 2)
+private let parcel = Parcel(key: [1], bytes: [2])
+
+private func dot(_ seq: UInt64, of replica: ReplicaID = first) -> Dot {
+    Dot(replica: replica, seq: seq)
+}
+
+private func vector(_ dots: Dot...) -> Vector {
+    var vector = Vector()
+    for dot in dots { vector.insert(dot) }
+    return vector
+}
+
+private func change(_ number: UInt64) -> Change {
+    Change(kind: 2, before: nil, after: Hash128(high: 0, low: number), greatest: .zero)
+}
+
+/// What a copy says of what its pushes may answer, and waits for.
+@Suite struct CausesTests {
+    private var copy: Copy
+
+    init() {
+        let holders = Holders(me: me, owners: [me, n1, n2], livingOwners: 3, others: [n1, n2])
+        copy = Copy(shard, stored: CopyHeader(isComplete: true), holders: holders, now: 0)
+        copy.onPeerUp(n1)
+        copy.onPeerUp(n2)
+    }
+
+    private mutating func write(_ number: UInt64) -> [NodeName: Vector] {
+        copy.noteWrite(change(number), by: copy.nextDot { mine })
+        copy.push([parcel])
+        var causes: [NodeName: Vector] = [:]
+        for case (let peer, .push(_, _, let cause)) in copy.takeOutbox() { causes[peer] = cause }
+        return causes
+    }
+
+    private mutating func hasCauses(now: UInt64) -> Bool { copy.hasCauses(now: now) }
+
+    private mutating func commit(_ ticket: UInt64) {
+        _ = copy.beginCommit(ticket)
+        _ = copy.onCommitted(ticket, now: 0)
+    }
+
+    private mutating func soughtAtTick(_ now: UInt64) -> [NodeName] {
+        _ = copy.onTick(now: now)
+        return copy.takeOutbox().compactMap { if case .seek = $0.frame { $0.to } else { nil } }
+    }
+
+    @Test mutating func `a push names what was merged from others, to each of them once`() {
+        copy.noteMerge(change(1), naming: Context(dot(1)), from: n1)
+        let causes = [write(2), write(3)]
+        #expect(causes == [[n1: Vector(), n2: vector(dot(1))], [n1: Vector(), n2: Vector()]])
+    }
+
+    @Test mutating func `what a peer has confirmed is not named to it`() {
+        copy.noteMerge(change(1), naming: Context(dot(1)), from: n1)
+        let frame = Frame.confirm(shard, vector(dot(1)))
+        _ = copy.receive(frame, from: n2, now: 0)
+        let causes = write(2)
+        #expect(causes[n2] == Vector())
+    }
+
+    @Test mutating func `a new connection is told all, and so is one that lost a push`() {
+        copy.noteMerge(change(1), naming: Context(dot(1)), from: n1)
+        copy.onPeerDown(n2)
+        copy.onPeerUp(n2)
+        let toldAnew = write(2)
+        #expect(toldAnew[n2] == vector(dot(1)))
+        copy.onDropped(.push(shard, [parcel], cause: Vector()), to: n2, now: 0)
+        let toldAgain = write(3)
+        #expect(toldAgain[n2] == vector(dot(1), dot(1, of: mine)))
+    }
+
+    @Test mutating func `causes are here once they are on disk`() {
+        _ = copy.receive(.push(shard, [parcel], cause: vector(dot(1))), from: n2, now: 0)
+        let at1 = hasCauses(now: 1)
+        #expect(!at1)
+        copy.noteMerge(change(1), naming: Context(dot(1)), from: n1)
+        let at2 = hasCauses(now: 2)
+        #expect(!at2)
+        commit(1)
+        let at3 = hasCauses(now: 3)
+        #expect(at3)
+    }
+
+    @Test mutating func `causes that do not come are asked for once, and given up in the end`() {
+        _ = copy.receive(.push(shard, [parcel], cause: vector(dot(1))), from: n2, now: 0)
+        copy.found()
+        commit(1)
+        _ = copy.takeOutbox()
+        let sought = [49, 100, 200].map { soughtAtTick($0) }
+        #expect(sought == [[], [n2], []])
+        let at1999 = hasCauses(now: 1_999)
+        #expect(!at1999)
+        let at2000 = hasCauses(now: 2_000)
+        #expect(at2000)
+    }
+}
