@@ -3,9 +3,10 @@ import Testing
 @testable import Simulator
 
 @Suite struct RunTests {
-    /// Seeds that once broke something, and their neighbours.
+    /// Seeds that once broke something, and a few more: a debug build checks what a release does
+    /// not, and `cluster/test` runs the first thousand in a release.
     static let seeds: [UInt64] =
-        Array(0..<90) + [
+        Array(0..<16) + [
             125, 146, 169, 181, 215, 286, 408, 468, 596, 972, 1_805, 2_137, 2_444, 5_399, 6_720,
             8_778, 10_414, 10_541, 12_084, 13_251, 13_985, 26_656,
         ]
