@@ -135,6 +135,8 @@ private struct ToldMessage {
         }
     }
 
+    private var restored: [Announcement] { tellRestored(to: message.deletedBy.removed) }
+
     private func tellRestored(to users: [UserID]) -> [Announcement] {
         users.flatMap { user in
             guard participants.contains(user),
@@ -158,7 +160,9 @@ private struct ToldMessage {
 
     func asNew() -> [Announcement] {
         // Whose device knows it may have been told of its sending after the token that it carries.
-        guard !message.isRetracted else { return tellRetracted() + tellHidden(from: hiding) }
+        guard !message.isRetracted else {
+            return tellRetracted() + tellHidden(from: hiding) + restored
+        }
         return tellShown(Event.Kind.message, at: message.header.sent.time, to: participants)
             + tellHidden(from: hiding)
     }
@@ -189,9 +193,7 @@ private struct ToldMessage {
     }
 
     func asKnown() -> [Announcement] {
-        let restored = tellRestored(to: message.deletedBy.removed)
-        return (message.isRetracted ? tellRetracted() : changes()) + tellHidden(from: hiding)
-            + restored
+        (message.isRetracted ? tellRetracted() : changes()) + tellHidden(from: hiding) + restored
     }
 }
 

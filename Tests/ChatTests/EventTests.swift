@@ -158,6 +158,13 @@ import Wire
                 "delete m1 for everyone by alice to alice,bob,carol",
                 "delete m1 for me by carol to carol",
             ])
+        // Whose device knows the deletion has it gone, and is to know that it shows again.
+        let restored = other.apply(.restore, by: People.alice, to: retracted)
+        for known in [known, Vector()] {
+            #expect(
+                restored.announcements(beyond: known, in: around).map(\.words).last
+                    == "restore m1 [Message deleted] by alice to alice")
+        }
     }
 
     @Test mutating func `an event reads as it was written`() throws {
