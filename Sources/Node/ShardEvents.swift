@@ -42,6 +42,7 @@ extension ShardMachine {
         orderByCause()
         var told: [Announcement] = []
         var stage = Stage()
+        let changed = Set(committed.map(\.after.key))
         for change in committed {
             guard let around = try surroundings(of: change, isWatched, &stage, in: world) else {
                 continue
@@ -55,6 +56,11 @@ extension ShardMachine {
                         }
                     }
                 before = step
+            }
+            if change.before == nil {
+                told += try early(in: change.after, isWatched, &stage, in: world) {
+                    !changed.contains($0.key)
+                }
             }
         }
         return told
@@ -95,16 +101,57 @@ extension ShardMachine {
                 let document = try documents.stored(
                     read.key, otherwise: { () throws(StoreFailure) in read })
             else { continue }
-            let change = DocumentChange(before: nil, steps: [], after: document)
-            guard let around = try surroundings(of: change, isWatched, &stage, in: world) else {
-                continue
+            told += try announcements(of: document, beyond: known, isWatched, &stage, in: world)
+            guard !known.isEmpty, let room = document.conversation,
+                !room.participants.isSeen(within: known)
+            else { continue }
+            told += try early(in: document, isWatched, &stage, in: world) {
+                // The others come by themselves.
+                $0.changedBy.dots.allSatisfy(known.contains)
             }
-            told += document.announcements(beyond: known, in: around)
-                .compactMap { announcement in
-                    announcement.narrowed { isWatched($0) && !stage.hides(document, from: $0) }
-                }
         }
         return (told, found.next)
+    }
+
+    private mutating func announcements(
+        of document: Document, beyond known: Vector, _ isWatched: (UserID) -> Bool,
+        _ stage: inout Stage, in world: ShardWorld
+    ) throws(StoreFailure) -> [Announcement] {
+        let change = DocumentChange(before: nil, steps: [], after: document)
+        guard let around = try surroundings(of: change, isWatched, &stage, in: world) else {
+            return []
+        }
+        return document.announcements(beyond: known, in: around).compactMap { announcement in
+            announcement.narrowed { isWatched($0) && !stage.hides(document, from: $0) }
+        }
+    }
+
+    /// What there is of a conversation that somebody hears of for the first time.
+    ///
+    /// Documents come in any order: what was here before the conversation was told to nobody, for
+    /// nobody knew to whom. A conversation that comes so late is young, so this is not much.
+    private mutating func early(
+        in document: Document, _ isWatched: (UserID) -> Bool, _ stage: inout Stage,
+        in world: ShardWorld, where isMeant: (Document) -> Bool
+    ) throws(StoreFailure) -> [Announcement] {
+        guard let room = document.conversation, let id = ConversationID(document.key.partition),
+            room.participants.elements.contains(where: isWatched)
+        else { return [] }
+        var messages: [Document] = []
+        try world.reader.history(
+            of: id, in: copy.shard, page: HistoryPage(.newest, limit: .max)
+        ) {
+            messages.append($0)
+            return true
+        }
+        let found = try messages.reversed() + world.reader.seats(of: id, in: copy.shard)
+        var told: [Announcement] = []
+        for read in found {
+            let document = try documents.stored(read.key) { () throws(StoreFailure) in read }
+            guard let document, isMeant(document) else { continue }
+            told += try announcements(of: document, beyond: Vector(), isWatched, &stage, in: world)
+        }
+        return told
     }
 
     /// Whether a conversation or an item of the user's is here.

@@ -16,6 +16,16 @@ extension Holders {
     private static let n2 = NodeName(checked: "n2")
 }
 
+extension Event.Kind {
+    var shortName: String {
+        switch self {
+        case .message: "message"
+        case .member: "member"
+        default: "other"
+        }
+    }
+}
+
 /// A shard's machine with a disk in memory, driven by a seed, beside a naive model of it.
 private struct Driven {
     var machine: ShardMachine
@@ -97,6 +107,14 @@ private struct Driven {
     mutating func settle() {
         commit()
         while !store.waiting.isEmpty { complete() }
+    }
+
+    /// What alice is told once these have come.
+    mutating func told(_ parcels: [Parcel]) throws -> [String] {
+        try machine.receive(.push(ShardID(0), parcels), from: NodeName(checked: "n2"), in: world)
+        settle()
+        return try machine.takeAnnouncements(to: { $0 == alice }, in: world)
+            .map(\.event.kind.shortName)
     }
 
     mutating func page(_ place: Query.Place, limit: Int) throws -> [String] {
@@ -221,6 +239,29 @@ private struct Driven {
             }
         }
         #expect(named == write.header.vector)
+    }
+
+    @Test func `what came before its conversation is told with it, and to who comes back`() throws {
+        var driven = Driven(seed: 5)
+        driven.machine.onPeerUp(NodeName(checked: "n2"))
+        var other = Driven(seed: 6)
+        other.machine.setHolders(.two, now: 0)
+        other.machine.onPeerUp(NodeName(checked: "n2"))
+        other.submit(create())
+        other.submit(send("m1"))
+        var sent: [Parcel] = []
+        for (_, frame) in other.machine.takeOutbox() {
+            if case .push(_, let parcels) = frame { sent += parcels }
+        }
+        let room = try sent.filter { try DocumentKey.decode($0.key).kind == .conversation }
+        let message = try sent.filter { try DocumentKey.decode($0.key).kind == .message }
+        #expect(try driven.told(message).isEmpty)
+        let known = driven.machine.copy.stored.vector
+        #expect(try driven.told(room) == ["member", "message"])
+        let (all, next) = try driven.machine.announcements(
+            beyond: known, upTo: driven.machine.copy.stored.vector, after: nil,
+            to: { $0 == alice }, in: driven.world)
+        #expect(all.map(\.event.kind.shortName) == ["member", "message"] && next == nil)
     }
 
     @Test func `a document of another shard, or that is none, is a bad frame and changes nothing`()
