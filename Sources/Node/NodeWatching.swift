@@ -73,18 +73,23 @@ extension Node {
 
     private func answerWatcher(_ session: UInt64) {
         guard let watcher = watching[session], let cluster else { return }
+        let silent = Set(watcher.awaited.compactMap { watching.asks[$0]?.holder })
         for number in watcher.awaited { watching.asks[number] = nil }
         var behind: [ShardID: Watching.Behind] = [:]
         for number in watching.feeds.indices {
             let id = ShardID(UInt16(number))
-            guard let position = watching.feeds[number].position else {
+            let feed = watching.feeds[number]
+            guard let position = feed.position else {
                 watching.feeds[number].hasGap = true
                 continue
             }
-            guard let since = watcher.since else { continue }
             // Who has seen more than is told of here is told nothing older meanwhile.
-            let floor = since.floor(of: id, knowing: position)
-            guard floor != position || !watching.feeds[number].isOpen else { continue }
+            let floor = watcher.since?.floor(of: id, knowing: position) ?? position
+            // Whoever has not said that it tells of the user may leave out what comes until then.
+            let isSilent = feed.holder.map(silent.contains) ?? false
+            guard floor != position || isSilent || (watcher.since != nil && !feed.isOpen) else {
+                continue
+            }
             behind[id] = Watching.Behind(since: floor, number: 0)
         }
         watching.note(session) {

@@ -71,6 +71,28 @@ import Wire
         }
     }
 
+    @Test func `who is answered before a silent holder speaks is told what happened until then`() {
+        let first = watch(2)
+        let token = token(first.heard().first)
+        first.session.assumeIsolated { $0.onClosed() }
+        settle()
+        // From here on nothing travels: what the third node asks of the others is on its way.
+        let late = nodes[2].connect()
+        late.say("WATCH bob since=\(token)")
+        world.pass(milliseconds: 1_200, nodes[2])
+        #expect(late.heard().map { $0.hasPrefix("OK token=") } == [true])
+        let client = nodes[0].connect()
+        client.say("SET ack=local")
+        for chat in Self.chats { client.say("SEND \(chat) alice id=m hello") }
+        nodes[0].settle()
+        world.live(milliseconds: 1_000, nodes[0], nodes[1], nodes[2])
+        let heard = late.heard()
+        for chat in Self.chats {
+            #expect(
+                heard.contains { $0.contains("=\(chat) ") && $0.contains("id=m ") }, "\(chat)")
+        }
+    }
+
     @Test func `when who told falls silent another goes on where it stopped`() {
         let watcher = watch(2)
         _ = watcher.heard()
