@@ -39,6 +39,18 @@ extension Document {
     public func announcements(
         beyond known: Vector, in surroundings: Surroundings
     ) -> [Announcement] {
+        #if PlantedBugs
+            if PlantedBug.tokenForgetsDeletions.isOn {
+                return allAnnouncements(beyond: known, in: surroundings)
+                    .filter { if case .delete = $0.event.kind { false } else { true } }
+            }
+        #endif
+        return allAnnouncements(beyond: known, in: surroundings)
+    }
+
+    private func allAnnouncements(
+        beyond known: Vector, in surroundings: Surroundings
+    ) -> [Announcement] {
         guard let conversation = ConversationID(key.partition) else { return [] }
         switch content {
         case .message(let message):

@@ -33,7 +33,7 @@ package struct Plant: Hashable, Sendable {
             case .evictedNotDialled, .refutesWithoutRaising, .silenceShrinks,
                 .suspectsAfterOwnPause:
                 .members
-            case .floorIgnored, .unboundedPeerQueue: .whole
+            case .floorIgnored, .tokenForgetsDeletions, .unboundedPeerQueue: .whole
             default: .machines
             }
         }
@@ -55,7 +55,7 @@ package struct Plant: Hashable, Sendable {
             case .previewIgnoresHide, .unreadNotRecomputed: [.kept]
             case .ruleJudgedAtMerge: [.judgedOnce, .equal]
             case .setContextLost: [.kept, .deleted, .claims]
-            case .floorIgnored, .shownBeforeStored: [.reads]
+            case .floorIgnored, .shownBeforeStored, .tokenForgetsDeletions: [.reads]
             case .unboundedPeerQueue: [.bounded]
             case .wallClockOnly: [.stamps]
             }

@@ -10,10 +10,14 @@ extension WholeWorld {
         }
         coverage.count(answer.code.map { "ERR \($0)" } ?? "OK")
         judgeRefusal(answer, to: request)
-        if let code = answer.code { return book.noteRefusal(code, of: request) }
+        if let code = answer.code {
+            noteUnwatched(request, on: visit)
+            return book.noteRefusal(code, of: request)
+        }
         notePassed(request, at: visit.address.machine)
         noteDone(answer, request, on: visit)
         noteKnown(answer, request, on: visit)
+        noteWatched(answer, request, on: visit)
         switch request.kind {
         case .history(let conversation, let isWhole):
             judgeHistory(answer, of: conversation, isWhole: isWhole, on: visit)
@@ -91,8 +95,9 @@ extension WholeWorld {
         case .digest: isRight = fields["digest"] != nil && isDigest(answer)
         case .status: isRight = answer.data.count == 1
         case .members: isRight = !answer.data.isEmpty
-        case .token: isRight = fields["token"].map { $0.utf8.count <= Token.textBytesMax } ?? false
-        case .create, .edits, .retract, .hide, .restore, .history, .since, .operate, .bad:
+        case .token, .watch:
+            isRight = fields["token"].map { $0.utf8.count <= Token.textBytesMax } ?? false
+        case .create, .edits, .retract, .hide, .restore, .history, .since, .unwatch, .operate, .bad:
             isRight = true
         }
         return isRight ? nil : "not what was asked for"
@@ -206,7 +211,7 @@ extension WholeRequest.Kind {
         case .status: "NODE"
         case .members: "MEMBER"
         case .create, .send, .edit, .retract, .hide, .restore, .set, .wait, .ping, .token, .since,
-            .operate, .bad:
+            .watch, .unwatch, .operate, .bad:
             ""
         }
     }
@@ -229,8 +234,8 @@ extension WholeRequest.Kind {
         case .edits, .hide, .restore: [404, 503]
         case .retract: [403, 404, 503]
         case .history: [404, 503]
-        case .digest, .status, .members, .set, .ping, .token: []
-        case .since: [503]
+        case .digest, .status, .members, .set, .ping, .token, .unwatch: []
+        case .since, .watch: [503]
         case .wait: [504]
         case .operate(let codes): codes
         case .bad(404): [404, 503]

@@ -44,6 +44,7 @@ extension WholeWorld {
             clients.append(WholeClient(index))
             push(.client(index), after: clientDice.between(0...100_000))
         }
+        beginWatchers()
         _ = run(until: clientsUntil)
         // The last fault may begin with the end of the chaos; all of them end by themselves.
         let last = plan.faults.map { $0.at + $0.milliseconds }.max() ?? 0
@@ -165,8 +166,10 @@ extension WholeWorld {
         // What a node says of the others is at most two seconds old: no older than these writes.
         _ = run(until: now + WholeWorld.confirmedMicroseconds)
         guard settle() else { return }
+        settleWatchers()
         checkDigests()
         checkReads()
+        dismissWatchers()
         _ = run(until: now + WholeWorld.idleMicroseconds)
         checkNothingWaits()
     }
@@ -260,9 +263,11 @@ extension WholeWorld {
             for line in answer.lines("MESSAGE") { shown[line["id"] ?? ""] = line }
         }
         let node = "n\(machine + 1)"
-        for name in book.names where isOwner(machine, of: name.conversation) {
+        for (place, name) in book.names.enumerated()
+        where isOwner(machine, of: name.conversation) {
             guard let message = book.messages[name.id] else { continue }
             check(message, as: shown[name.id], by: user, at: node)
+            checkWatchers(of: user, name, at: place, as: shown[name.id], node: node)
         }
         for (answer, request) in zip(answers, requests) {
             guard case .edits(let name) = request.kind, let message = book.messages[name.id]

@@ -20,6 +20,12 @@ final class WholeClient {
     static func user(_ index: Int) -> String { "u\(index)" }
 }
 
+/// What comes to a client.
+enum WholeHeard {
+    case answer(WholeAnswer, to: WholeRequest)
+    case event(ReplyFields)
+}
+
 /// One connection of a client to a process.
 final class WholeVisit {
     let id: UInt64
@@ -54,6 +60,9 @@ final class WholeVisit {
     var goesForward = false
     /// Messages deleted for everyone on it.
     var retracted: Set<String> = []
+    /// Whose it is, where it is for watching, and whether events may come on it.
+    weak var watcher: WholeWatcher?
+    var isWatching = false
 
     init(_ id: UInt64, user: String, address: WholeAddress, session: Session) {
         self.id = id
@@ -64,15 +73,20 @@ final class WholeVisit {
 
     /// Takes what a process wrote.
     ///
-    /// - Returns: the answers that it completes, each with its request; nil for a line that is none
-    ///   of the protocol's, or the answer to nothing.
-    func take(_ bytes: [UInt8]) -> [(WholeRequest, WholeAnswer)]? {
-        var found: [(WholeRequest, WholeAnswer)] = []
+    /// - Returns: the answers that it completes, each with its request, and events between them;
+    ///   nil for a line that is none of the protocol's, or stands where it may not.
+    func take(_ bytes: [UInt8]) -> [WholeHeard]? {
+        var found: [WholeHeard] = []
         tail += bytes
         var start = 0
         while let end = tail[start...].firstIndex(of: UInt8(ascii: "\n")) {
             guard let line = ReplyLine(tail[start..<end]) else { return nil }
             start = end + 1
+            if case .data("EVENT", let fields) = line {
+                guard data.isEmpty else { return nil }
+                found.append(.event(fields))
+                continue
+            }
             guard line.isStatus else {
                 data.append(line)
                 continue
@@ -80,7 +94,7 @@ final class WholeVisit {
             guard !open.isEmpty else { return nil }
             let answer = WholeAnswer(data: data, status: line)
             data = []
-            found.append((open.removeFirst(), answer))
+            found.append(.answer(answer, to: open.removeFirst()))
         }
         tail.removeFirst(start)
         return found
@@ -180,7 +194,7 @@ extension WholeWorld {
     }
 
     /// The client is gone, whatever was on its way.
-    private func leave(_ visit: WholeVisit) {
+    func leave(_ visit: WholeVisit) {
         coverage.count("client gone")
         let session = visit.session
         step(visit.address, "client-gone", visit.id) { _ in
@@ -256,12 +270,16 @@ extension WholeWorld {
             }
         }
         tracer?("    " + String(decoding: bytes, as: UTF8.self))
-        guard let answered = visit.take(bytes) else {
+        guard let heard = visit.take(bytes) else {
             return fail(.answered, "an answer to nothing, or none: \(tail(of: bytes))")
         }
-        for (request, answer) in answered {
-            visit.answers.append(answer)
-            judge(answer, to: request, on: visit)
+        for next in heard {
+            switch next {
+            case .event(let fields): hear(fields, on: visit)
+            case .answer(let answer, let request):
+                visit.answers.append(answer)
+                judge(answer, to: request, on: visit)
+            }
         }
     }
 
@@ -287,6 +305,7 @@ extension WholeWorld {
     private func forget(_ visit: WholeVisit) {
         visits[visit.id] = nil
         for client in clients where client.visit === visit { client.visit = nil }
+        for watcher in watchers where watcher.visit === visit { watcher.visit = nil }
     }
 
     /// Twice a second: whether anybody waits for too long.

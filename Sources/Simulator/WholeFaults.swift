@@ -129,6 +129,7 @@ extension WholeWorld {
         }
         let others = machines.filter { $0.index != machine.index && !$0.isGone }
         noteLosses(machine, others)
+        noteLostDocuments(of: machine, others)
         machine.executor.run { machine.disk.assumeIsolated { $0.wipe() } }
         machine.join = others.map(\.address)
         coverage.count("folder emptied")

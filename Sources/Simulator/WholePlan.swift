@@ -50,6 +50,8 @@ struct WholePlan {
     /// How many members own each shard.
     let replicas: Replicas
     let clients: Int
+    /// How many of their users' events are watched.
+    let watchers: Int
     /// How long faults and clients go on, in milliseconds after the cluster has formed.
     let chaosMilliseconds: UInt64
     let faults: [WholeFault]
@@ -69,6 +71,7 @@ struct WholePlan {
         shards = dice.pick([1, 1, 2, 4])
         replicas = WholePlan.replicas(seed)
         clients = dice.pick([1, 2, 3, 4])
+        watchers = WholePlan.watchers(seed)
         let chaos = dice.between(1_000...5_000)
         let count = dice.chance(percent: 10) ? 0 : 1 + dice.below(9)
         let lots = nodes > 1 ? WholePlan.lots : WholePlan.lotsAlone
@@ -110,6 +113,12 @@ struct WholePlan {
     private static func replicas(_ seed: UInt64) -> Replicas {
         var dice = Dice(seed: seed, stream: 106)
         return dice.pick(replicasDrawn)
+    }
+
+    /// From dice of its own, likewise.
+    private static func watchers(_ seed: UInt64) -> Int {
+        var dice = Dice(seed: seed, stream: 110)
+        return dice.pick([0, 1, 1, 2, 3])
     }
 
     private static func fault(

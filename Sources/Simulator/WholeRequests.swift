@@ -21,6 +21,8 @@ struct WholeRequest {
         case ping
         case token
         case since(WholeToken)
+        case watch(isResumed: Bool)
+        case unwatch
         /// What an operator asks, and the codes that may answer it.
         case operate([Int])
         /// Answered by this code.
@@ -44,6 +46,8 @@ struct WholeRequest {
             case .ping: "PING"
             case .token: "TOKEN"
             case .since: "SINCE"
+            case .watch: "WATCH"
+            case .unwatch: "UNWATCH"
             case .operate: "order"
             case .bad(let code): "bad line \(code)"
             }

@@ -20,6 +20,7 @@ enum WholeEvent {
     /// Of the machine with this number.
     case move(Int)
     case client(Int)
+    case watcher(Int)
     case lines(UInt64)
     case takeLines(UInt64)
     case endOfLines(UInt64)
@@ -69,6 +70,13 @@ final class WholeWorld {
     /// When clients stop asking, in microseconds.
     var clientsUntil: UInt64 = 0
 
+    // Those who watch.
+    var watchDice: Dice
+    var watchers: [WholeWatcher] = []
+    /// Whether they are not to come back any more.
+    var isWatchingOver = false
+    var losses = WholeLosses()
+
     private var diskDice: Dice
     private(set) var trace = WholeTrace()
     private(set) var finding: Violation?
@@ -88,6 +96,7 @@ final class WholeWorld {
         clientDice = Dice(seed: plan.seed, stream: 104)
         var wallDice = Dice(seed: plan.seed, stream: 105)
         moveDice = Dice(seed: plan.seed, stream: 109)
+        watchDice = Dice(seed: plan.seed, stream: 111)
         movers = plan.moves.map(WholeMover.init)
         machines = (0..<plan.machines).map { index in
             WholeMachine(
@@ -154,7 +163,8 @@ final class WholeWorld {
             connections[number].ends[1 - from].address.machine
         case .lines(let visit), .takeLines(let visit), .endOfLines(let visit):
             visits[visit]?.address.machine
-        case .start, .dialArrives, .fault, .faultEnds, .move, .client, .replies, .visitOver, .look:
+        case .start, .dialArrives, .fault, .faultEnds, .move, .client, .watcher, .replies,
+            .visitOver, .look:
             nil
         }
     }
@@ -182,6 +192,7 @@ final class WholeWorld {
         case .move(let machine):
             if let mover = movers.first(where: { $0.move.node == machine }) { go(mover) }
         case .client(let index): act(clients[index])
+        case .watcher(let index): act(watchers[index])
         case .lines(let visit): onLines(of: visit)
         case .takeLines(let visit): takeLines(of: visit)
         case .endOfLines(let visit): onEndOfLines(of: visit)

@@ -27,6 +27,7 @@
         case shownBeforeStored = "shown-before-stored"
         case silenceShrinks = "silence-shrinks"
         case suspectsAfterOwnPause = "suspects-after-own-pause"
+        case tokenForgetsDeletions = "token-forgets-deletions"
         case unboundedPeerQueue = "unbounded-peer-queue"
         case unreadNotRecomputed = "unread-not-recomputed"
         case vectorAdvancedBeforeDone = "vector-advanced-before-done"

@@ -1,0 +1,52 @@
+import Chat
+import Wire
+
+/// What was lost with disks, acknowledged or not: whoever was told of it is told nothing else.
+struct WholeLosses {
+    private(set) var keys: Set<DocumentKey> = []
+    /// Conversations of which every copy was destroyed.
+    private(set) var conversations: Set<String> = []
+
+    /// Notes what one disk alone had of a document.
+    ///
+    /// - Parameter others: the states of it that the other disks have.
+    mutating func note(_ document: Document, besides others: [Document]) {
+        guard var rest = others.first else {
+            keys.insert(document.key)
+            if document.key.kind == .conversation { conversations.insert(document.key.partition) }
+            return
+        }
+        for other in others.dropFirst() { rest.merge(other) }
+        var all = rest
+        all.merge(document)
+        if all != rest { keys.insert(document.key) }
+    }
+
+    /// Whether something of a message, or all of its conversation, was lost.
+    func concern(_ name: WholeMessage.Name) -> Bool {
+        let key = DocumentKey.message(
+            MessageID(checked: name.id), in: ConversationID(checked: name.conversation))
+        return keys.contains(key) || conversations.contains(name.conversation)
+    }
+}
+
+extension WholeWorld {
+    /// A disk is about to be emptied.
+    func noteLostDocuments(of machine: WholeMachine, _ others: [WholeMachine]) {
+        let elsewhere = others.map(documents)
+        for (key, document) in documents(on: machine) {
+            losses.note(document, besides: elsewhere.compactMap { $0[key] })
+        }
+    }
+
+    private func documents(on machine: WholeMachine) -> [DocumentKey: Document] {
+        let stored = machine.executor.run { machine.disk.assumeIsolated { $0.documents } }
+        var found: [DocumentKey: Document] = [:]
+        do throws(WireError) {
+            for (key, bytes) in stored { found[key] = try Document(key, decoding: bytes) }
+        } catch {
+            fail(.running, "a disk holds what is no document: \(error)")
+        }
+        return found
+    }
+}

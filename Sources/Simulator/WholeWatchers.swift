@@ -1,0 +1,197 @@
+import CRDT
+import LineProtocol
+
+/// Somebody who watches at one node after the other, and comes back with the last token.
+final class WholeWatcher {
+    let index: Int
+    let user: String
+    /// The connection that it has, if any.
+    var visit: WholeVisit?
+    /// With which it comes back.
+    var token: String?
+    /// Where it last was.
+    var machine: Int?
+    var book: WatcherBook
+    /// The first message that it is to be told of, as a place in the book of all; nil before it was
+    /// first answered.
+    var dueFrom: Int?
+    /// Whether it begins with what comes from then on, and not with all that there ever was.
+    let beginsLate: Bool
+    /// The messages that were told since it last began to watch, if not with a token.
+    var told: Set<String>?
+
+    init(_ index: Int, user: String, beginsLate: Bool) {
+        self.index = index
+        self.user = user
+        self.beginsLate = beginsLate
+        book = WatcherBook(user: user)
+    }
+}
+
+/// Those who watch, and what they are told.
+extension WholeWorld {
+    /// How long a watcher may take to be answered in the quiet, in microseconds.
+    private static let watchMicroseconds: UInt64 = 5_000_000
+
+    func beginWatchers() {
+        for index in 0..<plan.watchers {
+            let user = WholeClient.user(watchDice.below(plan.clients))
+            watchers.append(
+                WholeWatcher(index, user: user, beginsLate: watchDice.chance(percent: 20)))
+            push(.watcher(index), after: watchDice.between(0...50_000))
+        }
+    }
+
+    // MARK: What a watcher does
+
+    func act(_ watcher: WholeWatcher) {
+        guard !isWatchingOver else { return }
+        push(.watcher(watcher.index), after: watchDice.between(20_000...400_000))
+        guard let visit = watcher.visit else { return come(watcher) }
+        guard now < clientsUntil, !visit.hasEnded, visit.session != nil, visit.open.isEmpty,
+            visit.isWatching
+        else { return }
+        switch watchDice.below(100) {
+        case 0..<8: leave(visit)
+        case 8..<12: endLines(of: visit)
+        case 12..<15: ask([WholeRequest(.unwatch, "UNWATCH"), watchLine(watcher)], on: visit)
+        case 15..<18: ask([watchLine(watcher)], on: visit)
+        case 18..<24: ask([WholeRequest(.status, "STATUS")], on: visit)
+        default: break
+        }
+    }
+
+    private func come(_ watcher: WholeWatcher) {
+        let index = watchDice.below(machines.count)
+        guard let visit = openVisit(to: index, as: watcher.user) else { return }
+        watcher.visit = visit
+        visit.watcher = watcher
+        if let machine = watcher.machine {
+            coverage.count(machine == index ? "watcher came back" : "watcher moved")
+        }
+        watcher.machine = index
+        let isNew = watcher.token == nil && !watcher.beginsLate
+        ask([isNew ? WholeRequest(.token, "TOKEN") : watchLine(watcher)], on: visit)
+    }
+
+    private func watchLine(_ watcher: WholeWatcher) -> WholeRequest {
+        if watcher.token != nil { coverage.count("watcher resumed") }
+        let since = watcher.token.map { " since=\($0)" } ?? ""
+        return WholeRequest(
+            .watch(isResumed: watcher.token != nil), "WATCH \(watcher.user)" + since)
+    }
+
+    /// Notes what a watcher's connection was answered.
+    func noteWatched(_ answer: WholeAnswer, _ request: WholeRequest, on visit: WholeVisit) {
+        guard let watcher = visit.watcher else { return }
+        switch request.kind {
+        case .token:
+            // Nothing was written or read on this connection: it stands for the beginning.
+            watcher.token = answer.fields?["token"]
+            watcher.dueFrom = 0
+            if !visit.hasEnded { ask([watchLine(watcher)], on: visit) }
+        case .watch(let isResumed):
+            watcher.dueFrom = watcher.dueFrom ?? book.names.count
+            watcher.token = answer.fields?["token"]
+            // What comes behind a token may come twice.
+            watcher.told = isResumed ? nil : []
+            visit.isWatching = true
+        case .unwatch:
+            visit.isWatching = false
+        default: break
+        }
+    }
+
+    /// A watcher is refused: it tries another node.
+    func noteUnwatched(_ request: WholeRequest, on visit: WholeVisit) {
+        guard visit.watcher != nil, case .watch = request.kind, !visit.hasEnded else { return }
+        coverage.count("watcher refused")
+        visit.isWatching = false
+        endLines(of: visit)
+    }
+
+    // MARK: What a watcher is told
+
+    func hear(_ event: ReplyFields, on visit: WholeVisit) {
+        guard let watcher = visit.watcher, visit.isWatching else {
+            return fail(.answered, "an event where nobody watches: \(event.pairs)")
+        }
+        let kind = event["kind"] ?? ""
+        coverage.count("event \(kind)")
+        guard let token = event["token"], token.utf8.count <= Token.textBytesMax else {
+            return fail(.sound, "an event without a token: \(event.pairs)")
+        }
+        watcher.token = token
+        judge(event, kind, for: watcher)
+        let isKnown = watcher.book.take(event)
+        guard !isKnown, watcher.dueFrom == 0, let id = event["id"],
+            let name = book.messages[id]?.name, !losses.concern(name)
+        else { return }
+        fail(.reads, "\(watcher.user) is told of the \(kind) of \(id), and not of its sending")
+    }
+
+    /// Whether it is an event that somebody gave cause for.
+    private func judge(_ event: ReplyFields, _ kind: String, for watcher: WholeWatcher) {
+        guard ["message", "edit", "restore", "delete"].contains(kind) else { return }
+        let id = event["id"] ?? ""
+        guard let message = book.messages[id], event["conversation"] == message.name.conversation
+        else { return fail(.sound, "an event of \(id), which was never sent there") }
+        guard kind != "delete" else { return judgeDeletion(event, of: message, for: watcher) }
+        judgeMessage(event, by: watcher.user)
+        if kind == "restore", !message.restoresAsked.contains(watcher.user) {
+            fail(.sound, "\(watcher.user) is told that \(id) is restored, which nobody asked for")
+        }
+        guard kind == "message", watcher.told?.insert(id).inserted == false else { return }
+        // Only a fault, or a second sending, has it told twice to who has seen the first.
+        guard disturbedAt == nil, !hasMoved, message.attempts == 1 else { return }
+        fail(.oneChange, "\(watcher.user) is told of the sending of \(id) twice")
+    }
+
+    private func judgeDeletion(
+        _ event: ReplyFields, of message: WholeMessage, for watcher: WholeWatcher
+    ) {
+        let isCaused =
+            event["for"] == "everyone"
+            ? message.isRetractionAsked && event["by"] == message.sender
+            : event["by"] == watcher.user && message.hidesAsked.contains(watcher.user)
+        guard !isCaused else { return }
+        fail(.sound, "a deletion of \(message.name.id) that nobody asked for: \(event.pairs)")
+    }
+
+    // MARK: In the quiet
+
+    /// Waits until everybody who watches is answered.
+    func settleWatchers() {
+        let areAnswered = run(until: now + WholeWorld.watchMicroseconds) { [watchers] in
+            watchers.allSatisfy { $0.visit?.isWatching ?? false }
+        }
+        guard !areAnswered, finding == nil else { return }
+        fail(.answered, "somebody who watches is not answered in the quiet")
+    }
+
+    /// Each watcher of the user knows a message as a node shows it.
+    ///
+    /// - Parameters:
+    ///   - place: of the message among all.
+    ///   - line: of `HISTORY`; nil where it does not show it.
+    func checkWatchers(
+        of user: String, _ name: WholeMessage.Name, at place: Int, as line: ReplyFields?,
+        node: String
+    ) {
+        guard !losses.concern(name) else { return }
+        for watcher in watchers where watcher.user == user {
+            guard let dueFrom = watcher.dueFrom, place >= dueFrom,
+                let difference = watcher.book.difference(at: name.id, from: line)
+            else { continue }
+            fail(.reads, "\(user) watches, and of \(name.id) \(difference) on \(node)")
+        }
+    }
+
+    /// All that was to be told is told.
+    func dismissWatchers() {
+        isWatchingOver = true
+        for watcher in watchers {
+            if let visit = watcher.visit, !visit.hasEnded { endLines(of: visit) }
+        }
+    }
+}
