@@ -16,7 +16,7 @@ extension Holders {
     private static let n2 = NodeName(checked: "n2")
 }
 
-extension Event.Kind {
+extension Chat.Event.Kind {
     var shortName: String {
         switch self {
         case .message: "message"
@@ -111,7 +111,8 @@ private struct Driven {
 
     /// What alice is told once these have come.
     mutating func told(_ parcels: [Parcel]) throws -> [String] {
-        try machine.receive(.push(ShardID(0), parcels), from: NodeName(checked: "n2"), in: world)
+        let push = Frame.push(ShardID(0), parcels, cause: Vector())
+        try machine.receive(push, from: NodeName(checked: "n2"), in: world)
         settle()
         return try machine.takeAnnouncements(to: { $0 == alice }, in: world)
             .map(\.event.kind.shortName)
@@ -251,7 +252,7 @@ private struct Driven {
         other.submit(send("m1"))
         var sent: [Parcel] = []
         for (_, frame) in other.machine.takeOutbox() {
-            if case .push(_, let parcels) = frame { sent += parcels }
+            if case .push(_, let parcels, _) = frame { sent += parcels }
         }
         let room = try sent.filter { try DocumentKey.decode($0.key).kind == .conversation }
         let message = try sent.filter { try DocumentKey.decode($0.key).kind == .message }
