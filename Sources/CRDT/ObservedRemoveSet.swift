@@ -40,6 +40,12 @@ public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hash
             && !entries[index].dots.isEmpty
     }
 
+    /// Whether it is an element, or was.
+    public func hasHeld(_ element: Element) -> Bool {
+        let index = firstIndex(notBefore: element)
+        return index < entries.count && entries[index].element == element
+    }
+
     /// Adds `element` by the mutation `dot`, in place of every add of it seen so far.
     public mutating func insert(_ element: Element, by dot: Dot) {
         let index = firstIndex(notBefore: element)

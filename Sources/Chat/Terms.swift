@@ -14,20 +14,43 @@ public enum Term {
     /// Of every action item of `user` that is not deleted.
     public static func owner(_ user: UserID) -> String { user.text }
 
+    /// Of every conversation that `user` has left, and of every action item of theirs that is
+    /// deleted: in no list, and told to who comes back.
+    ///
+    /// A hash, since a name may be as long as a word; it begins with what no name holds.
+    public static func former(_ user: UserID) -> String {
+        "!" + hexadecimal(checksum(of: user.text))
+    }
+
+    /// Of every profile.
+    public static let profile = "profile"
+
     /// Of every device that is not removed, in the partition of its user.
     public static let registered = "registered"
 }
 
 extension Document {
-    /// Ascending; each a name.
+    /// Ascending, each once; none longer than a name.
     public var terms: [String] {
         switch content {
         case .conversation(let conversation):
-            conversation.participants.elements.map(Term.participant)
+            // Two may share a hash.
+            Set(conversation.participants.removed.map(Term.former)).sorted()
+                + conversation.participants.elements.map(Term.participant)
         case .message(let message): message.isPinned ? [Term.pinned] : []
-        case .item(let item): item.isDeleted ? [] : [Term.owner(item.owner)]
+        case .item(let item): [item.isDeleted ? Term.former(item.owner) : Term.owner(item.owner)]
         case .device(let device): device.isRegistered ? [Term.registered] : []
-        case .seat, .profile, .unknown: []
+        case .profile: [Term.profile]
+        case .seat, .unknown: []
+        }
+    }
+
+    /// Whether it is a conversation that `user` is or was in, or an item of theirs, deleted or not.
+    public func concerns(_ user: UserID) -> Bool {
+        switch content {
+        case .conversation(let conversation): conversation.participants.hasHeld(user)
+        case .item(let item): item.owner == user
+        case .message, .seat, .profile, .device, .unknown: false
         }
     }
 }

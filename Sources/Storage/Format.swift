@@ -15,11 +15,12 @@ import Glibc
 ///   appended to one run for each shard and replica, and what a peer lacks is read in one go. A
 ///   replica's 16 bytes are said once, in `replica`, and in every row by their number.
 /// - `term` finds the few documents that are asked for by something else than their key: a user's
-///   conversations, a conversation's pins. It is told from the documents, and changes seldom.
+///   conversations, a conversation's pins, all profiles. It is told from the documents, and changes
+///   seldom.
 /// - `journal` is where a commit goes first; see `Journal`.
 /// - The shard comes first everywhere: a copy is scanned, recomputed and dropped by one range.
 enum Format {
-    static let number: Int64 = 3
+    static let number: Int64 = 4
     /// "GRPV".
     static let applicationID: Int64 = 0x4752_5056
     static let fileName = "grapevine.sqlite"
@@ -91,6 +92,7 @@ enum Format {
                 "BEGIN IMMEDIATE; \(journalTable) PRAGMA user_version = 3; COMMIT",
                 doing: "adding the journal")
         }
+        if found < 4 { try renewTerms(connection) }
     }
 
     /// Format 2: the index is made from the documents that the file holds.
@@ -104,5 +106,34 @@ enum Format {
             sqlite3_exec(connection.handle, "ROLLBACK", nil, nil, nil)
             throw error
         }
+    }
+
+    /// Format 4: what was left or is deleted, and profiles, have their words in the index, too.
+    private static func renewTerms(_ connection: Connection) throws(StorageError) {
+        let doing = "making the index of terms anew"
+        do throws(StorageError) {
+            // What the journal held is overwritten.
+            try connection.run("PRAGMA secure_delete = ON; BEGIN IMMEDIATE", doing: doing)
+            try emptyJournal(connection)
+            try connection.run("DELETE FROM term", doing: doing)
+            try TermMigration(connection).run()
+            try connection.run("PRAGMA user_version = 4; COMMIT", doing: doing)
+        } catch {
+            sqlite3_exec(connection.handle, "ROLLBACK", nil, nil, nil)
+            throw error
+        }
+    }
+
+    /// Tells the tables what the journal holds, up to a row that cannot be read: its records carry
+    /// words of their time.
+    private static func emptyJournal(_ connection: Connection) throws(StorageError) {
+        let (journal, tables) = (try Journal(connection), try Tables(connection))
+        var last: Int64 = 0
+        while let row = try journal.row(after: last), let content = row.content {
+            try tables.store(content.records[...])
+            try tables.store(content.headers, content.settings)
+            last = row.number
+        }
+        try journal.remove(upTo: last)
     }
 }

@@ -57,7 +57,8 @@ struct ItemTests {
             #expect(merged.item?.isDeleted == true)
             #expect(merged.item?.title == "")
             #expect(!merged.encoded.holds("secret") && !merged.encoded.holds("edited"))
-            #expect(merged.terms.isEmpty && merged.purges)
+            #expect(merged.terms == [Term.former(People.alice)] && merged.purges)
+            #expect(merged.concerns(People.alice) && !merged.concerns(People.bob))
         }
         #expect(added.terms == ["alice"] && !added.purges)
     }

@@ -1,3 +1,4 @@
+import CRDT
 import Testing
 import Wire
 
@@ -10,9 +11,11 @@ struct TermsTests {
             .create(participants: People.all, title: nil), by: People.alice, to: nil)
         #expect(created.terms == ["alice", "bob", "carol"])
         let left = author.apply(.leave, by: People.bob, to: created)
-        #expect(left.terms == ["alice", "carol"])
+        #expect(left.terms == [Term.former(People.bob), "alice", "carol"])
         let invited = author.apply(.invite(UserID(checked: "b")), by: People.alice, to: left)
-        #expect(invited.terms == ["alice", "b", "carol"])
+        #expect(invited.terms == [Term.former(People.bob), "alice", "b", "carol"])
+        let back = author.apply(.invite(People.bob), by: People.alice, to: left)
+        #expect(back.terms == created.terms)
         #expect(Record(of: left, bytes: [], previous: .init(of: created)).terms == left.terms)
         #expect(Record.Previous(of: created).terms == created.terms)
     }
@@ -26,5 +29,34 @@ struct TermsTests {
         #expect(author.apply(.unpin, by: People.bob, to: pinned).terms.isEmpty)
         #expect(author.apply(.retract, by: People.alice, to: pinned).terms.isEmpty)
         #expect(author.apply(.archive, by: People.bob, to: nil).terms.isEmpty)
+    }
+
+    /// The invariant that lets a shard without such words go unread for who comes back.
+    @Test func `who is told of a conversation, as it is, finds it by a word, in it or not`() throws
+    {
+        var author = Author(1)
+        let created = author.apply(
+            .create(participants: People.all, title: nil), by: People.alice, to: nil)
+        let left = author.apply(.leave, by: People.bob, to: created)
+        let empty = author.apply(
+            .leave, by: People.carol, to: author.apply(.leave, by: People.alice, to: left))
+        for document in [created, left, empty] {
+            let around = Surroundings(
+                room: document.conversation, progress: Progress(),
+                time: HybridTimestamp(milliseconds: 1))
+            let told = document.announcements(beyond: Vector(), in: around)
+            for user in People.all + [UserID(checked: "dave")] {
+                let words = [Term.participant(user), Term.former(user)]
+                let isTold = told.contains { $0.narrowed { $0 == user } != nil }
+                #expect(isTold == document.concerns(user))
+                #expect(isTold == words.contains(where: document.terms.contains))
+            }
+        }
+    }
+
+    @Test func `no word is longer than a name, and that of who left is nobody's name`() throws {
+        let long = UserID(checked: String(repeating: "x", count: nameBytesMax))
+        #expect(Term.former(long).utf8.count <= nameBytesMax)
+        #expect(!isName(Term.former(long).utf8))
     }
 }
