@@ -6,9 +6,11 @@ import Wire
 
 /// Tells those who watch what is held here.
 extension Node {
-    /// The most batches read in one turn for those who were away, so that they do not hold up
-    /// clients.
-    private static let feedBatchesPerTurn = 4
+    /// The most that is read in one turn for those who were away, so that they do not hold up
+    /// clients: so many batches of profiles, each a few reads of the index.
+    private static let feedReadsPerTurn = 64
+    /// How many of those a batch of changes counts for.
+    private static let changesReads = 16
 
     /// Tells a node about those who watch, in order.
     ///
@@ -97,15 +99,11 @@ extension Node {
         let served = FeedDesk.Served(
             shard: id, number: number, user: user, since: ports.clock.milliseconds, known: since,
             scan: FeedScan())
-        guard let shard = tellable(id), desk.add(served, for: name) else {
+        guard tellable(id) != nil, desk.add(served, for: name) else {
             tell(.refused(id, number: number), to: name)
             return
         }
         ports.host.turnAgain()
-        // Who has nothing here missed nothing: a shard that nobody asks about is not read.
-        guard since.isEmpty, !shard.assumeIsolated({ $0.concerns(user) }) else { return }
-        desk.remove(number, for: name)
-        tell(.replayed(id, number: number), to: name)
     }
 
     // MARK: Live
@@ -157,15 +155,15 @@ extension Node {
     func serveFeeds() {
         guard !desk.subscribers.isEmpty else { return }
         tellRefused()
-        var left = Node.feedBatchesPerTurn
+        var left = Node.feedReadsPerTurn
         for name in desk.names {
             let count = desk.scanning[name]?.count ?? 0
             for _ in 0..<count where left > 0 && isShort(name) {
                 guard let served = desk.nextScan(for: name) else { break }
-                if read(served, for: name) { left -= 1 }
+                left -= read(served, for: name)
             }
         }
-        if desk.isScanning, left < Node.feedBatchesPerTurn { ports.host.turnAgain() }
+        if desk.isScanning, left < Node.feedReadsPerTurn { ports.host.turnAgain() }
     }
 
     private func isShort(_ name: NodeName) -> Bool {
@@ -180,37 +178,55 @@ extension Node {
         }
     }
 
-    /// - Returns: whether it read anything.
-    private func read(_ served: FeedDesk.Served, for name: NodeName) -> Bool {
-        guard let shard = tellable(served.shard), var scan = served.scan else {
+    /// - Returns: how much it read.
+    private func read(_ served: FeedDesk.Served, for name: NodeName) -> Int {
+        guard let shard = tellable(served.shard), var scan = served.scan,
+            served.isFeed || desk.hasFeed(of: served.shard, for: name)
+        else {
             desk.refuse(served.number, for: name)
-            return false
+            return 0
         }
+        // Who comes back goes on where the feed is: what its node has been told of elsewhere, and
+        // is not here yet, would be told to nobody any more.
+        guard served.isFeed || desk.liveFeed(of: served.shard, for: name) != nil else { return 0 }
         let position = shard.assumeIsolated { $0.feedPosition }
         let isLate =
             ports.clock.milliseconds >= served.since + FeedScan.patienceMilliseconds
         // What the receiver has seen elsewhere is to be here first: it must not see less.
-        guard isLate || scan.target != nil || position.covers(served.known) else { return false }
+        guard isLate || scan.target != nil || position.covers(served.known) else { return 0 }
         let target = scan.target ?? position
-        scan.target = target
+        if scan.target == nil {
+            scan = begin(served, on: shard)
+            scan.target = target
+        }
         let desk = desk
         let batch = shard.assumeIsolated {
             $0.announcements(
-                beyond: served.known, upTo: target, after: scan.cursor,
+                beyond: served.known, upTo: target, at: scan.place,
                 to: { user in served.user.map { $0 == user } ?? desk.isWatched(user) })
         }
         guard let (told, next) = batch else {
             self.desk.refuse(served.number, for: name)
-            return true
+            return Node.changesReads
         }
         let users = desk.subscribers[name]?.users ?? []
         let theirs =
             served.isFeed ? told.compactMap { $0.narrowed(to: users.contains) } : told
         if !theirs.isEmpty { send(theirs, on: served, position: nil, to: name) }
-        scan.cursor = next
+        if let next { scan.place = next }
         self.desk.note(served.number, for: name) { $0.scan = scan }
         if next == nil { end(scan, of: served, position: position, for: name) }
-        return true
+        if case .profiles = scan.place { return 1 }
+        return Node.changesReads
+    }
+
+    /// Who knows nothing of a shard and has nothing in it is told its profiles alone: the rest is
+    /// not read.
+    private func begin(_ served: FeedDesk.Served, on shard: Shard) -> FeedScan {
+        guard let user = served.user, served.known.isEmpty,
+            !shard.assumeIsolated({ $0.concerns(user) })
+        else { return FeedScan() }
+        return FeedScan(at: .profiles(after: nil))
     }
 
     /// All up to the target is told: what has come since then is read, or it is level.

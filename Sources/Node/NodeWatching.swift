@@ -73,23 +73,24 @@ extension Node {
 
     private func answerWatcher(_ session: UInt64) {
         guard let watcher = watching[session], let cluster else { return }
-        let silent = Set(watcher.awaited.compactMap { watching.asks[$0]?.holder })
-        for number in watcher.awaited { watching.asks[number] = nil }
+        var late: Set<NodeName> = []
+        for number in watcher.awaited {
+            if let ask = watching.asks.removeValue(forKey: number) { late.insert(ask.holder) }
+        }
         var behind: [ShardID: Watching.Behind] = [:]
         for number in watching.feeds.indices {
             let id = ShardID(UInt16(number))
-            let feed = watching.feeds[number]
-            guard let position = feed.position else {
-                watching.feeds[number].hasGap = true
+            guard let position = watching.feeds[number].position else {
+                // Where the feed will begin nobody knows: nothing is left out.
+                behind[id] = Watching.Behind(since: Vector(), number: 0)
                 continue
             }
             // Who has seen more than is told of here is told nothing older meanwhile.
             let floor = watcher.since?.floor(of: id, knowing: position) ?? position
-            // Whoever has not said that it tells of the user may leave out what comes until then.
-            let isSilent = feed.holder.map(silent.contains) ?? false
-            guard floor != position || isSilent || (watcher.since != nil && !feed.isOpen) else {
-                continue
-            }
+            let holder = watching.feeds[number].holder
+            // Until it says so, a holder may tell of what comes to all but this user.
+            let isTold = watching.feeds[number].isOpen && !(holder.map(late.contains) ?? true)
+            guard floor != position || !isTold else { continue }
             behind[id] = Watching.Behind(since: floor, number: 0)
         }
         watching.note(session) {
@@ -159,8 +160,7 @@ extension Node {
         let number = takeAskNumber()
         watching.feeds[Int(id.number)].holder = name
         watching.feeds[Int(id.number)].number = number
-        let since = old.position ?? (old.hasGap ? Vector() : nil)
-        guard tell(.open(id, number: number, since: since), to: name) else {
+        guard tell(.open(id, number: number, since: old.position), to: name) else {
             return noteRefusal(of: id, by: name)
         }
         for session in watching.lagging.sorted() where watching[session]?.behind[id] != nil {
@@ -286,7 +286,7 @@ extension Node {
                 guard let watcher = watching[session], watcher.isAnswered,
                     watcher.behind[id] == nil
                 else { continue }
-                watching.noteConcern(id, of: session)
+                if !announcement.isForEverybody { watching.noteConcern(id, of: session) }
                 last[session] = deliveries.count
                 deliveries.append((session, announcement.event))
             }
@@ -312,7 +312,9 @@ extension Node {
     /// Tells one watcher what it does not know.
     private func tell(_ told: [Announcement], replayedTo session: UInt64, of id: ShardID) {
         guard let cluster, watching[session] != nil else { return }
-        watching.noteConcern(id, of: session)
+        if told.contains(where: { !$0.isForEverybody }) {
+            watching.noteConcern(id, of: session)
+        }
         let token = watching.token(of: session, in: cluster.id)
         for announcement in told { hand(announcement.event, token, to: session) }
     }

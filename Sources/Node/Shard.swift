@@ -179,12 +179,12 @@ package actor Shard {
 
     /// A batch of what may not be known; nil where the disk cannot tell.
     func announcements(
-        beyond known: Vector, upTo target: Vector, after cursor: Dot?,
+        beyond known: Vector, upTo target: Vector, at place: FeedScan.Place,
         to isWatched: (UserID) -> Bool
-    ) -> (told: [Announcement], next: Dot?)? {
+    ) -> (told: [Announcement], next: FeedScan.Place?)? {
         do throws(StoreFailure) {
             return try machine.announcements(
-                beyond: known, upTo: target, after: cursor, to: isWatched, in: world)
+                beyond: known, upTo: target, at: place, to: isWatched, in: world)
         } catch {
             machine.note(error)
             return nil

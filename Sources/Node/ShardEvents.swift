@@ -85,9 +85,22 @@ extension ShardMachine {
     ///
     /// - Parameters:
     ///   - target: what was on disk when the first batch was read.
-    ///   - cursor: behind which to go on; nil at the beginning.
-    /// - Returns: behind which to go on; nil at the end.
+    /// - Returns: where to go on; nil at the end.
     mutating func announcements(
+        beyond known: Vector, upTo target: Vector, at place: FeedScan.Place,
+        to isWatched: (UserID) -> Bool, in world: ShardWorld
+    ) throws(StoreFailure) -> (told: [Announcement], next: FeedScan.Place?) {
+        switch place {
+        case .changes(let cursor):
+            let (told, next) = try announcements(
+                beyond: known, upTo: target, after: cursor, to: isWatched, in: world)
+            return (told, next.map { .changes(after: $0) })
+        case .profiles(let cursor):
+            return try profiles(after: cursor, in: world)
+        }
+    }
+
+    private mutating func announcements(
         beyond known: Vector, upTo target: Vector, after cursor: Dot?,
         to isWatched: (UserID) -> Bool, in world: ShardWorld
     ) throws(StoreFailure) -> (told: [Announcement], next: Dot?) {
@@ -154,17 +167,41 @@ extension ShardMachine {
         return told
     }
 
-    /// Whether a conversation or an item of the user's is here.
-    func concerns(_ user: UserID, in world: ShardWorld) -> Bool {
-        let pending = documents.pending.values.contains {
-            $0.document.conversation?.participants.contains(user)
-                ?? ($0.document.item?.owner == user)
+    /// The profiles on disk, a batch of them.
+    private func profiles(
+        after cursor: DocumentKey?, in world: ShardWorld
+    ) throws(StoreFailure) -> (told: [Announcement], next: FeedScan.Place?) {
+        let all = try world.reader.keys(
+            of: .profile, carrying: Term.profile, in: copy.shard, partition: nil)
+        let rest = all.drop { key in cursor.map { key <= $0 } ?? false }
+        let batch = rest.prefix(FeedScan.profilesMax)
+        let time = HybridTimestamp(milliseconds: world.judge.wallMilliseconds)
+        let around = Surroundings(room: nil, progress: Progress(), time: time)
+        var told: [Announcement] = []
+        for key in batch {
+            let document = try documents.stored(key) { () throws(StoreFailure) in
+                try world.reader.document(key, in: copy.shard)
+            }
+            told += document?.announcements(beyond: Vector(), in: around) ?? []
         }
-        guard !pending else { return true }
+        return (told, batch.count < rest.count ? .profiles(after: batch.last) : nil)
+    }
+
+    /// Whether a conversation or an item is here that is or was the user's.
+    ///
+    /// Where not, nothing is told to the user but profiles, however much of the shard is read: of a
+    /// conversation that they have left they are told that they have, and of an item that it is
+    /// deleted.
+    func concerns(_ user: UserID, in world: ShardWorld) -> Bool {
+        guard !documents.pending.values.contains(where: { $0.document.concerns(user) }) else {
+            return true
+        }
         do throws(StoreFailure) {
             for (kind, term) in [
                 (DocumentKey.Kind.conversation, Term.participant(user)),
+                (DocumentKey.Kind.conversation, Term.former(user)),
                 (DocumentKey.Kind.item, Term.owner(user)),
+                (DocumentKey.Kind.item, Term.former(user)),
             ] {
                 let keys = try world.reader.keys(
                     of: kind, carrying: term, in: copy.shard, partition: nil)

@@ -14,8 +14,6 @@ struct Watching: Sendable {
         var isOpen = false
         /// What of the shard this node's watchers have been told of; nil before that is known.
         var position: Vector?
-        /// Whether somebody watches who was told of no position: then nothing is left out.
-        var hasGap = false
         /// Who said that it could not, and until when that counts.
         var refusedBy: [NodeName: UInt64] = [:]
 

@@ -1,0 +1,57 @@
+import CRDT
+import Chat
+import Membership
+import Testing
+import Wire
+
+@testable import Node
+
+/// When who comes back has been told all that a holder has to tell.
+@Suite struct ReplayTests {
+    private static let bob = UserID(checked: "bob")
+
+    private let world = NodeWorld()
+    private let seat: NodeSeat
+
+    init() {
+        seat = world.add("n1")
+        world.run(milliseconds: 100)
+    }
+
+    /// What no copy holds.
+    private var ahead: Vector {
+        var vector = Vector()
+        vector.insert(Dot(replica: RandomID(high: 9, low: 9), seq: 3))
+        return vector
+    }
+
+    private func take(_ frames: (ShardID) -> [WatchFrame]) {
+        let frames = frames(ShardID(0))
+        seat.run { node in
+            for frame in frames { node.onWatchFrame(frame, from: node.me.name) }
+        }
+        world.endTurn(of: seat)
+    }
+
+    private func isServed(_ number: UInt64) -> Bool {
+        seat.run { $0.desk.served(number, for: $0.me.name) != nil }
+    }
+
+    @Test func `a replay ends where the feed of the node that asked is level, not before`() {
+        take { shard in
+            [
+                .open(shard, number: 1, since: ahead),
+                .replay(shard, number: 2, Self.bob, since: Vector()),
+            ]
+        }
+        #expect(isServed(1) && isServed(2))
+        // What is missing may exist nowhere any more.
+        world.run(milliseconds: FeedScan.patienceMilliseconds + 500)
+        #expect(isServed(1) && !isServed(2))
+    }
+
+    @Test func `a replay for a node that has no feed of the shard is not kept`() {
+        take { [.replay($0, number: 2, Self.bob, since: Vector())] }
+        #expect(!isServed(2))
+    }
+}

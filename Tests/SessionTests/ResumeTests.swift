@@ -1,0 +1,150 @@
+import Node
+import Placement
+import Testing
+
+@testable import Session
+
+/// What is told to a watcher who was away, of what its token does not name.
+@Suite struct ResumeTests {
+    private func token(_ line: String?) -> String {
+        let word = line?.split(separator: " ").last { $0.hasPrefix("token=") }
+        return String(word?.dropFirst("token=".count) ?? "")
+    }
+
+    /// Those that have all these words.
+    private func lines(_ lines: [String], with words: String...) -> [String] {
+        lines.filter { line in
+            let those = line.split(separator: " ").map(String.init)
+            return words.allSatisfy(those.contains)
+        }
+    }
+
+    @Test func `who came into a conversation and left it while away is told so`() {
+        let world = World()
+        let (writer, watcher) = (world.n1.connect(), world.n1.connect())
+        let start = token(watcher.ask("WATCH bob").last)
+        watcher.end()
+        for number in 0..<8 {
+            _ = writer.ask("CREATE c\(number) alice,bob", "LEAVECHAT c\(number) bob")
+        }
+        let heard = world.n1.connect().ask("WATCH bob since=\(start)")
+        for number in 0..<8 {
+            let left = lines(
+                heard, with: "kind=member", "conversation=c\(number)", "user=bob", "change=left")
+            #expect(left.count == 1, "c\(number)")
+        }
+    }
+
+    @Test func `who left the only conversation of a shard while away is told so elsewhere`() {
+        let world = World()
+        let (writer, watcher) = (world.n1.connect(), world.n1.connect())
+        let second = world.join("n2")
+        let start = token(watcher.ask("WATCH bob").last)
+        for number in 0..<8 { _ = writer.ask("CREATE c\(number) alice,bob") }
+        watcher.end()
+        for number in 0..<8 { writer.say("LEAVECHAT c\(number) bob") }
+        world.settle(world.n1, second)
+        let again = second.connect()
+        again.say("WATCH bob since=\(start)")
+        world.settle(world.n1, second)
+        let left = lines(again.heard(), with: "kind=member", "user=bob", "change=left")
+        #expect(left.count == 8)
+    }
+
+    @Test func `an item that was added and deleted while away is told as deleted`() {
+        let world = World()
+        let (writer, watcher) = (world.n1.connect(), world.n1.connect())
+        let start = token(watcher.ask("WATCH bob").last)
+        watcher.end()
+        for number in 0..<8 {
+            _ = writer.ask("ACTION ADD bob id=i\(number) buy milk", "ACTION DELETE bob i\(number)")
+        }
+        let heard = world.n1.connect().ask("WATCH bob since=\(start)")
+        for number in 0..<8 {
+            let told = lines(heard, with: "kind=action", "id=i\(number)")
+            #expect(told.map { $0.contains(" deleted=true") } == [true], "i\(number)")
+        }
+    }
+
+    @Test func `profiles that were set while away are told, whatever else is in their shards`() {
+        let world = World()
+        let (writer, watcher) = (world.n1.connect(), world.n1.connect())
+        let start = token(watcher.ask("WATCH bob").last)
+        watcher.end()
+        for number in 0..<600 { _ = writer.ask("PROFILE u\(number) name=N\(number)") }
+        _ = writer.ask("CREATE c alice,bob", "PROFILE u0 name=Zero")
+        let heard = world.n1.connect().ask("WATCH bob since=\(start)")
+        #expect(lines(heard, with: "kind=profile").count == 600)
+        #expect(lines(heard, with: "kind=profile", "user=u0", "name=Zero").count == 1)
+    }
+
+    @Test func `what a token says of conversations is not crowded out by profiles`() {
+        let world = World()
+        let (writer, watcher) = (world.n1.connect(), world.n1.connect())
+        _ = writer.ask("CREATE c alice,bob", "SEND c alice id=early hello")
+        _ = watcher.ask("WATCH bob")
+        for number in 0..<8 { _ = writer.ask("PROFILE u\(number) name=N\(number)") }
+        _ = writer.ask("SEND c alice id=m hello")
+        let last = token(watcher.heard().last)
+        // It names the shards of what is bob's, and no others.
+        #expect(last == token(world.n1.connect().ask("WATCH bob").last))
+        _ = writer.ask("SEND c alice id=late hello")
+        let heard = world.n1.connect().ask("WATCH bob since=\(last)")
+        #expect(lines(heard, with: "kind=message").map { $0.contains(" id=late ") } == [true])
+    }
+
+    @Test func `who was answered before a shard's holder was heard is told all of it`() {
+        let world = World(replicas: .count(1))
+        let second = world.join("n2")
+        world.live(milliseconds: 2_000, world.n1, second)
+        func ask(_ node: TestNode, _ line: String) -> [String] {
+            let client = node.connect()
+            client.say(line)
+            world.settle(world.n1, second)
+            return client.heard()
+        }
+        let chats = (0..<8).map { "c\($0)" }
+        let start = token(ask(world.n1, "WATCH bob").last)
+        for chat in chats {
+            _ = ask(world.n1, "CREATE \(chat) alice,bob")
+            _ = ask(second, "SEND \(chat) alice id=m hello")
+        }
+        let watcher = second.connect()
+        watcher.say("WATCH bob since=\(start)")
+        // Nothing is carried meanwhile.
+        world.pass(milliseconds: 1_200, second)
+        var heard = watcher.heard()
+        #expect(heard.first?.hasPrefix("OK token=") == true)
+        world.settle(world.n1, second)
+        heard += watcher.heard()
+        for chat in chats {
+            let told = lines(heard, with: "kind=message", "conversation=\(chat)", "id=m")
+            #expect(!told.isEmpty, "\(chat)")
+        }
+    }
+
+    @Test func `who was answered before a holder knew of them is told what came meanwhile`() {
+        let world = World(replicas: .count(1))
+        let second = world.join("n2")
+        world.live(milliseconds: 2_000, world.n1, second)
+        let (other, writer) = (second.connect(), world.n1.connect())
+        let chats = (0..<8).map { "c\($0)" }
+        for chat in chats { writer.say("CREATE \(chat) alice,bob") }
+        other.say("WATCH alice")
+        world.settle(world.n1, second)
+        let watcher = second.connect()
+        watcher.say("WATCH bob")
+        // Nothing is carried meanwhile.
+        world.pass(milliseconds: 1_200, second)
+        var heard = watcher.heard()
+        #expect(heard.first?.hasPrefix("OK token=") == true)
+        for chat in chats { writer.say("SEND \(chat) alice id=m hello") }
+        world.n1.settle()
+        world.settle(world.n1, second)
+        heard += watcher.heard()
+        for chat in chats {
+            let told = lines(heard, with: "kind=message", "conversation=\(chat)", "id=m")
+            #expect(!told.isEmpty, "\(chat)")
+        }
+    }
+}
