@@ -7,6 +7,8 @@ struct HistoryLine: Hashable, Sendable {
     let at: String
     let text: String
     let isRetracted: Bool
+    var isEdited = false
+    var isPinned = false
 
     /// Nil for what is no `MESSAGE` line.
     init?(_ line: ArraySlice<UInt8>) {
@@ -16,6 +18,8 @@ struct HistoryLine: Hashable, Sendable {
         self.init(
             id: id, from: from, at: at, text: text,
             isRetracted: fields.isTrue("deletedForEveryone"))
+        isEdited = fields["edited"] != nil
+        isPinned = fields["pinnedBy"] != nil
     }
 
     init(id: String, from: String, at: String, text: String, isRetracted: Bool) {

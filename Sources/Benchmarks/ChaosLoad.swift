@@ -97,6 +97,21 @@ final class ChaosLoad {
         return true
     }
 
+    /// Counts a reply to somebody who asks for one thing after the other.
+    ///
+    /// - Parameter refusals: the codes that a correct node may answer.
+    func noteErrand(_ reply: LineReply, to line: String, by node: Int, refusals: Set<Int>) {
+        if reply.isOK {
+            acknowledgedOf[ChaosRequest.verb(of: line), default: 0] += 1
+        } else if let error = reply.error {
+            self.refusals[error.description, default: 0] += 1
+            if error.code == 503 || error.code == 504 || refusals.contains(error.code) { return }
+            report("n\(node + 1) answered '\(error)' to: \(line)")
+        } else {
+            report("n\(node + 1) answered \(reply.statusText)")
+        }
+    }
+
     /// What can be said of a reply while others write.
     private func check(_ reply: LineReply, to request: ChaosRequest, by node: Int) {
         let checker = ChaosChecker(book: book)

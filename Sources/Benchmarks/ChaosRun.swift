@@ -16,10 +16,14 @@ import NetworkIO
     /// then it asks another.
     private static let warmingNanoseconds: UInt64 = 3_000_000_000
 
+    private static let verbs = (ChaosRequest.verbs + ChaosErrands.verbs).sorted()
+
     private let command: ChaosCommand
     private let cluster: LocalCluster
     private let load: ChaosLoad
     private let cables: Cables
+    private let watchers: ChaosWatchers
+    private let errands: ChaosErrands
     private let stopped = StoppedNodes()
     /// When each node that was started shall be taken for one that answers from its own disk.
     private var warming: [Int: UInt64] = [:]
@@ -45,6 +49,8 @@ import NetworkIO
             clientsPerNode: Self.clientsPerNode, seed: command.plan.seed,
             addresses: cluster.nodes.map(\.admin), open: founders, on: Stage.loop)
         cables = Cables(cluster, load)
+        watchers = ChaosWatchers(load, seed: command.plan.seed)
+        errands = ChaosErrands(cluster, load, seed: command.plan.seed)
     }
 
     /// - Returns: whether everything was as it should be.
@@ -54,19 +60,26 @@ import NetworkIO
         do throws(BenchError) {
             try await cluster.start()
             try await createConversations()
+            try await watchers.start()
             load.start()
+            errands.start()
             try await breakThings()
             try await calm()
+            watchers.settle()
             let level = ChaosLevel(cluster, load)
             try await level.await(
                 since: max(lastReadyNanoseconds, load.lastReplyNanoseconds, cables.lastHealed))
             try await ChaosConflicts(cluster, load, cables, level, command).run()
-            try await FinalReads(cluster, load).run()
+            let reads = FinalReads(cluster, load)
+            try await reads.run()
+            await watchers.check(reads.views)
+            try await errands.check()
         } catch {
             load.report("the run was broken off: \(error)")
         }
         load.close()
-        for verb in ChaosRequest.verbs where load.acknowledgedOf[verb] == nil {
+        watchers.close()
+        for verb in Self.verbs where load.acknowledgedOf[verb] == nil {
             load.report("no \(verb) was acknowledged: too short a run, or too few requests")
         }
         isKept = load.findingsCount > 0
@@ -80,6 +93,7 @@ import NetworkIO
             let reply = try await cluster.ask(cluster.nodes[0], "CREATE \(name) \(users)")
             guard reply.isOK else { throw BenchError("CREATE: \(reply.statusText)") }
         }
+        try await errands.prepare()
         try await cluster.awaitLevel()
         try await ChaosLevel(cluster, load).awaitPlaces()
     }
@@ -117,6 +131,8 @@ import NetworkIO
         case .wipe:
             try Files.remove(folder: node.data)
             load.book.onWipe(of: step.node)
+            watchers.onWipe(of: step.node)
+            errands.onWipe()
         case .start, .join:
             // One that ended by itself in between was started again already.
             if !node.isRunning { try cluster.launch(node) }
@@ -218,6 +234,7 @@ import NetworkIO
     /// reply.
     private func calm() async throws(BenchError) {
         load.drain()
+        try await errands.finish()
         let began = Stage.loop.nanoseconds
         try await calm(since: began) { self.stopped.isAnyExpected }
         try await cables.healAll(but: leaving)
@@ -249,7 +266,7 @@ import NetworkIO
             "\(load.acknowledged) requests acknowledged, \(load.repeated) repeated; to be there: "
                 + "\(book.acknowledgedSends) sends, \(book.acknowledgedEdits) edits, "
                 + "\(book.acknowledgedRetractions) deletions for everyone")
-        let verbs = ChaosRequest.verbs.map { "\($0) \(load.acknowledgedOf[$0] ?? 0)" }
+        let verbs = Self.verbs.map { "\($0) \(load.acknowledgedOf[$0] ?? 0)" }
         say("  of each verb: \(verbs.joined(separator: ", "))")
         for (refusal, count) in load.refusals.sorted(by: { $0.key < $1.key }) {
             say("  refused \(count) times: \(refusal)")

@@ -46,6 +46,12 @@ struct UserViews: Sendable {
     var unread: [String: Int] = [:]
     /// By the conversation's number; none where the user may not read.
     var histories: [Int: [HistoryLine]] = [:]
+
+    /// The history of a conversation that the user is in; nil of one that they are not in.
+    func readable(_ conversation: Int) -> [HistoryLine]? {
+        let name = ChaosBook.name(ofConversation: conversation)
+        return all.contains { $0.id == name } ? histories[conversation] ?? [] : nil
+    }
 }
 
 /// What must be in lists, and that lists say what the histories say.

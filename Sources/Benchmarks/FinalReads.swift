@@ -13,7 +13,7 @@ import LineProtocol
     private var lines: [LineConnection] = []
     private var nodes: [LocalNode] { cluster.members }
     /// By user, what the first node shows.
-    private var views = [UserViews](repeating: UserViews(), count: ChaosBook.users.count)
+    private(set) var views = [UserViews](repeating: UserViews(), count: ChaosBook.users.count)
 
     init(_ cluster: LocalCluster, _ load: ChaosLoad) {
         self.cluster = cluster

@@ -1,0 +1,197 @@
+import LineClient
+import LineProtocol
+import NetworkIO
+
+/// One who watches, moves from node to node, and resumes with the last token.
+final class ChaosWatcher {
+    static let tokenBytesMax = 512
+    /// How long it stays, at the least and at the most, where nothing drives it away.
+    private static let stayMilliseconds = 1_500...4_000
+    private static let pageLines = 1_000
+
+    let user: Int
+    private let load: ChaosLoad
+    private var random: SeededRandom
+    private(set) var sight: ChaosSight
+    private(set) var events = 0
+    /// How often it was taken on by another node than the last.
+    private(set) var moves = 0
+    /// How often a watch went on from a token.
+    private(set) var resumes = 0
+    private(set) var historiesRead = 0
+    /// Whether it moves of its own accord.
+    var isRestless = true
+    private var token: String?
+    private var node: Int?
+    private var lastNode: Int?
+    private var connection: LineConnection?
+    /// Of several dials and their replies, only the last counts.
+    private var turn = 0
+    private var isDialing = false
+    private var isReading = false
+    private(set) var isWatching = false
+    private var moveNanoseconds: UInt64 = 0
+    private var isClosed = false
+
+    init(_ user: Int, seed: UInt64, _ load: ChaosLoad) {
+        self.user = user
+        self.load = load
+        random = SeededRandom(seed: seed)
+        let conversations = (0..<load.book.conversations).map { ChaosBook.name(ofConversation: $0) }
+        sight = ChaosSight(
+            of: ChaosBook.users[user], in: ChaosBook.isFounder(user) ? conversations : [])
+    }
+
+    private var name: String { ChaosBook.users[user] }
+
+    func close() {
+        isClosed = true
+        leave()
+    }
+
+    func onWipe(of node: Int) { sight.onWipe(of: node) }
+
+    // MARK: Moving
+
+    /// Called every few milliseconds.
+    func onTick() {
+        guard !isClosed else { return }
+        if let node, load.excused.contains(node) || !load.open.contains(node) { leave() }
+        if isRestless, isWatching, load.loop.nanoseconds >= moveNanoseconds { leave() }
+        if connection == nil, !isDialing { dial() }
+        if isWatching, !isReading, let conversation = sight.unread { read(conversation) }
+    }
+
+    /// Goes, without a word: the next node is told where it was.
+    func leave() {
+        turn += 1
+        isWatching = false
+        isReading = false
+        isDialing = false
+        lastNode = node ?? lastNode
+        node = nil
+        connection?.close()
+        connection = nil
+    }
+
+    private func dial() {
+        let able = load.open.subtracting(load.excused).sorted()
+        let others = able.filter { $0 != lastNode }
+        let choice = others.isEmpty ? able : others
+        guard !choice.isEmpty else { return }
+        let next = choice[random.below(choice.count)]
+        isDialing = true
+        let turn = turn
+        LineConnection.dial(load.addresses[next], on: load.loop, timeoutMilliseconds: 1_000) {
+            [self] result in
+            guard turn == self.turn, !isClosed else {
+                if case .success(let late) = result { late.close() }
+                return
+            }
+            isDialing = false
+            guard case .success(let connection) = result else { return }
+            watch(connection, on: next)
+        }
+    }
+
+    private func watch(_ connection: LineConnection, on node: Int) {
+        self.connection = connection
+        self.node = node
+        let turn = turn
+        connection.onEvent = { [self] fields in
+            if turn == self.turn { onEvent(fields, from: node) }
+        }
+        connection.onClose = { [self] failure in
+            if turn == self.turn { onClose(failure, on: node) }
+        }
+        let since = token
+        connection.send("WATCH \(name)" + (since.map { " since=\($0)" } ?? "")) { [self] answer in
+            guard turn == self.turn, case .success(let reply) = answer else { return }
+            onReply(reply, isResumed: since != nil, by: node)
+        }
+    }
+
+    private func onReply(_ reply: LineReply, isResumed: Bool, by node: Int) {
+        guard let fields = reply.ok else {
+            // Cannot be done at this moment: the next may.
+            if let code = reply.error?.code, code != 503, code != 504 {
+                load.report("n\(node + 1) answers a WATCH of \(name) with \(reply.statusText)")
+            }
+            return leave()
+        }
+        take(fields["token"], from: node)
+        if let lastNode, lastNode != node { moves += 1 }
+        if isResumed { resumes += 1 }
+        isWatching = true
+        let stay = UInt64(random.within(Self.stayMilliseconds))
+        moveNanoseconds = load.loop.nanoseconds + stay * 1_000_000
+    }
+
+    private func onClose(_ failure: LineFailure, on node: Int) {
+        if case .silent = failure, !load.excused.contains(node) {
+            load.report("n\(node + 1), watched by \(name), \(failure)")
+        }
+        if failure == .notAReply { load.report("n\(node + 1), watched by \(name), \(failure)") }
+        leave()
+    }
+
+    // MARK: What it is told
+
+    private func onEvent(_ fields: ReplyFields, from node: Int) {
+        events += 1
+        take(fields["token"], from: node)
+        sight.onEvent(fields, from: load.book.ownDisks.contains(node) ? node : nil)
+    }
+
+    private func take(_ token: String?, from node: Int) {
+        guard let token, !token.isEmpty, token.utf8.count <= Self.tokenBytesMax else {
+            return load.report("n\(node + 1) tells \(name) no token of at most 512 bytes")
+        }
+        self.token = token
+    }
+
+    // MARK: What it reads
+
+    /// Reads a conversation that it came into, and nothing older than what it was told.
+    private func read(_ conversation: String) {
+        isReading = true
+        // What came with the event that brought it in has come before this is answered.
+        ask("TOKEN") { [self] _ in
+            ask("SINCE \(token ?? "")") { [self] _ in readPage(of: conversation, before: "", []) }
+        }
+    }
+
+    private func readPage(
+        of conversation: String, before: String, _ newer: [ReplyFields]
+    ) {
+        let request = "HISTORY \(conversation) \(name) limit=\(Self.pageLines)\(before)"
+        ask(request) { [self] reply in
+            let page = reply.data("MESSAGE")
+            guard page.count == Self.pageLines, let oldest = page.first?["id"] else {
+                return finish(conversation, page + newer)
+            }
+            readPage(of: conversation, before: " before=\(oldest)", page + newer)
+        }
+    }
+
+    private func finish(_ conversation: String, _ lines: [ReplyFields]) {
+        isReading = false
+        historiesRead += 1
+        sight.onHistory(lines, of: conversation)
+    }
+
+    /// Goes on with an `OK` alone; else reading begins again at the next tick.
+    private func ask(_ line: String, then: @escaping (LineReply) -> Void) {
+        let turn = turn
+        let isSent =
+            connection?.send(line) { [self] answer in
+                guard turn == self.turn else { return }
+                guard case .success(let reply) = answer, reply.isOK else {
+                    isReading = false
+                    return
+                }
+                then(reply)
+            } ?? false
+        if !isSent { isReading = false }
+    }
+}

@@ -1,0 +1,86 @@
+import LineProtocol
+import Testing
+
+@testable import Benchmarks
+
+/// What a watcher makes of its events, and each way to miss one.
+@Suite struct ChaosSightTests {
+    private static let message =
+        "EVENT kind=message conversation=c0 by=hugo id=m0 from=hugo at=1 type=text text=first"
+
+    private static func line(
+        _ text: String = "first", isRetracted: Bool = false, isEdited: Bool = false,
+        isPinned: Bool = false
+    ) -> HistoryLine {
+        var line = HistoryLine(
+            id: "m0", from: "hugo", at: "1", text: text, isRetracted: isRetracted)
+        line.isEdited = isEdited
+        line.isPinned = isPinned
+        return line
+    }
+
+    private func sight(_ events: String..., by disk: Int? = 0) -> ChaosSight {
+        var sight = ChaosSight(of: "hana", in: ["c0"])
+        for event in events { tell(event, to: &sight, by: disk) }
+        return sight
+    }
+
+    private func tell(_ event: String, to sight: inout ChaosSight, by disk: Int? = 0) {
+        guard case .data(_, let fields) = ReplyLine(Array(event.utf8)[...]) else { return }
+        sight.onEvent(fields, from: disk)
+    }
+
+    private func findings(_ sight: ChaosSight, _ history: HistoryLine...) -> Int {
+        sight.differences(from: history, in: "c0").findings.count
+    }
+
+    @Test func `a message is as the last event says`() {
+        let edit =
+            "EVENT kind=edit conversation=c0 by=hugo id=m0 from=hugo at=1 edited=2 text=second"
+        let pin = "EVENT kind=pin conversation=c0 by=sam id=m0"
+        let all = sight(Self.message, edit, pin)
+        #expect(findings(all, Self.line("second", isEdited: true, isPinned: true)) == 0)
+        #expect(findings(sight(Self.message, pin), Self.line("second", isEdited: true)) == 1)
+        #expect(findings(sight(Self.message, edit), Self.line("second")) == 1)
+        #expect(findings(sight(Self.message), Self.line(isPinned: true)) == 1)
+        #expect(findings(sight(), Self.line()) == 1)
+        #expect(findings(sight(Self.message)) == 1)
+    }
+
+    @Test func `what was deleted is gone for this user, or a placeholder`() {
+        let everyone = "EVENT kind=delete conversation=c0 by=hugo id=m0 for=everyone"
+        let mine = "EVENT kind=delete conversation=c0 by=hana id=m0 for=me"
+        let placeholder = Self.line(ChaosBook.placeholder, isRetracted: true)
+        #expect(findings(sight(Self.message, everyone), placeholder) == 0)
+        #expect(findings(sight(Self.message), placeholder) == 1)
+        #expect(findings(sight(Self.message, everyone), Self.line()) == 1)
+        #expect(findings(sight(Self.message, mine)) == 0)
+        #expect(findings(sight(Self.message, mine), Self.line()) == 1)
+        let restore = "EVENT kind=restore conversation=c0 by=hana id=m0 from=hugo at=1 text=first"
+        #expect(findings(sight(Self.message, mine, restore), Self.line()) == 0)
+    }
+
+    @Test func `who comes in reads what was there, and what was told since is newer`() {
+        var sight = sight("EVENT kind=member conversation=c0 by=hana user=hana change=left")
+        #expect(sight.differences(from: nil, in: "c0").findings.isEmpty)
+        #expect(findings(sight, Self.line()) == 1)
+        tell("EVENT kind=member conversation=c0 by=sam user=hana change=added", to: &sight)
+        #expect(sight.unread == "c0")
+        #expect(findings(sight, Self.line()) == 1)
+        tell(Self.message, to: &sight)
+        let old = "MESSAGE id=m0 from=hugo at=1 text=older"
+        guard case .data(_, let fields) = ReplyLine(Array(old.utf8)[...]) else { return }
+        sight.onHistory([fields], of: "c0")
+        #expect(sight.unread == nil)
+        #expect(findings(sight, Self.line()) == 0)
+    }
+
+    @Test func `what a lost disk alone may have held is excused`() {
+        var sight = sight(Self.message, by: 2)
+        sight.onWipe(of: 1)
+        #expect(findings(sight) == 1)
+        sight.onWipe(of: 2)
+        #expect(findings(sight) == 0)
+        #expect(sight.differences(from: [], in: "c0").excused == 1)
+    }
+}
