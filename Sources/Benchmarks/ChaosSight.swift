@@ -17,6 +17,8 @@ struct ChaosSight: Sendable {
         var tellers: UInt16 = 0
         /// One of those disks was lost.
         var isDoubtful = false
+        /// Who told what, in order, for who reads a finding.
+        var trail = ""
     }
 
     /// A conversation that this user is or was in.
@@ -48,8 +50,10 @@ struct ChaosSight: Sendable {
     /// A conversation whose `HISTORY` is to be read; the first by name.
     var unread: String? { chats.filter { $0.value.isUnread }.keys.min() }
 
-    /// - Parameter disk: the node on whose disk it is, as in `Claim.onAcknowledged`.
-    mutating func onEvent(_ fields: ReplyFields, from disk: Int?) {
+    /// - Parameters:
+    ///   - disk: the node on whose disk it is, as in `Claim.onAcknowledged`.
+    ///   - place: where and how it came, for who reads a finding.
+    mutating func onEvent(_ fields: ReplyFields, from disk: Int?, at place: String = "") {
         guard let kind = fields["kind"] else { return }
         eventsOf[kind, default: 0] += 1
         guard let conversation = fields["conversation"] else { return }
@@ -59,6 +63,7 @@ struct ChaosSight: Sendable {
             return onMember(isIn: fields["change"] == "added", conversation, by: teller)
         }
         guard let id = fields["id"] else { return }
+        defer { chats[conversation]?.entries[id]?.trail += "\(kind) \(place); " }
         switch kind {
         case "message", "edit", "restore": take(fields, id, in: conversation, by: teller)
         case "delete":
@@ -90,7 +95,8 @@ struct ChaosSight: Sendable {
     private mutating func take(
         _ fields: ReplyFields, _ id: String, in conversation: String, by teller: UInt16
     ) {
-        let entry = Self.entry(of: fields, tellers: teller)
+        var entry = Self.entry(of: fields, tellers: teller)
+        entry.trail = chats[conversation]?.entries[id]?.trail ?? ""
         chats[conversation, default: Chat()].entries[id] = entry
         chats[conversation]?.touched.insert(id)
     }
@@ -169,14 +175,15 @@ struct ChaosSight: Sendable {
             if entry?.isDoubtful ?? false {
                 excused += 1
             } else {
-                findings.append("\(line.id) \(finding)")
+                findings.append("\(line.id) \(finding) (\(entry?.trail ?? ""))")
             }
         }
         for (id, entry) in rest.sorted(by: { $0.key < $1.key }) {
             if entry.isDoubtful {
                 excused += 1
             } else {
-                findings.append("\(id) shows '\(entry.text)', and HISTORY lacks it")
+                findings.append(
+                    "\(id) shows '\(entry.text)', and HISTORY lacks it (\(entry.trail))")
             }
         }
         return (findings, excused)

@@ -140,7 +140,9 @@ final class ChaosWatcher {
     private func onEvent(_ fields: ReplyFields, from node: Int) {
         events += 1
         take(fields["token"], from: node)
-        sight.onEvent(fields, from: load.book.ownDisks.contains(node) ? node : nil)
+        let place = "of \(fields["at"] ?? "?") by n\(node + 1) after \(resumes) resumes"
+        sight.onEvent(
+            fields, from: load.book.ownDisks.contains(node) ? node : nil, at: place)
     }
 
     private func take(_ token: String?, from node: Int) {
