@@ -31,10 +31,15 @@ struct ChaosSight: Sendable {
         var isUnread = false
         var tellers: UInt16 = 0
         var isDoubtful = false
+        /// Who told that they came or went, in order, for who reads a finding.
+        var trail = ""
     }
 
     /// A bit that no node has.
     private static let elsewhere: UInt16 = 1 << 15
+
+    /// Of a trail, the end alone is told.
+    private static let trailCharactersMax = 600
 
     let user: String
     private(set) var chats: [String: Chat] = [:]
@@ -60,7 +65,9 @@ struct ChaosSight: Sendable {
         let teller = disk.map { 1 << UInt16($0) } ?? Self.elsewhere
         if kind == "member" {
             guard fields["user"] == user else { return }
-            return onMember(isIn: fields["change"] == "added", conversation, by: teller)
+            onMember(isIn: fields["change"] == "added", conversation, by: teller)
+            chats[conversation]?.trail += "\(fields["change"] ?? "?") \(place); "
+            return
         }
         guard let id = fields["id"] else { return }
         defer { chats[conversation]?.entries[id]?.trail += "\(kind) \(place); " }
@@ -157,12 +164,13 @@ struct ChaosSight: Sendable {
         from history: [HistoryLine]?, in conversation: String
     ) -> (findings: [String], excused: Int) {
         let chat = chats[conversation] ?? Chat()
+        let trail = chat.trail.suffix(Self.trailCharactersMax)
         guard let history else {
             guard chat.isIn else { return ([], 0) }
-            return chat.isDoubtful ? ([], 1) : (["is in it, and may not read it"], 0)
+            return chat.isDoubtful ? ([], 1) : (["is in it, and may not read it (\(trail))"], 0)
         }
         guard chat.isIn else {
-            return chat.isDoubtful ? ([], 1) : (["is not in it, and may read it"], 0)
+            return chat.isDoubtful ? ([], 1) : (["is not in it, and may read it (\(trail))"], 0)
         }
         if chat.isUnread { return (["has not read it since they came in"], 0) }
         var findings: [String] = []

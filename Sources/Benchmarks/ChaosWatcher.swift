@@ -140,7 +140,8 @@ final class ChaosWatcher {
     private func onEvent(_ fields: ReplyFields, from node: Int) {
         events += 1
         take(fields["token"], from: node)
-        let place = "of \(fields["at"] ?? "?") by n\(node + 1) after \(resumes) resumes"
+        let what = "\(fields["for"] ?? "") of \(fields["by"] ?? "?") at \(fields["at"] ?? "?")"
+        let place = "\(what), by n\(node + 1) after \(resumes) resumes"
         sight.onEvent(
             fields, from: load.book.ownDisks.contains(node) ? node : nil, at: place)
     }
