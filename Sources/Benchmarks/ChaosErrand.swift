@@ -15,6 +15,10 @@ import NetworkIO
     private var isStopping = false
     private let load: ChaosLoad
     private var random: SeededRandom
+    /// What is still to be done, by the numbers of `doOne`, before all of it comes again.
+    private var errands: [Int] = []
+    /// As much, by the numbers of `doSmallThings`.
+    private var smallThings: [Int] = []
     private var node = 0
     private var connection: LineConnection?
 
@@ -53,7 +57,9 @@ import NetworkIO
     }
 
     private func doOne() async {
-        switch random.below(12) {
+        // Dealt, so that a slow run too comes to each.
+        if errands.isEmpty { errands = Array(0..<12).shuffled(using: &random) }
+        switch errands.removeLast() {
         case 0: await setProfile()
         case 1, 2: await act()
         case 3, 4, 5: await write()
@@ -113,9 +119,15 @@ import NetworkIO
 
     private func act() async {
         let known = book.items.keys.sorted()
-        guard known.count > 3, random.chance(percent: 75) else { return await addItem() }
-        // The newest, mostly: what is deleted stays so.
-        let id = known[random.below(known.count)]
+        if known.count > 3, random.chance(percent: 75) {
+            await change(item: known[random.below(known.count)])
+        } else {
+            await addItem()
+        }
+        _ = await ask("ACTIONS \(book.user)")
+    }
+
+    private func change(item id: String) async {
         switch random.below(4) {
         case 0: await editItem(id)
         case 1, 2: await finishItem(id, random.chance(percent: 60))
@@ -126,7 +138,6 @@ import NetworkIO
                 book.items[id]?.isDeleted = true
             }
         }
-        _ = await ask("ACTIONS \(book.user)")
     }
 
     private func addItem() async {
@@ -275,7 +286,8 @@ import NetworkIO
 
     private func doSmallThings() async {
         let here = "\(book.conversation) \(book.user)"
-        switch random.below(5) {
+        if smallThings.isEmpty { smallThings = Array(0..<5).shuffled(using: &random) }
+        switch smallThings.removeLast() {
         case 0:
             _ = await ask("TYPING \(here) on")
             if random.chance(percent: 50) { _ = await ask("TYPING \(here) off") }
