@@ -58,7 +58,12 @@ public struct NotificationRule: Hashable, Sendable {
     }
 
     /// Whether the message sent by any of these was taken off.
-    public func isDone(with dots: [Dot]) -> Bool { dots.contains(where: takenOff.contains) }
+    public func isDone(with dots: [Dot]) -> Bool {
+        #if PlantedBugs
+            if PlantedBug.notificationSentTwice.isOn { return false }
+        #endif
+        return dots.contains(where: takenOff.contains)
+    }
 }
 
 extension NotificationRule: WireValue {

@@ -33,6 +33,8 @@ package struct Coverage: Sendable {
             "HISTORY", "DIGEST", "STATUS", "MEMBERS", "SET", "WAIT", "PING", "TOKEN", "SINCE",
             "WATCH", "UNWATCH", "event delete", "event edit", "event member", "event message",
             "event restore", "watcher came back", "watcher moved", "watcher resumed",
+            "DEVICE ADD", "VIEWING", "NOTIFICATIONS", "NOTIFIED", "notification message",
+            "notification withdrawn", "notification due",
         ]
         + [
             "broken by a cut", "client gone", "commit failed", "dial refused", "dial timed out",

@@ -33,7 +33,9 @@ package struct Plant: Hashable, Sendable {
             case .evictedNotDialled, .refutesWithoutRaising, .silenceShrinks,
                 .suspectsAfterOwnPause:
                 .members
-            case .floorIgnored, .tokenForgetsDeletions, .unboundedPeerQueue: .whole
+            case .floorIgnored, .notificationSentTwice, .tokenForgetsDeletions,
+                .unboundedPeerQueue:
+                .whole
             default: .machines
             }
         }
@@ -53,6 +55,7 @@ package struct Plant: Hashable, Sendable {
             case .editRevivesDeleted, .pinRevivesDeleted, .servesOldDisk: [.deleted]
             case .indexNotUpdatedOnMerge: [.index]
             case .previewIgnoresHide, .unreadNotRecomputed: [.kept]
+            case .notificationSentTwice: [.oneChange]
             case .ruleJudgedAtMerge: [.judgedOnce, .equal]
             case .setContextLost: [.kept, .deleted, .claims]
             case .floorIgnored, .shownBeforeStored, .tokenForgetsDeletions: [.reads]

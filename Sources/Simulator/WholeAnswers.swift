@@ -12,12 +12,14 @@ extension WholeWorld {
         judgeRefusal(answer, to: request)
         if let code = answer.code {
             noteUnwatched(request, on: visit)
+            noteNotRung(code, request, on: visit)
             return book.noteRefusal(code, of: request)
         }
         notePassed(request, at: visit.address.machine)
         noteDone(answer, request, on: visit)
         noteKnown(answer, request, on: visit)
         noteWatched(answer, request, on: visit)
+        noteRung(answer, request, on: visit)
         switch request.kind {
         case .history(let conversation, let isWhole):
             judgeHistory(answer, of: conversation, isWhole: isWhole, on: visit)
@@ -44,6 +46,7 @@ extension WholeWorld {
         }
         switch request.kind {
         case .send(let name):
+            book.noteAnswered(name, at: now)
             visit.sent.append((name, isEverywhere: said.first == said.last))
         case .retract(let name):
             visit.retracted.insert(name.id)
@@ -97,7 +100,8 @@ extension WholeWorld {
         case .members: isRight = !answer.data.isEmpty
         case .token, .watch:
             isRight = fields["token"].map { $0.utf8.count <= Token.textBytesMax } ?? false
-        case .create, .edits, .retract, .hide, .restore, .history, .since, .unwatch, .operate, .bad:
+        case .create, .edits, .retract, .hide, .restore, .history, .since, .unwatch, .ring,
+            .operate, .bad:
             isRight = true
         }
         return isRight ? nil : "not what was asked for"
@@ -182,7 +186,7 @@ extension WholeWorld {
         }
     }
 
-    private func judgeText(_ text: String, of id: String) {
+    func judgeText(_ text: String, of id: String) {
         guard let message = book.messages[id] else { return }
         guard text == message.text || message.edits.contains(text) else {
             return fail(.sound, "\(id) shows a text that nobody gave it: \(text)")
@@ -210,8 +214,9 @@ extension WholeRequest.Kind {
         case .digest: "DIGEST"
         case .status: "NODE"
         case .members: "MEMBER"
+        case .ring(.list): "NOTIFICATION"
         case .create, .send, .edit, .retract, .hide, .restore, .set, .wait, .ping, .token, .since,
-            .watch, .unwatch, .operate, .bad:
+            .watch, .unwatch, .ring, .operate, .bad:
             ""
         }
     }
@@ -235,7 +240,8 @@ extension WholeRequest.Kind {
         case .retract: [403, 404, 503]
         case .history: [404, 503]
         case .digest, .status, .members, .set, .ping, .token, .unwatch: []
-        case .since, .watch: [503]
+        case .since, .watch, .ring(.add): [503]
+        case .ring: [404, 503]
         case .wait: [504]
         case .operate(let codes): codes
         case .bad(404): [404, 503]

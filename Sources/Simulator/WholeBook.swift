@@ -20,6 +20,9 @@ struct WholeMessage {
     let name: Name
     let sender: String
     let text: String
+    /// When it was first asked for, and first acknowledged; in microseconds.
+    var askedAt: UInt64?
+    var answeredAt: UInt64?
     /// How often it was sent, and how many of these were answered by a refusal.
     var attempts = 0
     var refusals = 0
@@ -116,6 +119,16 @@ struct WholeBook {
             guard let message = messages[name.id] else { return false }
             return message.sender == user && !message.isAcknowledged(.sent)
         }
+    }
+
+    mutating func noteAsked(_ name: WholeMessage.Name, at now: UInt64) {
+        guard messages[name.id]?.askedAt == nil else { return }
+        messages[name.id]?.askedAt = now
+    }
+
+    mutating func noteAnswered(_ name: WholeMessage.Name, at now: UInt64) {
+        guard messages[name.id]?.answeredAt == nil else { return }
+        messages[name.id]?.answeredAt = now
     }
 
     mutating func noteEdit(of name: WholeMessage.Name, _ text: String) {

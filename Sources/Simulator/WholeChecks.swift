@@ -16,6 +16,9 @@ extension WholeWorld {
     /// After how long nothing that was asked is still on its way, in microseconds: a request is
     /// given up after 3 s.
     private static let idleMicroseconds: UInt64 = 4_000_000
+    /// After how long a stamp surely is behind every earlier one, in microseconds: clocks differ by
+    /// less.
+    private static let apartMicroseconds: UInt64 = 300_000
     /// How long one question may take in the quiet, in microseconds.
     private static let questionMicroseconds: UInt64 = 5_000_000
 
@@ -45,6 +48,7 @@ extension WholeWorld {
             push(.client(index), after: clientDice.between(0...100_000))
         }
         beginWatchers()
+        beginPhones()
         _ = run(until: clientsUntil)
         // The last fault may begin with the end of the chaos; all of them end by themselves.
         let last = plan.faults.map { $0.at + $0.milliseconds }.max() ?? 0
@@ -87,7 +91,7 @@ extension WholeWorld {
         return visit.answers
     }
 
-    private func needed(
+    func needed(
         _ requests: [WholeRequest], of index: Int, as user: String = WholeClient.user(0)
     ) -> [WholeAnswer] {
         if let answers = ask(requests, of: index, as: user) { return answers }
@@ -162,6 +166,8 @@ extension WholeWorld {
         for answer in needed(conversations.map(createLine), of: first) where answer.code != nil {
             fail(.answered, "n\(first + 1) refuses \(answer.summary) in the quiet")
         }
+        preparePhones()
+        _ = run(until: now + WholeWorld.apartMicroseconds)
         for machine in members { writeToAll(at: machine.index) }
         // What a node says of the others is at most two seconds old: no older than these writes.
         _ = run(until: now + WholeWorld.confirmedMicroseconds)
@@ -169,9 +175,12 @@ extension WholeWorld {
         settleWatchers()
         checkDigests()
         checkReads()
+        checkPhones()
+        emptyPhones()
         dismissWatchers()
         _ = run(until: now + WholeWorld.idleMicroseconds)
         checkNothingWaits()
+        checkPhonesAreEmpty()
     }
 
     /// A message sent in the quiet is soon on all of its owners.

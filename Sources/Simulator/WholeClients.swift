@@ -63,6 +63,9 @@ final class WholeVisit {
     /// Whose it is, where it is for watching, and whether events may come on it.
     weak var watcher: WholeWatcher?
     var isWatching = false
+    /// Whose it is, where it is a device's, and the messages that it knows to be taken off.
+    weak var phone: WholePhone?
+    var takenOff: Set<String> = []
 
     init(_ id: UInt64, user: String, address: WholeAddress, session: Session) {
         self.id = id
@@ -162,6 +165,7 @@ extension WholeWorld {
             bytes.append(UInt8(ascii: "\n"))
             if clientDice.chance(percent: 3) { bytes += Array("  \n".utf8) }
             coverage.count(request.kind.name)
+            if case .send(let name) = request.kind { book.noteAsked(name, at: now) }
             tracer?("    \(visit.user) asks n\(visit.address.machine + 1): \(request.text)")
         }
         visit.open += requests.map { $0.asked(at: now) }
@@ -306,6 +310,7 @@ extension WholeWorld {
         visits[visit.id] = nil
         for client in clients where client.visit === visit { client.visit = nil }
         for watcher in watchers where watcher.visit === visit { watcher.visit = nil }
+        for phone in phones where phone.visit === visit { phone.visit = nil }
     }
 
     /// Twice a second: whether anybody waits for too long.

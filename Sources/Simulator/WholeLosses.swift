@@ -10,16 +10,18 @@ struct WholeLosses {
     /// Notes what one disk alone had of a document.
     ///
     /// - Parameter others: the states of it that the other disks have.
-    mutating func note(_ document: Document, besides others: [Document]) {
+    /// - Returns: whether it had something.
+    mutating func note(_ document: Document, besides others: [Document]) -> Bool {
         guard var rest = others.first else {
             keys.insert(document.key)
             if document.key.kind == .conversation { conversations.insert(document.key.partition) }
-            return
+            return true
         }
         for other in others.dropFirst() { rest.merge(other) }
         var all = rest
         all.merge(document)
         if all != rest { keys.insert(document.key) }
+        return all != rest
     }
 
     /// Whether something of a message, or all of its conversation, was lost.
@@ -34,8 +36,9 @@ extension WholeWorld {
     /// A disk is about to be emptied.
     func noteLostDocuments(of machine: WholeMachine, _ others: [WholeMachine]) {
         let elsewhere = others.map(documents)
-        for (key, document) in documents(on: machine) {
-            losses.note(document, besides: elsewhere.compactMap { $0[key] })
+        for (key, document) in documents(on: machine)
+        where losses.note(document, besides: elsewhere.compactMap { $0[key] }) {
+            noteLost(key)
         }
     }
 

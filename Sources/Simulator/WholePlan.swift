@@ -52,6 +52,8 @@ struct WholePlan {
     let clients: Int
     /// How many of their users' events are watched.
     let watchers: Int
+    /// How many devices are notified.
+    let phones: Int
     /// How long faults and clients go on, in milliseconds after the cluster has formed.
     let chaosMilliseconds: UInt64
     let faults: [WholeFault]
@@ -71,7 +73,7 @@ struct WholePlan {
         shards = dice.pick([1, 1, 2, 4])
         replicas = WholePlan.replicas(seed)
         clients = dice.pick([1, 2, 3, 4])
-        watchers = WholePlan.watchers(seed)
+        (watchers, phones) = WholePlan.listeners(seed)
         let chaos = dice.between(1_000...5_000)
         let count = dice.chance(percent: 10) ? 0 : 1 + dice.below(9)
         let lots = nodes > 1 ? WholePlan.lots : WholePlan.lotsAlone
@@ -116,9 +118,9 @@ struct WholePlan {
     }
 
     /// From dice of its own, likewise.
-    private static func watchers(_ seed: UInt64) -> Int {
+    private static func listeners(_ seed: UInt64) -> (watchers: Int, phones: Int) {
         var dice = Dice(seed: seed, stream: 110)
-        return dice.pick([0, 1, 1, 2, 3])
+        return (dice.pick([0, 1, 1, 2, 3]), dice.pick([0, 1, 1, 2]))
     }
 
     private static func fault(

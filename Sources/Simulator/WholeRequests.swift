@@ -23,6 +23,7 @@ struct WholeRequest {
         case since(WholeToken)
         case watch(isResumed: Bool)
         case unwatch
+        case ring(Ringing)
         /// What an operator asks, and the codes that may answer it.
         case operate([Int])
         /// Answered by this code.
@@ -48,6 +49,7 @@ struct WholeRequest {
             case .since: "SINCE"
             case .watch: "WATCH"
             case .unwatch: "UNWATCH"
+            case .ring(let ringing): ringing.name
             case .operate: "order"
             case .bad(let code): "bad line \(code)"
             }

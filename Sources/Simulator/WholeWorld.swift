@@ -21,6 +21,7 @@ enum WholeEvent {
     case move(Int)
     case client(Int)
     case watcher(Int)
+    case phone(Int)
     case lines(UInt64)
     case takeLines(UInt64)
     case endOfLines(UInt64)
@@ -77,6 +78,10 @@ final class WholeWorld {
     var isWatchingOver = false
     var losses = WholeLosses()
 
+    // Devices.
+    var phoneDice: Dice
+    var phones: [WholePhone] = []
+
     private var diskDice: Dice
     private(set) var trace = WholeTrace()
     private(set) var finding: Violation?
@@ -97,6 +102,7 @@ final class WholeWorld {
         var wallDice = Dice(seed: plan.seed, stream: 105)
         moveDice = Dice(seed: plan.seed, stream: 109)
         watchDice = Dice(seed: plan.seed, stream: 111)
+        phoneDice = Dice(seed: plan.seed, stream: 112)
         movers = plan.moves.map(WholeMover.init)
         machines = (0..<plan.machines).map { index in
             WholeMachine(
@@ -163,8 +169,8 @@ final class WholeWorld {
             connections[number].ends[1 - from].address.machine
         case .lines(let visit), .takeLines(let visit), .endOfLines(let visit):
             visits[visit]?.address.machine
-        case .start, .dialArrives, .fault, .faultEnds, .move, .client, .watcher, .replies,
-            .visitOver, .look:
+        case .start, .dialArrives, .fault, .faultEnds, .move, .client, .watcher, .phone,
+            .replies, .visitOver, .look:
             nil
         }
     }
@@ -193,6 +199,7 @@ final class WholeWorld {
             if let mover = movers.first(where: { $0.move.node == machine }) { go(mover) }
         case .client(let index): act(clients[index])
         case .watcher(let index): act(watchers[index])
+        case .phone(let index): act(phones[index])
         case .lines(let visit): onLines(of: visit)
         case .takeLines(let visit): takeLines(of: visit)
         case .endOfLines(let visit): onEndOfLines(of: visit)

@@ -16,6 +16,7 @@
         case floorIgnored = "floor-ignored"
         case indexNotUpdatedOnMerge = "index-not-updated-on-merge"
         case lateDoneCounts = "late-done-counts"
+        case notificationSentTwice = "notification-sent-twice"
         case numberingContinuedAfterFailure = "numbering-continued-after-failure"
         case numberingContinuedAfterRestore = "numbering-continued-after-restore"
         case pinRevivesDeleted = "pin-revives-deleted"

@@ -1,0 +1,184 @@
+import Chat
+import LineProtocol
+import Wire
+
+extension WholeRequest {
+    /// What a device asks, or its user for it.
+    enum Ringing {
+        case add
+        case view(String?)
+        case list
+        /// Up to the notification with this id.
+        case takeOff(String)
+
+        var name: String {
+            switch self {
+            case .add: "DEVICE ADD"
+            case .view: "VIEWING"
+            case .list: "NOTIFICATIONS"
+            case .takeOff: "NOTIFIED"
+            }
+        }
+    }
+}
+
+/// A device that is notified, by one node after the other.
+final class WholePhone {
+    let index: Int
+    let user: String
+    let device: String
+    /// The connection that it has, if any.
+    var visit: WholeVisit?
+    /// What it carries to the next, and the messages that it had taken off when it was given that.
+    var token: (text: String, takenOff: Set<String>)?
+    /// Whether that stands for what was last listed, too: who has not heard of a list takes nothing
+    /// off it.
+    var isListKnown = false
+    var book = PhoneBook()
+
+    init(_ index: Int, user: String) {
+        self.index = index
+        self.user = user
+        device = "d\(index)"
+    }
+
+    var key: DocumentKey { .device(DeviceID(checked: device), of: UserID(checked: user)) }
+}
+
+/// Devices, and what they are notified of.
+extension WholeWorld {
+    func beginPhones() {
+        for index in 0..<plan.phones {
+            phones.append(
+                WholePhone(index, user: WholeClient.user(phoneDice.below(plan.clients))))
+            push(.phone(index), after: phoneDice.between(0...200_000))
+        }
+    }
+
+    // MARK: What a device asks
+
+    func act(_ phone: WholePhone) {
+        guard now < clientsUntil else {
+            if let visit = phone.visit, !visit.hasEnded { endLines(of: visit) }
+            return
+        }
+        push(.phone(phone.index), after: phoneDice.between(5_000...150_000))
+        guard let visit = phone.visit else {
+            phone.visit = openVisit(to: phoneDice.below(machines.count), as: phone.user)
+            phone.visit?.phone = phone
+            if !phone.isListKnown { phone.book.forgetList() }
+            if let visit = phone.visit, let token = phone.token {
+                let knowledge = WholeToken(text: token.text, knowledge: WholeKnowledge())
+                ask([WholeRequest(.since(knowledge), "SINCE \(token.text)")], on: visit)
+            }
+            return
+        }
+        guard !visit.hasEnded, visit.session != nil, visit.open.isEmpty else { return }
+        switch phoneDice.below(100) {
+        case 0..<4: leave(visit)
+        case 4..<10: endLines(of: visit)
+        default: ask(nextRequests(of: phone), on: visit)
+        }
+    }
+
+    private func nextRequests(of phone: WholePhone) -> [WholeRequest] {
+        guard phone.book.addedAt != nil else { return [request(.add, of: phone)] }
+        switch phoneDice.below(100) {
+        case 0..<30 where !phone.book.list.isEmpty:
+            let id = phoneDice.pick(phone.book.list).id
+            return [request(.takeOff(id), of: phone), WholeRequest(.token, "TOKEN")]
+        case 30..<42: return [request(.view(phoneDice.pick(conversations)), of: phone)]
+        case 42..<50: return [request(.view(nil), of: phone)]
+        default: return [request(.list, of: phone), WholeRequest(.token, "TOKEN")]
+        }
+    }
+
+    func request(_ ringing: WholeRequest.Ringing, of phone: WholePhone) -> WholeRequest {
+        phone.book.ask(ringing, at: now)
+        let place = "\(phone.user) \(phone.device)"
+        let line =
+            switch ringing {
+            case .add: "DEVICE ADD \(place) token=push-\(phone.device)"
+            case .view(let conversation): "VIEWING \(place) \(conversation ?? "")"
+            case .list: "NOTIFICATIONS \(place)"
+            case .takeOff(let id): "NOTIFIED \(place) \(id)"
+            }
+        return WholeRequest(.ring(ringing), line)
+    }
+
+    // MARK: What it is answered
+
+    func noteRung(_ answer: WholeAnswer, _ request: WholeRequest, on visit: WholeVisit) {
+        guard let phone = visit.phone else { return }
+        switch request.kind {
+        case .token:
+            phone.token = answer.fields?["token"].map { ($0, visit.takenOff) }
+            phone.isListKnown = true
+        case .since:
+            visit.takenOff = phone.token?.takenOff ?? []
+        case .ring(let ringing):
+            phone.book.acknowledge(ringing, askedAt: request.at, at: now)
+            if case .takeOff = ringing { visit.takenOff.formUnion(phone.book.lastTakenOff) }
+            guard case .list = ringing else { return }
+            judgeList(answer, of: phone, on: visit)
+            phone.book.take(messages(in: answer))
+            phone.isListKnown = false
+        default: break
+        }
+    }
+
+    func noteNotRung(_ code: Int, _ request: WholeRequest, on visit: WholeVisit) {
+        guard let phone = visit.phone else { return }
+        switch request.kind {
+        case .ring where code == 404: phone.book.noteMissing()
+        // What it is to see cannot be had here: it tries another node.
+        case .since: if !visit.hasEnded { endLines(of: visit) }
+        default: break
+        }
+    }
+
+    func messages(in answer: WholeAnswer) -> [(id: String, message: String)] {
+        answer.lines("NOTIFICATION").map { ($0["id"] ?? "", $0["message"] ?? "") }
+    }
+
+    private func judgeList(_ answer: WholeAnswer, of phone: WholePhone, on visit: WholeVisit) {
+        let lines = answer.lines("NOTIFICATION")
+        let ids = lines.map { $0["id"] ?? "" }
+        if ids != Set(ids).sorted() { fail(.sound, "NOTIFICATIONS are out of order: \(ids)") }
+        let messages = lines.map { $0["message"] ?? "" }
+        if Set(messages).count != messages.count {
+            fail(.oneChange, "NOTIFICATIONS list a message twice: \(messages)")
+        }
+        for line in lines {
+            coverage.count("notification \(line["kind"] ?? "")")
+            judgeNotification(line, of: phone)
+            let id = line["message"] ?? ""
+            // Where copies move, nobody may have what a token stands for.
+            guard !hasMoved, visit.takenOff.contains(id), phone.book.takenOff.contains(id) else {
+                continue
+            }
+            fail(.oneChange, "\(phone.user) \(phone.device) is notified of \(id) a second time")
+        }
+    }
+
+    /// Whether somebody gave cause for a notification.
+    func judgeNotification(_ line: ReplyFields, of phone: WholePhone) {
+        let id = line["message"] ?? ""
+        guard let message = book.messages[id], message.mayExist,
+            message.name.conversation == line["conversation"], message.sender == line["from"]
+        else { return fail(.sound, "a notification of \(id), which was not sent so") }
+        guard message.sender != phone.user else {
+            return fail(.sound, "\(phone.user) is notified of \(id), which is their own")
+        }
+        if line["kind"] == "message" { return judgeText(line["text"] ?? "", of: id) }
+        let mayBeGone = message.isRetractionAsked || message.hidesAsked.contains(phone.user)
+        guard mayBeGone || message.hidesAsked.count >= plan.clients, line["text"] == nil else {
+            return fail(.sound, "the notification of \(id) is withdrawn, and nobody deleted that")
+        }
+    }
+
+    /// A disk is lost that knew something of a device that no other did.
+    func noteLost(_ key: DocumentKey) {
+        for phone in phones where phone.key == key { phone.book.lose(at: now) }
+    }
+}
