@@ -313,7 +313,6 @@ extension Node {
             link: Link(to: name, now: now), limits: options.peerLimits)
         for shard in shards { within(shard) { $0.onPeerUp(name) } }
         membership.onUp(name, process: hello.process, now: now)
-        tellTyping(to: name)
         watching.isLost = true
         tickLinks(now: now)
         guard old == nil else { return }
@@ -344,7 +343,9 @@ extension Node {
         case .told(let told):
             onTold(told, from: name)
         case .clock(let theirs):
+            let isFirst = links[name]?.deadline(after: 0, now: now) == nil
             links[name]?.noteClock(theirs, now: now)
+            if isFirst { tellTyping(to: name) }
         case .watch(let frame):
             onWatchFrame(frame, from: name)
         case .typing(let frame):

@@ -48,34 +48,57 @@ extension Node {
         let now = ports.clock.milliseconds
         if asked.isOn {
             typing.say(asked.place, by: slot.session, to: participants, now: now)
-            broadcast(asked.place, isOn: true, to: participants)
+            broadcast(asked.place, for: Typing.millisecondsMax, to: participants)
         } else if typing.unsay(asked.place, by: slot.session) {
-            broadcast(asked.place, isOn: false, to: participants)
+            broadcast(asked.place, for: nil, to: participants)
         }
     }
 
     /// A connection is closed.
     func endTyping(of session: UInt64) {
-        for place in typing.forget(session) { broadcast(place, isOn: false, to: []) }
+        for place in typing.forget(session) { broadcast(place, for: nil, to: []) }
     }
 
-    private func broadcast(_ place: Typing.Place, isOn: Bool, to participants: [UserID]) {
+    /// - Parameter milliseconds: for how long it counts; nil where it is over.
+    private func broadcast(
+        _ place: Typing.Place, for milliseconds: UInt64?, to participants: [UserID]
+    ) {
+        let now = ports.clock.milliseconds
+        for name in links.keys.sorted() { send(place, for: milliseconds, participants, to: name) }
         let frame = TypingFrame(
-            conversation: place.conversation, user: place.user, isOn: isOn,
-            participants: participants)
-        for name in links.keys.sorted() { links[name]?.send(.typing(frame)) }
+            conversation: place.conversation, user: place.user,
+            until: milliseconds.map { now + $0 }, participants: participants)
         onTypingFrame(frame, from: me.name)
         ports.host.turnAgain()
     }
 
+    /// Says until when it counts, by the other's clock.
+    ///
+    /// So what a cut holds up on its way has run out when it arrives. Who has not told its clock is
+    /// told with its first word of that.
+    private func send(
+        _ place: Typing.Place, for milliseconds: UInt64?, _ participants: [UserID],
+        to name: NodeName
+    ) {
+        var until: UInt64?
+        if let milliseconds {
+            let now = ports.clock.milliseconds
+            until = links[name]?.deadline(after: milliseconds, now: now)
+            guard until != nil else { return }
+        }
+        links[name]?.send(
+            .typing(
+                TypingFrame(
+                    conversation: place.conversation, user: place.user, until: until,
+                    participants: participants)))
+    }
+
     /// What is said here is said to a member that is connected, too.
     func tellTyping(to name: NodeName) {
+        let now = ports.clock.milliseconds
         for place in typing.places {
-            links[name]?.send(
-                .typing(
-                    TypingFrame(
-                        conversation: place.conversation, user: place.user, isOn: true,
-                        participants: typing.said[place]?.participants ?? [])))
+            guard let left = typing.millisecondsLeft(at: place, now: now) else { continue }
+            send(place, for: left, typing.said[place]?.participants ?? [], to: name)
         }
     }
 
@@ -84,8 +107,8 @@ extension Node {
     func onTypingFrame(_ frame: TypingFrame, from name: NodeName) {
         let place = Typing.Place(conversation: frame.conversation, user: frame.user)
         let now = ports.clock.milliseconds
-        guard frame.isOn else { return hideTyping(place, by: name) }
-        if typing.show(place, by: name, to: frame.participants, now: now) {
+        guard let until = frame.until, until > now else { return hideTyping(place, by: name) }
+        if typing.show(place, by: name, to: frame.participants, until: until, now: now) {
             tellTyping(place, isOn: true, to: frame.participants)
         }
     }
@@ -127,7 +150,7 @@ extension Node {
     }
 
     func tickTyping(now: UInt64) {
-        for place in typing.endSaid(now: now) { broadcast(place, isOn: false, to: []) }
+        for place in typing.endSaid(now: now) { broadcast(place, for: nil, to: []) }
         for (place, name) in typing.overdue(now: now) { hideTyping(place, by: name) }
     }
 }

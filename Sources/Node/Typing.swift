@@ -70,6 +70,11 @@ package struct Typing: Sendable {
         said[place]?.participants = participants
     }
 
+    /// For how long the last word on a place still counts; nil where none does.
+    func millisecondsLeft(at place: Place, now: UInt64) -> UInt64? {
+        said[place]?.until.values.max().flatMap { $0 > now ? $0 - now : nil }
+    }
+
     /// - Returns: whether nobody's connection says so any more.
     mutating func unsay(_ place: Place, by session: UInt64) -> Bool {
         guard said[place]?.until.removeValue(forKey: session) != nil else { return false }
@@ -96,12 +101,12 @@ package struct Typing: Sendable {
 
     /// - Returns: whether that was not shown already.
     mutating func show(
-        _ place: Place, by name: NodeName, to participants: [UserID], now: UInt64
+        _ place: Place, by name: NodeName, to participants: [UserID], until: UInt64, now: UInt64
     ) -> Bool {
         let isFirst = shown[place] == nil
         guard !isFirst || shown.values.count(where: { $0.until[name] != nil }) < Typing.ofNodeMax
         else { return false }
-        shown[place, default: Shown()].until[name] = now + Typing.millisecondsMax
+        shown[place, default: Shown()].until[name] = min(until, now + Typing.millisecondsMax)
         shown[place]?.participants = participants
         return isFirst
     }

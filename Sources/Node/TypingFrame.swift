@@ -5,7 +5,9 @@ import Wire
 package struct TypingFrame: Hashable, Sendable {
     package let conversation: ConversationID
     package let user: UserID
-    package let isOn: Bool
+    /// Until when it is shown, in milliseconds of the receiver's clock, however long it travels;
+    /// nil where it is over.
+    package let until: UInt64?
     /// Who is shown it, ascending.
     package let participants: [UserID]
 }
@@ -14,14 +16,14 @@ extension TypingFrame: WireValue {
     package func encode(into writer: inout ByteWriter) {
         writer.write(conversation)
         writer.write(user)
-        writer.write(isOn)
+        writer.writeOptional(until) { $0.write(varint: $1) }
         writer.write(users: participants)
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
         conversation = try reader.readName()
         user = try reader.readName()
-        isOn = try reader.readFlag()
+        until = try reader.readFlag() ? try reader.readVarint() : nil
         participants = try reader.readUsers()
     }
 }

@@ -44,9 +44,11 @@ import Wire
     }
 
     @Test func `so does the word of who types`() throws {
-        let frame = TypingFrame(
-            conversation: ConversationID(checked: "c"), user: Self.users[0], isOn: true,
-            participants: Self.users)
-        #expect(try PeerFrame.decode(PeerFrame.typing(frame).encoded) == .typing(frame))
+        for until: UInt64? in [nil, 5_900] {
+            let frame = TypingFrame(
+                conversation: ConversationID(checked: "c"), user: Self.users[0], until: until,
+                participants: Self.users)
+            #expect(try PeerFrame.decode(PeerFrame.typing(frame).encoded) == .typing(frame))
+        }
     }
 }

@@ -102,6 +102,18 @@ import Testing
         #expect(told().prefix(2) == [["off"], ["off"]])
     }
 
+    @Test func `what was held up on its way does not count for longer`() {
+        let client = nodes[0].connect()
+        client.say("TYPING c alice on")
+        nodes[0].settle()
+        world.pass(milliseconds: 3_000, nodes[1], nodes[2])
+        world.settle(nodes[0], nodes[1], nodes[2])
+        #expect(told()[1] == ["on"])
+        world.cut(nodes[0])
+        world.live(milliseconds: 3_000, nodes[1], nodes[2])
+        #expect(told()[1] == ["off"])
+    }
+
     @Test func `who begins to watch is told who types`() {
         let client = nodes[1].connect()
         _ = say(client, "TYPING c alice on")
