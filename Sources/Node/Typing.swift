@@ -86,6 +86,9 @@ package struct Typing: Sendable {
     /// - Returns: the places where it was the only one.
     mutating func forget(_ session: UInt64) -> [Place] {
         asked = asked.filter { $0.key.session != session }
+        #if PlantedBugs
+            if PlantedBug.typingOutlivesConnection.isOn { return [] }
+        #endif
         return places.filter { unsay($0, by: session) }
     }
 

@@ -31,7 +31,8 @@ package struct Coverage: Sendable {
         + [
             "CREATE", "SEND", "EDIT", "EDITS", "DELETE for=everyone", "DELETE for=me", "RESTORE",
             "HISTORY", "DIGEST", "STATUS", "MEMBERS", "SET", "WAIT", "PING", "TOKEN", "SINCE",
-            "WATCH", "UNWATCH", "event delete", "event edit", "event member", "event message",
+            "WATCH", "UNWATCH", "TYPING", "event typing",
+            "event delete", "event edit", "event member", "event message",
             "event restore", "watcher came back", "watcher moved", "watcher resumed",
             "DEVICE ADD", "VIEWING", "NOTIFICATIONS", "NOTIFIED", "notification message",
             "notification withdrawn", "notification due",

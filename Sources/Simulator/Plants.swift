@@ -34,7 +34,7 @@ package struct Plant: Hashable, Sendable {
                 .suspectsAfterOwnPause:
                 .members
             case .floorIgnored, .notificationSentTwice, .tokenForgetsDeletions,
-                .unboundedPeerQueue:
+                .typingOutlivesConnection, .unboundedPeerQueue:
                 .whole
             default: .machines
             }
@@ -59,6 +59,7 @@ package struct Plant: Hashable, Sendable {
             case .ruleJudgedAtMerge: [.judgedOnce, .equal]
             case .setContextLost: [.kept, .deleted, .claims]
             case .floorIgnored, .shownBeforeStored, .tokenForgetsDeletions: [.reads]
+            case .typingOutlivesConnection: [.typing]
             case .unboundedPeerQueue: [.bounded]
             case .wallClockOnly: [.stamps]
             }

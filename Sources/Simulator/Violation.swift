@@ -11,6 +11,7 @@ package enum Invariant: String, CaseIterable, Sendable {
     case quiet = "I9 level within a second, and then no pull"
     case index = "I10 every index equals a recomputation"
     case claims = "I11 what a vector claims is in the state"
+    case typing = "I12 typing never outlives its connection by more than its time"
     case oneChange = "I13 one client id, one message; a repeated request is one change"
     case stamps = "I14 a node's stamps never go back"
     case oneView = "M1 living members share one view within a second of the heal"

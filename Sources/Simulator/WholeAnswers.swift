@@ -10,6 +10,7 @@ extension WholeWorld {
         }
         coverage.count(answer.code.map { "ERR \($0)" } ?? "OK")
         judgeRefusal(answer, to: request)
+        noteTypingAnswered(answer, request, on: visit)
         if let code = answer.code {
             noteUnwatched(request, on: visit)
             noteNotRung(code, request, on: visit)
@@ -100,7 +101,7 @@ extension WholeWorld {
         case .members: isRight = !answer.data.isEmpty
         case .token, .watch:
             isRight = fields["token"].map { $0.utf8.count <= Token.textBytesMax } ?? false
-        case .create, .edits, .retract, .hide, .restore, .history, .since, .unwatch, .ring,
+        case .create, .edits, .retract, .hide, .restore, .history, .since, .unwatch, .ring, .type,
             .operate, .bad:
             isRight = true
         }
@@ -150,7 +151,7 @@ extension WholeWorld {
     }
 
     /// How long a fault may have a node ask another owner than before, in microseconds.
-    private static let disturbanceMicroseconds: UInt64 = 8_000_000
+    static let disturbanceMicroseconds: UInt64 = 8_000_000
 
     /// Whether all that a node is asked for a conversation is answered by one copy.
     ///
@@ -216,7 +217,7 @@ extension WholeRequest.Kind {
         case .members: "MEMBER"
         case .ring(.list): "NOTIFICATION"
         case .create, .send, .edit, .retract, .hide, .restore, .set, .wait, .ping, .token, .since,
-            .watch, .unwatch, .ring, .operate, .bad:
+            .watch, .unwatch, .ring, .type, .operate, .bad:
             ""
         }
     }
@@ -241,7 +242,7 @@ extension WholeRequest.Kind {
         case .history: [404, 503]
         case .digest, .status, .members, .set, .ping, .token, .unwatch: []
         case .since, .watch, .ring(.add): [503]
-        case .ring: [404, 503]
+        case .ring, .type: [404, 503]
         case .wait: [504]
         case .operate(let codes): codes
         case .bad(404): [404, 503]

@@ -13,9 +13,9 @@ extension WholeWorld {
     private static let moveMicroseconds: UInt64 = 40_000_000
     /// How old what a co-owner confirmed may be, in microseconds, where a node calls itself level.
     private static let confirmedMicroseconds: UInt64 = 2_000_000
-    /// After how long nothing that was asked is still on its way, in microseconds: a request is
-    /// given up after 3 s.
-    private static let idleMicroseconds: UInt64 = 4_000_000
+    /// After how long nothing that was asked is still on its way, and nobody is shown to type, in
+    /// microseconds: a request is given up after 3 s, and typing ends after 6.
+    private static let idleMicroseconds: UInt64 = 6_100_000
     /// After how long a stamp surely is behind every earlier one, in microseconds: clocks differ by
     /// less.
     private static let apartMicroseconds: UInt64 = 300_000
@@ -177,8 +177,12 @@ extension WholeWorld {
         checkReads()
         checkPhones()
         emptyPhones()
-        dismissWatchers()
+        checkTyping()
+        let typist = beginTyping()
         _ = run(until: now + WholeWorld.idleMicroseconds)
+        expectNoTyping("six seconds after they said so")
+        typist.map(endLines)
+        dismissWatchers()
         checkNothingWaits()
         checkPhonesAreEmpty()
     }

@@ -63,6 +63,8 @@ final class WholeVisit {
     /// Whose it is, where it is for watching, and whether events may come on it.
     weak var watcher: WholeWatcher?
     var isWatching = false
+    /// Where it is shown that somebody types.
+    var typing: Set<TypingPlace> = []
     /// Whose it is, where it is a device's, and the messages that it knows to be taken off.
     weak var phone: WholePhone?
     var takenOff: Set<String> = []
@@ -165,6 +167,7 @@ extension WholeWorld {
             bytes.append(UInt8(ascii: "\n"))
             if clientDice.chance(percent: 3) { bytes += Array("  \n".utf8) }
             coverage.count(request.kind.name)
+            noteTypingAsked(request, on: visit)
             if case .send(let name) = request.kind { book.noteAsked(name, at: now) }
             tracer?("    \(visit.user) asks n\(visit.address.machine + 1): \(request.text)")
         }
@@ -308,6 +311,7 @@ extension WholeWorld {
 
     private func forget(_ visit: WholeVisit) {
         visits[visit.id] = nil
+        noteTypingEnd(of: visit)
         for client in clients where client.visit === visit { client.visit = nil }
         for watcher in watchers where watcher.visit === visit { watcher.visit = nil }
         for phone in phones where phone.visit === visit { phone.visit = nil }

@@ -9,6 +9,7 @@ extension WholeWorld {
         note(fault.kind.rawValue, fault.node, fault.milliseconds)
         // What ends by itself, a pause for one, ends by then.
         disturbedAt = max(disturbedAt ?? 0, now + fault.milliseconds * 1_000)
+        noteDisturbed(fault, until: now + fault.milliseconds * 1_000)
         coverage.count(fault.kind.rawValue)
         let (lasts, machine) = (fault.milliseconds * 1_000, machines[fault.node])
         switch fault.kind {
@@ -55,6 +56,7 @@ extension WholeWorld {
 
     func end(_ fault: WholeFault) {
         disturbedAt = max(disturbedAt ?? 0, now)
+        noteDisturbed(fault, until: now)
         let machine = machines[fault.node]
         switch fault.kind {
         case .stop:
@@ -71,6 +73,19 @@ extension WholeWorld {
             // What cannot be asked for here is asked for at the heal.
             _ = order("UNBLOCK \(machines[fault.other].name)", codes: [404], to: fault.node)
         case .kill, .killAll, .wipe, .pause, .reset: break
+        }
+    }
+
+    /// Notes who may not hear whom, or take his time to.
+    private func noteDisturbed(_ fault: WholeFault, until moment: UInt64) {
+        let concerned: [Int]
+        switch fault.kind {
+        case .diskFull, .diskSlow: concerned = []
+        case .killAll, .isolate: concerned = Array(machines.indices)
+        default: concerned = [fault.node, fault.other]
+        }
+        for index in concerned {
+            machines[index].disturbedAt = max(machines[index].disturbedAt ?? 0, moment)
         }
     }
 

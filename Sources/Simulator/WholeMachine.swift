@@ -28,6 +28,8 @@ final class WholeMachine {
     var fullChangedAt: UInt64 = 0
     /// How many faults make every commit take up to half a second.
     var isSlow = 0
+    /// When a fault last kept it from others or was to end, in microseconds.
+    var disturbedAt: UInt64?
     private let wallOffsetMilliseconds: UInt64
 
     /// Milliseconds since 1970 at the beginning of every run.

@@ -24,6 +24,7 @@ struct WholeRequest {
         case watch(isResumed: Bool)
         case unwatch
         case ring(Ringing)
+        case type(TypingPlace, isOn: Bool)
         /// What an operator asks, and the codes that may answer it.
         case operate([Int])
         /// Answered by this code.
@@ -50,6 +51,7 @@ struct WholeRequest {
             case .watch: "WATCH"
             case .unwatch: "UNWATCH"
             case .ring(let ringing): ringing.name
+            case .type: "TYPING"
             case .operate: "order"
             case .bad(let code): "bad line \(code)"
             }
@@ -135,7 +137,8 @@ extension WholeWorld {
             let copies = clientDice.below(plan.nodes + 1)
             return WholeRequest(.wait, "WAIT \(copies) \(clientDice.between(1...1_500))")
         case 92..<93: return WholeRequest(.ping, "Ping")
-        case 93..<96: return WholeRequest(.token, "TOKEN")
+        case 93..<95: return WholeRequest(.token, "TOKEN")
+        case 95..<98: return typingLine(client, in: conversation)
         default: return badLine(conversation)
         }
     }

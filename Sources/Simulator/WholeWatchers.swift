@@ -48,6 +48,7 @@ extension WholeWorld {
         guard !isWatchingOver else { return }
         push(.watcher(watcher.index), after: watchDice.between(20_000...400_000))
         guard let visit = watcher.visit else { return come(watcher) }
+        judgeTyping(on: visit)
         guard now < clientsUntil, !visit.hasEnded, visit.session != nil, visit.open.isEmpty,
             visit.isWatching
         else { return }
@@ -96,8 +97,10 @@ extension WholeWorld {
             // What comes behind a token may come twice.
             watcher.told = isResumed ? nil : []
             visit.isWatching = true
+            visit.typing = []
         case .unwatch:
             visit.isWatching = false
+            visit.typing = []
         default: break
         }
     }
@@ -122,6 +125,7 @@ extension WholeWorld {
             return fail(.sound, "an event without a token: \(event.pairs)")
         }
         watcher.token = token
+        if kind == "typing" { return hearTyping(event, on: visit) }
         judge(event, kind, for: watcher)
         let isKnown = watcher.book.take(event)
         guard !isKnown, watcher.dueFrom == 0, let id = event["id"],

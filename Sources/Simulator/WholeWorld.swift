@@ -77,6 +77,8 @@ final class WholeWorld {
     /// Whether they are not to come back any more.
     var isWatchingOver = false
     var losses = WholeLosses()
+    /// What was said of typing, by the connection's number.
+    var typing: [TypingPlace: [UInt64: TypingWord]] = [:]
 
     // Devices.
     var phoneDice: Dice

@@ -29,6 +29,7 @@
         case silenceShrinks = "silence-shrinks"
         case suspectsAfterOwnPause = "suspects-after-own-pause"
         case tokenForgetsDeletions = "token-forgets-deletions"
+        case typingOutlivesConnection = "typing-outlives-connection"
         case unboundedPeerQueue = "unbounded-peer-queue"
         case unreadNotRecomputed = "unread-not-recomputed"
         case vectorAdvancedBeforeDone = "vector-advanced-before-done"
