@@ -1,0 +1,62 @@
+import LineProtocol
+import Testing
+
+@testable import Simulator
+
+/// What a watcher's client makes of events, and how that is told from what a node shows.
+@Suite struct WatcherBookTests {
+    private func fields(_ line: String) throws -> ReplyFields {
+        guard case .data(_, let fields)? = ReplyLine(line) else {
+            throw Violation(invariant: .sound, explanation: line)
+        }
+        return fields
+    }
+
+    private func book(_ events: String...) throws -> WatcherBook {
+        var book = WatcherBook(user: "bob")
+        for event in events { _ = book.take(try fields("EVENT id=m by=alice \(event)")) }
+        return book
+    }
+
+    private func isEqual(_ book: WatcherBook, to line: String?) throws -> Bool {
+        book.difference(at: "m", from: try line.map { try fields("MESSAGE id=m \($0)") }) == nil
+    }
+
+    @Test func `a message that was told is as it shows, and nothing else`() throws {
+        let told = try book("kind=message text=hi")
+        #expect(try isEqual(told, to: "text=hi"))
+        #expect(try !isEqual(told, to: "text=ho"))
+        #expect(try !isEqual(told, to: "text=hi edited=2026-11-21T06:00:00.123Z"))
+        #expect(try !isEqual(told, to: nil))
+        #expect(try !isEqual(try book(), to: "text=hi"))
+        #expect(try isEqual(try book(), to: nil))
+    }
+
+    @Test func `a deletion for everyone is final, and one for a user lasts until it is undone`()
+        throws
+    {
+        let line = "text=\"[Message deleted]\" deletedForEveryone=true"
+        let deleted = try book(
+            "kind=message text=hi", "kind=delete for=everyone", "kind=edit text=ho")
+        #expect(try isEqual(deleted, to: line))
+        #expect(try !isEqual(deleted, to: "text=ho"))
+        #expect(try !isEqual(try book("kind=message text=hi"), to: line))
+        var gone = WatcherBook(user: "alice")
+        _ = gone.take(try fields("EVENT id=m by=alice kind=message text=hi"))
+        _ = gone.take(try fields("EVENT id=m by=alice kind=delete for=me"))
+        #expect(try isEqual(gone, to: nil))
+        #expect(try !isEqual(gone, to: "text=hi"))
+        _ = gone.take(try fields("EVENT id=m by=alice kind=restore text=hi"))
+        #expect(try isEqual(gone, to: "text=hi"))
+    }
+
+    @Test func `what becomes of a message is not told before it`() throws {
+        for event in ["kind=edit text=hi", "kind=restore text=hi"] {
+            var book = WatcherBook(user: "bob")
+            let event = try fields("EVENT id=m by=alice \(event)")
+            #expect(!book.take(event))
+            _ = book.take(try fields("EVENT id=m by=alice kind=message text=hi"))
+            #expect(book.take(event))
+        }
+    }
+}
