@@ -93,17 +93,27 @@ extension WriteBatch {
 }
 
 extension Record {
+    /// The tables keep signed numbers.
+    private static let numberMax = UInt64(Int64.max)
+
     var misfit: String? {
         if key.isTooLong { return "the key \(key)" }
-        let times = [time.bits, previous?.time.bits ?? 0]
-        if times.contains(where: { $0 > UInt64(Int64.max) }) { return "the time of \(key)" }
+        let (time, timeBefore) = (time.bits, previous?.time.bits ?? 0)
         // Where a document stands that is no message is found without its time.
-        guard key.kind == .message || times == [0, 0] else { return "the time of \(key)" }
-        let words = terms + (previous?.terms ?? [])
-        if words.contains(where: { $0.utf8.count > nameBytesMax }) { return "a term of \(key)" }
-        let seqs = changedBy.dots + (previous?.changedBy.dots ?? [])
-        return seqs.contains { $0.seq > UInt64(Int64.max) } ? "a seq of \(key)" : nil
+        let timeMax = key.kind == .message ? Record.numberMax : 0
+        if time > timeMax || timeBefore > timeMax { return "the time of \(key)" }
+        if terms.contains(where: isTooLong) || previous?.terms.contains(where: isTooLong) ?? false {
+            return "a term of \(key)"
+        }
+        let isSeqMisfit =
+            changedBy.dots.contains(where: isTooGreat)
+            || previous?.changedBy.dots.contains(where: isTooGreat) ?? false
+        return isSeqMisfit ? "a seq of \(key)" : nil
     }
+
+    private func isTooLong(_ word: String) -> Bool { word.utf8.count > nameBytesMax }
+
+    private func isTooGreat(_ dot: Dot) -> Bool { dot.seq > Record.numberMax }
 }
 
 extension DocumentKey {

@@ -139,12 +139,7 @@ extension Writer {
                 // Nobody's text is purged from a journal that grows all the time.
                 return file.isTruncationBlocked ? .fold : .truncate
             }
-            if let first = waiting.first {
-                if let error = objection(to: first.batch) {
-                    return .refuse(waiting.removeFirst(), error)
-                }
-                return .store(takeTransaction())
-            }
+            if !waiting.isEmpty { return takeTransaction() }
             if isClosing { return .end }
             let foldingDue = file.foldingDue
             if let foldingDue, foldingDue <= now { return .fold }
@@ -153,18 +148,25 @@ extension Writer {
         }
     }
 
-    /// The longest run of batches from the head that may share a transaction.
-    private func takeTransaction() -> [Queued] {
-        var (rows, bytes) = (0, 0)
-        let end = waiting.firstIndex { queued in
+    /// The longest run of batches from the head that may share a transaction, or the head alone
+    /// where it must not be stored.
+    private func takeTransaction() -> Turn {
+        var (count, rows, bytes) = (0, 0, 0)
+        for queued in waiting {
             rows += queued.batch.rowsCount
             bytes += queued.bytesCount
-            return rows > Writer.rowsPerTransactionMax || bytes > Writer.bytesPerTransactionMax
-                || objection(to: queued.batch) != nil
+            let isTooMuch =
+                rows > Writer.rowsPerTransactionMax || bytes > Writer.bytesPerTransactionMax
+            if count > 0, isTooMuch { break }
+            if let error = objection(to: queued.batch) {
+                if count == 0 { return .refuse(waiting.removeFirst(), error) }
+                break
+            }
+            count += 1
         }
-        let taken = Array(waiting[..<max(1, end ?? waiting.count)])
-        waiting.removeFirst(taken.count)
-        return taken
+        let taken = Array(waiting[..<count])
+        waiting.removeFirst(count)
+        return .store(taken)
     }
 
     /// Stores all of it or nothing, on what is kept for deleting where nothing else is left.
