@@ -31,6 +31,7 @@ final class Monitor: @unchecked Sendable {
         return body()
     }
 
+    /// Wakes who waits; not under the lock, for which it would then have to wait once more.
     func signal() { pthread_cond_signal(condition) }
 
     /// Waits for a signal, at the latest until then; only under the lock.

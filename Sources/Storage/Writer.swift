@@ -59,25 +59,25 @@ package final class Writer: @unchecked Sendable {
     /// - Parameter then: told where on disk it is, or why it is not.
     func submit(_ batch: WriteBatch, then: @escaping Completion) {
         let queued = Queued(batch: batch, bytesCount: batch.bytesCount, then: then)
-        let isClosed = monitor.withLock {
-            guard !isClosing else { return true }
+        let isTaken = monitor.withLock {
+            guard !isClosing else { return false }
             waiting.append(queued)
             bytesWaiting += queued.bytesCount
-            if waiting.count == 1 { monitor.signal() }
-            return false
+            return true
         }
-        if isClosed { then(.failure(.closed)) }
+        guard isTaken else { return then(.failure(.closed)) }
+        monitor.signal()
     }
 
     /// Has a chore done before anything else; from any thread.
     func perform(_ chore: Chore, then: @escaping QueuedChore.Completion) {
-        let isClosed = monitor.withLock {
-            guard !isClosing else { return true }
+        let isTaken = monitor.withLock {
+            guard !isClosing else { return false }
             chores.append(QueuedChore(chore, then: then))
-            monitor.signal()
-            return false
+            return true
         }
-        if isClosed { then(.closed) }
+        guard isTaken else { return then(.closed) }
+        monitor.signal()
     }
 
     func start() throws(StorageError) {
@@ -88,10 +88,10 @@ package final class Writer: @unchecked Sendable {
     func close() {
         let running = monitor.withLock {
             isClosing = true
-            monitor.signal()
             defer { thread = nil }
             return thread
         }
+        monitor.signal()
         guard let running else { return }
         precondition(pthread_equal(running, pthread_self()) == 0, "a completion does not close")
         pthread_join(running, nil)
