@@ -3,25 +3,37 @@ import Chat
 import Wire
 
 /// A record and its shard.
-struct FoldedRecord: Sendable {
+///
+/// One object, for it passes from row to generation, through two sorts and into the tables.
+final class FoldedRecord: Sendable {
     let shard: ShardID
-    var record: Record
-}
+    let record: Record
 
-extension FoldedRecord: Comparable {
-    /// The order of the table of documents, in which neighbours share a page.
-    static func < (left: FoldedRecord, right: FoldedRecord) -> Bool {
-        if left.shard != right.shard { return left.shard < right.shard }
-        let (mine, theirs) = (left.record, right.record)
-        if mine.key.partition != theirs.key.partition {
-            return mine.key.partition < theirs.key.partition
-        }
-        return (mine.key.kind.number, mine.time, mine.key.id)
-            < (theirs.key.kind.number, theirs.time, theirs.key.id)
+    init(shard: ShardID, record: Record) {
+        self.shard = shard
+        self.record = record
     }
 
-    static func == (left: FoldedRecord, right: FoldedRecord) -> Bool {
-        left.shard == right.shard && left.record.key == right.record.key
+    /// The order in which the records of a document are neighbours.
+    static func comesBefore(_ left: FoldedRecord, _ right: FoldedRecord) -> Bool {
+        if left.shard != right.shard { return left.shard < right.shard }
+        return left.record.key < right.record.key
+    }
+
+    /// The order of the table of documents, in which neighbours share a page.
+    static func liesBefore(_ left: FoldedRecord, _ right: FoldedRecord) -> Bool {
+        if left.shard != right.shard { return left.shard < right.shard }
+        let (mine, theirs) = (left.record.key, right.record.key)
+        if mine.partition != theirs.partition { return mine.partition < theirs.partition }
+        if mine.kind != theirs.kind { return mine.kind.number < theirs.kind.number }
+        if left.record.time != right.record.time { return left.record.time < right.record.time }
+        return mine.id < theirs.id
+    }
+
+    /// One record for two of a document, the other one before it; nil where they are of two.
+    func following(_ first: FoldedRecord) -> FoldedRecord? {
+        guard shard == first.shard, record.key == first.record.key else { return nil }
+        return FoldedRecord(shard: shard, record: record.following(first.record))
     }
 }
 
@@ -32,8 +44,8 @@ struct Generation {
 
     /// Counts up from 1 in each process.
     let number: UInt64
+    /// As they came.
     private var records: [FoldedRecord] = []
-    private var places: [ShardID: [DocumentKey: Int]] = [:]
     private(set) var headers: [ShardID: [UInt8]] = [:]
     private(set) var settings: [String: [UInt8]] = [:]
     /// Of the rows, as they lie in the journal.
@@ -50,28 +62,16 @@ struct Generation {
 
     var isEmpty: Bool { lastRow == 0 }
 
-    /// Adds a row of the journal: of a document only its last record is told to the tables, with
-    /// what they hold of it before the first.
+    /// Adds a row of the journal.
     mutating func add(_ row: JournalRow, number: Int64) {
         begunAt = begunAt ?? .now
         lastRow = number
         rowsCount += 1
         bytesCount += row.headers.values.reduce(0) { $0 + $1.count }
-        for item in row.records { add(item) }
+        for item in row.records { bytesCount += item.record.bytes.count + Generation.recordBytes }
+        records += row.records
         headers.merge(row.headers) { $1 }
         settings.merge(row.settings) { $1 }
-    }
-
-    private mutating func add(_ item: FoldedRecord) {
-        bytesCount += item.record.bytes.count + Generation.recordBytes
-        let key = item.record.key
-        guard let place = places[item.shard, default: [:]].updateValue(records.count, forKey: key)
-        else {
-            records.append(item)
-            return
-        }
-        places[item.shard]?[key] = place
-        records[place].record = item.record.following(records[place].record)
     }
 
     /// Whether what is in it has waited for longer.
@@ -79,11 +79,37 @@ struct Generation {
         begunAt.map { $0.after(milliseconds: milliseconds) < .now } ?? false
     }
 
-    /// In the order of the tables.
-    func sorted() -> [FoldedRecord] { records.sorted() }
+    /// What the tables are told, in their order: of a document its last record alone, with what
+    /// they hold of it before the first.
+    func folded() -> [FoldedRecord] {
+        // Sorting is stable: of a document the records stay in the order in which they came. In
+        // the order of the tables they are neighbours where it did not move.
+        if !records.contains(where: \.record.hasMoved) {
+            return Generation.joined(records.sorted(by: FoldedRecord.liesBefore))
+        }
+        return Generation.joined(records.sorted(by: FoldedRecord.comesBefore))
+            .sorted(by: FoldedRecord.liesBefore)
+    }
+
+    /// Has neighbours that are of one document be one record.
+    private static func joined(_ records: [FoldedRecord]) -> [FoldedRecord] {
+        var joined: [FoldedRecord] = []
+        joined.reserveCapacity(records.count)
+        for item in records {
+            if let last = joined.last, let both = item.following(last) {
+                joined[joined.count - 1] = both
+            } else {
+                joined.append(item)
+            }
+        }
+        return joined
+    }
 }
 
 extension Record {
+    /// Whether the tables have it at another place.
+    var hasMoved: Bool { previous.map { $0.time != time } ?? false }
+
     /// One record for two of a document, the other one before it.
     func following(_ first: Record) -> Record {
         Record(
@@ -107,7 +133,7 @@ struct Fold {
         headers = generation.headers
         settings = generation.settings
         lastRow = generation.lastRow
-        records = generation.sorted()
+        records = generation.folded()
     }
 
     /// What goes with the next transaction.
