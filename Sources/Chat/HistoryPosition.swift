@@ -73,16 +73,38 @@ extension MessageID {
     public static func minted(at time: HybridTimestamp, entropy: UInt64) -> MessageID {
         MessageID(
             checked: String(unsafeUninitializedCapacity: 15) { buffer in
-                for place in 0..<8 {
+                for place in 0..<mintedTimeDigits {
                     buffer[place] = digit(time.milliseconds >> UInt64(6 * (7 - place)))
                 }
-                for place in 8..<15 {
+                for place in mintedTimeDigits..<mintedDigits {
                     buffer[place] = digit(entropy >> UInt64(6 * (14 - place)))
                 }
-                return 15
+                return mintedDigits
             })
     }
+
+    /// The millisecond in which a node made this id, nil where none can have made it.
+    ///
+    /// Whoever names a message may choose an id that looks the same: what it says is a hint.
+    public static func mintedAt(_ id: String) -> HybridTimestamp? {
+        var id = id
+        let milliseconds = id.withUTF8 { digits -> UInt64? in
+            guard digits.count == mintedDigits else { return nil }
+            var milliseconds: UInt64 = 0
+            for place in 0..<mintedTimeDigits {
+                guard let value = value(ofDigit: digits[place]) else { return nil }
+                milliseconds = milliseconds << 6 | UInt64(value)
+            }
+            return milliseconds
+        }
+        guard let milliseconds, milliseconds <= HybridTimestamp.millisecondsMax else { return nil }
+        return HybridTimestamp(milliseconds: milliseconds)
+    }
 }
+
+/// Six bits each.
+private let mintedDigits = 15
+private let mintedTimeDigits = 8
 
 /// The digit for the lowest six bits; digits are in byte order as their values are.
 private func digit(_ bits: UInt64) -> UInt8 {
@@ -93,5 +115,15 @@ private func digit(_ bits: UInt64) -> UInt8 {
     case ..<37: UInt8(ascii: "A") + (value - 11)
     case 37: UInt8(ascii: "_")
     default: UInt8(ascii: "a") + (value - 38)
+    }
+}
+
+private func value(ofDigit digit: UInt8) -> UInt8? {
+    switch digit {
+    case UInt8(ascii: "0")...UInt8(ascii: ":"): digit - UInt8(ascii: "0")
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"): digit - UInt8(ascii: "A") + 11
+    case UInt8(ascii: "_"): 37
+    case UInt8(ascii: "a")...UInt8(ascii: "z"): digit - UInt8(ascii: "a") + 38
+    default: nil
     }
 }

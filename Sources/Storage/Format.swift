@@ -9,8 +9,8 @@ import Glibc
 ///   one run of rows, and a new message goes to the end of its conversation's run, onto the page
 ///   where the last one went. Everything else of a conversation stands in front of it under time
 ///   zero.
-/// - `place` finds a message by its id; ids that nodes make ascend with time, so that these rows
-///   too are written at the end of a conversation's run.
+/// - `place` finds a message by its id, where the id itself does not say when about it was sent
+///   (see `NearID`): where its sender chose the id, or it was made long before.
 /// - `dot` finds documents by who changed them last: a replica's changes ascend, so they are
 ///   appended to one run for each shard and replica, and what a peer lacks is read in one go. A
 ///   replica's 16 bytes are said once, in `replica`, and in every row by their number.
@@ -20,7 +20,7 @@ import Glibc
 /// - `journal` is where a commit goes first; see `Journal`.
 /// - The shard comes first everywhere: a copy is scanned, recomputed and dropped by one range.
 enum Format {
-    static let number: Int64 = 4
+    static let number: Int64 = 5
     /// "GRPV".
     static let applicationID: Int64 = 0x4752_5056
     static let fileName = "grapevine.sqlite"
@@ -92,7 +92,11 @@ enum Format {
                 "BEGIN IMMEDIATE; \(journalTable) PRAGMA user_version = 3; COMMIT",
                 doing: "adding the journal")
         }
-        if found < 4 { try renewTerms(connection) }
+        // Format 4: rows of `place` that earlier versions need may be missing.
+        if found < 4 {
+            try connection.run("PRAGMA user_version = 4", doing: "marking the file")
+        }
+        if found < 5 { try renewTerms(connection) }
     }
 
     /// Format 2: the index is made from the documents that the file holds.
@@ -108,7 +112,7 @@ enum Format {
         }
     }
 
-    /// Format 4: what was left or is deleted, and profiles, have their words in the index, too.
+    /// Format 5: what was left or is deleted, and profiles, have their words in the index, too.
     private static func renewTerms(_ connection: Connection) throws(StorageError) {
         let doing = "making the index of terms anew"
         do throws(StorageError) {
@@ -117,7 +121,7 @@ enum Format {
             try emptyJournal(connection)
             try connection.run("DELETE FROM term", doing: doing)
             try TermMigration(connection).run()
-            try connection.run("PRAGMA user_version = 4; COMMIT", doing: doing)
+            try connection.run("PRAGMA user_version = 5; COMMIT", doing: doing)
         } catch {
             sqlite3_exec(connection.handle, "ROLLBACK", nil, nil, nil)
             throw error

@@ -12,6 +12,7 @@ package final class Reader: @unchecked Sendable {
     private let selectSettings: Statement
     private let selectHeaders: Statement
     private let selectMessage: Statement
+    private let selectNear: Statement
     private let selectOther: Statement
     private let replicas: ReplicaNumbers
     let histories: Histories
@@ -35,6 +36,13 @@ package final class Reader: @unchecked Sendable {
             ON d.shard = p.shard AND d.partition = p.partition AND d.kind = ?4
                 AND d.time = p.time AND d.id = p.id
             WHERE p.shard = ?1 AND p.partition = ?2 AND p.id = ?3
+            """, doing: "reading a message")
+        selectNear = try Statement(
+            connection,
+            """
+            SELECT \(StoredRow.columns) FROM document d
+            WHERE shard = ?1 AND partition = ?2 AND id = ?3 AND kind = ?4
+                AND time BETWEEN ?5 AND ?6 LIMIT 1
             """, doing: "reading a message")
         selectOther = try Statement(
             connection,
@@ -110,7 +118,18 @@ package final class Reader: @unchecked Sendable {
         if let record = overlay.layers(of: shard)?.record(key) {
             return try StoredRow.document(key, in: shard, decoding: record.bytes)
         }
-        let statement = key.kind == .message ? selectMessage : selectOther
+        guard key.kind == .message else { return try row(key, in: shard, of: selectOther) }
+        if let near = NearID(key.id) {
+            try selectNear.bind(Int64(bitPattern: near.times.lowerBound.bits), at: 5)
+            try selectNear.bind(Int64(bitPattern: near.times.upperBound.bits), at: 6)
+            if let found = try row(key, in: shard, of: selectNear) { return found }
+        }
+        return try row(key, in: shard, of: selectMessage)
+    }
+
+    private func row(
+        _ key: DocumentKey, in shard: ShardID, of statement: Statement
+    ) throws(StorageError) -> Document? {
         try statement.bind(Int64(shard.number), at: 1)
         try statement.bind(key.partition, at: 2)
         try statement.bind(key.id, at: 3)

@@ -97,10 +97,10 @@ final class Tables {
 
     private func store(_ write: Record, in shard: ShardID) throws(StorageError) {
         let previous = write.previous
-        let hasMoved = previous.map { $0.time != write.time } ?? false
+        let hasMoved = write.hasMoved
         if let previous, hasMoved { try removeRow(of: write.key, at: previous.time, in: shard) }
         try storeRow(write, in: shard)
-        if write.key.kind == .message, previous == nil || hasMoved {
+        if write.key.kind == .message, hasMoved || previous == nil && !write.isNearItsID {
             try storePlace(write, in: shard)
         }
         let old = previous?.changedBy.dots ?? []

@@ -27,6 +27,20 @@ struct HistoryPositionTests {
         #expect(other.text == "0000000:000000a")
     }
 
+    @Test func `a minted id says in which millisecond it was made, and no other id does`() throws {
+        var random = SplitMix64(seed: 7)
+        for _ in 0..<2_000 {
+            let time = HybridTimestamp(milliseconds: time(&random).milliseconds)
+            let id = MessageID.minted(at: time, entropy: random.next())
+            try #require(MessageID.mintedAt(id.text) == time, "\(time) \(id)")
+        }
+        for id in ["", "m1", "0000000:000000", "0000000:000000ab", "00-0000:000000a"] {
+            #expect(MessageID.mintedAt(id) == nil)
+        }
+        // Later than any time.
+        #expect(MessageID.mintedAt("zzzzzzzz0000000") == nil)
+    }
+
     @Test func `history is in the order of time, then of id`() {
         let positions = [position(1, "b"), position(2, "a"), position(2, "b"), position(3, "a")]
         #expect(positions.reversed().sorted() == positions)

@@ -23,7 +23,12 @@ struct Chats {
         ConversationID(checked: "room-\(number)")
     }
 
-    static func message(_ number: Int) -> MessageID { MessageID(checked: "m\(number)") }
+    /// From a thousand on as a node makes it: they ascend, seven milliseconds from one to the next.
+    static func message(_ number: Int) -> MessageID {
+        guard number >= 1_000 else { return MessageID(checked: "m\(number)") }
+        return MessageID.minted(
+            at: HybridTimestamp(milliseconds: UInt64(number - 1_000) * 7), entropy: UInt64(number))
+    }
 
     /// Has a replica make a mutation, at a time or when the clock says.
     mutating func make(

@@ -16,7 +16,9 @@ import Wire
     ) -> Record {
         let replica = Int.random(in: 1...3, using: &generator)
         let room = Int.random(in: 0..<Self.rooms, using: &generator)
-        let number = room + Self.rooms * Int.random(in: 0..<12, using: &generator)
+        // Some ids say when about they were made: near the time of sending, or far from it.
+        let place = room + Self.rooms * Int.random(in: 0..<12, using: &generator)
+        let number = place.isMultiple(of: 2) ? place : 1_000 + place
         let (conversation, message) = (Chats.conversation(room), Chats.message(number))
         let guest = UserID(checked: "u\(Int.random(in: 0..<4, using: &generator))")
         if chats.documents[.conversation(conversation)] == nil {
