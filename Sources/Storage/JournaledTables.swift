@@ -206,7 +206,7 @@ extension JournaledTables {
             isDamaged = true
             return 1
         }
-        try tables.store(row.records[...])
+        for place in row.records.indices { try tables.store(row.records[place...place]) }
         try tables.store(row.headers, row.settings)
         return max(1, row.records.count)
     }

@@ -6,6 +6,8 @@ final class ReplicaNumbers {
     private let insert: Statement?
     /// Only what the file has: the number of a replica never changes, nor goes.
     private var known: [ReplicaID: Int64] = [:]
+    /// The one that was asked for last: what is written together was mostly made by one.
+    private var last: (replica: ReplicaID, number: Int64)?
 
     /// - Parameter interning: whether a replica without a number gets one.
     init(_ connection: Connection, interning: Bool) throws(StorageError) {
@@ -18,12 +20,22 @@ final class ReplicaNumbers {
             : nil
     }
 
-    func forget() { known.removeAll() }
+    func forget() {
+        known.removeAll()
+        last = nil
+    }
 
     /// - Returns: nil where the replica has no number and gets none.
     func number(of replica: ReplicaID) throws(StorageError) -> Int64? {
-        if let number = known[replica] { return number }
-        if let number = try stored(replica) { return number }
+        if let last, last.replica == replica { return last.number }
+        var number = known[replica]
+        if number == nil { number = try stored(replica) }
+        if number == nil { number = try interned(replica) }
+        last = number.map { (replica, $0) }
+        return number
+    }
+
+    private func interned(_ replica: ReplicaID) throws(StorageError) -> Int64? {
         guard let insert else { return nil }
         try insert.bind(replica, at: 1)
         try insert.run()

@@ -4,10 +4,10 @@ import Wire
 
 /// The writer's statements: what a batch does to the tables, inside a transaction that is open.
 final class Tables {
-    private let insertDocument: Statement
+    private let insertDocument: Insertion
     private let deleteDocument: Statement
     private let insertPlace: Statement
-    private let insertDot: Statement
+    private let insertDot: Insertion
     private let deleteDot: Statement
     private let insertTerm: Statement
     private let deleteTerm: Statement
@@ -18,11 +18,12 @@ final class Tables {
     private let replicas: ReplicaNumbers
     private let removal: Removal
     private let seal = Seal()
+    /// One for each row that is stored by one statement.
+    private let seals = (0..<Insertion.rowsMax).map { _ in Seal() }
 
     init(_ connection: Connection) throws(StorageError) {
-        insertDocument = try Statement(
-            connection, "INSERT OR REPLACE INTO document VALUES(?,?,?,?,?,?)",
-            doing: "storing a document")
+        insertDocument = try Insertion(
+            connection, into: "document", columns: 6, doing: "storing a document")
         deleteDocument = try Statement(
             connection,
             """
@@ -32,8 +33,7 @@ final class Tables {
         insertPlace = try Statement(
             connection, "INSERT OR REPLACE INTO place VALUES(?,?,?,?)",
             doing: "storing a message's place")
-        insertDot = try Statement(
-            connection, "INSERT OR REPLACE INTO dot VALUES(?,?,?,?,?,?,?)", doing: "storing a dot")
+        insertDot = try Insertion(connection, into: "dot", columns: 7, doing: "storing a dot")
         deleteDot = try Statement(
             connection, "DELETE FROM dot WHERE shard = ? AND replica = ? AND seq = ?",
             doing: "removing a dot")
@@ -76,7 +76,9 @@ final class Tables {
             }
             for write in batch.shards {
                 for key in write.removed { try removal.remove(key, in: write.shard) }
-                for document in write.documents { try store(document, in: write.shard) }
+                for document in write.documents {
+                    try store([FoldedRecord(shard: write.shard, record: document)])
+                }
                 headers[write.shard] = write.header
             }
             for (name, value) in batch.settings { try storeSetting(name, value) }
@@ -84,8 +86,12 @@ final class Tables {
         try store(headers, [:])
     }
 
+    /// Stores the records of so many documents, each of which is there once: what goes goes first.
     func store(_ records: ArraySlice<FoldedRecord>) throws(StorageError) {
-        for item in records { try store(item.record, in: item.shard) }
+        for item in records { try removeOutdated(item.record, in: item.shard) }
+        try insertDocument.store(records, bind: bindDocument)
+        try insertDot.store(try newDots(of: records)[...], bind: bindDot)
+        for item in records { try storeNames(item.record, in: item.shard) }
     }
 
     func store(
@@ -95,27 +101,53 @@ final class Tables {
         for (name, value) in settings { try storeSetting(name, value) }
     }
 
-    private func store(_ write: Record, in shard: ShardID) throws(StorageError) {
-        let previous = write.previous
-        let hasMoved = write.hasMoved
-        if let previous, hasMoved { try removeRow(of: write.key, at: previous.time, in: shard) }
-        try storeRow(write, in: shard)
-        if write.key.kind == .message, hasMoved || previous == nil && !write.isNearItsID {
-            try storePlace(write, in: shard)
+    private struct NewDot {
+        let replica: Int64
+        let seq: UInt64
+        let item: FoldedRecord
+    }
+
+    /// The rows of `dot` that are missing.
+    private func newDots(of records: ArraySlice<FoldedRecord>) throws(StorageError) -> [NewDot] {
+        var rows: [NewDot] = []
+        rows.reserveCapacity(records.count)
+        for item in records {
+            let (write, previous) = (item.record, item.record.previous)
+            let old = write.hasMoved ? [] : previous?.changedBy.dots ?? []
+            for dot in write.changedBy.dots where !old.contains(dot) {
+                guard let replica = try replicas.number(of: dot.replica) else { continue }
+                rows.append(NewDot(replica: replica, seq: dot.seq, item: item))
+            }
         }
-        let old = previous?.changedBy.dots ?? []
+        return rows
+    }
+
+    /// Removes what the tables have of a document and this record no longer says.
+    private func removeOutdated(_ write: Record, in shard: ShardID) throws(StorageError) {
+        guard let previous = write.previous else { return }
+        if write.hasMoved { try removeRow(of: write.key, at: previous.time, in: shard) }
         let new = write.changedBy.dots
-        for dot in old where !new.contains(dot) { try removeDot(dot, in: shard) }
-        for dot in new where hasMoved || !old.contains(dot) {
-            try storeDot(dot, of: write, in: shard)
+        for dot in previous.changedBy.dots where !new.contains(dot) {
+            try removeDot(dot, in: shard)
         }
-        let terms = previous?.terms ?? []
-        guard terms != write.terms else { return }
-        for term in Set(terms).subtracting(write.terms).sorted() {
+        guard previous.terms != write.terms else { return }
+        for term in previous.terms where !write.terms.contains(term) {
             try run(deleteTerm, term, of: write.key, in: shard)
         }
-        for term in write.terms { try run(insertTerm, term, of: write.key, in: shard) }
     }
+
+    /// Stores by what else than its key and its dots a document is found.
+    private func storeNames(_ write: Record, in shard: ShardID) throws(StorageError) {
+        if write.key.kind == .message,
+            write.hasMoved || write.previous == nil && !write.isNearItsID
+        {
+            try storePlace(write, in: shard)
+        }
+        guard previousTerms(of: write) != write.terms else { return }
+        try storeTerms(write.terms, of: write.key, in: shard)
+    }
+
+    private func previousTerms(of write: Record) -> [String] { write.previous?.terms ?? [] }
 
     /// Has a document stand under these words, whatever stood there before.
     func storeTerms(_ terms: [String], of key: DocumentKey, in shard: ShardID) throws(StorageError)
@@ -134,18 +166,19 @@ final class Tables {
         try statement.run()
     }
 
-    private func storeRow(_ write: Record, in shard: ShardID) throws(StorageError) {
-        let key = write.key
-        let time = Int64(bitPattern: write.time.bits)
+    private func bindDocument(
+        _ item: FoldedRecord, to statement: Statement, behind index: Int32, row: Int
+    ) throws(StorageError) {
+        let (shard, key) = (item.shard, item.record.key)
+        let time = Int64(bitPattern: item.record.time.bits)
         let kind = Int64(key.kind.number)
-        try insertDocument.bind(Int64(shard.number), at: 1)
-        let partition = try insertDocument.bind(key.partition, at: 2)
-        try insertDocument.bind(kind, at: 3)
-        try insertDocument.bind(time, at: 4)
-        let id = try insertDocument.bind(key.id, at: 5)
+        try statement.bind(Int64(shard.number), at: index + 1)
+        let partition = try statement.bind(key.partition, at: index + 2)
+        try statement.bind(kind, at: index + 3)
+        try statement.bind(time, at: index + 4)
+        let id = try statement.bind(key.id, at: index + 5)
         let seed = Seal.seed(shard: shard, partition: partition, kind: kind, time: time, id: id)
-        try insertDocument.bind(seal.seal(write.bytes, seed: seed), at: 6)
-        try insertDocument.run()
+        try statement.bind(seals[row].seal(item.record.bytes, seed: seed), at: index + 6)
     }
 
     private func removeRow(
@@ -167,18 +200,17 @@ final class Tables {
         try insertPlace.run()
     }
 
-    private func storeDot(
-        _ dot: Dot, of write: Record, in shard: ShardID
+    private func bindDot(
+        _ dot: NewDot, to statement: Statement, behind index: Int32, _: Int
     ) throws(StorageError) {
-        guard let replica = try replicas.number(of: dot.replica) else { return }
-        try insertDot.bind(Int64(shard.number), at: 1)
-        try insertDot.bind(replica, at: 2)
-        try insertDot.bind(Int64(bitPattern: dot.seq), at: 3)
-        try insertDot.bind(write.key.partition, at: 4)
-        try insertDot.bind(Int64(write.key.kind.number), at: 5)
-        try insertDot.bind(Int64(bitPattern: write.time.bits), at: 6)
-        try insertDot.bind(write.key.id, at: 7)
-        try insertDot.run()
+        let (shard, write) = (dot.item.shard, dot.item.record)
+        try statement.bind(Int64(shard.number), at: index + 1)
+        try statement.bind(dot.replica, at: index + 2)
+        try statement.bind(Int64(bitPattern: dot.seq), at: index + 3)
+        try statement.bind(write.key.partition, at: index + 4)
+        try statement.bind(Int64(write.key.kind.number), at: index + 5)
+        try statement.bind(Int64(bitPattern: write.time.bits), at: index + 6)
+        try statement.bind(write.key.id, at: index + 7)
     }
 
     private func removeDot(_ dot: Dot, in shard: ShardID) throws(StorageError) {
