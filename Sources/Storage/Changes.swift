@@ -12,6 +12,7 @@ package struct StoredRecord: Hashable, Sendable {
 /// Finds documents by the seqs that changed them last.
 struct ChangeScan {
     private let select: Statement
+    private let selectDocument: Statement
     private let replicas: ReplicaNumbers
 
     init(_ connection: Connection, _ replicas: ReplicaNumbers) throws(StorageError) {
@@ -19,52 +20,66 @@ struct ChangeScan {
         select = try Statement(
             connection,
             """
-            SELECT t.seq, t.partition, t.kind, t.id, \(StoredRow.columns)
-            FROM dot t LEFT JOIN document d
-            ON d.shard = t.shard AND d.partition = t.partition AND d.kind = t.kind
-                AND d.time = t.time AND d.id = t.id
-            WHERE t.shard = ?1 AND t.replica = ?2 AND t.seq >= ?3 ORDER BY t.seq
+            SELECT block, body FROM dots WHERE shard = ?1 AND replica = ?2 AND block >= ?3
+            ORDER BY block
+            """, doing: "reading changes")
+        selectDocument = try Statement(
+            connection,
+            """
+            SELECT \(StoredRow.columns) FROM document d
+            WHERE shard = ?1 AND partition = ?2 AND kind = ?3 AND time = ?4 AND id = ?5
             """, doing: "reading changes")
     }
 
-    /// Steps through the documents that `replica` changed by a seq from `start` on that is not in
+    /// Steps through the places of what `replica` changed by a seq from `start` on that is not in
     /// `held`, ascending, until `handing` says no.
     ///
     /// No upper bound: a document that changes during a pull moves up and must still be met. Runs
     /// of seqs that are held are jumped over, not read.
     func scan(
         _ shard: ShardID, _ replica: ReplicaID, from start: UInt64, without held: SeqSet,
-        handing: (UInt64, Statement) throws(StorageError) -> Bool
+        handing: (UInt64, DotPlace) throws(StorageError) -> Bool
     ) throws(StorageError) {
         guard let number = try replicas.number(of: replica) else { return }
         var next: UInt64? = start
-        while let from = next.flatMap({ Int64(exactly: $0) }) {
+        while let from = next {
             next = nil
             try select.bind(Int64(shard.number), at: 1)
             try select.bind(number, at: 2)
-            try select.bind(from, at: 3)
+            try select.bind(DotBlock.number(of: from), at: 3)
             defer { select.reset() }
-            while try select.step() {
-                let seq = UInt64(bitPattern: select.number(0))
-                if let end = held.end(ofRangeAround: seq) {
-                    next = end == .max ? nil : end + 1
-                    break
+            while next == nil, try select.step() {
+                let block = DotBlock(
+                    select.number(0), sealed: select.bytes(1), shard, number)
+                for (seq, place) in block.places where seq >= from {
+                    if let end = held.end(ofRangeAround: seq) {
+                        guard end < .max else { return }
+                        if end >= block.last { next = end + 1 }
+                    } else if try !handing(seq, place) {
+                        return
+                    }
                 }
-                guard try handing(seq, select) else { return }
             }
         }
     }
 
-    /// The key that the dot's row names: known also where it leads to no document.
-    func key(_ statement: Statement) -> DocumentKey {
-        let kind = UInt8(truncatingIfNeeded: statement.number(2))
-        return DocumentKey(
-            checked: DocumentKey.Kind(number: kind), partition: statement.text(1),
-            id: statement.text(3))
+    /// The canonical bytes of the document at a place.
+    ///
+    /// - Throws: `badRecord` where they are bad, or where there is none.
+    func bytes(at place: DotPlace, in shard: ShardID) throws(StorageError) -> [UInt8] {
+        let key = place.key
+        try selectDocument.bind(Int64(shard.number), at: 1)
+        try selectDocument.bind(key.partition, at: 2)
+        try selectDocument.bind(Int64(key.kind.number), at: 3)
+        try selectDocument.bind(Int64(bitPattern: place.time.bits), at: 4)
+        try selectDocument.bind(key.id, at: 5)
+        defer { selectDocument.reset() }
+        let isThere = try selectDocument.step()
+        guard isThere, let bytes = StoredRow(selectDocument, shard: shard).bytes else {
+            throw .badRecord(shard, key)
+        }
+        return bytes
     }
-
-    /// Where the document's columns begin.
-    static let firstDocumentColumn: Int32 = 4
 }
 
 extension Reader {
@@ -107,17 +122,14 @@ extension Reader {
                 return true
             }
             try changeScan.scan(shard, entry.replica, from: start, without: held) {
-                (seq, statement) throws(StorageError) in
+                (seq, place) throws(StorageError) in
                 guard takeJournaled(below: seq) else { return false }
-                let key = changeScan.key(statement)
                 // It stands in the journal under this seq, or under a later one.
-                guard layers?.record(key) == nil else { return true }
-                let row = StoredRow(
-                    statement, shard: shard, first: ChangeScan.firstDocumentColumn)
+                guard layers?.record(place.key) == nil else { return true }
                 let cursor = Dot(replica: entry.replica, seq: seq)
-                guard !part.has(key, at: cursor) else { return true }
-                guard let bytes = row.bytes else { throw row.bad(key) }
-                return part.take(key, bytes, at: cursor)
+                guard !part.has(place.key, at: cursor) else { return true }
+                let bytes = try changeScan.bytes(at: place, in: shard)
+                return part.take(place.key, bytes, at: cursor)
             }
             if !part.isFull { _ = takeJournaled(below: .max) }
             if part.isFull { return (part.records, part.last) }

@@ -79,23 +79,26 @@ struct Generation {
         begunAt.map { $0.after(milliseconds: milliseconds) < .now } ?? false
     }
 
-    /// What the tables are told, in their order: of a document its last record alone, with what
-    /// they hold of it before the first.
+    /// What the tables are told of it.
+    func folded() -> [FoldedRecord] { records.folded() }
+}
+
+extension [FoldedRecord] {
+    /// In the order of the tables, of a document its last record alone, with what they hold of it
+    /// before the first.
     func folded() -> [FoldedRecord] {
         // Sorting is stable: of a document the records stay in the order in which they came. In
         // the order of the tables they are neighbours where it did not move.
-        if !records.contains(where: \.record.hasMoved) {
-            return Generation.joined(records.sorted(by: FoldedRecord.liesBefore))
-        }
-        return Generation.joined(records.sorted(by: FoldedRecord.comesBefore))
-            .sorted(by: FoldedRecord.liesBefore)
+        contains(where: \.record.hasMoved)
+            ? sorted(by: FoldedRecord.comesBefore).joined().sorted(by: FoldedRecord.liesBefore)
+            : sorted(by: FoldedRecord.liesBefore).joined()
     }
 
     /// Has neighbours that are of one document be one record.
-    private static func joined(_ records: [FoldedRecord]) -> [FoldedRecord] {
+    private func joined() -> [FoldedRecord] {
         var joined: [FoldedRecord] = []
-        joined.reserveCapacity(records.count)
-        for item in records {
+        joined.reserveCapacity(count)
+        for item in self {
             if let last = joined.last, let both = item.following(last) {
                 joined[joined.count - 1] = both
             } else {

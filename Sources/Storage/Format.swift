@@ -11,9 +11,10 @@ import Glibc
 ///   zero.
 /// - `place` finds a message by its id, where the id itself does not say when about it was sent
 ///   (see `NearID`): where its sender chose the id, or it was made long before.
-/// - `dot` finds documents by who changed them last: a replica's changes ascend, so they are
-///   appended to one run for each shard and replica, and what a peer lacks is read in one go. A
-///   replica's 16 bytes are said once, in `replica`, and in every row by their number.
+/// - `dots` finds documents by who changed them last: a replica's changes ascend, so they are
+///   appended to one run for each shard and replica, sixteen to a row (see `DotBlock`), and what a
+///   peer lacks is read in one go. A replica's 16 bytes are said once, in `replica`, and in every
+///   row by their number.
 /// - `term` finds the few documents that are asked for by something else than their key: a user's
 ///   conversations, a conversation's pins, all profiles. It is told from the documents, and changes
 ///   seldom.
@@ -36,13 +37,15 @@ enum Format {
         CREATE TABLE place(
             shard INTEGER, partition TEXT, id TEXT, time INTEGER NOT NULL,
             PRIMARY KEY(shard, partition, id)) WITHOUT ROWID;
-        CREATE TABLE dot(
-            shard INTEGER, replica INTEGER, seq INTEGER,
-            partition TEXT NOT NULL, kind INTEGER NOT NULL, time INTEGER NOT NULL,
-            id TEXT NOT NULL,
-            PRIMARY KEY(shard, replica, seq)) WITHOUT ROWID;
+        \(dotsTable)
         \(termTable)
         \(journalTable)
+        """
+
+    private static let dotsTable = """
+        CREATE TABLE dots(
+            shard INTEGER, replica INTEGER, block INTEGER, body BLOB NOT NULL,
+            PRIMARY KEY(shard, replica, block)) WITHOUT ROWID;
         """
 
     private static let journalTable = """
@@ -86,26 +89,32 @@ enum Format {
         guard found <= number else { throw .newerFormat(Int(found)) }
         // There is no older format than 1.
         guard found >= 1 else { throw .foreignFile }
-        if found < 2 { try addTerms(connection) }
-        if found < 3 {
-            try connection.run(
-                "BEGIN IMMEDIATE; \(journalTable) PRAGMA user_version = 3; COMMIT",
-                doing: "adding the journal")
+        if found < 2 {
+            try change(connection, to: 2, "\(termTable)") { () throws(StorageError) in
+                try TermMigration(connection).run()
+            }
         }
-        // Format 4: rows of `place` that earlier versions need may be missing.
+        if found < 3 { try change(connection, to: 3, journalTable) {} }
+        // And from here on rows of `place` may be missing that earlier versions need.
         if found < 4 {
-            try connection.run("PRAGMA user_version = 4", doing: "marking the file")
+            try change(connection, to: 4, dotsTable) { () throws(StorageError) in
+                try DotMigration(connection).run()
+                try connection.run("DROP TABLE dot", doing: "changing the table of dots")
+            }
         }
         if found < 5 { try renewTerms(connection) }
     }
 
-    /// Format 2: the index is made from the documents that the file holds.
-    private static func addTerms(_ connection: Connection) throws(StorageError) {
+    /// One step: a new table, and what the file holds for it.
+    private static func change(
+        _ connection: Connection, to number: Int, _ table: String,
+        filling: () throws(StorageError) -> Void
+    ) throws(StorageError) {
+        let doing = "changing the file to format \(number)"
         do throws(StorageError) {
-            try connection.run("BEGIN IMMEDIATE; \(termTable)", doing: "adding the index of terms")
-            try TermMigration(connection).run()
-            try connection.run(
-                "PRAGMA user_version = 2; COMMIT", doing: "adding the index of terms")
+            try connection.run("BEGIN IMMEDIATE; \(table)", doing: doing)
+            try filling()
+            try connection.run("PRAGMA user_version = \(number); COMMIT", doing: doing)
         } catch {
             sqlite3_exec(connection.handle, "ROLLBACK", nil, nil, nil)
             throw error

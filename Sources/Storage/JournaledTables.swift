@@ -170,8 +170,9 @@ extension JournaledTables {
 extension JournaledTables {
     /// Applies what a process that was killed left in the journal.
     ///
-    /// One record after the other: where the tables hold some of them already, only the whole
-    /// sequence takes back what each has left behind.
+    /// One row after the other: where the tables hold some of them already, only the whole
+    /// sequence takes back what each has left behind. Within a row they hold all or nothing of a
+    /// document, for a row was never folded in part.
     ///
     /// - Parameter pause: called between two transactions.
     /// - Returns: whether there was anything.
@@ -206,7 +207,7 @@ extension JournaledTables {
             isDamaged = true
             return 1
         }
-        for place in row.records.indices { try tables.store(row.records[place...place]) }
+        try tables.store(row.records.folded()[...])
         try tables.store(row.headers, row.settings)
         return max(1, row.records.count)
     }

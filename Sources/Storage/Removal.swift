@@ -5,8 +5,10 @@ import Wire
 struct Removal {
     private let removals: [Statement]
     private let drops: [Statement]
+    private let dots: DotTable
 
-    init(_ connection: Connection) throws(StorageError) {
+    init(_ connection: Connection, _ dots: DotTable) throws(StorageError) {
+        self.dots = dots
         // By id, not by whole key, and so by a scan: of a bad document nobody knows the time, nor
         // by whom it was changed. What is not even under a name goes along, for nothing finds it
         // again.
@@ -16,11 +18,10 @@ struct Removal {
             AND (partition = ?2 AND kind = ?3 AND id = ?4
                 OR partition GLOB '*[^A-Za-z0-9_.:@-]*' OR id GLOB '*[^A-Za-z0-9_.:@-]*')
             """,
-            "DELETE FROM dot WHERE shard = ?1 AND partition = ?2 AND kind = ?3 AND id = ?4",
             "DELETE FROM term WHERE shard = ?1 AND partition = ?2 AND kind = ?3 AND id = ?4",
             "DELETE FROM place WHERE shard = ?1 AND partition = ?2 AND ?3 = 2 AND id = ?4",
         ]
-        let dropped = ["document", "place", "dot", "term", "copy"]
+        let dropped = ["document", "place", "dots", "term", "copy"]
         var removals: [Statement] = []
         for sql in removed {
             removals.append(try Statement(connection, sql, doing: "setting a document aside"))
@@ -35,6 +36,7 @@ struct Removal {
     }
 
     func remove(_ key: DocumentKey, in shard: ShardID) throws(StorageError) {
+        try dots.remove(key, in: shard)
         for statement in removals {
             try statement.bind(Int64(shard.number), at: 1)
             try statement.bind(key.partition, at: 2)

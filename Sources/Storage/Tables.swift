@@ -7,10 +7,8 @@ final class Tables {
     private let insertDocument: Insertion
     private let deleteDocument: Statement
     private let insertPlace: Statement
-    private let insertDot: Insertion
-    private let deleteDot: Statement
-    private let insertTerm: Statement
-    private let deleteTerm: Statement
+    private let dots: DotTable
+    private let terms: TermTable
     private let insertHeader: Statement
     private let insertSetting: Statement
     private let spoilings: [Statement]
@@ -33,18 +31,8 @@ final class Tables {
         insertPlace = try Statement(
             connection, "INSERT OR REPLACE INTO place VALUES(?,?,?,?)",
             doing: "storing a message's place")
-        insertDot = try Insertion(connection, into: "dot", columns: 7, doing: "storing a dot")
-        deleteDot = try Statement(
-            connection, "DELETE FROM dot WHERE shard = ? AND replica = ? AND seq = ?",
-            doing: "removing a dot")
-        insertTerm = try Statement(
-            connection, "INSERT OR REPLACE INTO term VALUES(?,?,?,?,?)", doing: "storing a term")
-        deleteTerm = try Statement(
-            connection,
-            """
-            DELETE FROM term
-            WHERE shard = ? AND kind = ? AND word = ? AND partition = ? AND id = ?
-            """, doing: "removing a term")
+        dots = try DotTable(connection)
+        terms = try TermTable(connection)
         insertHeader = try Statement(
             connection, "INSERT OR REPLACE INTO copy VALUES(?,?)", doing: "storing a header")
         insertSetting = try Statement(
@@ -60,7 +48,7 @@ final class Tables {
         anySetting = try Statement(
             connection, "SELECT 1 FROM setting LIMIT 1", doing: "looking for settings")
         replicas = try ReplicaNumbers(connection, interning: true)
-        removal = try Removal(connection)
+        removal = try Removal(connection, dots)
     }
 
     /// Forgets what a transaction knew that was rolled back.
@@ -76,9 +64,8 @@ final class Tables {
             }
             for write in batch.shards {
                 for key in write.removed { try removal.remove(key, in: write.shard) }
-                for document in write.documents {
-                    try store([FoldedRecord(shard: write.shard, record: document)])
-                }
+                let records = write.documents.map { FoldedRecord(shard: write.shard, record: $0) }
+                try store(records.folded()[...])
                 headers[write.shard] = write.header
             }
             for (name, value) in batch.settings { try storeSetting(name, value) }
@@ -90,7 +77,7 @@ final class Tables {
     func store(_ records: ArraySlice<FoldedRecord>) throws(StorageError) {
         for item in records { try removeOutdated(item.record, in: item.shard) }
         try insertDocument.store(records, bind: bindDocument)
-        try insertDot.store(try newDots(of: records)[...], bind: bindDot)
+        try dots.store(try dotChanges(of: records))
         for item in records { try storeNames(item.record, in: item.shard) }
     }
 
@@ -101,38 +88,37 @@ final class Tables {
         for (name, value) in settings { try storeSetting(name, value) }
     }
 
-    private struct NewDot {
-        let replica: Int64
-        let seq: UInt64
-        let item: FoldedRecord
-    }
-
-    /// The rows of `dot` that are missing.
-    private func newDots(of records: ArraySlice<FoldedRecord>) throws(StorageError) -> [NewDot] {
-        var rows: [NewDot] = []
-        rows.reserveCapacity(records.count)
-        for item in records {
-            let (write, previous) = (item.record, item.record.previous)
-            let old = write.hasMoved ? [] : previous?.changedBy.dots ?? []
-            for dot in write.changedBy.dots where !old.contains(dot) {
-                guard let replica = try replicas.number(of: dot.replica) else { continue }
-                rows.append(NewDot(replica: replica, seq: dot.seq, item: item))
-            }
+    /// What the records have the table of dots say otherwise.
+    private func dotChanges(
+        of records: ArraySlice<FoldedRecord>
+    ) throws(StorageError) -> [DotChange] {
+        var changes: [DotChange] = []
+        changes.reserveCapacity(records.count)
+        func note(_ dot: Dot, _ shard: ShardID, _ place: DotPlace?) throws(StorageError) {
+            guard let replica = try replicas.number(of: dot.replica) else { return }
+            changes.append(
+                DotChange(shard: shard, replica: replica, seq: dot.seq, place: place))
         }
-        return rows
+        for item in records {
+            let place = DotPlace(key: item.record.key, time: item.record.time)
+            let new = item.record.changedBy.dots
+            let old = item.record.previous?.changedBy.dots ?? []
+            let hasMoved = item.record.hasMoved
+            for dot in new where hasMoved || !old.contains(dot) {
+                try note(dot, item.shard, place)
+            }
+            for dot in old where !new.contains(dot) { try note(dot, item.shard, nil) }
+        }
+        return changes
     }
 
     /// Removes what the tables have of a document and this record no longer says.
     private func removeOutdated(_ write: Record, in shard: ShardID) throws(StorageError) {
         guard let previous = write.previous else { return }
         if write.hasMoved { try removeRow(of: write.key, at: previous.time, in: shard) }
-        let new = write.changedBy.dots
-        for dot in previous.changedBy.dots where !new.contains(dot) {
-            try removeDot(dot, in: shard)
-        }
         guard previous.terms != write.terms else { return }
         for term in previous.terms where !write.terms.contains(term) {
-            try run(deleteTerm, term, of: write.key, in: shard)
+            try terms.remove(term, of: write.key, in: shard)
         }
     }
 
@@ -143,27 +129,8 @@ final class Tables {
         {
             try storePlace(write, in: shard)
         }
-        guard previousTerms(of: write) != write.terms else { return }
-        try storeTerms(write.terms, of: write.key, in: shard)
-    }
-
-    private func previousTerms(of write: Record) -> [String] { write.previous?.terms ?? [] }
-
-    /// Has a document stand under these words, whatever stood there before.
-    func storeTerms(_ terms: [String], of key: DocumentKey, in shard: ShardID) throws(StorageError)
-    {
-        for term in terms { try run(insertTerm, term, of: key, in: shard) }
-    }
-
-    private func run(
-        _ statement: Statement, _ term: String, of key: DocumentKey, in shard: ShardID
-    ) throws(StorageError) {
-        try statement.bind(Int64(shard.number), at: 1)
-        try statement.bind(Int64(key.kind.number), at: 2)
-        try statement.bind(term, at: 3)
-        try statement.bind(key.partition, at: 4)
-        try statement.bind(key.id, at: 5)
-        try statement.run()
+        guard write.terms != write.previous?.terms ?? [] else { return }
+        try terms.store(write.terms, of: write.key, in: shard)
     }
 
     private func bindDocument(
@@ -198,27 +165,6 @@ final class Tables {
         try insertPlace.bind(write.key.id, at: 3)
         try insertPlace.bind(Int64(bitPattern: write.time.bits), at: 4)
         try insertPlace.run()
-    }
-
-    private func bindDot(
-        _ dot: NewDot, to statement: Statement, behind index: Int32, _: Int
-    ) throws(StorageError) {
-        let (shard, write) = (dot.item.shard, dot.item.record)
-        try statement.bind(Int64(shard.number), at: index + 1)
-        try statement.bind(dot.replica, at: index + 2)
-        try statement.bind(Int64(bitPattern: dot.seq), at: index + 3)
-        try statement.bind(write.key.partition, at: index + 4)
-        try statement.bind(Int64(write.key.kind.number), at: index + 5)
-        try statement.bind(Int64(bitPattern: write.time.bits), at: index + 6)
-        try statement.bind(write.key.id, at: index + 7)
-    }
-
-    private func removeDot(_ dot: Dot, in shard: ShardID) throws(StorageError) {
-        guard let replica = try replicas.number(of: dot.replica) else { return }
-        try deleteDot.bind(Int64(shard.number), at: 1)
-        try deleteDot.bind(replica, at: 2)
-        try deleteDot.bind(Int64(bitPattern: dot.seq), at: 3)
-        try deleteDot.run()
     }
 
     private func storeHeader(_ header: [UInt8], of shard: ShardID) throws(StorageError) {

@@ -88,11 +88,11 @@ extension Reader {
 /// Makes the index of a file that has none.
 struct TermMigration {
     private let select: Statement
-    private let tables: Tables
+    private let table: TermTable
 
     /// - Parameter connection: inside a transaction that has made the table.
     init(_ connection: Connection) throws(StorageError) {
-        tables = try Tables(connection)
+        table = try TermTable(connection)
         select = try Statement(
             connection,
             """
@@ -110,7 +110,7 @@ struct TermMigration {
             let row = StoredRow(select, shard: shard, first: 1)
             do throws(StorageError) {
                 let document = try row.document(row.key)
-                try tables.storeTerms(document.terms, of: document.key, in: shard)
+                try table.store(document.terms, of: document.key, in: shard)
             } catch .badRecord {
                 continue
             } catch {

@@ -1,6 +1,7 @@
 import CRDT
 import CSQLite
 import Chat
+import Storage
 import Testing
 import Wire
 
@@ -41,14 +42,34 @@ final class RawFile {
             .map { "\($0[0]) \($0[1]) \($0[2])/\($0[3])" }.sorted()
     }
 
-    /// The rows of `dot`: `replica seq partition/id`.
+    /// What `dots` says: `replica seq partition/id`.
     func dots() throws -> [String] {
-        try rows(
+        try dotPlaces().map { replica, seq, place in
+            "\(replica) \(seq) \(place.key.partition)/\(place.key.id)"
+        }.sorted()
+    }
+
+    func dotPlaces() throws -> [(replica: String, seq: UInt64, place: DotPlace)] {
+        let blocks = try rows(
             """
-            SELECT lower(hex(r.id)), seq, partition, d.id FROM dot d
-            JOIN replica r ON r.number = d.replica
-            """
-        ).map { "\($0[0]) \($0[1]) \($0[2])/\($0[3])" }.sorted()
+            SELECT lower(hex(r.id)), block, hex(body) FROM dots d
+            JOIN replica r ON r.number = d.replica ORDER BY shard, replica, block
+            """)
+        return try blocks.flatMap { row in
+            try block(row[1], row[2]).places.map { (row[0], $0.seq, $0.place) }
+        }
+    }
+
+    /// A block from a row's columns; its checksum is left out.
+    func block(_ number: String, _ hexadecimal: String) throws -> DotBlock {
+        let digits = Array(hexadecimal.utf8.dropFirst(16))
+        let bytes = try stride(from: 0, to: digits.count, by: 2).map { place in
+            let pair = String(decoding: digits[place..<place + 2], as: UTF8.self)
+            return try #require(UInt8(pair, radix: 16))
+        }
+        let block = DotBlock(try #require(Int64(number)), decoding: bytes)
+        #expect(!block.isEmpty)
+        return block
     }
 }
 

@@ -81,7 +81,7 @@ import Wire
         let chats = try fill(database, seed: 7, steps: 60)
         let header = try database.reader.headers().map { $0.1 }
         database.close()
-        try RawFile(folder.file).run("DROP TABLE term; DROP TABLE journal; PRAGMA user_version = 1")
+        try RawFile(folder.file).makeFormat1()
         let migrated = try TestDatabase(folder: folder.path)
         defer { migrated.close() }
         #expect(try RawFile(folder.file).rows("PRAGMA user_version") == [["4"]])
@@ -120,7 +120,7 @@ import Wire
         try database.store(chats.batch([created]))
         database.close()
         let raw = try RawFile(folder.file)
-        raw.run("DROP TABLE term; DROP TABLE journal; PRAGMA user_version = 1")
+        try raw.makeFormat1()
         raw.run("UPDATE document SET body = x'00'")
         let migrated = try TestDatabase(folder: folder.path)
         defer { migrated.close() }

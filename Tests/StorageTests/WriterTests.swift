@@ -72,7 +72,7 @@ import Wire
         let time = String(HybridTimestamp(milliseconds: 5_000).bits)
         #expect(try raw.rows("SELECT time FROM document") == [[time]])
         #expect(try raw.rows("SELECT time FROM place") == [[time]])
-        #expect(try raw.rows("SELECT DISTINCT time FROM dot") == [[time]])
+        #expect(try raw.dotPlaces().allSatisfy { String($0.place.time.bits) == time })
         #expect(try raw.dots() == late.dotRows)
     }
 

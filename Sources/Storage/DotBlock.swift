@@ -1,0 +1,89 @@
+import CRDT
+import Chat
+import Wire
+
+/// Where the document stands that a replica changed last by a seq.
+package struct DotPlace: Hashable, Sendable {
+    package let key: DocumentKey
+    /// The document's place in history, zero for what is no message.
+    package let time: HybridTimestamp
+
+    package init(key: DocumentKey, time: HybridTimestamp) {
+        self.key = key
+        self.time = time
+    }
+}
+
+/// The documents that a replica changed last by sixteen seqs in a row: a row of the table `dots`.
+///
+/// A row for each seq costs as much to write as the document, whose own row is four times as long.
+/// Sixteen fit on a page with others.
+package struct DotBlock: Equatable, Sendable {
+    package static let seqsCount: UInt64 = 16
+    /// The one byte that stands in front of what a later version may write otherwise.
+    private static let version: UInt8 = 1
+
+    package let number: Int64
+    /// Ascending by seq; seqs that nothing was changed last by are left out.
+    package private(set) var places: [(seq: UInt64, place: DotPlace)] = []
+
+    package static func number(of seq: UInt64) -> Int64 { Int64(seq / seqsCount) }
+
+    package init(_ number: Int64) { self.number = number }
+
+    package var isEmpty: Bool { places.isEmpty }
+
+    /// The last seq that may be in it.
+    var last: UInt64 { first + (DotBlock.seqsCount - 1) }
+
+    private var first: UInt64 { UInt64(number) * DotBlock.seqsCount }
+
+    /// - Parameter place: nil where no document was changed last by the seq any more.
+    package mutating func set(_ place: DotPlace?, at seq: UInt64) {
+        precondition(DotBlock.number(of: seq) == number, "a seq of this block")
+        if let place, places.last.map({ $0.seq < seq }) ?? true {
+            places.append((seq, place))
+            return
+        }
+        let index = places.firstIndex { $0.seq >= seq } ?? places.count
+        if index < places.count, places[index].seq == seq { places.remove(at: index) }
+        if let place { places.insert((seq, place), at: index) }
+    }
+
+    package static func == (left: DotBlock, right: DotBlock) -> Bool {
+        left.number == right.number && left.places.elementsEqual(right.places, by: ==)
+    }
+}
+
+extension DotBlock {
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(DotBlock.version)
+        writer.write(count: places.count)
+        for index in places.indices {
+            writer.write(UInt8(places[index].seq - first))
+            places[index].place.key.encode(into: &writer)
+            places[index].place.time.encode(into: &writer)
+        }
+    }
+
+    /// What a row says; of bytes that are no block nothing, as if the row were gone: an index that
+    /// leads nowhere is mended by the walk that compares it with the documents.
+    package init(_ number: Int64, decoding bytes: [UInt8]) {
+        self.number = number
+        do throws(WireError) {
+            var reader = ByteReader(bytes)
+            guard try reader.readByte() == DotBlock.version, number >= 0 else { return }
+            for _ in 0..<(try reader.readCount(limit: Int(DotBlock.seqsCount))) {
+                let seq = first + UInt64(try reader.readByte())
+                let place = DotPlace(
+                    key: try DocumentKey(from: &reader), time: try HybridTimestamp(from: &reader))
+                guard seq <= last, seq > places.last?.seq ?? 0 || places.isEmpty else {
+                    throw .invalid("seqs that ascend")
+                }
+                places.append((seq, place))
+            }
+        } catch {
+            places = []
+        }
+    }
+}
