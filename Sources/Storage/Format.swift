@@ -143,7 +143,7 @@ enum Format {
         let (journal, tables) = (try Journal(connection), try Tables(connection))
         var last: Int64 = 0
         while let row = try journal.row(after: last), let content = row.content {
-            try tables.store(content.records[...])
+            try tables.store(content.records.folded()[...])
             try tables.store(content.headers, content.settings)
             last = row.number
         }

@@ -29,20 +29,21 @@ package final class Reader: @unchecked Sendable {
             connection, "SELECT name, value FROM setting ORDER BY name", doing: "reading settings")
         selectHeaders = try Statement(
             connection, "SELECT shard, header FROM copy ORDER BY shard", doing: "reading headers")
-        selectMessage = try Statement(
-            connection,
-            """
+        let placed = """
             SELECT \(StoredRow.columns) FROM place p LEFT JOIN document d
             ON d.shard = p.shard AND d.partition = p.partition AND d.kind = ?4
                 AND d.time = p.time AND d.id = p.id
             WHERE p.shard = ?1 AND p.partition = ?2 AND p.id = ?3
-            """, doing: "reading a message")
+            """
+        selectMessage = try Statement(connection, placed, doing: "reading a message")
+        // One statement, and so one read of the file's state, also where there is nothing to find.
         selectNear = try Statement(
             connection,
             """
             SELECT \(StoredRow.columns) FROM document d
             WHERE shard = ?1 AND partition = ?2 AND id = ?3 AND kind = ?4
-                AND time BETWEEN ?5 AND ?6 LIMIT 1
+                AND time BETWEEN ?5 AND ?6
+            UNION ALL \(placed) LIMIT 1
             """, doing: "reading a message")
         selectOther = try Statement(
             connection,
@@ -119,12 +120,10 @@ package final class Reader: @unchecked Sendable {
             return try StoredRow.document(key, in: shard, decoding: record.bytes)
         }
         guard key.kind == .message else { return try row(key, in: shard, of: selectOther) }
-        if let near = NearID(key.id) {
-            try selectNear.bind(Int64(bitPattern: near.times.lowerBound.bits), at: 5)
-            try selectNear.bind(Int64(bitPattern: near.times.upperBound.bits), at: 6)
-            if let found = try row(key, in: shard, of: selectNear) { return found }
-        }
-        return try row(key, in: shard, of: selectMessage)
+        guard let near = NearID(key.id) else { return try row(key, in: shard, of: selectMessage) }
+        try selectNear.bind(Int64(bitPattern: near.times.lowerBound.bits), at: 5)
+        try selectNear.bind(Int64(bitPattern: near.times.upperBound.bits), at: 6)
+        return try row(key, in: shard, of: selectNear)
     }
 
     private func row(

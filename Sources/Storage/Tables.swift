@@ -112,7 +112,7 @@ final class Tables {
         return changes
     }
 
-    /// Removes what the tables have of a document and this record no longer says.
+    /// Removes what the tables have of a document and this record does not say.
     private func removeOutdated(_ write: Record, in shard: ShardID) throws(StorageError) {
         guard let previous = write.previous else { return }
         if write.hasMoved { try removeRow(of: write.key, at: previous.time, in: shard) }
