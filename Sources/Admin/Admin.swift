@@ -235,13 +235,10 @@ extension Admin {
             case .actionAdd(let action): action.item == nil
             default: false
             }
-        guard let mutation = mutation(of: request) ?? device(of: request) else {
-            preconditionFailure("a request that writes is a mutation")
-        }
-        let handling = handle(
-            mutation, isMinted: isMinted, level: connection.ackLevel, for: slot,
+        let (handling, partition) = handle(
+            request, isMinted: isMinted, level: connection.ackLevel, for: slot,
             having: connection.sights)
-        return answer(handling, showing: mutation.partition, on: &connection, reckoning: 0)
+        return answer(handling, showing: partition, on: &connection, reckoning: 0)
     }
 
     private func seed(for slot: ReplySlot, on connection: inout ConnectionState) -> Answer {
@@ -252,12 +249,19 @@ extension Admin {
     }
 
     /// A call of its own, so that nobody else holds the sights when they change.
+    ///
+    /// - Returns: what the node made of the write, and the partition that it is in.
     private func handle(
-        _ mutation: Mutation, isMinted: Bool, level: Replication.AckLevel, for slot: ReplySlot,
+        _ request: Request, isMinted: Bool, level: Replication.AckLevel, for slot: ReplySlot,
         having sights: Sights
-    ) -> Handling {
-        node.assumeIsolated {
-            $0.handle(mutation, isMinted: isMinted, level: level, for: slot, having: sights)
+    ) -> (Handling, partition: String) {
+        node.assumeIsolated { node in
+            guard let mutation = mutation(of: request, mintedBy: node) else {
+                preconditionFailure("a request that writes is a mutation")
+            }
+            let handling = node.handle(
+                mutation, isMinted: isMinted, level: level, for: slot, having: sights)
+            return (handling, mutation.partition)
         }
     }
 
@@ -301,7 +305,8 @@ extension Admin {
         }
     }
 
-    private func mutation(of request: Request) -> Mutation? {
+    /// - Parameter node: makes the ids that the request leaves to it.
+    private func mutation(of request: Request, mintedBy node: isolated Node) -> Mutation? {
         switch request {
         case .create(let it):
             Mutation(
@@ -310,13 +315,11 @@ extension Admin {
         case .send(let it):
             Mutation(
                 .send(
-                    it.message ?? node.assumeIsolated { $0.mintMessageID() }, type: it.type,
-                    item: it.item, text: it.text), in: it.conversation, by: it.sender)
+                    it.message ?? node.mintMessageID(), type: it.type, item: it.item,
+                    text: it.text), in: it.conversation, by: it.sender)
         case .edit(let it):
             Mutation(
-                .edit(
-                    it.message, text: it.text,
-                    operation: node.assumeIsolated { $0.mintOperationID() }),
+                .edit(it.message, text: it.text, operation: node.mintOperationID()),
                 in: it.conversation, by: it.user)
         case .delete(let it):
             Mutation(
@@ -329,7 +332,7 @@ extension Admin {
         case .unpin(let it):
             Mutation(.unpin(it.message), in: it.conversation, by: it.user)
         default:
-            participation(of: request)
+            participation(of: request) ?? own(of: request, mintedBy: node) ?? device(of: request)
         }
     }
 
@@ -343,7 +346,7 @@ extension Admin {
         case .hideChat(let it): Mutation(.hideChat, in: it.conversation, by: it.user)
         case .read(let it): Mutation(.read(it.message), in: it.conversation, by: it.user)
         case .delivered(let it): Mutation(.deliver(it.message), in: it.conversation, by: it.user)
-        default: own(of: request)
+        default: nil
         }
     }
 }

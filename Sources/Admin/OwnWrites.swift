@@ -5,13 +5,13 @@ import Wire
 
 extension Admin {
     /// What a request changes of what belongs to one user and to no conversation.
-    func own(of request: Request) -> Mutation? {
+    ///
+    /// - Parameter node: makes the ids that the request leaves to it.
+    func own(of request: Request, mintedBy node: isolated Node) -> Mutation? {
         switch request {
         case .profile(let it): Mutation(it.edit, by: it.user)
         case .actionAdd(let it):
-            Mutation(
-                .addItem(it.draft), on: it.item ?? node.assumeIsolated { $0.mintItemID() },
-                by: it.user)
+            Mutation(.addItem(it.draft), on: it.item ?? node.mintItemID(), by: it.user)
         case .actionEdit(let it): Mutation(.editItem(it.edit), on: it.item, by: it.user)
         case .actionDone(let it): Mutation(.finishItem(true), on: it.item, by: it.user)
         case .actionUndone(let it): Mutation(.finishItem(false), on: it.item, by: it.user)

@@ -94,13 +94,31 @@ extension Node {
         guard let id = shardID(of: partition) else {
             return .here(.failed(.notReady), isSettled: true)
         }
-        if forwards.isIdle(id), sights.isLevel(id, with: .here),
-            case .here(let shard) = route(of: id)
-        {
-            let (outcome, isSettled) = carryOut(request, in: shard, for: slot)
+        guard forwards.isIdle(id), sights.isLevel(id, with: .here) else {
+            return forward(request, of: id, for: slot)
+        }
+        if let (outcome, isSettled) = carryOutIfReady(request, in: id, for: slot) {
             return .here(outcome, isSettled: isSettled)
         }
-        return forward(request, of: id, for: slot)
+        guard case .here(let shard) = route(of: id) else {
+            return forward(request, of: id, for: slot)
+        }
+        let (outcome, isSettled) = carryOut(request, in: shard, for: slot)
+        return .here(outcome, isSettled: isSettled)
+    }
+
+    /// Carries a request out where this node owns the shard and is ready: nearly always.
+    ///
+    /// - Returns: nil where it has to be seen first who answers; nothing is done then.
+    private func carryOutIfReady(
+        _ request: Ask.Request, in id: ShardID, for slot: ReplySlot
+    ) -> (Outcome, isSettled: Bool)? {
+        guard !isDiskFull, let shard = shard(id) else { return nil }
+        let latestTime = latestTime
+        let carriedOut = within(shard) {
+            $0.isReady ? $0.carryOut(request, for: slot, after: latestTime) : nil
+        }
+        return carriedOut.map(note)
     }
 
     /// Carries a request out here.
@@ -112,32 +130,13 @@ extension Node {
         guard !isDiskFull || passesFullDisk(request) else {
             return (.failed(.store(.full)), isSettled: true)
         }
-        let id = shard.id
-        defer { latestTime = max(latestTime, shard.assumeIsolated { $0.greatestTime }) }
-        return within(shard) { [latestTime] shard in
-            let failure: ShardFailure
-            switch request {
-            case .write(let mutation, let level, let attempt):
-                shard.observe(latestTime)
-                switch shard.submit(mutation, for: slot, level: level, attempt: attempt) {
-                case .success(let accepted):
-                    return (.written(accepted.receipt, in: id), isSettled: false)
-                case .failure(let reason): failure = reason
-                }
-            case .read(let query, let user), .list(let query, let user, _):
-                switch shard.answer(query, for: user, slot: slot) {
-                case .success(let answer):
-                    return (
-                        .found(answer.findings, isPartial: false), isSettled: answer.isSettled
-                    )
-                case .failure(let reason): failure = reason
-                }
-            case .copies, .level: preconditionFailure("only reads and writes are carried out")
-            }
-            // A refusal shows what is here: where that is not on disk yet, it waits for it.
-            guard case .refused = failure else { return (.failed(failure), isSettled: true) }
-            return (.failed(failure), isSettled: !shard.showsLater(in: slot))
-        }
+        let latestTime = latestTime
+        return note(within(shard) { $0.carryOut(request, for: slot, after: latestTime) })
+    }
+
+    private func note(_ carriedOut: CarriedOut) -> (Outcome, isSettled: Bool) {
+        latestTime = max(latestTime, carriedOut.greatestTime)
+        return (carriedOut.outcome, carriedOut.isSettled)
     }
 
     // MARK: Routes
