@@ -126,18 +126,23 @@ extension Document {
 
     public var encoded: [UInt8] {
         var writer = ByteWriter(reserving: 256)
+        encode(into: &writer)
+        return writer.bytes
+    }
+
+    func encode(into writer: inout ByteWriter) {
         writer.write(Document.version)
         changedBy.encode(into: &writer)
         if unknown.isEmpty {
             // The usual case goes straight to the bytes.
-            var fields = FieldWriter(appendingTo: writer)
+            var fields = FieldWriter(appendingTo: writer.take())
             write(to: &fields)
-            return fields.finish().bytes
+            writer = fields.finish()
+        } else {
+            var fields = unknown
+            write(to: &fields)
+            fields.encode(into: &writer)
         }
-        var fields = unknown
-        write(to: &fields)
-        fields.encode(into: &writer)
-        return writer.bytes
     }
 
     private func write(to fields: inout some FieldSink) {

@@ -17,10 +17,10 @@ struct FieldWriter: FieldSink {
     private let start: Int
     private var count: UInt8 = 0
 
-    init(appendingTo writer: ByteWriter) {
-        self.writer = writer
+    init(appendingTo writer: consuming ByteWriter) {
         start = writer.count
-        self.writer.write(0)
+        writer.write(0)
+        self.writer = writer
     }
 
     mutating func set(_ number: UInt64, _ body: (inout ByteWriter) -> Void) {
@@ -31,7 +31,7 @@ struct FieldWriter: FieldSink {
         writer.replace(at: start, with: count)
     }
 
-    func finish() -> ByteWriter { writer }
+    consuming func finish() -> ByteWriter { writer }
 }
 
 /// A document's content on the wire and on disk: values under numbers, the numbers ascending.

@@ -64,6 +64,7 @@ package struct ShardMachine: Sendable {
     var feedPosition: Vector
     /// Accepted since the last turn, for the co-owners; each once.
     private var accepted: [DocumentKey] = []
+    private var encoder = DocumentEncoder()
 
     package init(
         _ shard: ShardID, of shardCount: UInt16, stored: CopyHeader, holders: Holders, now: UInt64
@@ -91,7 +92,8 @@ extension ShardMachine {
         let conversation = try mutation.conversation.flatMap { id throws(ShardFailure) in
             try find(.conversation(id), in: world)
         }
-        let target = attempt == .minted ? nil : try find(mutation.key, in: world)
+        let key = mutation.key
+        let target = attempt == .minted ? nil : try find(key, in: world)
         let room = conversation?.document.conversation
         let reached = try position(marked: mutation, in: world)
         let isChange: Bool
@@ -129,12 +131,13 @@ extension ShardMachine {
                 invitation: room?.invitation(of: mutation.user), vector: copy.current.vector)
         }
         let (document, dot) = write(
-            mutation, setting: mark, hiding: hidden, over: target, in: world)
-        wait(slot, storing: Context(dot), level: level, in: world)
+            mutation, at: key, setting: mark, hiding: hidden, over: target, in: world)
+        let context = Context(dot)
+        wait(slot, storing: context, level: level, in: world)
         return Accepted(
             document: document,
             receipt: Receipt(
-                of: mutation, document: document, context: Context(dot), unread: unread,
+                of: mutation, document: document, context: context, unread: unread,
                 isRepeated: false))
     }
 
@@ -173,14 +176,12 @@ extension ShardMachine {
     }
 
     private mutating func write(
-        _ mutation: Mutation, setting mark: Mark?, hiding hidden: Hidden?,
+        _ mutation: Mutation, at key: DocumentKey, setting mark: Mark?, hiding hidden: Hidden?,
         over target: ShardDocuments.Found?, in world: ShardWorld
     ) -> (Document, Dot) {
         // A document names the last seq of a replica alone: were an earlier change of the turn not
         // sent on its own, the co-owners would lack its seq until the next comparison.
-        if documents.isHandedOutLater(mutation.key), accepted.contains(mutation.key) {
-            pushAccepted()
-        }
+        if documents.isHandedOutLater(key), accepted.contains(key) { pushAccepted() }
         let dot = copy.nextDot { world.entropy.nextID() }
         if let target { clock.observe(target.document.greatestTime) }
         let time = clock.next(wallMilliseconds: world.judge.wallMilliseconds)
@@ -199,15 +200,15 @@ extension ShardMachine {
         copy.wait(slot, storing: context, level: level, now: world.milliseconds)
     }
 
+    /// - Parameter document: the clock has seen every time in it.
     private mutating func put(
         _ document: Document, replacing old: ShardDocuments.Found?
     ) -> Change {
-        let bytes = document.encoded
-        let digest = Document.digest(of: document.key, bytes: bytes)
+        let (bytes, digest) = encoder.encode(document)
         documents.put(document, bytes: bytes, digest: digest, replacing: old)
         return Change(
             kind: document.key.kind.number, before: old?.digest, after: digest,
-            greatest: max(clock.greatest, document.greatestTime))
+            greatest: clock.greatest)
     }
 
     mutating func find(

@@ -45,22 +45,23 @@ public struct ByteWriter: Sendable {
 
     /// A count, then the bytes of the text in UTF-8.
     public mutating func write(_ text: String) {
-        write(count: text.utf8.count)
-        bytes.append(contentsOf: text.utf8)
+        var text = text
+        text.withUTF8 { utf8 in
+            write(count: utf8.count)
+            bytes.append(contentsOf: utf8)
+        }
     }
 
     public mutating func write(_ name: some Name) { write(name.text) }
 
     public mutating func write(_ shard: ShardID) { write(varint: UInt64(shard.number)) }
 
-    public mutating func write(_ id: RandomID) {
-        write(fixed: id.high)
-        write(fixed: id.low)
-    }
+    public mutating func write(_ id: RandomID) { write(high: id.high, low: id.low) }
 
-    public mutating func write(_ hash: Hash128) {
-        write(fixed: hash.high)
-        write(fixed: hash.low)
+    public mutating func write(_ hash: Hash128) { write(high: hash.high, low: hash.low) }
+
+    private mutating func write(high: UInt64, low: UInt64) {
+        withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { bytes.append(contentsOf: $0) }
     }
 
     /// Replaces a byte that is written.
@@ -71,13 +72,22 @@ public struct ByteWriter: Sendable {
         let start = bytes.count
         bytes.append(0)
         body(&self)
-        let length = bytes.count - start - 1
-        guard length >= 0x80 else {
-            bytes[start] = UInt8(length)
-            return
+        var rest = UInt64(bytes.count - start - 1)
+        var index = start
+        // A varint as `write(varint:)` spells it; room is made for each byte behind its first.
+        while rest >= 0x80 {
+            bytes[index] = UInt8(truncatingIfNeeded: rest) | 0x80
+            rest >>= 7
+            index += 1
+            bytes.insert(0, at: index)
         }
-        var prefix = ByteWriter()
-        prefix.write(count: length)
-        bytes.replaceSubrange(start...start, with: prefix.bytes)
+        bytes[index] = UInt8(truncatingIfNeeded: rest)
+    }
+
+    /// Hands the bytes on, with their memory, and leaves none.
+    public mutating func take() -> ByteWriter {
+        var taken = ByteWriter()
+        swap(&self, &taken)
+        return taken
     }
 }
