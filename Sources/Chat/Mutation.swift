@@ -39,6 +39,8 @@ public struct Mutation: Hashable, Sendable {
     public let subject: Subject
     public let user: UserID
     public let action: Action
+    /// The one document that it changes: made once, since it is asked for at every step.
+    public let key: DocumentKey
 
     public init(_ action: Action, in conversation: ConversationID, by user: UserID) {
         self.init(action, of: .conversation(conversation), by: user)
@@ -50,37 +52,11 @@ public struct Mutation: Hashable, Sendable {
         self.action = action
         self.subject = subject
         self.user = user
+        key = action.key(of: subject, by: user)
     }
 
     /// The message that it changes, if it changes one.
-    public var message: MessageID? {
-        switch action {
-        case .create, .invite, .leave, .archive, .unarchive, .read, .deliver, .hideChat: nil
-        case .setProfile, .seedProfile, .addItem, .editItem, .finishItem, .deleteItem: nil
-        case .device: nil
-        case .seed(let message, _): message
-        case .send(let message, _, _, _), .edit(let message, _, _): message
-        case .hide(let message), .retract(let message), .restore(let message): message
-        case .pin(let message), .unpin(let message): message
-        }
-    }
-
-    /// The one document that it changes.
-    public var key: DocumentKey {
-        switch subject {
-        case .conversation(let conversation): key(in: conversation)
-        case .user(let user): device.map { .device($0, of: user) } ?? .profile(user)
-        case .item(let item): .item(item)
-        }
-    }
-
-    private func key(in conversation: ConversationID) -> DocumentKey {
-        if let message { return .message(message, in: conversation) }
-        return switch action {
-        case .archive, .unarchive, .read, .deliver, .hideChat: .seat(user, in: conversation)
-        default: .conversation(conversation)
-        }
-    }
+    public var message: MessageID? { action.message }
 
     /// Up to where it sets a mark, if it sets one.
     public var marking: Marking? {
@@ -95,6 +71,37 @@ public struct Mutation: Hashable, Sendable {
     public enum Marking: Hashable, Sendable {
         case newest
         case message(MessageID)
+    }
+}
+
+extension Mutation.Action {
+    var message: MessageID? {
+        switch self {
+        case .create, .invite, .leave, .archive, .unarchive, .read, .deliver, .hideChat: nil
+        case .setProfile, .seedProfile, .addItem, .editItem, .finishItem, .deleteItem: nil
+        case .device: nil
+        case .seed(let message, _): message
+        case .send(let message, _, _, _), .edit(let message, _, _): message
+        case .hide(let message), .retract(let message), .restore(let message): message
+        case .pin(let message), .unpin(let message): message
+        }
+    }
+
+    func key(of subject: Mutation.Subject, by user: UserID) -> DocumentKey {
+        switch (subject, self) {
+        case (.conversation(let conversation), _): key(in: conversation, by: user)
+        case (.user(let user), .device(let device, _)): .device(device, of: user)
+        case (.user(let user), _): .profile(user)
+        case (.item(let item), _): .item(item)
+        }
+    }
+
+    private func key(in conversation: ConversationID, by user: UserID) -> DocumentKey {
+        if let message { return .message(message, in: conversation) }
+        return switch self {
+        case .archive, .unarchive, .read, .deliver, .hideChat: .seat(user, in: conversation)
+        default: .conversation(conversation)
+        }
     }
 }
 

@@ -15,6 +15,7 @@ extension Mutation: WireValue {
         user = try reader.readName()
         action = try Action(from: &reader)
         subject = action.subject(checked: name.text)
+        key = action.key(of: subject, by: user)
         if case .user = subject, name != user { throw .invalid("what is the user's own") }
         guard case .create(let participants, _) = action else { return }
         guard participants.contains(user) else { throw .invalid("a creator among the users") }
