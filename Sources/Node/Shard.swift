@@ -5,20 +5,6 @@ import Wire
 
 /// One shard of this node: runs its machine on the node's event loop and decides nothing.
 package actor Shard {
-    /// What came of a turn.
-    struct TurnEnd: Sendable {
-        let write: ShardWrite?
-        let frames: [(to: NodeName, frame: Frame)]
-        let settled: [(ReplySlot, Stored)]
-        /// The peers whose pulls wait for their next batch.
-        let served: [NodeName]
-        let divergences: [NodeName]
-        /// Documents whose bytes on disk turned out to be bad.
-        let bad: [DocumentKey]
-        /// Whether the copy is to go from the disk.
-        let isDropped: Bool
-    }
-
     package nonisolated let id: ShardID
     private nonisolated let executor: any SerialExecutor
     private let ports: NodePorts
@@ -139,15 +125,8 @@ package actor Shard {
         }
     }
 
-    func endTurn(_ ticket: UInt64) -> TurnEnd {
-        let write = machine.takeWrite(ticket)
-        let isDropped = machine.copy.isHandedOver
-        if isDropped { machine.beginDrop() }
-        return TurnEnd(
-            write: write, frames: machine.takeOutbox(),
-            settled: machine.takeSettled(now: ports.clock.milliseconds),
-            served: machine.copy.served, divergences: machine.takeDivergences(),
-            bad: machine.takeBadKeys(), isDropped: isDropped)
+    func endTurn(_ ticket: UInt64) -> ShardMachine.TurnEnd {
+        machine.endTurn(ticket, now: ports.clock.milliseconds)
     }
 
     func serveBatch(to peer: NodeName) -> [(to: NodeName, frame: Frame)] {

@@ -1,0 +1,35 @@
+import Chat
+import Replication
+import Wire
+
+extension ShardMachine {
+    /// What came of a turn.
+    struct TurnEnd: Sendable {
+        let write: ShardWrite?
+        let frames: [(to: NodeName, frame: Frame)]
+        let settled: [(ReplySlot, Stored)]
+        /// The peers whose pulls wait for their next batch.
+        let served: [NodeName]
+        let divergences: [NodeName]
+        /// Documents whose bytes on disk turned out to be bad.
+        let bad: [DocumentKey]
+        /// Whether the copy is to go from the disk.
+        let isDropped: Bool
+    }
+
+    /// Hands out all that came of a turn.
+    ///
+    /// Here and not where the machine is owned: whoever looks into an actor's value from outside
+    /// of it copies what is looked at.
+    ///
+    /// - Parameter ticket: greater than every one before.
+    mutating func endTurn(_ ticket: UInt64, now: UInt64) -> TurnEnd {
+        let write = takeWrite(ticket)
+        let isDropped = copy.isHandedOver
+        if isDropped { beginDrop() }
+        return TurnEnd(
+            write: write, frames: takeOutbox(), settled: takeSettled(now: now),
+            served: copy.served, divergences: takeDivergences(), bad: takeBadKeys(),
+            isDropped: isDropped)
+    }
+}
