@@ -28,11 +28,15 @@ package struct ConnectionState: Sendable {
     /// - Parameter isHere: whether a copy of this node carried it out.
     package mutating func note(_ write: Write, isHere: Bool) {
         if isHere { sights.note(Sighting(write.shard, nil, by: .here)) }
-        writes[write.shard, default: Vector()].insert(write.context)
-        let isRagged = writes[write.shard]?.entries.contains {
-            $0.seqs.ranges.count > ConnectionState.rangesMax
-        }
-        if isRagged ?? false { writes[write.shard] = writes[write.shard]?.enclosing }
+        writes[write.shard, default: Vector()].insert(write.context, rangesMax: Self.rangesMax)
+    }
+}
+
+extension Vector {
+    /// Adds some seqs; becomes one range for each replica where one has more than so many.
+    mutating func insert(_ context: Context, rangesMax: Int) {
+        insert(context)
+        if entries.contains(where: { $0.seqs.ranges.count > rangesMax }) { self = enclosing }
     }
 }
 
@@ -63,8 +67,8 @@ package struct PendingReply: Sendable {
     enum Form: Sendable {
         /// Data lines and their status line.
         case whole([UInt8])
-        /// The status line of a write.
-        case written(Receipt)
+        /// The status line of a write, which it acknowledges.
+        case written(Receipt, in: ShardID)
         /// Nothing yet: others answer.
         ///
         /// - bytes: what the reply counts for until it is there.
@@ -72,8 +76,6 @@ package struct PendingReply: Sendable {
     }
 
     let form: Form
-    /// What it acknowledges, if it acknowledges anything.
-    let write: Write?
     /// The copies that it shows.
     package var seen: [Sighting] = []
 
@@ -124,7 +126,8 @@ package struct PendingReply: Sendable {
             return (ReplyWriter.status { _ in }, nil)
         case (.whole(let bytes), .stored):
             return (bytes, nil)
-        case (.written(let receipt), .stored(let stored)):
+        case (.written(let receipt, let shard), .stored(let stored)):
+            let write = Write(shard: shard, context: receipt.context)
             return (Admin.reply(to: receipt, stored), write)
         case (.awaited, .stored), (_, .copies):
             preconditionFailure("a reply is settled by what it waits for")
@@ -276,16 +279,15 @@ extension Admin {
     ) -> Answer {
         switch handling {
         case .awaited:
-            return .later(PendingReply(form: .awaited(bytes: bytes), write: nil))
+            return .later(PendingReply(form: .awaited(bytes: bytes)))
         case .here(.written(let receipt, let shard), _):
-            let write = Write(shard: shard, context: receipt.context)
-            return .later(PendingReply(form: .written(receipt), write: write))
+            return .later(PendingReply(form: .written(receipt, in: shard)))
         case .here(let outcome, let isSettled):
             let bytes = Admin.reply(with: outcome)
             let seen =
                 outcome.showsCopy ? node.assumeIsolated { $0.sightings(of: partition) } : []
             guard isSettled else {
-                return .later(PendingReply(form: .whole(bytes), write: nil, seen: seen))
+                return .later(PendingReply(form: .whole(bytes), seen: seen))
             }
             connection.note(seen)
             return .now(bytes)

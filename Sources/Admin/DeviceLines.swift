@@ -27,8 +27,7 @@ extension Admin {
                 it.device, of: it.user, level: connection.ackLevel, for: slot,
                 having: connection.sights)
         }
-        return .later(
-            PendingReply(form: .awaited(bytes: PendingReply.listingBytes), write: nil))
+        return .later(PendingReply(form: .awaited(bytes: PendingReply.listingBytes)))
     }
 }
 

@@ -54,6 +54,6 @@ extension Admin {
 
     func begin(since token: Token, for slot: ReplySlot) -> Answer {
         node.assumeIsolated { $0.since(token, for: slot) }
-        return .later(PendingReply(form: .awaited(bytes: 0), write: nil))
+        return .later(PendingReply(form: .awaited(bytes: 0)))
     }
 }

@@ -26,7 +26,7 @@ extension Admin {
             }
         }
         switch begun {
-        case .success: return .later(PendingReply(form: .awaited(bytes: 0), write: nil))
+        case .success: return .later(PendingReply(form: .awaited(bytes: 0)))
         case .failure(let failure): return .now(LineError(failure).reply)
         }
     }

@@ -169,6 +169,8 @@ public struct ReplyPairs: Sendable {
         if number < 0 { bytes.append(UInt8(ascii: "-")) }
         let start = bytes.count
         var rest = number.magnitude
+        // Most numbers are counts of a few.
+        guard rest > 9 else { return bytes.append(UInt8(ascii: "0") + UInt8(rest)) }
         repeat {
             bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
             rest /= 10

@@ -491,6 +491,13 @@ extension Node {
             ports.host.log(.info, "commits work again")
         }
         tally.isDiskFull = false
+        settle(noteCommitted(ticket))
+        noteReady()
+    }
+
+    /// - Returns: the replies that may be sent.
+    private func noteCommitted(_ ticket: UInt64) -> [(ReplySlot, Stored)] {
+        var settled: [(ReplySlot, Stored)] = []
         let now = ports.clock.microseconds
         while let first = underway.first, first.ticket <= ticket {
             underway.removeFirst()
@@ -499,14 +506,13 @@ extension Node {
             debugStored(first, now: now)
             for id in first.shards {
                 guard let shard = shard(id) else { continue }
-                let settled = within(shard) { $0.onCommitted(ticket) }
+                settled += within(shard) { $0.onCommitted(ticket) }
                 announce(shard)
-                settle(settled)
                 finishRepair(of: shard)
             }
             onDropped(first.drops)
         }
-        noteReady()
+        return settled
     }
 
     private func debugStored(_ commit: Commit, now: UInt64) {

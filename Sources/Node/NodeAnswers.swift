@@ -164,19 +164,35 @@ extension Node {
         return false
     }
 
-    /// A shard has what a reply waited for.
+    /// Shards have what replies waited for.
     func settle(_ settled: [(ReplySlot, Stored)]) {
+        var replies: [(slot: ReplySlot, stored: Stored)] = []
+        replies.reserveCapacity(settled.count)
         for (slot, stored) in settled {
             if seedings[slot] != nil {
                 onSettled(seeding: slot, nil)
             } else if gatherings[slot] != nil {
                 onShardSettled(slot)
-            } else if let draft = drafts.removeValue(forKey: slot) {
+            } else if !drafts.isEmpty, let draft = drafts.removeValue(forKey: slot) {
                 finish(slot, draft.outcome, stored, draft.round, seen: draft.seen)
             } else {
                 onTypingAllowed(slot)
-                sinks[slot.session]?.onSettled(slot.number, .stored(stored))
+                replies.append((slot, stored))
             }
+        }
+        tell(replies)
+    }
+
+    /// Tells each session once of all its replies that may be sent.
+    private func tell(_ replies: [(slot: ReplySlot, stored: Stored)]) {
+        let replies = replies.sorted { precedes($0.slot, $1.slot) }
+        var start = 0
+        while start < replies.count {
+            let session = replies[start].slot.session
+            let end =
+                replies[start...].firstIndex { $0.slot.session != session } ?? replies.endIndex
+            sinks[session]?.onStored(replies[start..<end])
+            start = end
         }
     }
 

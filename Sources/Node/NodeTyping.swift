@@ -41,7 +41,9 @@ extension Node {
 
     /// A reply is about to leave: one that lets somebody type has it shown.
     func onTypingAllowed(_ slot: ReplySlot, by outcome: Outcome? = nil) {
-        guard let asked = typing.asked.removeValue(forKey: slot) else { return }
+        guard !typing.asked.isEmpty, let asked = typing.asked.removeValue(forKey: slot) else {
+            return
+        }
         var participants = asked.participants
         if case .found(.users(let users), _) = outcome { participants = users }
         guard let participants else { return }

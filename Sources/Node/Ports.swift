@@ -263,6 +263,10 @@ package typealias WatchedEvent = Event
 /// Where replies go once they may be sent.
 package protocol ReplySink: AnyObject, Sendable {
     func onSettled(_ number: UInt64, _ outcome: Settled)
+    /// Some of its replies may be said: `.stored`, all at once.
+    ///
+    /// - Parameter replies: by their slots, ascending.
+    func onStored(_ replies: ArraySlice<(slot: ReplySlot, stored: Stored)>)
     /// What it has seen of a shard; nil for nothing.
     func sight(of shard: ShardID) -> Sight?
     /// What a copy has to hold to answer it.
@@ -285,6 +289,10 @@ package protocol ReplySink: AnyObject, Sendable {
 
 /// One that does not care what it has seen, and watches nobody.
 extension ReplySink {
+    package func onStored(_ replies: ArraySlice<(slot: ReplySlot, stored: Stored)>) {
+        for (slot, stored) in replies { onSettled(slot.number, .stored(stored)) }
+    }
+
     package func sight(of shard: ShardID) -> Sight? { nil }
     package func demand(on shard: ShardID) -> Demand? { nil }
     package func onSeen(_ sightings: [Sighting]) {}

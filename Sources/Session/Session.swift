@@ -21,27 +21,6 @@ package protocol SessionOutput: AnyObject, Sendable {
 /// Each line takes a slot in a ring, and the reply leaves when it is at the head and settled. While
 /// a client does not read, or has asked for too much at once, its lines wait unread.
 package actor Session: ReplySink {
-    private enum Slot {
-        case ready([UInt8])
-        case pending(PendingReply)
-        /// `WAIT`, until it is at the head.
-        case whenFirst(copies: Int, deadline: UInt64)
-        /// A report, until it is at the head.
-        case report(Request)
-        /// What is answered when it is done, and begins when it is at the head.
-        case work(Request)
-        case waiting
-
-        /// What it holds of a reply, sent or not.
-        var bytesCount: Int {
-            switch self {
-            case .ready(let bytes): bytes.count
-            case .pending(let reply): reply.bytesCount
-            case .whenFirst, .report, .work, .waiting: 0
-            }
-        }
-    }
-
     package nonisolated let id: UInt64
     private nonisolated let executor: any SerialExecutor
     private let node: Node
@@ -215,7 +194,19 @@ package actor Session: ReplySink {
     }
 
     package nonisolated func onSettled(_ number: UInt64, _ outcome: Settled) {
-        assumeIsolated { $0.settle(number, outcome) }
+        assumeIsolated {
+            $0.settle(number, outcome)
+            $0.sendSettled()
+        }
+    }
+
+    package nonisolated func onStored(
+        _ replies: ArraySlice<(slot: ReplySlot, stored: Stored)>
+    ) {
+        assumeIsolated {
+            for (slot, stored) in replies { $0.settle(slot.number, .stored(stored)) }
+            $0.sendSettled()
+        }
     }
 
     package nonisolated func onEvent(_ event: WatchedEvent, token: String) -> Bool {
@@ -445,10 +436,10 @@ extension Session {
         guard index < slots.count else { return }
         switch slots[index] {
         case .pending(let reply):
-            reckonedBytes -= reckoned.removeValue(forKey: number) ?? 0
+            if reply.isMadeElsewhere { reckonedBytes -= reckoned.removeValue(forKey: number) ?? 0 }
             let (bytes, write) = reply.settle(outcome)
             if let write { state.note(write, isHere: reply.isWrittenHere) }
-            state.note(reply.seen)
+            if !reply.seen.isEmpty { state.note(reply.seen) }
             if moving == number { endMove(outcome) }
             fill(index, with: bytes)
         case .waiting:
@@ -456,7 +447,11 @@ extension Session {
         case .ready, .whenFirst, .report, .work:
             return
         }
-        guard index == head else { return noteHeld() }
+    }
+
+    /// After replies were settled: sends what may leave, and goes on with what waits unread.
+    private func sendSettled() {
+        guard head < slots.count, case .ready = slots[head] else { return noteHeld() }
         sendReplies()
         noteHeld()
         if !backlog.isEmpty || isPaused || isEnding { continueBacklog() }
