@@ -101,14 +101,11 @@ public struct LineCutter: Sendable {
 
 /// Where `byte` first stands at or after `start`: eight bytes a step.
 func firstIndex(of byte: UInt8, in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
-    let ones: UInt64 = 0x0101_0101_0101_0101
-    let pattern = ones &* UInt64(byte)
+    let pattern = repeated(byte)
     var index = start
     while index + 8 <= bytes.count {
         let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-        let difference = UInt64(littleEndian: word) ^ pattern
-        // The lowest high bit that is set belongs to the first byte that is zero.
-        let zeros = (difference &- ones) & ~difference & (ones &* 0x80)
+        let zeros = zeros(in: UInt64(littleEndian: word) ^ pattern)
         if zeros != 0 { return index + zeros.trailingZeroBitCount / 8 }
         index += 8
     }
@@ -118,3 +115,12 @@ func firstIndex(of byte: UInt8, in bytes: UnsafeRawBufferPointer, from start: In
     }
     return nil
 }
+
+/// The byte eight times.
+@inline(__always)
+func repeated(_ byte: UInt8) -> UInt64 { 0x0101_0101_0101_0101 &* UInt64(byte) }
+
+/// Where any of the eight bytes is zero, that is not 0, and its lowest bit that is set is the high
+/// bit of the first of them.
+@inline(__always)
+func zeros(in word: UInt64) -> UInt64 { (word &- repeated(1)) & ~word & repeated(0x80) }

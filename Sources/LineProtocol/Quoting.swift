@@ -156,6 +156,25 @@ func unescapedText(_ raw: UnsafeRawBufferPointer) -> [UInt8] {
     return bytes
 }
 
+/// Whether these bytes stand for themselves in a text: ASCII without NUL and backslash, as nearly
+/// every text is.
+func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    let backslashes = repeated(UInt8(ascii: "\\"))
+    var index = 0
+    while index + 8 <= bytes.count {
+        let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+        let isOdd = (word & repeated(0x80)) | zeros(in: word) | zeros(in: word ^ backslashes)
+        guard isOdd == 0 else { return false }
+        index += 8
+    }
+    while index < bytes.count {
+        let byte = bytes[index]
+        guard byte > 0, byte < 0x80, byte != UInt8(ascii: "\\") else { return false }
+        index += 1
+    }
+    return true
+}
+
 /// The text of these bytes; nil where they are not UTF-8.
 func text(_ bytes: UnsafeRawBufferPointer) -> String? {
     String(validating: bytes.assumingMemoryBound(to: UInt8.self), as: UTF8.self)

@@ -30,7 +30,7 @@ struct Words {
         guard argumentCount >= verb.required.count else {
             throw refused("Missing \(verb.required[argumentCount])")
         }
-        while let word = nextWord(in: line, from: end), let equals = optionEquals(word) {
+        while let word = nextWord(in: line, from: end), let equals = optionEquals(word, in: line) {
             end = try takeOption(from: word.lowerBound, equals: equals)
         }
         for slot in verb.options.indices
@@ -38,7 +38,7 @@ struct Words {
             throw refused("Missing \(verb.options[slot].name)=")
         }
         if verb.hasText {
-            textStart = startOfText(behind: end)
+            textStart = startOfText(in: line, behind: end)
         } else if let word = nextWord(in: line, from: end) {
             throw refused("Too many words\(plain(line[word], before: ", at "))")
         }
@@ -47,22 +47,12 @@ struct Words {
     private mutating func takeArguments(_ end: inout Int) {
         let countMax = verb.required.count + verb.optional.count
         while argumentCount < countMax, let word = nextWord(in: line, from: end),
-            optionEquals(word) == nil
+            optionEquals(word, in: line) == nil
         {
             arguments[argumentCount] = word
             argumentCount += 1
             end = word.upperBound
         }
-    }
-
-    /// Where the `=` of a word of the form `[a-z]+=…` stands.
-    private func optionEquals(_ word: Range<Int>) -> Int? {
-        let line = UnsafeRawBufferPointer(rebasing: line[..<word.upperBound])
-        guard let equals = firstIndex(of: UInt8(ascii: "="), in: line, from: word.lowerBound),
-            equals > word.lowerBound
-        else { return nil }
-        let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
-        return line[word.lowerBound..<equals].allSatisfy(letters.contains) ? equals : nil
     }
 
     /// Takes the option whose `=` stands there, and gives where its value ends.
@@ -93,18 +83,6 @@ struct Words {
         values[slot] = Value(range: range, isQuoted: isQuoted, isPresent: true)
         return end
     }
-
-    /// The text begins behind one space; a `--` of its own and its space come before it.
-    private func startOfText(behind end: Int) -> Int {
-        var end = end
-        if let word = nextWord(in: line, from: end), word.count == 2,
-            line[word.lowerBound] == UInt8(ascii: "-"),
-            line[word.lowerBound + 1] == UInt8(ascii: "-")
-        {
-            end = word.upperBound
-        }
-        return min(end + 1, line.count)
-    }
 }
 
 /// What the words say, checked.
@@ -116,6 +94,9 @@ extension Words {
     /// The text without its escapes: UTF-8, no NUL, at most `LineLimits.textBytesMax` bytes.
     func text() throws(LineError) -> String {
         let raw = UnsafeRawBufferPointer(rebasing: line[textStart...])
+        if raw.count <= LineLimits.textBytesMax, isPlain(raw) {
+            return String(decoding: raw, as: UTF8.self)
+        }
         guard firstIndex(of: 0, in: raw, from: 0) == nil else { throw .holdsNUL }
         let hasEscape = firstIndex(of: UInt8(ascii: "\\"), in: raw, from: 0) != nil
         let bytes = hasEscape ? unescapedText(raw) : []
@@ -155,6 +136,32 @@ func nextWord(in line: UnsafeRawBufferPointer, from start: Int) -> Range<Int>? {
     var first = start
     while first < line.count, line[first] == UInt8(ascii: " ") { first += 1 }
     return first < line.count ? first..<endOfWord(in: line, from: first) : nil
+}
+
+/// Where the `=` of a word of the form `[a-z]+=…` stands.
+private func optionEquals(_ word: Range<Int>, in line: UnsafeRawBufferPointer) -> Int? {
+    var index = word.lowerBound
+    while index < word.upperBound, isLowercase(line[index]) { index += 1 }
+    guard index > word.lowerBound, index < word.upperBound, line[index] == UInt8(ascii: "=") else {
+        return nil
+    }
+    return index
+}
+
+private func isLowercase(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+}
+
+/// The text begins behind one space; a `--` of its own and its space come before it.
+private func startOfText(in line: UnsafeRawBufferPointer, behind end: Int) -> Int {
+    var end = end
+    if let word = nextWord(in: line, from: end), word.count == 2,
+        line[word.lowerBound] == UInt8(ascii: "-"),
+        line[word.lowerBound + 1] == UInt8(ascii: "-")
+    {
+        end = word.upperBound
+    }
+    return min(end + 1, line.count)
 }
 
 func endOfWord(in line: UnsafeRawBufferPointer, from start: Int) -> Int {

@@ -40,6 +40,22 @@ import Wire
             sent(line)?.text.unicodeScalars.elementsEqual(text.unicodeScalars) == true, "\(line)")
     }
 
+    @Test func `what is not plain is seen at every place of a text`() {
+        for place in 0..<40 {
+            let (before, after) = (
+                String(repeating: "a", count: place), String(repeating: "b", count: 39 - place)
+            )
+            #expect(sent("SEND c alice \(before)é\(after)")?.text == "\(before)é\(after)")
+            #expect(sent(#"SEND c alice \#(before)\n\#(after)"#)?.text == "\(before)\n\(after)")
+            #expect(refused("SEND c alice \(before)\0\(after)") == .holdsNUL)
+            let broken = Array("SEND c alice \(before)".utf8) + [0xFF] + Array(after.utf8)
+            guard case .failure(.notUTF8) = parsed(broken) else {
+                Issue.record("broken UTF-8 at \(place) was taken")
+                continue
+            }
+        }
+    }
+
     @Test(arguments: [
         "SEND c alice", "SEND c alice ", "SEND c alice    ", "SEND c alice --", "SEND c alice -- ",
         "SEND c alice id=x", "SEND c alice id=x ", #"SEND c alice \n\t \r"#, "SEND c alice \t",
