@@ -7,9 +7,7 @@ import Wire
 /// states. What travels is always a whole document.
 public struct Document: Hashable, Sendable {
     /// What a document of a known kind says.
-    ///
-    /// Boxed, for a document passes through many hands on its way to the disk.
-    public indirect enum Content: Hashable, Sendable {
+    public enum Content: Hashable, Sendable {
         case conversation(Conversation)
         case message(Message)
         case seat(Seat)
@@ -20,50 +18,70 @@ public struct Document: Hashable, Sendable {
         case unknown
     }
 
-    public let key: DocumentKey
-    /// Per replica that ever changed it, the last seq by which it did.
-    public private(set) var changedBy: Context
-    public var content: Content
-    /// The fields that this version does not know.
-    private var unknown: Fields
+    private struct Parts: Hashable, Sendable {
+        let key: DocumentKey
+        var changedBy: Context
+        var content: Content
+        /// The fields that this version does not know.
+        var unknown: Fields
+    }
+
+    /// Nothing in it changes, so that it can be shared.
+    private final class Box: Sendable {
+        let parts: Parts
+
+        init(_ parts: Parts) { self.parts = parts }
+    }
+
+    /// A document passes through many hands on its way to the disk: each takes a reference.
+    private var box: Box
+
+    private init(_ parts: Parts) { box = Box(parts) }
 
     /// A document as its first mutation makes it.
     init(_ content: Content, at key: DocumentKey, by dot: Dot) {
-        self.key = key
-        self.content = content
-        changedBy = Context(dot)
-        unknown = Fields()
+        self.init(Parts(key: key, changedBy: Context(dot), content: content, unknown: Fields()))
     }
 
-    /// Notes that the mutation `dot` changed it.
-    mutating func noteChange(by dot: Dot) { changedBy.insert(dot) }
+    public var key: DocumentKey { box.parts.key }
+
+    /// Per replica that ever changed it, the last seq by which it did.
+    public var changedBy: Context { box.parts.changedBy }
+
+    public var content: Content { box.parts.content }
+
+    private var unknown: Fields { box.parts.unknown }
+
+    public static func == (left: Document, right: Document) -> Bool {
+        left.box === right.box || left.box.parts == right.box.parts
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(box.parts) }
+
+    /// The document as the mutation `dot` leaves it.
+    func changed(to content: Content, by dot: Dot) -> Document {
+        var parts = box.parts
+        parts.content = content
+        parts.changedBy.insert(dot)
+        return Document(parts)
+    }
+
+    #if PlantedBugs
+        /// The document with other content and no trace of the change.
+        func with(_ content: Content) -> Document {
+            var parts = box.parts
+            parts.content = content
+            return Document(parts)
+        }
+    #endif
 
     public mutating func merge(_ other: Document) {
         precondition(key == other.key, "only states of one document merge")
-        changedBy.merge(other.changedBy)
-        unknown.merge(other.unknown)
-        switch (content, other.content) {
-        case (.conversation(var mine), .conversation(let theirs)):
-            mine.merge(theirs)
-            content = .conversation(mine)
-        case (.message(var mine), .message(let theirs)):
-            mine.merge(theirs)
-            content = .message(mine)
-        case (.seat(var mine), .seat(let theirs)):
-            mine.merge(theirs)
-            content = .seat(mine)
-        case (.profile(var mine), .profile(let theirs)):
-            mine.merge(theirs)
-            content = .profile(mine)
-        case (.item(var mine), .item(let theirs)):
-            mine.merge(theirs)
-            content = .item(mine)
-        case (.device(var mine), .device(let theirs)):
-            mine.merge(theirs)
-            content = .device(mine)
-        default:
-            break
-        }
+        var parts = box.parts
+        parts.changedBy.merge(other.changedBy)
+        parts.unknown.merge(other.unknown)
+        parts.content.merge(other.content)
+        box = Box(parts)
     }
 
     public var message: Message? {
@@ -112,6 +130,34 @@ public struct Document: Hashable, Sendable {
         case .device(let device): device.greatestTime
         // Its marks tell of stamps that messages and invitations have.
         case .seat, .unknown: .zero
+        }
+    }
+}
+
+extension Document.Content {
+    /// - Parameter other: of the same kind.
+    mutating func merge(_ other: Document.Content) {
+        switch (self, other) {
+        case (.conversation(var mine), .conversation(let theirs)):
+            mine.merge(theirs)
+            self = .conversation(mine)
+        case (.message(var mine), .message(let theirs)):
+            mine.merge(theirs)
+            self = .message(mine)
+        case (.seat(var mine), .seat(let theirs)):
+            mine.merge(theirs)
+            self = .seat(mine)
+        case (.profile(var mine), .profile(let theirs)):
+            mine.merge(theirs)
+            self = .profile(mine)
+        case (.item(var mine), .item(let theirs)):
+            mine.merge(theirs)
+            self = .item(mine)
+        case (.device(var mine), .device(let theirs)):
+            mine.merge(theirs)
+            self = .device(mine)
+        default:
+            break
         }
     }
 }
@@ -167,12 +213,11 @@ extension Document {
         var reader = ByteReader(bytes)
         let version = try reader.readByte()
         guard version == Document.version else { throw .version(version) }
-        self.key = key
-        changedBy = try Context(from: &reader)
+        let changedBy = try Context(from: &reader)
         guard !changedBy.isEmpty else { throw .invalid("a document that somebody changed") }
-        unknown = try Fields(from: &reader)
+        var unknown = try Fields(from: &reader)
         try reader.finish()
-        content =
+        let content: Content =
             switch key.kind {
             case .conversation: .conversation(try Conversation(from: &unknown))
             case .message: .message(try Message(from: &unknown))
@@ -182,6 +227,7 @@ extension Document {
             case .device: .device(try Device(from: &unknown))
             default: .unknown
             }
+        self.init(Parts(key: key, changedBy: changedBy, content: content, unknown: unknown))
     }
 
     /// The document's part of its shard's digest: over its key and its canonical bytes, which name

@@ -130,33 +130,31 @@ extension Mutation {
         to target: Document?, setting mark: Mark? = nil, hiding hidden: Hidden? = nil,
         by author: Authorship
     ) -> Document {
-        guard var document = target else {
-            return created(setting: mark, hiding: hidden, by: author)
-        }
-        switch document.content {
+        guard let target else { return created(setting: mark, hiding: hidden, by: author) }
+        var content = target.content
+        switch content {
         case .conversation(var conversation):
             change(&conversation, by: author)
-            document.content = .conversation(conversation)
+            content = .conversation(conversation)
         case .message(var message):
             change(&message, by: author)
-            document.content = .message(message)
+            content = .message(message)
         case .seat(var seat):
             change(&seat, setting: mark, hiding: hidden, by: author)
-            document.content = .seat(seat)
+            content = .seat(seat)
         case .profile(var profile):
             change(&profile, by: author)
-            document.content = .profile(profile)
+            content = .profile(profile)
         case .item(var item):
             change(&item, by: author)
-            document.content = .item(item)
+            content = .item(item)
         case .device(var device):
             change(&device, by: author)
-            document.content = .device(device)
+            content = .device(device)
         case .unknown:
             preconditionFailure("a mutation's key is of a known kind")
         }
-        document.noteChange(by: author.dot)
-        return document
+        return target.changed(to: content, by: author.dot)
     }
 
     private func created(

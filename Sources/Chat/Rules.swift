@@ -158,9 +158,7 @@ extension Mutation {
             let isIn = conversation?.participants.contains(sender) ?? false
             guard !isIn || !message.mayEdit(sender, by: judge) else { return self }
             message.versions = []
-            var document = self
-            document.content = .message(message)
-            return document
+            return with(.message(message))
         }
     }
 #endif
