@@ -101,8 +101,10 @@ package final class EventLoop: @unchecked Sendable {
             phase = .running
         }
         csystem_set_current_loop(Unmanaged.passUnretained(self).toOpaque())
-        uv_run(raw, UV_RUN_DEFAULT)
-        closeEverything()
+        LoopTurns(of: self).run { [self] in
+            uv_run(raw, UV_RUN_DEFAULT)
+            closeEverything()
+        }
         phase.withLock { $0 = .ended }
         csystem_set_current_loop(nil)
     }
