@@ -52,25 +52,16 @@ public struct Message: Hashable, Sendable {
     /// The dots of sendings of it whose headers lost: who was notified of one is not of another.
     var rivals = Context()
     /// Ascending by stamp, one for each operation: the last shows, all are the history.
-    public internal(set) var versions: [Version]
+    public internal(set) var versions: [Version] = []
     /// Ascending likewise, one for each operation and sending.
-    var strays: [Stray]
+    var strays: [Stray] = []
     /// The most edits that a merge keeps: those that both sides of a cut may accept.
     static let versionsMax = 2 * ChatLimits.editsMax
     /// Who deleted it for themselves.
-    public internal(set) var deletedBy: ObservedRemoveSet<UserID>
+    public internal(set) var deletedBy = ObservedRemoveSet<UserID>()
     public internal(set) var pin: Register<Pin>?
     /// Deleted for everyone: once set, it stays set.
-    public internal(set) var isRetracted: Bool
-
-    init(_ header: Header) {
-        self.header = header
-        versions = []
-        strays = []
-        deletedBy = ObservedRemoveSet()
-        pin = nil
-        isRetracted = false
-    }
+    public internal(set) var isRetracted = false
 
     /// The text that shows, were it shown.
     public var text: String { versions.last?.text ?? header.text }
@@ -95,6 +86,8 @@ public struct Message: Hashable, Sendable {
 }
 
 extension Message {
+    init(_ header: Header) { self.init(header: header) }
+
     mutating func edit(_ version: Version) {
         versions.append(version)
         versions.sort()

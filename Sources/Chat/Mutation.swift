@@ -47,8 +47,7 @@ public struct Mutation: Hashable, Sendable {
     }
 
     init(_ action: Action, of subject: Subject, by user: UserID) {
-        precondition(
-            action.subject(checked: subject.partition) == subject, "an action has its own subject")
+        precondition(action.subjectKind == subject.kind, "an action has its own subject")
         self.action = action
         self.subject = subject
         self.user = user

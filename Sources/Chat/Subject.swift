@@ -15,6 +15,16 @@ extension Mutation {
             case .item(let item): item.text
             }
         }
+
+        enum Kind { case conversation, user, item }
+
+        var kind: Kind {
+            switch self {
+            case .conversation: .conversation
+            case .user: .user
+            case .item: .item
+            }
+        }
     }
 
     /// What the shard is a hash of.
@@ -34,16 +44,23 @@ extension Mutation {
 }
 
 extension Mutation.Action {
-    /// The subject of this name that such an action has.
-    func subject(checked name: String) -> Mutation.Subject {
+    /// What such an action is about.
+    var subjectKind: Mutation.Subject.Kind {
         switch self {
-        case .setProfile, .seedProfile, .device:
-            .user(UserID(checked: name))
-        case .addItem, .editItem, .finishItem, .deleteItem:
-            .item(ItemID(checked: name))
+        case .setProfile, .seedProfile, .device: .user
+        case .addItem, .editItem, .finishItem, .deleteItem: .item
         case .create, .send, .edit, .hide, .retract, .restore, .pin, .unpin, .invite, .leave,
             .archive, .unarchive, .read, .deliver, .hideChat, .seed:
-            .conversation(ConversationID(checked: name))
+            .conversation
+        }
+    }
+
+    /// The subject of this name that such an action has.
+    func subject(checked name: String) -> Mutation.Subject {
+        switch subjectKind {
+        case .conversation: .conversation(ConversationID(checked: name))
+        case .user: .user(UserID(checked: name))
+        case .item: .item(ItemID(checked: name))
         }
     }
 }

@@ -166,6 +166,7 @@ extension Node {
 
     /// Shards have what replies waited for.
     func settle(_ settled: [(ReplySlot, Stored)]) {
+        guard !settled.isEmpty else { return }
         var replies: [(slot: ReplySlot, stored: Stored)] = []
         replies.reserveCapacity(settled.count)
         for (slot, stored) in settled {

@@ -73,6 +73,7 @@ struct ShardDocuments: Sendable {
     static let cachedMax = 512
 
     private(set) var pending: [DocumentKey: Pending] = [:]
+    /// None of what is pending.
     private var cached: [DocumentKey: Found] = [:]
     /// Changed since the last commit was handed out, in order.
     private var changed: [DocumentKey] = []
@@ -82,8 +83,9 @@ struct ShardDocuments: Sendable {
     mutating func find(
         _ key: DocumentKey, in shard: ShardID, reader: any DocumentReader
     ) throws(StoreFailure) -> Found? {
-        if let entry = pending[key] { return Found(document: entry.document, digest: entry.digest) }
+        // It is in one of the two; what is asked for most often is the conversation written to.
         if let found = cached[key] { return found }
+        if let entry = pending[key] { return Found(document: entry.document, digest: entry.digest) }
         guard let document = try reader.document(key, in: shard) else { return nil }
         let digest = Document.digest(of: key, bytes: document.encoded)
         let found = Found(document: document, digest: digest)
@@ -92,10 +94,12 @@ struct ShardDocuments: Sendable {
     }
 
     /// Keeps a changed document until it is on disk.
+    ///
+    /// - Parameter old: as it was found; nil where there was none.
     mutating func put(_ document: Document, bytes: [UInt8], digest: Hash128, replacing old: Found?)
     {
         let key = document.key
-        if let index = pending.index(forKey: key) {
+        if old != nil, let index = pending.index(forKey: key) {
             if pending.values[index].bytes == nil {
                 changed.append(key)
             } else {
@@ -126,8 +130,12 @@ struct ShardDocuments: Sendable {
         guard !changed.isEmpty else { return [] }
         var changes: [DocumentChange] = []
         changes.reserveCapacity(changed.count)
-        let records = changed.compactMap { key -> Record? in
-            guard let index = pending.index(forKey: key) else { return nil }
+        var records: [Record] = []
+        records.reserveCapacity(changed.count)
+        for key in changed {
+            guard let index = pending.index(forKey: key),
+                let record = pending.values[index].handOut(ticket)
+            else { continue }
             let document = pending.values[index].document
             changes.append(
                 DocumentChange(
@@ -135,10 +143,10 @@ struct ShardDocuments: Sendable {
                     after: document))
             pending.values[index].base = document
             pending.values[index].steps = []
-            return pending.values[index].handOut(ticket)
+            records.append(record)
         }
         handedOut.append((ticket, changes))
-        changed = []
+        changed.removeAll(keepingCapacity: changed.count <= ShardDocuments.cachedMax)
         return records
     }
 

@@ -181,7 +181,9 @@ extension ShardMachine {
     ) -> (Document, Dot) {
         // A document names the last seq of a replica alone: were an earlier change of the turn not
         // sent on its own, the co-owners would lack its seq until the next comparison.
-        if documents.isHandedOutLater(key), accepted.contains(key) { pushAccepted() }
+        if target != nil, documents.isHandedOutLater(key), accepted.contains(key) {
+            pushAccepted()
+        }
         let dot = copy.nextDot { world.entropy.nextID() }
         if let target { clock.observe(target.document.greatestTime) }
         let time = clock.next(wallMilliseconds: world.judge.wallMilliseconds)

@@ -96,7 +96,9 @@ struct Acknowledgements: Sendable {
     mutating func takeSettled(
         _ condition: (Waiter) -> Stored?
     ) -> [(ReplySlot, Stored)] {
+        guard waiters.contains(where: \.isOnDisk) else { return [] }
         var settled: [(ReplySlot, Stored)] = []
+        settled.reserveCapacity(waiters.count)
         waiters.removeAll { waiter in
             guard waiter.isOnDisk, let stored = condition(waiter) else { return false }
             settled.append((waiter.slot, stored))

@@ -346,7 +346,7 @@ extension Session {
         }
     }
 
-    private func append(_ slot: Slot, to asked: Asked) {
+    private func append(_ slot: consuming Slot, to asked: Asked) {
         replyBytes += slot.bytesCount
         slots.append(slot)
         self.asked.append(asked)
@@ -435,7 +435,9 @@ extension Session {
         let index = head + Int(number - headNumber)
         guard index < slots.count else { return }
         switch slots[index] {
-        case .pending(let reply):
+        case .pending:
+            guard case .pending(let reply) = slots[index].take() else { return }
+            replyBytes -= reply.bytesCount
             if reply.isMadeElsewhere { reckonedBytes -= reckoned.removeValue(forKey: number) ?? 0 }
             let (bytes, write) = reply.settle(outcome)
             if let write { state.note(write, isHere: reply.isWrittenHere) }

@@ -22,5 +22,12 @@ extension Session {
             case .whenFirst, .report, .work, .waiting: 0
             }
         }
+
+        /// Takes out what is in it.
+        mutating func take() -> Slot {
+            var taken = Slot.waiting
+            swap(&self, &taken)
+            return taken
+        }
     }
 }

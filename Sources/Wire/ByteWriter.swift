@@ -45,9 +45,9 @@ public struct ByteWriter: Sendable {
 
     /// A count, then the bytes of the text in UTF-8.
     public mutating func write(_ text: String) {
-        var text = text
-        text.withUTF8 { utf8 in
-            write(count: utf8.count)
+        let utf8 = text.utf8
+        write(count: utf8.count)
+        if utf8.withContiguousStorageIfAvailable({ bytes.append(contentsOf: $0) }) == nil {
             bytes.append(contentsOf: utf8)
         }
     }
