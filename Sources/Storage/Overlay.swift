@@ -22,9 +22,7 @@ struct Overlay {
         }
         let last = generations.count - 1
         for write in batch.shards {
-            for record in write.documents {
-                generations[last].shards[write.shard, default: OverlayShard()].add(record)
-            }
+            generations[last].shards[write.shard, default: OverlayShard()].add(write.documents)
         }
     }
 
@@ -34,7 +32,8 @@ struct Overlay {
     }
 
     /// What there is of a shard, the latest first; nil where there is nothing.
-    func layers(of shard: ShardID) -> OverlayLayers? {
+    mutating func layers(of shard: ShardID) -> OverlayLayers? {
+        for index in generations.indices { generations[index].shards[shard]?.index() }
         let layers = generations.reversed().compactMap { $0.shards[shard] }
         return layers.isEmpty ? nil : OverlayLayers(layers: layers)
     }

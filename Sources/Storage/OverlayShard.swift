@@ -3,7 +3,15 @@ import Chat
 import Wire
 
 /// The records of one shard in one generation, found by all that records are asked for by.
+///
+/// Much is written that nobody reads before it is in the tables: what is added waits, to be indexed
+/// by whoever reads of the shard first.
 struct OverlayShard {
+    /// The most records that wait: a quarter of a millisecond for whoever reads.
+    static let waitingMax = 256
+
+    /// In the order in which they were added; nothing finds them yet.
+    private var waiting: [Record] = []
     private(set) var records: [DocumentKey: Record] = [:]
     /// Of each conversation, in the order of history; places that messages have left may be among
     /// them.
@@ -13,7 +21,18 @@ struct OverlayShard {
     private(set) var changes: [ReplicaID: [OverlayChange]] = [:]
     private(set) var carriers: [String: Set<DocumentKey>] = [:]
 
-    mutating func add(_ record: Record) {
+    mutating func add(_ records: [Record]) {
+        waiting += records
+        if waiting.count >= OverlayShard.waitingMax { index() }
+    }
+
+    /// Has all that was added found.
+    mutating func index() {
+        for record in waiting { index(record) }
+        waiting.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func index(_ record: Record) {
         let key = record.key
         let old = records.updateValue(record, forKey: key)
         if key.kind == .message {

@@ -21,7 +21,7 @@ package final class Reader: @unchecked Sendable {
     let terms: TermIndex
     private var isClosed = false
     /// What lies in the journal alone.
-    private(set) var overlay = Overlay()
+    var overlay = Overlay()
 
     init(_ connection: Connection) throws(StorageError) {
         self.connection = connection
