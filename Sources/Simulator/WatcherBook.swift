@@ -75,7 +75,7 @@ struct WatcherBook {
         guard !entry.isDeleted, entry.text != line["text"] || entry.edited != line["edited"] else {
             return nil
         }
-        return "has '\(entry.text)' of \(entry.edited ?? "the sending"), and what shows is "
-            + "'\(line["text"] ?? "")' of \(line["edited"] ?? "the sending")"
+        return "has '\(entry.text.prefix(40))' of \(entry.edited ?? "the sending"), and what shows "
+            + "is '\((line["text"] ?? "").prefix(40))' of \(line["edited"] ?? "the sending")"
     }
 }

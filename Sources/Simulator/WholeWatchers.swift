@@ -19,6 +19,8 @@ final class WholeWatcher {
     let beginsLate: Bool
     /// The messages that were told since it last began to watch, if not with a token.
     var told: Set<String>?
+    /// When it was last told of anything but typing, in microseconds.
+    var toldAt: UInt64 = 0
 
     init(_ index: Int, user: String, beginsLate: Bool) {
         self.index = index
@@ -32,6 +34,12 @@ final class WholeWatcher {
 extension WholeWorld {
     /// How long a watcher may take to be answered in the quiet, in microseconds.
     private static let watchMicroseconds: UInt64 = 5_000_000
+    /// How long it may take then until it is told all that it missed, in microseconds: a link of
+    /// little room brings a few events a turn.
+    private static let catchUpMicroseconds: UInt64 = 30_000_000
+    /// Who is told nothing for so long knows all, in microseconds: a holder waits at most a second
+    /// for what it lacks, and is asked anew within another.
+    private static let silenceMicroseconds: UInt64 = 2_500_000
 
     func beginWatchers() {
         for index in 0..<plan.watchers {
@@ -126,6 +134,7 @@ extension WholeWorld {
         }
         watcher.token = token
         if kind == "typing" { return hearTyping(event, on: visit) }
+        watcher.toldAt = now
         judge(event, kind, for: watcher)
         let isKnown = watcher.book.take(event)
         guard !isKnown, watcher.dueFrom == 0, let id = event["id"],
@@ -164,13 +173,23 @@ extension WholeWorld {
 
     // MARK: In the quiet
 
-    /// Waits until everybody who watches is answered.
+    /// Waits until everybody who watches is answered, and told all.
     func settleWatchers() {
         let areAnswered = run(until: now + WholeWorld.watchMicroseconds) { [watchers] in
             watchers.allSatisfy { $0.visit?.isWatching ?? false }
         }
-        guard !areAnswered, finding == nil else { return }
-        fail(.answered, "somebody who watches is not answered in the quiet")
+        guard areAnswered else {
+            if finding == nil { fail(.answered, "who watches is not answered in the quiet") }
+            return
+        }
+        let answeredAt = now
+        let isSilent = run(until: now + WholeWorld.catchUpMicroseconds) { [watchers] in
+            watchers.allSatisfy {
+                now >= max(answeredAt, $0.toldAt) + WholeWorld.silenceMicroseconds
+            }
+        }
+        guard !isSilent, finding == nil else { return }
+        fail(.answered, "who watches is told more and more in the quiet")
     }
 
     /// Each watcher of the user knows a message as a node shows it.

@@ -67,7 +67,7 @@ import Wire
         let migrated = try TestDatabase(folder: folder.path)
         defer { migrated.close() }
         let raw = try RawFile(folder.file)
-        #expect(try raw.rows("PRAGMA user_version") == [["4"]])
+        #expect(try raw.rows("PRAGMA user_version") == [["5"]])
         #expect(try raw.dots() == chats.dotRows)
         for document in chats.documents.values {
             #expect(try migrated.reader.isIndexed(document, in: chats.shard))

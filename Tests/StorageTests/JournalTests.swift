@@ -199,7 +199,7 @@ import Wire
         #expect(try again.reader.remaining(in: chats.shard, without: []).documents == 4)
     }
 
-    @Test func `what lies in the journal of a file of format 3 gets the words that it lacks`()
+    @Test func `what lies in the journal of a file of format 4 gets the words that it lacks`()
         throws
     {
         let folder = try TemporaryFolder()
@@ -216,7 +216,7 @@ import Wire
             try database.store(chats.batch([older]))
         }
         let copy = try crash(folder)
-        try RawFile(copy.file).run("PRAGMA user_version = 3")
+        try RawFile(copy.file).run("PRAGMA user_version = 4")
         let again = try TestDatabase(folder: copy.path, journal: .standard)
         defer { again.close() }
         #expect(

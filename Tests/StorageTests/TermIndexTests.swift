@@ -84,12 +84,12 @@ import Wire
         try RawFile(folder.file).makeFormat1()
         let migrated = try TestDatabase(folder: folder.path)
         defer { migrated.close() }
-        #expect(try RawFile(folder.file).rows("PRAGMA user_version") == [["4"]])
+        #expect(try RawFile(folder.file).rows("PRAGMA user_version") == [["5"]])
         #expect(try migrated.reader.headers().map { $0.1 } == header)
         try check(migrated, folder, chats)
     }
 
-    @Test func `a file of format 3 is given the words that it lacks`() throws {
+    @Test func `a file of format 4 is given the words that it lacks`() throws {
         let folder = try TemporaryFolder()
         let database = try TestDatabase(folder: folder.path)
         var chats = try fill(database, seed: 7, steps: 60)
@@ -101,10 +101,10 @@ import Wire
         database.close()
         let raw = try RawFile(folder.file)
         #expect(chats.termRows.contains { $0.contains(" !") })
-        raw.run("DELETE FROM term WHERE word LIKE '!%'; PRAGMA user_version = 3")
+        raw.run("DELETE FROM term WHERE word LIKE '!%'; PRAGMA user_version = 4")
         let migrated = try TestDatabase(folder: folder.path)
         defer { migrated.close() }
-        #expect(try RawFile(folder.file).rows("PRAGMA user_version") == [["4"]])
+        #expect(try RawFile(folder.file).rows("PRAGMA user_version") == [["5"]])
         #expect(try RawFile(folder.file).rows("SELECT number FROM journal").isEmpty)
         try check(migrated, folder, chats)
     }
