@@ -16,6 +16,28 @@ extension Node {
         ports.host.log(.debug, "heard \(Node.summary(of: frame)) shard=\(shard) peer=\(peer)")
     }
 
+    nonisolated func debug(_ frame: WatchFrame, from peer: NodeName) {
+        debug("heard \(Node.summary(of: frame)) peer=\(peer)")
+    }
+
+    private static func summary(of frame: WatchFrame) -> String {
+        switch frame {
+        case .users(let users): "users count=\(users.count)"
+        case .watch(let number, _): "watch number=\(number)"
+        case .unwatch: "unwatch"
+        case .open(let shard, let number, let since):
+            "open shard=\(shard) number=\(number) since=\(since != nil)"
+        case .close(let shard, let number): "close shard=\(shard) number=\(number)"
+        case .replay(let shard, let number, _, _): "replay shard=\(shard) number=\(number)"
+        case .watched(let number, let concerns, _):
+            "watched number=\(number) concerns=\(concerns.count)"
+        case .told(let shard, let number, let told, let position):
+            "told shard=\(shard) number=\(number) events=\(told.count) level=\(position != nil)"
+        case .replayed(let shard, let number): "replayed shard=\(shard) number=\(number)"
+        case .refused(let shard, let number): "refused shard=\(shard) number=\(number)"
+        }
+    }
+
     private static func summary(of frame: Frame) -> String {
         switch frame {
         case .push(_, let parcels, _): "push parcels=\(parcels.count)"

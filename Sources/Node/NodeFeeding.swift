@@ -32,6 +32,7 @@ extension Node {
     }
 
     func onWatchFrame(_ frame: WatchFrame, from name: NodeName) {
+        debug(frame, from: name)
         switch frame {
         case .users(let users):
             _ = desk.add(users, for: name)
@@ -165,6 +166,9 @@ extension Node {
         }
         if desk.isScanning, left < Node.feedReadsPerTurn { ports.host.turnAgain() }
     }
+
+    /// Whether all who watch here, and all that are told from here, know what there is.
+    package var isTellingLive: Bool { watching.lagging.isEmpty && !desk.isScanning }
 
     private func isShort(_ name: NodeName) -> Bool {
         name == me.name || links[name]?.isShort ?? false

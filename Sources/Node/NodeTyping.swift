@@ -88,11 +88,25 @@ extension Node {
             until = links[name]?.deadline(after: milliseconds, now: now)
             guard until != nil else { return }
         }
-        links[name]?.send(
-            .typing(
-                TypingFrame(
-                    conversation: place.conversation, user: place.user, until: until,
-                    participants: participants)))
+        let frame = TypingFrame(
+            conversation: place.conversation, user: place.user, until: until,
+            participants: participants)
+        // Where there is no room for it, it is said again: an end that is not heard would be shown
+        // for seconds.
+        if links[name]?.send(.typing(frame)) == false {
+            typing.unsent[name, default: []].insert(place)
+        }
+    }
+
+    private func sendAgain(now: UInt64) {
+        let unsent = typing.unsent
+        typing.unsent = [:]
+        for name in unsent.keys.sorted() {
+            for place in unsent[name, default: []].sorted() {
+                let left = typing.millisecondsLeft(at: place, now: now)
+                send(place, for: left, typing.said[place]?.participants ?? [], to: name)
+            }
+        }
     }
 
     /// What is said here is said to a member that is connected, too.
@@ -152,6 +166,7 @@ extension Node {
     }
 
     func tickTyping(now: UInt64) {
+        sendAgain(now: now)
         for place in typing.endSaid(now: now) { broadcast(place, for: nil, to: []) }
         for (place, name) in typing.overdue(now: now) { hideTyping(place, by: name) }
     }

@@ -45,6 +45,8 @@ package struct Typing: Sendable {
     var asked: [ReplySlot: Asked] = [:]
     /// Those of them that may, since the last turn; in order.
     var allowed: [ReplySlot] = []
+    /// What a node has to be told and had no room for; at most what there is to tell it.
+    var unsent: [NodeName: Set<Place>] = [:]
 
     /// How long a word counts, in milliseconds: six seconds, less the tick in which its end may be
     /// noticed.

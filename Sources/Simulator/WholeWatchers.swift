@@ -1,5 +1,6 @@
 import CRDT
 import LineProtocol
+import Node
 
 /// Somebody who watches at one node after the other, and comes back with the last token.
 final class WholeWatcher {
@@ -19,8 +20,6 @@ final class WholeWatcher {
     let beginsLate: Bool
     /// The messages that were told since it last began to watch, if not with a token.
     var told: Set<String>?
-    /// When it was last told of anything but typing, in microseconds.
-    var toldAt: UInt64 = 0
 
     init(_ index: Int, user: String, beginsLate: Bool) {
         self.index = index
@@ -34,12 +33,9 @@ final class WholeWatcher {
 extension WholeWorld {
     /// How long a watcher may take to be answered in the quiet, in microseconds.
     private static let watchMicroseconds: UInt64 = 5_000_000
-    /// How long it may take then until it is told all that it missed, in microseconds: a link of
-    /// little room brings a few events a turn.
-    private static let catchUpMicroseconds: UInt64 = 30_000_000
-    /// Who is told nothing for so long knows all, in microseconds: a holder waits at most a second
-    /// for what it lacks, and is asked anew within another.
-    private static let silenceMicroseconds: UInt64 = 2_500_000
+    /// How long it may take then until all is told that was missed, in microseconds: over a link of
+    /// little room an event comes at a time.
+    private static let catchUpMicroseconds: UInt64 = 60_000_000
 
     func beginWatchers() {
         for index in 0..<plan.watchers {
@@ -134,7 +130,6 @@ extension WholeWorld {
         }
         watcher.token = token
         if kind == "typing" { return hearTyping(event, on: visit) }
-        watcher.toldAt = now
         judge(event, kind, for: watcher)
         let isKnown = watcher.book.take(event)
         guard !isKnown, watcher.dueFrom == 0, let id = event["id"],
@@ -182,13 +177,13 @@ extension WholeWorld {
             if finding == nil { fail(.answered, "who watches is not answered in the quiet") }
             return
         }
-        let answeredAt = now
-        let isSilent = run(until: now + WholeWorld.catchUpMicroseconds) { [watchers] in
-            watchers.allSatisfy {
-                now >= max(answeredAt, $0.toldAt) + WholeWorld.silenceMicroseconds
+        let isAllTold = run(until: now + WholeWorld.catchUpMicroseconds) { [machines] in
+            machines.allSatisfy { machine in
+                guard let node = machine.process?.node else { return true }
+                return machine.executor.run { node.assumeIsolated { $0.isTellingLive } }
             }
         }
-        guard !isSilent, finding == nil else { return }
+        guard !isAllTold, finding == nil else { return }
         fail(.answered, "who watches is told more and more in the quiet")
     }
 
