@@ -62,16 +62,18 @@ extension Copy {
         }
     }
 
-    /// What was merged here is what the next push to any other peer may answer.
+    /// What was merged here is what the next push to any other owner may answer.
     mutating func noteUntold(_ context: Context, from peer: NodeName) {
-        for index in peers.indices where peers[index].isOwner && peers[index].name != peer {
-            peers[index].untold.insert(context)
-        }
+        addUntold(from: peer) { untold in untold.insert(context) }
     }
 
     mutating func noteUntold(_ vector: Vector, from peer: NodeName) {
+        addUntold(from: peer) { untold in untold.formUnion(vector) }
+    }
+
+    private mutating func addUntold(from peer: NodeName, _ add: (inout Vector) -> Void) {
         for index in peers.indices where peers[index].isOwner && peers[index].name != peer {
-            peers[index].untold.formUnion(vector)
+            add(&peers[index].untold)
         }
     }
 

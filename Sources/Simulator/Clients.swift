@@ -21,6 +21,8 @@ struct Clients {
     let users: [UserID]
     /// Messages that anybody might speak of, per conversation.
     var messages: [[MessageID]]
+    /// Those who asked to leave, per conversation.
+    var leavers: [[UserID]]
     /// What was asked before, to be asked again.
     var asked: [Asked] = []
     var texts = 0
@@ -36,6 +38,7 @@ struct Clients {
         let count = 1 + dice.below(3)
         conversations = (0..<count).map { ConversationID(checked: "c\($0)") }
         let pool = 3 + dice.below(6)
+        leavers = conversations.map { _ in [] }
         messages = conversations.map { _ in (0..<pool).map { MessageID(checked: "m\($0)") } }
         for index in 0..<(3 + dice.below(4)) {
             sessions.append(
@@ -134,7 +137,9 @@ extension World {
         let draw = isCreated ? workDice.below(100) : workDice.below(8)
         if draw < 5 { return (creation(of: conversation, by: user, isCreated), false) }
         if draw < 34 { return sending(in: room, by: user) }
-        let action = draw < 80 ? aboutMessage(draw, in: room, by: user) : ofUser(draw, in: room)
+        let action =
+            draw < 80
+            ? aboutMessage(draw, in: room, by: user) : ofUser(draw, in: room, by: user)
         return (Mutation(action, in: conversation, by: user), false)
     }
 
@@ -151,18 +156,27 @@ extension World {
     }
 
     /// Who is in the conversation, and what they make of it for themselves.
-    private func ofUser(_ draw: Int, in room: Int) -> Mutation.Action {
+    private func ofUser(_ draw: Int, in room: Int, by user: UserID) -> Mutation.Action {
         let upTo =
             workDice.chance(percent: 50) ? nil : workDice.pick(clients.messages[room])
         switch draw {
-        case ..<86: return .invite(workDice.pick(clients.users))
-        case ..<87: return .leave
+        case ..<85: return .invite(invitee(to: room))
+        case ..<87:
+            clients.leavers[room].append(user)
+            return .leave
         case ..<91: return .archive
         case ..<94: return .unarchive
         case ..<96: return .read(upTo)
         case ..<98: return .hideChat
         default: return .deliver(upTo)
         }
+    }
+
+    /// Mostly who left: an invitation changes nothing for those who are there.
+    private func invitee(to room: Int) -> UserID {
+        let leavers = clients.leavers[room]
+        let isBack = !leavers.isEmpty && workDice.chance(percent: 60)
+        return workDice.pick(isBack ? leavers : clients.users)
     }
 
     private func creation(
