@@ -144,7 +144,8 @@ extension World {
     }
 
     private func aboutMessage(_ draw: Int, in room: Int, by user: UserID) -> Mutation.Action {
-        let id = target(in: room, by: user)
+        let isPinning = draw >= 69 && workDice.chance(percent: 60)
+        let id = isPinning ? favorite(in: room) : target(in: room, by: user)
         switch draw {
         case ..<49: return .edit(id, text: text(), operation: OperationID(from: &workDice))
         case ..<57: return .hide(id)
@@ -212,6 +213,11 @@ extension World {
             if first?.mutation.user == user { return id }
         }
         return workDice.pick(clients.messages[room])
+    }
+
+    /// One of the few that are pinned and unpinned all the time.
+    private func favorite(in room: Int) -> MessageID {
+        clients.messages[room][workDice.below(2)]
     }
 
     /// A text that no other is part of.
