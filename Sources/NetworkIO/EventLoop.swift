@@ -6,8 +6,8 @@ import Glibc
 ///
 /// A turn: whatever the sockets have, then timers, then the jobs and work that were handed over,
 /// then the work registered for the turn's end, then one write for each connection that was
-/// written to. Then the loop sleeps until something happens. What the turn's end starts is done
-/// without sleeping in between.
+/// written to, then the work that waited for it. Then the loop sleeps until something happens. What
+/// the turn's end starts is done without sleeping in between.
 ///
 /// The loop is woken by an eventfd under a `uv_poll_t`. Not by `uv_async_send`, which in libuv
 /// 1.44.2 keeps the woken loop spinning until the sender has left the call (82 µs against 7).
@@ -51,6 +51,7 @@ package final class EventLoop: @unchecked Sendable {
     private var spareItems: [Mailbox.Item] = []
 
     private var turnEndWork: [() -> Void] = []
+    private var afterFlushWork: [() -> Void] = []
     private var unflushed: [Connection] = []
     private var spareConnections: [Connection] = []
     private var connectionsMade: UInt64 = 0
@@ -128,6 +129,14 @@ package final class EventLoop: @unchecked Sendable {
         turnEndWork.append(work)
     }
 
+    /// Has `work` called once, as soon as what was written in this turn is with the kernel.
+    ///
+    /// In the order in which it was asked for.
+    package func afterFlush(_ work: @escaping () -> Void) {
+        checkConfined()
+        afterFlushWork.append(work)
+    }
+
     /// Monotonic time; its zero means nothing.
     package var nanoseconds: UInt64 { uv_hrtime() }
 
@@ -175,8 +184,10 @@ extension EventLoop {
         runMailbox()
         for work in turnEndWork { work() }
         flush()
+        runAfterFlush()
         // An active idle handle keeps the poll from sleeping: what was made just now comes first.
-        if mailbox.withLock({ $0.isArmed }) || !unflushed.isEmpty {
+        let isMore = !unflushed.isEmpty || !afterFlushWork.isEmpty
+        if isMore || mailbox.withLock({ $0.isArmed }) {
             uv_idle_start(idle) { _ in }
         } else {
             uv_idle_stop(idle)
@@ -198,6 +209,13 @@ extension EventLoop {
             items.removeAll(keepingCapacity: items.count <= Self.spareItemsMax)
         }
         swap(&items, &spareItems)
+    }
+
+    private func runAfterFlush() {
+        guard !afterFlushWork.isEmpty else { return }
+        var works: [() -> Void] = []
+        swap(&works, &afterFlushWork)
+        for work in works { work() }
     }
 
     /// What is written while this runs waits for the end of the next turn.

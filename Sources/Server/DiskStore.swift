@@ -53,9 +53,12 @@ final class DiskStore: Store {
             settings: settings.map { ($0.name, $0.value) }, dropped: drops,
             failuresKnown: failuresKnown.withLock { $0 }, isUrgent: isUrgent.withLock { $0 })
         let node = node.withLock { $0 }
-        database.submit(batch) { error in
-            node?.assumeIsolated {
-                $0.onCommitted(ticket, failure: error.map(StoreFailure.init))
+        // Behind the frames of this turn: a co-owner's way to its disk is longer than the own one.
+        loop.afterFlush { [database] in
+            database.submit(batch) { error in
+                node?.assumeIsolated {
+                    $0.onCommitted(ticket, failure: error.map(StoreFailure.init))
+                }
             }
         }
     }

@@ -80,6 +80,27 @@ import Testing
         }
     }
 
+    @Test func `what waits for the flush runs once, in order, behind what was written`()
+        async throws
+    {
+        try await withLoop { loop in
+            let pair = try await Pair(on: loop) { _, _ in }
+            let seen = Watched<[String]>([])
+            @Sendable func note(_ event: String) {
+                seen.change { $0.append("\(event) \(pair.client.queuedBytes)") }
+            }
+            try await loop.perform {
+                for event in ["first", "second"] { loop.afterFlush { note(event) } }
+                pair.client.write([1])
+                note("written")
+            }
+            let expected = ["written 1", "first 0", "second 0"]
+            #expect(try await seen.wait { $0.count >= 3 } == expected)
+            for _ in 0..<3 { try await loop.perform {} }
+            #expect(seen.state == expected)
+        }
+    }
+
     @Test func `what the turn's end makes does not wait for anything to happen`() async throws {
         try await withLoop { loop in
             let count = Watched(0)
