@@ -123,10 +123,12 @@ extension World {
     }
 
     /// It serves because no complete copy could be reached: it may lack what none of those that it
-    /// did reach holds.
+    /// did reach holds, and what one came to hold that is cut off.
     private func lowerFloor(of node: SimNode, _ shard: Int, _ shell: Shell) {
         var reached = Vector()
-        for (peer, connection) in shell.connections.enumerated() where connection != nil {
+        let cuts = weather.cuts
+        for (peer, connection) in shell.connections.enumerated()
+        where connection != nil && cuts[peer][node.index] + cuts[node.index][peer] == 0 {
             reached.formUnion(nodes[peer].disk.state.shards[shard].claim.vector)
         }
         node.floors[shard] = node.floors[shard].intersection(reached)
