@@ -22,6 +22,15 @@ public enum Term {
         "!" + hexadecimal(checksum(of: user.text))
     }
 
+    /// Of all that makes a shard `user`'s: a conversation that they are or were in, an item that is
+    /// or was theirs.
+    public static func concerning(_ user: UserID) -> [(kind: DocumentKey.Kind, term: String)] {
+        [
+            (.conversation, participant(user)), (.conversation, former(user)),
+            (.item, owner(user)), (.item, former(user)),
+        ]
+    }
+
     /// Of every profile.
     public static let profile = "profile"
 

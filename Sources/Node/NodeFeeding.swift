@@ -54,11 +54,11 @@ extension Node {
     // MARK: Opening
 
     private func answerWatch(_ number: UInt64, of user: UserID, to name: NodeName) {
-        var concerns: [ShardID] = []
+        let fed = shards.filter { desk.isFed($0.id) }
+        let concerns = fed.map(\.id).filter(concerned(by: user, among: fed).contains)
         var positions: [WatchFrame.Position] = []
-        for shard in shards where desk.isFed(shard.id) {
+        for shard in fed {
             let position = shard.assumeIsolated { $0.feedPosition }
-            if shard.assumeIsolated({ $0.concerns(user) }) { concerns.append(shard.id) }
             guard let served = desk.liveFeed(of: shard.id, for: name), served.known != position
             else { continue }
             desk.note(served.number, for: name) { $0.known.formUnion(position) }
@@ -66,6 +66,21 @@ extension Node {
                 WatchFrame.Position(shard: shard.id, number: served.number, vector: position))
         }
         tell(.watched(number, concerns: concerns, positions: positions), to: name)
+    }
+
+    /// Where something is or was a user's: of many shards at once.
+    private func concerned(by user: UserID, among shards: [Shard]) -> Set<ShardID> {
+        guard let last = shards.map(\.id).max() else { return [] }
+        do throws(StoreFailure) {
+            let stored = try ports.store.shards(concerning: user, upTo: last)
+            let pending = shards.filter { shard in
+                shard.assumeIsolated { $0.isPending(concerning: user) }
+            }
+            return stored.union(pending.map(\.id))
+        } catch {
+            // Perhaps all of them.
+            return Set(shards.map(\.id))
+        }
     }
 
     /// A shard that may be told of.

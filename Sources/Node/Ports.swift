@@ -55,6 +55,9 @@ package protocol DocumentReader {
         of kind: DocumentKey.Kind, carrying term: String, in shard: ShardID, partition: String?
     ) throws(StoreFailure) -> [DocumentKey]
 
+    /// The shards in which something carries a term that concerns a user, up to a last one.
+    func shards(concerning user: UserID, upTo last: ShardID) throws(StoreFailure) -> Set<ShardID>
+
     /// The seats of a conversation, ascending by user.
     func seats(
         of conversation: ConversationID, in shard: ShardID
@@ -71,6 +74,21 @@ package protocol DocumentReader {
     func remainder(
         of shard: ShardID, without bad: [DocumentKey]
     ) throws(StoreFailure) -> Remainder
+}
+
+extension DocumentReader {
+    package func shards(
+        concerning user: UserID, upTo last: ShardID
+    ) throws(StoreFailure) -> Set<ShardID> {
+        var found: Set<ShardID> = []
+        for shard in (0...last.number).map(ShardID.init) {
+            for (kind, term) in Term.concerning(user) where !found.contains(shard) {
+                let keys = try keys(of: kind, carrying: term, in: shard, partition: nil)
+                if !keys.isEmpty { found.insert(shard) }
+            }
+        }
+        return found
+    }
 }
 
 /// A durable store.

@@ -172,6 +172,8 @@ package actor Shard {
 
     func concerns(_ user: UserID) -> Bool { machine.concerns(user, in: world) }
 
+    func isPending(concerning user: UserID) -> Bool { machine.isPending(concerning: user) }
+
     func onCommitFailed() -> [ReplySlot] { machine.onCommitFailed() }
 
     /// Whether everything in it is on disk.

@@ -193,16 +193,9 @@ extension ShardMachine {
     /// conversation that they have left they are told that they have, and of an item that it is
     /// deleted.
     func concerns(_ user: UserID, in world: ShardWorld) -> Bool {
-        guard !documents.pending.values.contains(where: { $0.document.concerns(user) }) else {
-            return true
-        }
+        guard !isPending(concerning: user) else { return true }
         do throws(StoreFailure) {
-            for (kind, term) in [
-                (DocumentKey.Kind.conversation, Term.participant(user)),
-                (DocumentKey.Kind.conversation, Term.former(user)),
-                (DocumentKey.Kind.item, Term.owner(user)),
-                (DocumentKey.Kind.item, Term.former(user)),
-            ] {
+            for (kind, term) in Term.concerning(user) {
                 let keys = try world.reader.keys(
                     of: kind, carrying: term, in: copy.shard, partition: nil)
                 guard keys.isEmpty else { return true }
@@ -211,6 +204,11 @@ extension ShardMachine {
         } catch {
             return true
         }
+    }
+
+    /// Whether something of the user's is about to be on disk.
+    func isPending(concerning user: UserID) -> Bool {
+        documents.pending.values.contains { $0.document.concerns(user) }
     }
 
     private func document(in parcel: Parcel) throws(StoreFailure) -> Document? {

@@ -111,6 +111,14 @@ final class DiskStore: Store {
         }
     }
 
+    func shards(concerning user: UserID, upTo last: ShardID) throws(StoreFailure) -> Set<ShardID> {
+        do throws(StorageError) {
+            return try database.reader.shards(concerning: user, upTo: last)
+        } catch {
+            throw failure(error)
+        }
+    }
+
     func seats(
         of conversation: ConversationID, in shard: ShardID
     ) throws(StoreFailure) -> [Document] {

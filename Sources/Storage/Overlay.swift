@@ -31,6 +31,9 @@ struct Overlay {
         generations.removeAll { $0.number <= generation }
     }
 
+    /// The shards of which there is anything, ascending.
+    var shards: [ShardID] { Set(generations.flatMap(\.shards.keys)).sorted() }
+
     /// What there is of a shard, the latest first; nil where there is nothing.
     mutating func layers(of shard: ShardID) -> OverlayLayers? {
         for index in generations.indices { generations[index].shards[shard]?.index() }

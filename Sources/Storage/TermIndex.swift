@@ -6,7 +6,11 @@ import Wire
 struct TermIndex {
     let ofShard: Statement
     let ofPartition: Statement
+    let ofUser: Statement
     let seats: Statement
+
+    /// How many terms concern a user.
+    private static let concerning = 4
 
     init(_ connection: Connection) throws(StorageError) {
         func prepare(_ place: String) throws(StorageError) -> Statement {
@@ -19,6 +23,20 @@ struct TermIndex {
         }
         ofShard = try prepare("")
         ofPartition = try prepare("AND partition = ?4")
+        let isConcerned = (0..<TermIndex.concerning).map { number in
+            """
+            EXISTS(SELECT 1 FROM term t WHERE t.shard = held.shard
+                AND t.kind = ?\(2 * number + 2) AND t.word = ?\(2 * number + 3))
+            """
+        }
+        // One statement, and so one read of the file's state, for all shards.
+        ofUser = try Statement(
+            connection,
+            """
+            WITH RECURSIVE held(shard) AS
+                (SELECT 0 UNION ALL SELECT shard + 1 FROM held WHERE shard < ?1)
+            SELECT shard FROM held WHERE \(isConcerned.joined(separator: " OR "))
+            """, doing: "reading the index of terms")
         seats = try Statement(
             connection,
             """
@@ -53,6 +71,32 @@ extension Reader {
         let journaled = overlay.layers(of: shard)?.keys(of: kind, carrying: term) ?? []
         let added = journaled.filter { partition == nil || $0.partition == partition }
         return added.isEmpty ? keys : Set(keys + added).sorted()
+    }
+
+    /// The shards up to a last one in which something is or was a user's, or was a moment ago.
+    package func shards(
+        concerning user: UserID, upTo last: ShardID
+    ) throws(StorageError) -> Set<ShardID> {
+        try checkOpen()
+        let wanted = Term.concerning(user)
+        let statement = terms.ofUser
+        try statement.bind(Int64(last.number), at: 1)
+        for (index, (kind, term)) in wanted.enumerated() {
+            try statement.bind(Int64(kind.number), at: Int32(2 * index + 2))
+            try statement.bind(term, at: Int32(2 * index + 3))
+        }
+        defer { statement.reset() }
+        var found: Set<ShardID> = []
+        while try statement.step() {
+            if let number = UInt16(exactly: statement.number(0)) { found.insert(ShardID(number)) }
+        }
+        for shard in overlay.shards where shard <= last && !found.contains(shard) {
+            guard let layers = overlay.layers(of: shard) else { continue }
+            if wanted.contains(where: { !layers.keys(of: $0, carrying: $1).isEmpty }) {
+                found.insert(shard)
+            }
+        }
+        return found
     }
 
     /// The seats of a conversation, ascending by user: one run of rows.

@@ -46,7 +46,7 @@ struct TermsTests {
                 time: HybridTimestamp(milliseconds: 1))
             let told = document.announcements(beyond: Vector(), in: around)
             for user in People.all + [UserID(checked: "dave")] {
-                let words = [Term.participant(user), Term.former(user)]
+                let words = Term.concerning(user).filter { $0.kind == .conversation }.map(\.term)
                 let isTold = told.contains { $0.narrowed { $0 == user } != nil }
                 #expect(isTold == document.concerns(user))
                 #expect(isTold == words.contains(where: document.terms.contains))

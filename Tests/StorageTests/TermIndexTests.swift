@@ -75,6 +75,34 @@ import Wire
         }
     }
 
+    @Test func `the shards of whoever is or was in a conversation are found at once`() throws {
+        let folder = try TemporaryFolder()
+        let (ann, ben, cleo) = (Self.users[0], Self.users[1], Self.users[2])
+        var database = try TestDatabase(folder: folder.path)
+        for (number, users) in [(0, [ann]), (3, [ann, ben]), (200, [ben, cleo])] {
+            var chats = Chats(shard: ShardID(UInt16(number)))
+            let room = Chats.conversation(number)
+            var records = [chats.make(.create(participants: users, title: nil), in: room)]
+            if users.contains(cleo) { records.append(chats.make(.leave, in: room, from: cleo)) }
+            try database.store(chats.batch(records))
+        }
+        // In the journal, and then in the tables.
+        for _ in 0..<2 {
+            func found(_ user: UserID, upTo last: UInt16) throws -> [UInt16] {
+                try database.reader.shards(concerning: user, upTo: ShardID(last))
+                    .map(\.number).sorted()
+            }
+            #expect(try found(ann, upTo: 255) == [0, 3])
+            #expect(try found(ben, upTo: 255) == [3, 200])
+            #expect(try found(cleo, upTo: 200) == [200])
+            #expect(try found(ben, upTo: 199) == [3])
+            #expect(try found(UserID(checked: "dan"), upTo: 255).isEmpty)
+            database.close()
+            database = try TestDatabase(folder: folder.path)
+        }
+        database.close()
+    }
+
     @Test func `a file of format 1 is given its index`() throws {
         let folder = try TemporaryFolder()
         let database = try TestDatabase(folder: folder.path)
