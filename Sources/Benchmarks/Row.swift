@@ -84,6 +84,17 @@ extension Row {
         "one node, 50 connections, 16 sends in flight on each")
     static let oneNodeP50 = Row(.figures, "one-node-p50", "ms", digits: 1, "the same load")
     static let oneNodeP99 = Row(.figures, "one-node-p99", "ms", digits: 1, "the same load")
+    static let eventP50 = Row(
+        .figures, "event-p50", "ms", digits: 2,
+        "five nodes, 100 sends a second to all in turn, a watcher on each: from the sender's line "
+            + "to the watcher's")
+    static let eventP99 = Row(.figures, "event-p99", "ms", digits: 2, aim: .atMost(10), "the same")
+    static let eventAfterOKP99 = Row(
+        .figures, "event-after-ok-p99", "ms", digits: 2, aim: .atMost(10), floor: .atMost(50),
+        "the same, from the sender's OK; zero where the event came first")
+    static let eventsAstray = Row(
+        .figures, "events-astray", "events", aim: .atMost(0), floor: .atMost(0),
+        "of these, not told or told twice")
     static let killFailures = Row(
         .figures, "kill-failed", "requests", aim: .atMost(0),
         "of 50 clients of two nodes while a third is killed (kill -9): refused or unanswered")
@@ -121,6 +132,18 @@ extension Row {
         Row(
             .figures, "merge-per-cpu-\(sends)", "/s", aim: .atLeast(150_000),
             "messages that it merged per second of its own processor time, disk included")
+    }
+
+    static func watchersAnswered(_ count: Int) -> Row {
+        Row(
+            .figures, "watchers-\(count)", "s", digits: 2,
+            "until so many connections to one of three nodes, each with its WATCH, were answered")
+    }
+
+    static func watcherMemory(_ count: Int) -> Row {
+        Row(
+            .figures, "memory-watcher-\(count)", "B", floor: .atMost(10_000),
+            "resident memory that each of them costs the node, one second later")
     }
 
     static func newestP50(_ messages: Int) -> Row {

@@ -24,6 +24,7 @@ import NetworkIO
             await step("three nodes, 50 connections, 16 sends in flight on each", measureThree)
             await step("one node, the same load", measureOne)
             await step("kill -9 of one of three nodes under load", measureKill)
+            await step("five nodes, 100 sends a second, a watcher on each", measureEvents)
             for sends in plan.missed where pass <= plan.runs(missing: sends) {
                 await step("a node that missed \(decimal(Double(sends), digits: 0)) sends") {
                     () async throws(BenchError) in try await self.measureCatchUp(sends)
@@ -33,6 +34,8 @@ import NetworkIO
         }
         stage = "last"
         let messages = decimal(Double(plan.messages), digits: 0)
+        let watchers = decimal(Double(plan.watchers), digits: 0)
+        await step("\(watchers) idle watchers on one of three nodes", measureIdleWatchers)
         await step("a conversation of \(messages) messages, and a start with them", measurePages)
     }
 

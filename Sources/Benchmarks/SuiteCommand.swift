@@ -26,7 +26,9 @@ struct SuiteCommand: Sendable {
         let rows: [Row] = [
             .coreSpeed, .syncRate, .syncP50, .syncP99, .tcpRoundTrip, .tcpStream,
             .oneClientP50, .oneClientP99, .threeNodesSends, .oneNodeSends, .wire, .idleWire,
-            .idleMemory, .loadedMemory, .killFailures, .killLongestWait,
+            .idleMemory, .loadedMemory, .eventP50, .eventP99, .eventAfterOKP99,
+            .eventsAstray, .killFailures, .killLongestWait, .watchersAnswered(plan.watchers),
+            .watcherMemory(plan.watchers),
             .levelAfter(100_000), .mergeRate(100_000), .mergePerCPU(100_000),
             .newestP50(plan.messages), .middleP50(plan.messages), .start(plan.messages),
         ]

@@ -5,6 +5,8 @@ struct SuitePlan: Hashable, Sendable {
     var runs = 3
     /// How many sends a node misses before it comes back.
     var missed = [10_000, 100_000]
+    /// How many connections of one node watch: almost as many as it takes clients.
+    var watchers = 9_900
     /// How many messages the conversation has whose pages are asked for.
     var messages = 100_000
     /// How many pages are asked for.
@@ -12,7 +14,7 @@ struct SuitePlan: Hashable, Sendable {
 
     /// For a first look.
     static let quick = SuitePlan(
-        seconds: 2, runs: 1, missed: [10_000], messages: 20_000, pages: 200)
+        seconds: 2, runs: 1, missed: [10_000], watchers: 2_000, messages: 20_000, pages: 200)
 
     /// As large as the aims are; it takes long.
     static let large = SuitePlan(missed: [10_000, 100_000, 1_000_000], messages: 1_000_000)
