@@ -4,9 +4,8 @@ import Wire
 
 @testable import Replication
 
-private let n1 = NodeName(checked: "n1")
-private let n2 = NodeName(checked: "n2")
-private let me = NodeName(checked: "me")
+private let n1 = Trio.n1
+private let n2 = Trio.n2
 private let shard = ShardID(0)
 private let mine = ReplicaID(high: 0, low: 1)
 private let first = ReplicaID(high: 0, low: 2)
@@ -28,14 +27,7 @@ private func change(_ number: UInt64) -> Change {
 
 /// What a copy says of what its pushes may answer, and waits for.
 @Suite struct CausesTests {
-    private var copy: Copy
-
-    init() {
-        let holders = Holders(me: me, owners: [me, n1, n2], livingOwners: 3, others: [n1, n2])
-        copy = Copy(shard, stored: CopyHeader(isComplete: true), holders: holders, now: 0)
-        copy.onPeerUp(n1)
-        copy.onPeerUp(n2)
-    }
+    private var copy = Trio.copy(of: shard)
 
     private mutating func write(_ number: UInt64) -> [NodeName: Vector] {
         copy.noteWrite(change(number), by: copy.nextDot { mine })

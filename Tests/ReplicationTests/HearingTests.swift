@@ -5,20 +5,12 @@ import Wire
 @testable import Replication
 
 private let shard = ShardID(0)
-private let me = NodeName(checked: "me")
-private let n1 = NodeName(checked: "n1")
-private let n2 = NodeName(checked: "n2")
+private let n1 = Trio.n1
+private let n2 = Trio.n2
 private let theirs = RandomID(high: 0, low: 2)
 
 @Suite struct HearingTests {
-    private var copy: Copy
-
-    init() {
-        let holders = Holders(me: me, owners: [me, n1, n2], livingOwners: 3, others: [n1, n2])
-        copy = Copy(shard, stored: CopyHeader(isComplete: true), holders: holders, now: 0)
-        copy.onPeerUp(n1)
-        copy.onPeerUp(n2)
-    }
+    private var copy = Trio.copy(of: shard)
 
     private var seen: Vector {
         var vector = Vector()

@@ -23,6 +23,16 @@ import Wire
         return chats
     }
 
+    private func withFilledDatabase(
+        _ check: (TestDatabase, Chats, RawFile) throws -> Void
+    ) throws {
+        let folder = try TemporaryFolder()
+        let database = try TestDatabase(folder: folder.path)
+        defer { database.close() }
+        let chats = try filled(database)
+        try check(database, chats, try RawFile(folder.file))
+    }
+
     /// Has the document mended as the node does.
     private func mend(
         _ document: Document, of chats: Chats, in database: TestDatabase
@@ -36,17 +46,14 @@ import Wire
     @Test(arguments: faults) func `a document that an index does not lead to is known, and mended`(
         fault: String
     ) throws {
-        let folder = try TemporaryFolder()
-        let database = try TestDatabase(folder: folder.path)
-        defer { database.close() }
-        let chats = try filled(database)
-        let raw = try RawFile(folder.file)
-        let (dots, terms) = (try raw.dots(), try raw.terms())
-        raw.run(fault)
-        let key = DocumentKey.message(Chats.message(3), in: Chats.conversation(1))
-        try mend(try #require(chats.documents[key]), of: chats, in: database)
-        #expect(try raw.dots() == dots)
-        #expect(try Set(raw.terms()).isSuperset(of: terms))
+        try withFilledDatabase { database, chats, raw in
+            let (dots, terms) = (try raw.dots(), try raw.terms())
+            raw.run(fault)
+            let key = DocumentKey.message(Chats.message(3), in: Chats.conversation(1))
+            try mend(try #require(chats.documents[key]), of: chats, in: database)
+            #expect(try raw.dots() == dots)
+            #expect(try Set(raw.terms()).isSuperset(of: terms))
+        }
     }
 
     private static let dotFaults = [
@@ -59,19 +66,16 @@ import Wire
     @Test(arguments: dotFaults) func `dots that are lost are known by their documents, and mended`(
         fault: String
     ) throws {
-        let folder = try TemporaryFolder()
-        let database = try TestDatabase(folder: folder.path)
-        defer { database.close() }
-        let chats = try filled(database)
-        let raw = try RawFile(folder.file)
-        let dots = try raw.dots()
-        raw.run(fault)
-        for (dot, key) in chats.dots where (16..<32).contains(dot.seq) {
-            try mend(try #require(chats.documents[key]), of: chats, in: database)
+        try withFilledDatabase { database, chats, raw in
+            let dots = try raw.dots()
+            raw.run(fault)
+            for (dot, key) in chats.dots where (16..<32).contains(dot.seq) {
+                try mend(try #require(chats.documents[key]), of: chats, in: database)
+            }
+            for document in chats.documents.values {
+                #expect(try database.reader.isIndexed(document, in: chats.shard))
+            }
+            #expect(try raw.dots() == dots)
         }
-        for document in chats.documents.values {
-            #expect(try database.reader.isIndexed(document, in: chats.shard))
-        }
-        #expect(try raw.dots() == dots)
     }
 }

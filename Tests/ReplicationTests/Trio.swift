@@ -1,0 +1,20 @@
+import CRDT
+import Wire
+
+@testable import Replication
+
+/// Three nodes that own a shard, one of them looked at.
+enum Trio {
+    static let me = NodeName(checked: "me")
+    static let n1 = NodeName(checked: "n1")
+    static let n2 = NodeName(checked: "n2")
+
+    /// The copy of `me`, complete and connected to the two others.
+    static func copy(of shard: ShardID) -> Copy {
+        let holders = Holders(me: me, owners: [me, n1, n2], livingOwners: 3, others: [n1, n2])
+        var copy = Copy(shard, stored: CopyHeader(isComplete: true), holders: holders, now: 0)
+        copy.onPeerUp(n1)
+        copy.onPeerUp(n2)
+        return copy
+    }
+}
