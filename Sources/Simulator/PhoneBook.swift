@@ -37,6 +37,8 @@ struct PhoneBook {
     private var listed: Set<String> = []
     /// When lists were asked for of which no answer came.
     private var lostListsAt: [UInt64] = []
+    /// When lists were asked for that were maybe made by who did not know all that it had viewed.
+    private var blindListsAt: [UInt64] = []
     private var takings: [TakingOff] = []
     /// Messages of which it was acknowledged that they were taken off.
     private(set) var takenOff: Set<String> = []
@@ -83,6 +85,9 @@ struct PhoneBook {
 
     mutating func forgetList() { list = [] }
 
+    /// A list is asked for while not every disk has the same of what the device views.
+    mutating func noteBlindList(at now: UInt64) { blindListsAt.append(now) }
+
     /// Some of what nodes knew of the device is gone.
     mutating func lose(at now: UInt64) {
         lostAt = now
@@ -95,6 +100,19 @@ struct PhoneBook {
     mutating func noteMissing() { addedAt = nil }
 
     // MARK: What may be due
+
+    /// Whether a message was maybe passed over, since who made a list took it for viewed: what is
+    /// listed behind it takes it off, and that is final.
+    func mayBePassedOver(_ message: WholeMessage) -> Bool {
+        guard let last = takings.last, let answeredAt = message.answeredAt else { return false }
+        let end = answeredAt + PhoneBook.apartMicroseconds
+        let conversation = message.name.conversation
+        return blindListsAt.contains { $0 >= message.askedAt ?? 0 && $0 <= last.askedAt }
+            && viewings.contains { viewing in
+                viewing.askedAt <= end
+                    && (viewing.isAnything || viewing.conversation == conversation)
+            }
+    }
 
     /// Whether a message may have been taken off, by what was asked so far.
     func mayBeTakenOff(_ message: WholeMessage) -> Bool {

@@ -82,6 +82,7 @@ extension WholeWorld {
             && !message.isRetractionAsked && !message.hidesAsked.contains(phone.user)
             && phone.book.isSurelyAdded(before: message)
             && phone.book.wasViewing(message) == false && !phone.book.mayBeTakenOff(message)
+            && !phone.book.mayBePassedOver(message)
     }
 
     /// Takes all off, at some node each.

@@ -95,6 +95,10 @@ extension WholeWorld {
 
     func request(_ ringing: WholeRequest.Ringing, of phone: WholePhone) -> WholeRequest {
         phone.book.ask(ringing, at: now)
+        if case .list = ringing, !areViewingsLevel(of: phone) {
+            coverage.count("NOTIFICATIONS while viewings differ")
+            phone.book.noteBlindList(at: now)
+        }
         let place = "\(phone.user) \(phone.device)"
         let line =
             switch ringing {
@@ -175,6 +179,25 @@ extension WholeWorld {
         guard mayBeGone || message.hidesAsked.count >= plan.clients, line["text"] == nil else {
             return fail(.sound, "the notification of \(id) is withdrawn, and nobody deleted that")
         }
+    }
+
+    /// Whether every disk that has the device, also of who is away and may come back, has the same
+    /// of what it viewed.
+    private func areViewingsLevel(of phone: WholePhone) -> Bool {
+        var found: Set<[Viewing]> = []
+        for machine in machines where !machine.isGone {
+            let bytes = machine.executor.run {
+                machine.disk.assumeIsolated { [key = phone.key] in $0.documents[key] }
+            }
+            guard let bytes else { continue }
+            do throws(WireError) {
+                let device = try Document(phone.key, decoding: bytes).device
+                found.insert(device?.viewings ?? [])
+            } catch {
+                fail(.running, "a disk holds what is no document: \(error)")
+            }
+        }
+        return found.count < 2
     }
 
     /// A disk is lost that knew something of a device that no other did.

@@ -52,6 +52,24 @@ import Testing
         #expect(book.mayBeTakenOff(message("c", from: 50, to: 60)))
     }
 
+    @Test mutating func `what a list took for viewed may go with what is listed behind it`() {
+        say(.view("c"), 1_000, 1_010)
+        say(.view(nil), 2_000, 2_010)
+        let unviewed = message("a", from: 3_000, to: 3_010)
+        book.noteBlindList(at: 2_500_000)
+        book.take([("2", "b")])
+        #expect(!book.mayBePassedOver(unviewed))
+        say(.takeOff("2"), 3_500, 3_510)
+        // That list was made before it was sent.
+        #expect(!book.mayBePassedOver(unviewed))
+        book.noteBlindList(at: 3_600_000)
+        #expect(!book.mayBePassedOver(unviewed))
+        say(.takeOff("2"), 3_700, 3_710)
+        #expect(book.mayBePassedOver(unviewed))
+        #expect(!book.mayBePassedOver(message("d", from: 3_650, to: 3_660)))
+        #expect(!book.mayBePassedOver(message("e", from: 500, to: 600)))
+    }
+
     @Test mutating func `what was lost with a disk counts for nothing`() {
         say(.add, 100, 110)
         book.take([("1", "a")])
