@@ -50,6 +50,9 @@ extension Copy {
 
     /// What `peer` sends may answer all of this.
     mutating func noteCause(_ cause: Vector, of peer: NodeName, now: UInt64) {
+        #if PlantedBugs
+            if PlantedBug.causeForgotten.isOn { return }
+        #endif
         guard !current.vector.covers(cause) else { return }
         causes.await(cause, of: peer, now: now)
     }

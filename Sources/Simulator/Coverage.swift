@@ -35,7 +35,7 @@ package struct Coverage: Sendable {
             "event delete", "event edit", "event member", "event message",
             "event restore", "watcher came back", "watcher moved", "watcher resumed",
             "DEVICE ADD", "VIEWING", "NOTIFICATIONS", "NOTIFIED", "notification message",
-            "notification withdrawn", "notification due",
+            "notification withdrawn", "notification due", "told behind its causes",
         ]
         + [
             "broken by a cut", "client gone", "commit failed", "dial refused", "dial timed out",

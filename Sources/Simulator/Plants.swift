@@ -33,7 +33,7 @@ package struct Plant: Hashable, Sendable {
             case .evictedNotDialled, .refutesWithoutRaising, .silenceShrinks,
                 .suspectsAfterOwnPause:
                 .members
-            case .floorIgnored, .notificationSentTwice, .tokenForgetsDeletions,
+            case .causeForgotten, .floorIgnored, .notificationSentTwice, .tokenForgetsDeletions,
                 .typingOutlivesConnection, .unboundedPeerQueue:
                 .whole
             default: .machines
@@ -45,6 +45,7 @@ package struct Plant: Hashable, Sendable {
             case .acknowledgedBeforeStored, .confirmationOutlivesConnection: [.kept]
             case .claimFromMemory, .claimsUnited, .lateDoneCounts, .vectorAdvancedBeforeDone:
                 [.claims]
+            case .causeForgotten: [.cause]
             case .coversFirstRangeOnly: [.equal, .kept]
             case .droppedBeforeAllAccepted, .droppedOnConfirmedVectors: [.kept]
             case .dotsReusedAfterWipe, .numberingContinuedAfterFailure,

@@ -40,6 +40,11 @@ struct WholeMessage {
     /// Whether a node may have it.
     var mayExist: Bool { attempts > refusals }
 
+    /// Whether it was sent once, and nobody asked to change it.
+    var isPlain: Bool {
+        attempts == 1 && edits.isEmpty && !mayShowDeleted && restoresAsked.isEmpty
+    }
+
     /// Whether it may show as deleted for everyone.
     var mayShowDeleted: Bool { isRetractionAsked || !hidesAsked.isEmpty }
 

@@ -63,6 +63,10 @@ final class WholeVisit {
     /// Whose it is, where it is for watching, and whether events may come on it.
     weak var watcher: WholeWatcher?
     var isWatching = false
+    /// Since when, in microseconds.
+    var watchedAt: UInt64?
+    /// Messages that were not told and should have been, each with the one that was told first.
+    var overtaken: [String: String] = [:]
     /// Where it is shown that somebody types.
     var typing: Set<TypingPlace> = []
     /// Whose it is, where it is a device's, and the messages that it knows to be taken off.
@@ -168,7 +172,10 @@ extension WholeWorld {
             if clientDice.chance(percent: 3) { bytes += Array("  \n".utf8) }
             coverage.count(request.kind.name)
             noteTypingAsked(request, on: visit)
-            if case .send(let name) = request.kind { book.noteAsked(name, at: now) }
+            if case .send(let name) = request.kind {
+                book.noteAsked(name, at: now)
+                noteCauses(of: name, on: visit)
+            }
             tracer?("    \(visit.user) asks n\(visit.address.machine + 1): \(request.text)")
         }
         visit.open += requests.map { $0.asked(at: now) }

@@ -89,6 +89,10 @@ actor WholeDisk: Store {
         waiting = []
     }
 
+    func holds(_ key: DocumentKey) -> Bool {
+        disk.state.shards.contains { $0.documents[key] != nil }
+    }
+
     /// Everything that it holds.
     var documents: [DocumentKey: [UInt8]] {
         var found: [DocumentKey: [UInt8]] = [:]

@@ -98,6 +98,13 @@ final class WholeProcess {
     var isReady = false
     var isHoldingClients = false
     var isToldToStop = false
+    /// Since when each shard was ready at every tick, in microseconds.
+    var readySince: [ShardID: UInt64] = [:]
+    /// When it last read from its disk for who was away, or waited for who does; in microseconds.
+    var readBackAt: UInt64?
+    /// How many of its pulls broke, and when that was last seen to grow, in microseconds.
+    var pullsBroken: UInt64 = 0
+    var pullBrokenAt: UInt64?
     /// When it is cut short, once it was told to stop; in microseconds.
     var stopBy: UInt64?
 

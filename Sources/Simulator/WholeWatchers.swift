@@ -101,6 +101,8 @@ extension WholeWorld {
             // What comes behind a token may come twice.
             watcher.told = isResumed ? nil : []
             visit.isWatching = true
+            visit.watchedAt = now
+            visit.overtaken = [:]
             visit.typing = []
         case .unwatch:
             visit.isWatching = false
@@ -131,6 +133,7 @@ extension WholeWorld {
         watcher.token = token
         if kind == "typing" { return hearTyping(event, on: visit) }
         judge(event, kind, for: watcher)
+        if kind == "message" { judgeOrder(event["id"] ?? "", for: watcher, on: visit) }
         let isKnown = watcher.book.take(event)
         guard !isKnown, watcher.dueFrom == 0, let id = event["id"],
             let name = book.messages[id]?.name, !losses.concern(name)

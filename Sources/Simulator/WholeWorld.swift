@@ -77,6 +77,8 @@ final class WholeWorld {
     /// Whether they are not to come back any more.
     var isWatchingOver = false
     var losses = WholeLosses()
+    /// Messages, each as what it may answer, by id.
+    var replies: [String: WholeReply] = [:]
     /// What was said of typing, by the connection's number.
     var typing: [TypingPlace: [UInt64: TypingWord]] = [:]
 
@@ -230,6 +232,7 @@ final class WholeWorld {
             process.desk.assumeIsolated { [now] in $0.setNow(now) }
             body(process)
             checkLimits(of: process)
+            noteReading(by: process)
             return process.desk.assumeIsolated { $0.takeEffects() }
         }
         if what != "turn" { scheduleTurn(process, address) }
@@ -258,7 +261,10 @@ final class WholeWorld {
     }
 
     private func onTick(_ address: WholeAddress) {
-        step(address, "tick") { process in process.node.assumeIsolated { $0.onTick() } }
+        step(address, "tick") { process in
+            process.node.assumeIsolated { $0.onTick() }
+            noteReady(process)
+        }
         guard process(address) != nil else { return }
         let late = networkDice.chance(percent: 4) ? networkDice.between(0...50_000) : 0
         push(.tick(address), after: WholeWorld.tickMicroseconds + late)

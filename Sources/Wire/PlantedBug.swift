@@ -4,6 +4,7 @@
     /// A build without the package trait `PlantedBugs` contains none of them.
     public enum PlantedBug: String, CaseIterable, Sendable {
         case acknowledgedBeforeStored = "acknowledged-before-stored"
+        case causeForgotten = "cause-forgotten"
         case claimFromMemory = "claim-from-memory"
         case claimsUnited = "claims-united"
         case confirmationOutlivesConnection = "confirmation-outlives-connection"
