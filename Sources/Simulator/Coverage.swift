@@ -34,7 +34,9 @@ package struct Coverage: Sendable {
             "WATCH", "UNWATCH", "TYPING", "event typing",
             "event delete", "event edit", "event member", "event message",
             "event restore", "watcher came back", "watcher moved", "watcher resumed",
-            "DEVICE ADD", "VIEWING", "NOTIFICATIONS", "NOTIFIED", "notification message",
+            "PIN", "UNPIN", "READ", "event pin", "event unpin", "event read", "read as told",
+            "DEVICE ADD", "DEVICE REMOVE", "VIEWING", "NOTIFICATIONS", "NOTIFIED",
+            "notification message",
             "notification withdrawn", "notification due", "told behind its causes",
         ]
         + [

@@ -54,6 +54,7 @@ struct PhoneBook {
         case .add: addingSince = addingSince ?? now
         case .view(let conversation):
             viewings.append(Viewing(conversation: conversation, askedAt: now))
+        case .remove: break
         case .list: lostListsAt.append(now)
         case .takeOff(let id):
             let end = list.firstIndex { $0.id == id }.map { $0 + 1 } ?? list.count
@@ -72,7 +73,7 @@ struct PhoneBook {
         switch request {
         case .add: addedAt = addedAt ?? now
         case .view: if !viewings.isEmpty { viewings[viewings.count - 1].answeredAt = now }
-        case .list: break
+        case .list, .remove: break
         case .takeOff: takenOff.formUnion(lastTakenOff)
         }
     }

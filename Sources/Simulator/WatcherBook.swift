@@ -9,11 +9,14 @@ struct WatcherBook {
         var isDeleted = false
         /// For this user alone.
         var isGone = false
+        var pinnedBy: String?
     }
 
     let user: String
     /// By message.
     private(set) var entries: [String: Entry] = [:]
+    /// The last message that each user has read, by conversation.
+    private(set) var marks: [String: [String: String]] = [:]
 
     init(user: String) { self.user = user }
 
@@ -34,6 +37,12 @@ struct WatcherBook {
         case "delete":
             noteDeletion(event)
             return true
+        case "pin", "unpin":
+            entries[id]?.pinnedBy = event["kind"] == "pin" ? event["by"] : nil
+            return old != nil
+        case "read":
+            marks[event["conversation"] ?? "", default: [:]][event["by"] ?? ""] = id
+            return true
         default: return true
         }
     }
@@ -46,6 +55,7 @@ struct WatcherBook {
         if !entry.isDeleted {
             entry.text = event["text"] ?? ""
             entry.edited = event["edited"]
+            entry.pinnedBy = event["pinnedBy"]
         }
         entries[id] = entry
     }
@@ -71,6 +81,10 @@ struct WatcherBook {
             return entry.isDeleted
                 ? "was told that it is deleted, and its text shows"
                 : "was not told that it is deleted for everyone"
+        }
+        guard entry.isDeleted || entry.pinnedBy == line["pinnedBy"] else {
+            return "was told that \(entry.pinnedBy ?? "nobody") has it pinned, and what shows is "
+                + (line["pinnedBy"] ?? "nobody")
         }
         guard !entry.isDeleted, entry.text != line["text"] || entry.edited != line["edited"] else {
             return nil

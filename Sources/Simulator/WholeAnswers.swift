@@ -101,7 +101,9 @@ extension WholeWorld {
         case .members: isRight = !answer.data.isEmpty
         case .token, .watch:
             isRight = fields["token"].map { $0.utf8.count <= Token.textBytesMax } ?? false
-        case .create, .edits, .retract, .hide, .restore, .history, .since, .unwatch, .ring, .type,
+        case .read: isRight = fields["unread"] != nil
+        case .create, .edits, .retract, .hide, .restore, .pin, .history, .since, .unwatch, .ring,
+            .type,
             .operate, .bad:
             isRight = true
         }
@@ -216,7 +218,8 @@ extension WholeRequest.Kind {
         case .status: "NODE"
         case .members: "MEMBER"
         case .ring(.list): "NOTIFICATION"
-        case .create, .send, .edit, .retract, .hide, .restore, .set, .wait, .ping, .token, .since,
+        case .create, .send, .edit, .retract, .hide, .restore, .pin, .read, .set, .wait, .ping,
+            .token, .since,
             .watch, .unwatch, .ring, .type, .operate, .bad:
             ""
         }
@@ -237,7 +240,8 @@ extension WholeRequest.Kind {
         case .create: [503]
         case .send: [404, 503]
         case .edit: [403, 404, 503]
-        case .edits, .hide, .restore: [404, 503]
+        case .edits, .hide, .restore, .pin(isOn: false), .read: [404, 503]
+        case .pin(isOn: true): [404, 409, 503]
         case .retract: [403, 404, 503]
         case .history: [404, 503]
         case .digest, .status, .members, .set, .ping, .token, .unwatch: []

@@ -33,6 +33,11 @@ struct WholeMessage {
     /// Who tried to delete it for themselves, and who tried to have it back.
     var hidesAsked: Set<String> = []
     var restoresAsked: Set<String> = []
+    /// Who tried to pin it, and to say that they have read up to it; and whether anybody tried to
+    /// unpin it.
+    var pinsAsked: Set<String> = []
+    var isUnpinAsked = false
+    var readsAsked: Set<String> = []
     /// What was acknowledged, in order, and on how many disks at least it then was and still is, if
     /// nothing was done about those that were lost.
     private(set) var acknowledged: [(fact: WholeFact, copies: Int)] = []
@@ -43,6 +48,7 @@ struct WholeMessage {
     /// Whether it was sent once, and nobody asked to change it.
     var isPlain: Bool {
         attempts == 1 && edits.isEmpty && !mayShowDeleted && restoresAsked.isEmpty
+            && pinsAsked.isEmpty && !isUnpinAsked
     }
 
     /// Whether it may show as deleted for everyone.
@@ -154,6 +160,18 @@ struct WholeBook {
 
     mutating func noteRestore(of name: WholeMessage.Name, by user: String) {
         messages[name.id]?.restoresAsked.insert(user)
+    }
+
+    mutating func notePin(of name: WholeMessage.Name, by user: String, isOn: Bool) {
+        if isOn {
+            messages[name.id]?.pinsAsked.insert(user)
+        } else {
+            messages[name.id]?.isUnpinAsked = true
+        }
+    }
+
+    mutating func noteRead(of name: WholeMessage.Name, by user: String) {
+        messages[name.id]?.readsAsked.insert(user)
     }
 
     /// What a request has done once it is acknowledged.

@@ -185,6 +185,7 @@ extension WholeWorld {
         dismissWatchers()
         checkNothingWaits()
         checkPhonesAreEmpty()
+        checkRemovals()
     }
 
     /// A message sent in the quiet is soon on all of its owners.
@@ -283,6 +284,10 @@ extension WholeWorld {
             checkWatchers(of: user, name, at: place, as: shown[name.id], node: node)
         }
         for (answer, request) in zip(answers, requests) {
+            if case .history(let conversation, _) = request.kind {
+                let lines = answer.lines("MESSAGE")
+                checkMarks(told: user, in: conversation, lines, node: node)
+            }
             guard case .edits(let name) = request.kind, let message = book.messages[name.id]
             else { continue }
             check(answer.lines("EDIT").compactMap { $0["text"] }, of: message, at: node)

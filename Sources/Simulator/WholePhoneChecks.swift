@@ -5,12 +5,14 @@ extension WholeWorld {
     /// Has every device there, and viewing nothing: of what is sent from then on it is notified.
     func preparePhones() {
         for phone in phones {
-            for ringing in [WholeRequest.Ringing.add, .view(nil)] { ring(ringing, of: phone) }
+            for ringing in [WholeRequest.Ringing.add, .view(nil)] {
+                ring(ringing, of: phone, at: members[0].index)
+            }
         }
     }
 
-    private func ring(_ ringing: WholeRequest.Ringing, of phone: WholePhone) {
-        let (index, askedAt) = (members[0].index, now)
+    func ring(_ ringing: WholeRequest.Ringing, of phone: WholePhone, at index: Int) {
+        let askedAt = now
         let answers = needed([request(ringing, of: phone)], of: index, as: phone.user)
         guard let answer = answers.first else { return }
         guard answer.code == nil else {
@@ -89,7 +91,7 @@ extension WholeWorld {
     func emptyPhones() {
         for phone in phones where finding == nil {
             guard let last = phone.book.list.last else { continue }
-            ring(.takeOff(last.id), of: phone)
+            ring(.takeOff(last.id), of: phone, at: members[0].index)
         }
     }
 

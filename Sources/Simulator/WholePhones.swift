@@ -6,6 +6,7 @@ extension WholeRequest {
     /// What a device asks, or its user for it.
     enum Ringing {
         case add
+        case remove
         case view(String?)
         case list
         /// Up to the notification with this id.
@@ -14,6 +15,7 @@ extension WholeRequest {
         var name: String {
             switch self {
             case .add: "DEVICE ADD"
+            case .remove: "DEVICE REMOVE"
             case .view: "VIEWING"
             case .list: "NOTIFICATIONS"
             case .takeOff: "NOTIFIED"
@@ -103,6 +105,7 @@ extension WholeWorld {
         let line =
             switch ringing {
             case .add: "DEVICE ADD \(place) token=push-\(phone.device)"
+            case .remove: "DEVICE REMOVE \(place)"
             case .view(let conversation): "VIEWING \(place) \(conversation ?? "")"
             case .list: "NOTIFICATIONS \(place)"
             case .takeOff(let id): "NOTIFIED \(place) \(id)"

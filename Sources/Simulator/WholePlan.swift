@@ -62,6 +62,8 @@ struct WholePlan {
     let evictAfterMilliseconds: UInt64
     /// How much may wait for one other node.
     let peerLimits: PeerLimits
+    /// Whether clients pin messages, and say how far they have read.
+    let setsMarks: Bool
     /// How long the texts are that are sent, in bytes; nil for short ones.
     let textBytes: Int?
 
@@ -74,6 +76,8 @@ struct WholePlan {
         replicas = WholePlan.replicas(seed)
         clients = dice.pick([1, 2, 3, 4])
         (watchers, phones) = WholePlan.listeners(seed)
+        var markDice = Dice(seed: seed, stream: 113)
+        setsMarks = markDice.chance(percent: 50)
         let chaos = dice.between(1_000...5_000)
         let count = dice.chance(percent: 10) ? 0 : 1 + dice.below(9)
         let lots = nodes > 1 ? WholePlan.lots : WholePlan.lotsAlone

@@ -11,6 +11,8 @@ struct WholeRequest {
         case retract(WholeMessage.Name)
         case hide(WholeMessage.Name)
         case restore(WholeMessage.Name)
+        case pin(isOn: Bool)
+        case read
         /// - Parameter isWhole: it asks for all there is.
         case history(conversation: String, isWhole: Bool)
         case digest
@@ -39,6 +41,8 @@ struct WholeRequest {
             case .retract: "DELETE for=everyone"
             case .hide: "DELETE for=me"
             case .restore: "RESTORE"
+            case .pin(let isOn): isOn ? "PIN" : "UNPIN"
+            case .read: "READ"
             case .history: "HISTORY"
             case .digest: "DIGEST"
             case .status: "STATUS"
@@ -122,6 +126,7 @@ extension WholeWorld {
     }
 
     func nextRequest(_ client: WholeClient) -> WholeRequest {
+        if let request = markRequest(client) { return request }
         let conversation = clientDice.pick(conversations)
         switch clientDice.below(100) {
         case 0..<8: return createLine(conversation)

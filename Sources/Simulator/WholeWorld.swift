@@ -71,6 +71,8 @@ final class WholeWorld {
     /// When clients stop asking, in microseconds.
     var clientsUntil: UInt64 = 0
 
+    var markDice: Dice
+
     // Those who watch.
     var watchDice: Dice
     var watchers: [WholeWatcher] = []
@@ -106,6 +108,7 @@ final class WholeWorld {
         var wallDice = Dice(seed: plan.seed, stream: 105)
         moveDice = Dice(seed: plan.seed, stream: 109)
         watchDice = Dice(seed: plan.seed, stream: 111)
+        markDice = Dice(seed: plan.seed, stream: 114)
         phoneDice = Dice(seed: plan.seed, stream: 112)
         movers = plan.moves.map(WholeMover.init)
         machines = (0..<plan.machines).map { index in

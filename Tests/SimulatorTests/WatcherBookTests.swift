@@ -32,6 +32,21 @@ import Testing
         #expect(try isEqual(try book(), to: nil))
     }
 
+    @Test func `a pin is whose was told last, or none`() throws {
+        let pinned = try book("kind=message text=hi", "kind=pin")
+        #expect(try isEqual(pinned, to: "text=hi pinnedBy=alice"))
+        #expect(try !isEqual(pinned, to: "text=hi") && !isEqual(pinned, to: "text=hi pinnedBy=bob"))
+        let unpinned = try book("kind=message text=hi pinnedBy=alice", "kind=unpin")
+        #expect(try isEqual(unpinned, to: "text=hi"))
+        var unknown = WatcherBook(user: "bob")
+        #expect(!unknown.take(try fields("EVENT kind=pin id=m by=alice")))
+    }
+
+    @Test func `a mark is the last that was told`() throws {
+        let told = try book("kind=read conversation=c", "kind=read conversation=d")
+        #expect(told.marks == ["c": ["alice": "m"], "d": ["alice": "m"]])
+    }
+
     @Test func `a deletion for everyone is final, and one for a user lasts until it is undone`()
         throws
     {
