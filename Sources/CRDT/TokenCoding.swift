@@ -46,8 +46,10 @@ extension Token: WireValue {
                 body.write(UInt8(truncatingIfNeeded: seal.hash >> shift))
             }
         }
-        writer.write(raw: body.bytes)
-        writer.write(fixed: UInt32(truncatingIfNeeded: checksum(body.bytes)))
+        body.withUnsafeBytes {
+            writer.write(raw: $0)
+            writer.write(fixed: UInt32(truncatingIfNeeded: checksum($0)))
+        }
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {

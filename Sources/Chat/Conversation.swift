@@ -117,7 +117,7 @@ extension Conversation {
         static let invitations: UInt64 = 3
     }
 
-    func write(to fields: inout some FieldSink) {
+    func write(to fields: inout some FieldSink & ~Copyable) {
         fields.set(FieldNumber.header, to: header)
         fields.set(FieldNumber.participants, to: participants)
         if !invitations.isEmpty {

@@ -148,7 +148,7 @@ extension Device {
         static let latestTakenOff: UInt64 = 7
     }
 
-    func write(to fields: inout some FieldSink) {
+    func write(to fields: inout some FieldSink & ~Copyable) {
         if let removed { fields.set(FieldNumber.removed, to: removed) }
         if let added { fields.set(FieldNumber.added, to: added) }
         if let tokenField { fields.set(FieldNumber.token, to: tokenField) }

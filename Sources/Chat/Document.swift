@@ -171,7 +171,7 @@ extension Document {
     public static let bytesMax = 15 << 18
 
     public var encoded: [UInt8] {
-        var writer = ByteWriter(reserving: 256)
+        var writer = ByteWriter()
         encode(into: &writer)
         return writer.bytes
     }
@@ -181,7 +181,7 @@ extension Document {
         changedBy.encode(into: &writer)
         if unknown.isEmpty {
             // The usual case goes straight to the bytes.
-            var fields = FieldWriter(appendingTo: writer.take())
+            var fields = FieldWriter(appendingTo: writer)
             write(to: &fields)
             writer = fields.finish()
         } else {
@@ -191,7 +191,7 @@ extension Document {
         }
     }
 
-    private func write(to fields: inout some FieldSink) {
+    private func write(to fields: inout some FieldSink & ~Copyable) {
         switch content {
         case .conversation(let conversation): conversation.write(to: &fields)
         case .message(let message): message.write(to: &fields)
@@ -236,6 +236,15 @@ extension Document {
         var writer = ByteWriter(reserving: bytes.count + 128)
         key.encode(into: &writer)
         writer.write(raw: bytes)
-        return Hash128(of: writer.bytes)
+        return writer.withUnsafeBytes { Hash128(of: $0) }
+    }
+
+    /// `encoded`, and the digest of those bytes: written once behind the key, both are there.
+    public var encodedWithDigest: (bytes: [UInt8], digest: Hash128) {
+        var writer = ByteWriter(reserving: 512)
+        key.encode(into: &writer)
+        let start = writer.count
+        encode(into: &writer)
+        return (writer.bytes(from: start), writer.withUnsafeBytes { Hash128(of: $0) })
     }
 }

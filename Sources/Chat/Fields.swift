@@ -1,26 +1,26 @@
 import Wire
 
 /// Where a document's fields are written to, their numbers ascending.
-protocol FieldSink {
+protocol FieldSink: ~Copyable {
     mutating func set(_ number: UInt64, _ body: (inout ByteWriter) -> Void)
 }
 
-extension FieldSink {
+extension FieldSink where Self: ~Copyable {
     mutating func set(_ number: UInt64, to value: some WireValue) {
         set(number) { value.encode(into: &$0) }
     }
 }
 
 /// Writes fields as bytes, in the same form as `Fields` does.
-struct FieldWriter: FieldSink {
+struct FieldWriter: FieldSink, ~Copyable {
     private var writer: ByteWriter
     private let start: Int
     private var count: UInt8 = 0
 
     init(appendingTo writer: consuming ByteWriter) {
         start = writer.count
-        writer.write(0)
         self.writer = writer
+        self.writer.write(0 as UInt8)
     }
 
     mutating func set(_ number: UInt64, _ body: (inout ByteWriter) -> Void) {

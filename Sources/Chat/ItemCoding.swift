@@ -7,7 +7,7 @@ extension Item {
         static let handlings: UInt64 = 2
     }
 
-    func write(to fields: inout some FieldSink) {
+    func write(to fields: inout some FieldSink & ~Copyable) {
         fields.set(FieldNumber.header, to: header)
         if !handlings.isEmpty { fields.set(FieldNumber.handlings, to: Handlings(list: handlings)) }
     }

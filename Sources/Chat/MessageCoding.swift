@@ -15,7 +15,7 @@ extension Message {
         static let rivals: UInt64 = 9
     }
 
-    func write(to fields: inout some FieldSink) {
+    func write(to fields: inout some FieldSink & ~Copyable) {
         fields.set(FieldNumber.header, to: header)
         if !versions.isEmpty { fields.set(FieldNumber.versions, to: Versions(list: versions)) }
         if deletedBy != ObservedRemoveSet() { fields.set(FieldNumber.deletedBy, to: deletedBy) }

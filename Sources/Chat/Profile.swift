@@ -67,7 +67,7 @@ extension Profile {
         static let photo: UInt64 = 4
     }
 
-    func write(to fields: inout some FieldSink) {
+    func write(to fields: inout some FieldSink & ~Copyable) {
         fields.set(FieldNumber.created, to: created)
         if let nameField { fields.set(FieldNumber.name, to: nameField) }
         if let emailField { fields.set(FieldNumber.email, to: emailField) }

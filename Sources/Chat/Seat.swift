@@ -92,7 +92,7 @@ extension Seat {
         static let hidden: UInt64 = 4
     }
 
-    func write(to fields: inout some FieldSink) {
+    func write(to fields: inout some FieldSink & ~Copyable) {
         if archivedBy != ObservedRemoveSet() { fields.set(FieldNumber.archivedBy, to: archivedBy) }
         if let read { fields.set(FieldNumber.read, to: read) }
         if let delivered { fields.set(FieldNumber.delivered, to: delivered) }

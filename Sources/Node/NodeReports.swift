@@ -104,6 +104,6 @@ extension Node {
             writer.write(report.shard)
             writer.write(report.hash)
         }
-        return Hash128(of: writer.bytes)
+        return writer.withUnsafeBytes { Hash128(of: $0) }
     }
 }

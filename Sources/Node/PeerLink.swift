@@ -28,7 +28,8 @@ struct PeerLink: Sendable {
     /// Answers that wait until there is room in the queue.
     private var answers: [[UInt8]] = []
     private var answerBytes = 0
-    private var output = ByteWriter()
+    /// What is to be sent with this turn.
+    private var output: [UInt8] = []
     /// The most bytes that one frame had.
     private var largestFrame = 0
 
@@ -99,9 +100,10 @@ struct PeerLink: Sendable {
             traffic.droppedFrames += 1
             return false
         }
-        let before = output.count
-        output.writeEnvelope { frame.encode(into: &$0) }
-        largestFrame = max(largestFrame, output.count - before)
+        var writer = ByteWriter()
+        writer.writeEnvelope { frame.encode(into: &$0) }
+        writer.withUnsafeBytes { output.append(contentsOf: $0) }
+        largestFrame = max(largestFrame, writer.count)
         return true
     }
 
@@ -155,7 +157,7 @@ struct PeerLink: Sendable {
     private mutating func queueAnswers() {
         var taken = 0
         while taken < answers.count, !isFull {
-            output.write(raw: answers[taken])
+            output += answers[taken]
             largestFrame = max(largestFrame, answers[taken].count)
             answerBytes -= answers[taken].count
             taken += 1
@@ -168,7 +170,7 @@ struct PeerLink: Sendable {
         if !answers.isEmpty { queueAnswers() }
         guard output.count > 0, !isCutOut else { return }
         traffic.sentBytes += UInt64(output.count)
-        channel.send(output.bytes)
-        output.removeAll()
+        channel.send(output)
+        output.removeAll(keepingCapacity: true)
     }
 }

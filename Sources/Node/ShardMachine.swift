@@ -64,7 +64,6 @@ package struct ShardMachine: Sendable {
     var feedPosition: Vector
     /// Accepted since the last turn, for the co-owners; each once.
     private var accepted: [DocumentKey] = []
-    private var encoder = DocumentEncoder()
 
     package init(
         _ shard: ShardID, of shardCount: UInt16, stored: CopyHeader, holders: Holders, now: UInt64
@@ -206,7 +205,7 @@ extension ShardMachine {
     private mutating func put(
         _ document: Document, replacing old: ShardDocuments.Found?
     ) -> Change {
-        let (bytes, digest) = encoder.encode(document)
+        let (bytes, digest) = document.encodedWithDigest
         documents.put(document, bytes: bytes, digest: digest, replacing: old)
         return Change(
             kind: document.key.kind.number, before: old?.digest, after: digest,

@@ -49,7 +49,7 @@ public struct CopyHeader: Hashable, Sendable {
         vector.encode(into: &writer)
         writer.write(digest)
         writer.write(isComplete)
-        return checksum(writer.bytes)
+        return writer.withUnsafeBytes { checksum($0) }
     }
 
     mutating func count(_ kind: UInt8) {

@@ -35,7 +35,7 @@ public struct Link: Sendable {
             writer.write(entry.shard)
             writer.write(fixed: entry.hash)
         }
-        return checksum(writer.bytes)
+        return writer.withUnsafeBytes { checksum($0) }
     }
 
     /// Whether it is time for a summary: at once when the connection comes up, then each second.

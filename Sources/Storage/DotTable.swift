@@ -96,7 +96,7 @@ final class DotTable {
             buffer.removeAll()
             block.encode(into: &buffer)
             let seed = Seal.seed(shard: shard, replica: replica, block: block.number)
-            try insert.bind(seal.seal(buffer.bytes, seed: seed), at: 4)
+            try insert.bind(buffer.withUnsafeBytes { seal.seal($0, seed: seed) }, at: 4)
         }
         try statement.run()
     }

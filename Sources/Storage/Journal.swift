@@ -34,8 +34,8 @@ final class Journal {
         buffer.removeAll()
         row.encode(into: &buffer)
         try insert.bind(last + 1, at: 1)
-        try insert.bind(
-            seal.seal(buffer.bytes, seed: UInt64(bitPattern: last + 1)), at: 2)
+        let seed = UInt64(bitPattern: last + 1)
+        try insert.bind(buffer.withUnsafeBytes { seal.seal($0, seed: seed) }, at: 2)
         try insert.run()
         last += 1
     }

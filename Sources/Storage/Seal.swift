@@ -14,19 +14,21 @@ final class Seal {
     deinit { buffer.deallocate() }
 
     /// The checksum, then the bytes: there until the next call.
-    func seal(_ bytes: [UInt8], seed: UInt64) -> UnsafeRawBufferPointer {
+    func seal(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UnsafeRawBufferPointer {
         let count = Seal.checksumBytes + bytes.count
         if buffer.count < count {
             buffer.deallocate()
             buffer = .allocate(byteCount: 2 * count, alignment: 8)
         }
-        bytes.withUnsafeBytes { source in
-            let sum = checksum(source, seed: seed)
-            buffer.storeBytes(of: sum.littleEndian, as: UInt64.self)
-            UnsafeMutableRawBufferPointer(rebasing: buffer[Seal.checksumBytes...])
-                .copyMemory(from: source)
-        }
+        buffer.storeBytes(of: checksum(bytes, seed: seed).littleEndian, as: UInt64.self)
+        UnsafeMutableRawBufferPointer(rebasing: buffer[Seal.checksumBytes...])
+            .copyMemory(from: bytes)
         return UnsafeRawBufferPointer(rebasing: buffer[..<count])
+    }
+
+    /// The same of an array.
+    func seal(_ bytes: [UInt8], seed: UInt64) -> UnsafeRawBufferPointer {
+        bytes.withUnsafeBytes { seal($0, seed: seed) }
     }
 
     /// The bytes behind the checksum, nil where it does not fit them.

@@ -11,20 +11,15 @@ public enum Envelope {
 extension ByteWriter {
     /// Writes what `body` writes, in an envelope.
     public mutating func writeEnvelope(_ body: (inout ByteWriter) -> Void) {
-        let start = bytes.count
-        for _ in 0..<Envelope.headBytes { bytes.append(0) }
+        let start = count
+        write(fixed: UInt32(0))
+        write(fixed: UInt64(0))
         body(&self)
         let payload = start + Envelope.headBytes
-        let length = UInt32(bytes.count - payload)
-        let sum = bytes.withUnsafeBytes {
-            checksum(UnsafeRawBufferPointer(rebasing: $0[payload...]))
-        }
-        for (offset, byte) in withUnsafeBytes(of: length.bigEndian, Array.init).enumerated() {
-            bytes[start + offset] = byte
-        }
-        for (offset, byte) in withUnsafeBytes(of: sum.bigEndian, Array.init).enumerated() {
-            bytes[start + 4 + offset] = byte
-        }
+        let length = UInt32(count - payload)
+        let sum = withUnsafeBytes { checksum(UnsafeRawBufferPointer(rebasing: $0[payload...])) }
+        replace(at: start, with: length)
+        replace(at: start + 4, with: sum)
     }
 }
 

@@ -15,7 +15,12 @@ public struct Hash128: Hashable, Sendable, CustomStringConvertible {
 
     /// XXH3-128 of `bytes`.
     public init(of bytes: [UInt8]) {
-        let hash = bytes.withUnsafeBytes { XXH3_128bits($0.baseAddress, $0.count) }
+        self = bytes.withUnsafeBytes { Hash128(of: $0) }
+    }
+
+    /// XXH3-128 of `bytes`.
+    public init(of bytes: UnsafeRawBufferPointer) {
+        let hash = XXH3_128bits(bytes.baseAddress, bytes.count)
         self.init(high: hash.high64, low: hash.low64)
     }
 

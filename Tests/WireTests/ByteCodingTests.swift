@@ -160,6 +160,41 @@ struct ByteCodingTests {
                 })
     }
 
+    @Test(arguments: 0...9)
+    func `what is written stays as it is, wherever the memory ends`(offset: Int) {
+        var expected: [UInt8] = []
+        var writer = ByteWriter(reserving: offset)
+        for round in 0..<600 as Range<UInt64> {
+            writer.write(UInt8(truncatingIfNeeded: round))
+            writer.write(fixed: round)
+            writer.write(varint: 300)
+            writer.write(raw: [7, 7, 7])
+            expected.append(UInt8(truncatingIfNeeded: round))
+            expected += withUnsafeBytes(of: round.bigEndian, Array.init)
+            expected += [0xAC, 0x02, 7, 7, 7]
+        }
+        #expect(writer.bytes == expected)
+        #expect(writer.bytes(from: 13) == Array(expected[13...]))
+        #expect(writer.withUnsafeBytes { Array($0) } == expected)
+    }
+
+    @Test func `a writer that was emptied writes as one that is fresh`() {
+        var writer = ByteWriter()
+        writer.write("something longer than what follows")
+        writer.removeAll()
+        #expect(writer.count == 0)
+        writer.write(varint: 5)
+        #expect(writer.bytes == [5])
+    }
+
+    @Test func `what is replaced changes nothing around it`() {
+        var writer = ByteWriter()
+        writer.write(fixed: UInt64(0))
+        writer.replace(at: 2, with: UInt32(0x0102_0304))
+        writer.replace(at: 7, with: UInt8(9))
+        #expect(writer.bytes == [0, 0, 1, 2, 3, 4, 0, 9])
+    }
+
     @Test func `200,000 random byte strings never trap a reader`() {
         var random = SplitMix64(seed: 11)
         var accepted = 0
