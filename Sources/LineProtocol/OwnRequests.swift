@@ -61,7 +61,7 @@ extension Request {
 }
 
 extension Request.Profile {
-    init(_ words: Words) throws(LineError) {
+    init(_ words: borrowing Words) throws(LineError) {
         user = try words.name(0)
         name = try words.field(.name)
         email = try words.field(.email)
@@ -70,7 +70,7 @@ extension Request.Profile {
 }
 
 extension Request.ActionAdd {
-    init(_ words: Words) throws(LineError) {
+    init(_ words: borrowing Words) throws(LineError) {
         user = try words.name(0)
         item = try words.name(.id)
         let title = try words.text()
@@ -84,7 +84,7 @@ extension Request.ActionAdd {
 }
 
 extension Request.ActionEdit {
-    init(_ words: Words) throws(LineError) {
+    init(_ words: borrowing Words) throws(LineError) {
         user = try words.name(0)
         item = try words.name(1)
         let title = try words.field(.title)
@@ -96,7 +96,7 @@ extension Request.ActionEdit {
 }
 
 extension Request.OfItem {
-    init(_ words: Words) throws(LineError) {
+    init(_ words: borrowing Words) throws(LineError) {
         user = try words.name(0)
         item = try words.name(1)
     }

@@ -71,7 +71,7 @@ extension Words {
 }
 
 extension Request.Create {
-    init(_ words: Words) throws(LineError) {
+    init(_ words: borrowing Words) throws(LineError) {
         conversation = try words.name(0)
         let users = try words.names(1, as: UserID.self)
         creator = users[0]
@@ -81,23 +81,27 @@ extension Request.Create {
     }
 }
 
-extension Request.Send {
-    init(_ words: Words) throws(LineError) {
-        conversation = try words.name(0)
-        sender = try words.name(1)
-        message = try words.name(.id)
-        type = try words.choice(.type, of: MessageType.self) ?? .text
-        item = try words.name(.item)
-        text = try words.text()
+extension Words {
+    /// A function of its own and no initializer, which would copy what it made.
+    func send() throws(LineError) -> Request.Send {
+        let conversation: ConversationID = try name(0)
+        let sender: UserID = try name(1)
+        let message: MessageID? = try name(.id)
+        let type = try choice(.type, of: MessageType.self) ?? .text
+        let item: ItemID? = try name(.item)
+        let text = try text()
         switch type {
         case .image, .voice: break
         case .text, .system, .action: if isWhite(text) { throw .messageEmpty }
         }
+        return Request.Send(
+            conversation: conversation, sender: sender, message: message, type: type, item: item,
+            text: text)
     }
 }
 
 extension Request.History {
-    init(_ words: Words) throws(LineError) {
+    init(_ words: borrowing Words) throws(LineError) {
         conversation = try words.name(0)
         user = try words.name(1)
         limit =
@@ -115,7 +119,7 @@ extension Request.History {
 }
 
 extension Request.Edit {
-    init(_ words: Words) throws(LineError) {
+    init(_ words: borrowing Words) throws(LineError) {
         conversation = try words.name(0)
         message = try words.name(1)
         user = try words.name(2)
@@ -125,7 +129,7 @@ extension Request.Edit {
 }
 
 extension Request.OfMessage {
-    init(_ words: Words) throws(LineError) {
+    init(_ words: borrowing Words) throws(LineError) {
         conversation = try words.name(0)
         message = try words.name(1)
         user = try words.name(2)
@@ -133,14 +137,14 @@ extension Request.OfMessage {
 }
 
 extension Request.OfConversation {
-    init(_ words: Words) throws(LineError) {
+    init(_ words: borrowing Words) throws(LineError) {
         conversation = try words.name(0)
         user = try words.name(1)
     }
 }
 
 extension Request.Invite {
-    init(_ words: Words) throws(LineError) {
+    init(_ words: borrowing Words) throws(LineError) {
         conversation = try words.name(0)
         by = try words.name(1)
         user = try words.name(2)
@@ -148,7 +152,7 @@ extension Request.Invite {
 }
 
 extension Request.UpTo {
-    init(_ words: Words) throws(LineError) {
+    init(_ words: borrowing Words) throws(LineError) {
         conversation = try words.name(0)
         user = try words.name(1)
         message = words.argumentCount > 2 ? try words.name(2) : nil
@@ -156,14 +160,14 @@ extension Request.UpTo {
 }
 
 extension Request.Chats {
-    init(_ words: Words) throws(LineError) {
+    init(_ words: borrowing Words) throws(LineError) {
         user = try words.name(0)
         show = try words.choice(.show, of: ChatsShown.self) ?? .active
     }
 }
 
 extension Request.Delete {
-    init(_ words: Words) throws(LineError) {
+    init(_ words: borrowing Words) throws(LineError) {
         conversation = try words.name(0)
         message = try words.name(1)
         user = try words.name(2)
@@ -172,7 +176,7 @@ extension Request.Delete {
 }
 
 extension Request.Wait {
-    init(_ words: Words) throws(LineError) {
+    init(_ words: borrowing Words) throws(LineError) {
         replicas = try words.number(0)
         let milliseconds = try words.number(1, atMost: LineLimits.waitMillisecondsMax)
         timeout = .milliseconds(milliseconds)
@@ -180,7 +184,7 @@ extension Request.Wait {
 }
 
 extension Request.Block {
-    init(_ words: Words) throws(LineError) {
+    init(_ words: borrowing Words) throws(LineError) {
         node = try words.name(0)
         direction =
             words.argumentCount > 1 ? try words.choice(1, of: BlockDirection.self) : .both

@@ -42,28 +42,28 @@ extension [UInt8] {
         let sinceZero = UInt64(time - LineTime.earliest)
         let ofDay = sinceZero % UInt64(LineTime.dayMilliseconds)
         let date = civil(fromDays: Int64(sinceZero / UInt64(LineTime.dayMilliseconds)))
-        appendDigits(UInt64(date.year), 4)
-        append(UInt8(ascii: "-"))
-        appendDigits(UInt64(date.month), 2)
-        append(UInt8(ascii: "-"))
-        appendDigits(UInt64(date.day), 2)
-        append(UInt8(ascii: "T"))
-        appendDigits(ofDay / 3_600_000, 2)
-        append(UInt8(ascii: ":"))
-        appendDigits(ofDay / 60_000 % 60, 2)
-        append(UInt8(ascii: ":"))
-        appendDigits(ofDay / 1_000 % 60, 2)
-        append(UInt8(ascii: "."))
-        appendDigits(ofDay % 1_000, 3)
-        append(UInt8(ascii: "Z"))
-    }
-
-    private mutating func appendDigits(_ number: UInt64, _ count: Int) {
-        var unit: UInt64 = count == 4 ? 1_000 : count == 3 ? 100 : 10
-        while unit > 0 {
-            append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / unit % 10))
-            unit /= 10
+        let start = count
+        ("0000-00-00T00:00:00.000Z" as StaticString).withUTF8Buffer { append(contentsOf: $0) }
+        withUnsafeMutableBufferPointer { bytes in
+            let text = UnsafeMutableBufferPointer(rebasing: bytes[start...])
+            setDigits(UInt64(date.year), in: text, 0..<4)
+            setDigits(UInt64(date.month), in: text, 5..<7)
+            setDigits(UInt64(date.day), in: text, 8..<10)
+            setDigits(ofDay / 3_600_000, in: text, 11..<13)
+            setDigits(ofDay / 60_000 % 60, in: text, 14..<16)
+            setDigits(ofDay / 1_000 % 60, in: text, 17..<19)
+            setDigits(ofDay % 1_000, in: text, 20..<23)
         }
+    }
+}
+
+private func setDigits(
+    _ number: UInt64, in text: UnsafeMutableBufferPointer<UInt8>, _ places: Range<Int>
+) {
+    var rest = number
+    for place in places.reversed() {
+        text[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+        rest /= 10
     }
 }
 

@@ -34,7 +34,7 @@ extension Request {
 }
 
 extension Request.Watch {
-    init(_ words: Words) throws(LineError) {
+    init(_ words: borrowing Words) throws(LineError) {
         user = try words.name(0)
         since = try words.field(.since).map { text throws(LineError) in
             do throws(WireError) {
@@ -47,7 +47,7 @@ extension Request.Watch {
 }
 
 extension Request.Typing {
-    init(_ words: Words) throws(LineError) {
+    init(_ words: borrowing Words) throws(LineError) {
         conversation = try words.name(0)
         user = try words.name(1)
         isOn = try words.choice(2, of: TypingSwitch.self) == .on

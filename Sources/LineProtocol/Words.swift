@@ -1,7 +1,7 @@
 /// The words of one line, cut by its verb's row: arguments, options, text.
 ///
 /// It points into the line and lives no longer than its parsing.
-struct Words {
+struct Words: ~Copyable {
     /// Where an option's value stands.
     private struct Value {
         var range = 0..<0
@@ -30,8 +30,8 @@ struct Words {
         guard argumentCount >= verb.required.count else {
             throw refused("Missing \(verb.required[argumentCount])")
         }
-        while let word = nextWord(in: line, from: end), let equals = optionEquals(word, in: line) {
-            end = try takeOption(from: word.lowerBound, equals: equals)
+        while let (start, equals) = nextOption(in: line, from: end) {
+            end = try takeOption(from: start, equals: equals)
         }
         for slot in verb.options.indices
         where verb.options[slot].isRequired && !values[slot].isPresent {
@@ -46,8 +46,8 @@ struct Words {
 
     private mutating func takeArguments(_ end: inout Int) {
         let countMax = verb.required.count + verb.optional.count
-        while argumentCount < countMax, let word = nextWord(in: line, from: end),
-            optionEquals(word, in: line) == nil
+        while argumentCount < countMax, nextOption(in: line, from: end) == nil,
+            let word = nextWord(in: line, from: end)
         {
             arguments[argumentCount] = word
             argumentCount += 1
@@ -133,35 +133,41 @@ extension Words {
 
 /// The next word at or after `start`; nil where only spaces are left.
 func nextWord(in line: UnsafeRawBufferPointer, from start: Int) -> Range<Int>? {
-    var first = start
-    while first < line.count, line[first] == UInt8(ascii: " ") { first += 1 }
+    let first = startOfWord(in: line, from: start)
     return first < line.count ? first..<endOfWord(in: line, from: first) : nil
 }
 
-/// Where the `=` of a word of the form `[a-z]+=…` stands.
-private func optionEquals(_ word: Range<Int>, in line: UnsafeRawBufferPointer) -> Int? {
-    var index = word.lowerBound
-    while index < word.upperBound, isLowercase(line[index]) { index += 1 }
-    guard index > word.lowerBound, index < word.upperBound, line[index] == UInt8(ascii: "=") else {
-        return nil
-    }
-    return index
+/// Behind the spaces at `start`.
+private func startOfWord(in line: UnsafeRawBufferPointer, from start: Int) -> Int {
+    var first = start
+    while first < line.count, line[first] == UInt8(ascii: " ") { first += 1 }
+    return first
 }
 
-private func isLowercase(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+/// The next word where it is of the form `[a-z]+=…`: where it begins, and where its `=` stands.
+///
+/// The rest of the word is not looked at: mostly it is a text.
+private func nextOption(
+    in line: UnsafeRawBufferPointer, from end: Int
+) -> (start: Int, equals: Int)? {
+    let (start, count) = (startOfWord(in: line, from: end), line.count)
+    var index = start
+    while index < count, isLowercase(line[index]) { index += 1 }
+    guard index > start, index < count, line[index] == UInt8(ascii: "=") else { return nil }
+    return (start, index)
 }
+
+private func isLowercase(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "a") < 26 }
 
 /// The text begins behind one space; a `--` of its own and its space come before it.
 private func startOfText(in line: UnsafeRawBufferPointer, behind end: Int) -> Int {
-    var end = end
-    if let word = nextWord(in: line, from: end), word.count == 2,
-        line[word.lowerBound] == UInt8(ascii: "-"),
-        line[word.lowerBound + 1] == UInt8(ascii: "-")
-    {
-        end = word.upperBound
-    }
-    return min(end + 1, line.count)
+    let start = startOfWord(in: line, from: end)
+    let behind = start + 2
+    let isMark =
+        behind <= line.count && line[start] == UInt8(ascii: "-")
+        && line[start + 1] == UInt8(ascii: "-")
+        && (behind == line.count || line[behind] == UInt8(ascii: " "))
+    return min((isMark ? behind : end) + 1, line.count)
 }
 
 func endOfWord(in line: UnsafeRawBufferPointer, from start: Int) -> Int {
