@@ -8,7 +8,9 @@ func carryOut(_ options: Options) async -> Int32 {
         print(Options.usage, terminator: "")
         return 0
     case .seeds(let seeds):
-        return await runSeeds(seeds, of: options.world)
+        return await runSeeds(Array(seeds), of: options.world)
+    case .keptSeeds:
+        return await runSeeds(KeptSeeds.of(options.world), of: options.world)
     case .seed(let seed, let isTraced, _) where options.world == .members:
         return runMembers(seed, isTraced: isTraced)
     case .seed(let seed, let isTraced, _) where options.world == .whole:
@@ -51,7 +53,7 @@ private var plantNames: String {
         ? "none (use --traits PlantedBugs)" : Plant.all.map(\.name).joined(separator: " ")
 }
 
-private func runSeeds(_ seeds: Range<UInt64>, of world: WorldKind) async -> Int32 {
+private func runSeeds(_ seeds: [UInt64], of world: WorldKind) async -> Int32 {
     let began = seconds()
     var said = began
     let total = await sweep(
@@ -133,7 +135,7 @@ private func find(_ plant: Plant, within seeds: UInt64) async -> Bool {
     Plant.plant(plant)
     defer { Plant.plant(nil) }
     let began = seconds()
-    let total = await sweep(0..<seeds, of: plant.world)
+    let total = await sweep(Array(0..<seeds), of: plant.world)
     let name = plant.name + String(repeating: " ", count: max(1, 36 - plant.name.utf8.count))
     guard let failure = total.failure else {
         say("\(name)NOT FOUND in \(total.runs) seeds")

@@ -5,6 +5,7 @@ struct Options {
     enum Job {
         case help
         case seeds(Range<UInt64>)
+        case keptSeeds
         case seed(UInt64, isTraced: Bool, isShrunk: Bool)
         case plan(path: String, isTraced: Bool)
         case plant(name: String)
@@ -18,14 +19,14 @@ struct Options {
     var within: UInt64 = 20_000
 
     static let usage = """
-        usage: grapevine-sim [--world NAME] --seeds A..<B
+        usage: grapevine-sim [--world NAME] --seeds A..<B | --seeds kept
                grapevine-sim [--world NAME] --seed N [--trace] [--shrink]
                grapevine-sim --plan FILE [--trace]
                grapevine-sim --plant NAME [--within N]    in a build with --traits PlantedBugs
                grapevine-sim --planted-all [--within N]   in a build with --traits PlantedBugs
                grapevine-sim --help
         Runs seeded worlds of nodes, faults and clients, and checks every promise.
-        --seeds        runs these seeds on all cores
+        --seeds        runs these seeds on all cores, or those that once broke something
         --seed         runs one, and prints its plan; --trace prints every event, --shrink leaves
                        out the faults that a failure does not need
         --plan         runs a saved plan
@@ -53,7 +54,9 @@ struct Options {
             case "--planted-all": job = .plantedAll
             case "--trace": isTraced = true
             case "--shrink": isShrunk = true
-            case "--seeds": job = .seeds(try Options.range(rest.popFirst()))
+            case "--seeds":
+                let seeds = rest.popFirst()
+                job = seeds == "kept" ? .keptSeeds : .seeds(try Options.range(seeds))
             case "--seed":
                 job = .seed(try Options.number(rest.popFirst()), isTraced: false, isShrunk: false)
             case "--world": world = try Options.world(rest.popFirst())
@@ -77,7 +80,7 @@ struct Options {
     private func refuseOtherWorlds() throws(Misused) {
         guard world != .machines else { return }
         switch job {
-        case .help, .seeds, .seed(_, _, isShrunk: false): break
+        case .help, .seeds, .keptSeeds, .seed(_, _, isShrunk: false): break
         case .seed, .plan, .plant, .plantedAll:
             throw Misused(words: "--world \(world.rawValue) takes --seeds, --seed and --trace")
         }

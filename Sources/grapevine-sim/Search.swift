@@ -3,20 +3,20 @@ import Simulator
 
 /// How many runs are made at a time, between two looks at the clock and the findings: whole nodes
 /// take a hundred times as long.
-private func batchRuns(of world: WorldKind) -> UInt64 { world == .whole ? 8 : 64 }
+private func batchRuns(of world: WorldKind) -> Int { world == .whole ? 8 : 64 }
 
 /// Runs the seeds on every core; ends early where `stop` says so of what was found.
 func sweep(
-    _ seeds: Range<UInt64>, of world: WorldKind, progress: ((Sweep) -> Void)? = nil,
+    _ seeds: [UInt64], of world: WorldKind, progress: ((Sweep) -> Void)? = nil,
     until stop: (Sweep) -> Bool = { $0.failure != nil }
 ) async -> Sweep {
     var total = Sweep(world)
-    var next = seeds.lowerBound
+    var left = seeds[...]
     await withTaskGroup(of: Sweep.self) { group in
         func begin() {
-            guard next < seeds.upperBound else { return }
-            let part = next..<min(next + batchRuns(of: world), seeds.upperBound)
-            next = part.upperBound
+            let part = left.prefix(batchRuns(of: world))
+            guard !part.isEmpty else { return }
+            left = left.dropFirst(part.count)
             group.addTask {
                 var sweep = Sweep(world)
                 for seed in part {

@@ -3,22 +3,16 @@ import Testing
 @testable import Simulator
 
 @Suite struct RunTests {
-    /// Seeds that once broke something, and a few more: a debug build checks what a release does
-    /// not, and `cluster/test` runs the first thousand in a release.
-    static let seeds: [UInt64] =
-        Array(0..<16) + [
-            125, 146, 169, 181, 215, 286, 408, 468, 596, 972, 1_805, 2_137, 2_444, 5_399, 6_720,
-            8_359, 8_778, 10_414, 10_541, 12_084, 13_251, 13_985, 26_656,
-        ]
-
-    @Test(arguments: seeds) func `a fixed seed breaks nothing`(seed: UInt64) {
+    /// A few: a debug build checks what a release does not, and `cluster/test` runs a thousand in
+    /// a release, and those that once broke something.
+    @Test(arguments: UInt64(0)..<12) func `a fixed seed breaks nothing`(seed: UInt64) {
         let run = Run(Plan(seed: seed))
         #expect(run.violation == nil, "\(run.violation?.explanation ?? "")")
     }
 
     @Test func `fresh seeds break nothing`() {
         var random = SystemRandomNumberGenerator()
-        for _ in 0..<10 {
+        for _ in 0..<6 {
             let seed = random.next() >> 16
             let run = Run(Plan(seed: seed))
             #expect(

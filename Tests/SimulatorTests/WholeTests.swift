@@ -4,8 +4,8 @@ import Testing
 @testable import Simulator
 
 @Suite struct WholeTests {
-    /// Seeds that once had something to say, of the nodes or of the world's own rules.
-    static let seeds: [UInt64] = [3, 33, 57, 75, 215, 799, 10_408]
+    /// A few: a debug build checks what a release does not.
+    static let seeds: [UInt64] = [3, 10_408]
 
     @Test(arguments: seeds) func `a fixed seed of whole nodes breaks no promise`(seed: UInt64) {
         let run = WholeRun.twice(seed: seed)
