@@ -7,11 +7,12 @@ import Wire
 /// Much is written that nobody reads before it is in the tables: what is added waits, to be indexed
 /// by whoever reads of the shard first.
 struct OverlayShard {
-    /// The most records that wait: a quarter of a millisecond for whoever reads.
-    static let waitingMax = 256
+    /// The most records that wait: a millisecond for whoever reads.
+    static let waitingMax = 1_024
 
-    /// In the order in which they were added; nothing finds them yet.
-    private var waiting: [Record] = []
+    /// As they were added, and in that order; nothing finds them yet.
+    private var waiting: [[Record]] = []
+    private var waitingCount = 0
     private(set) var records: [DocumentKey: Record] = [:]
     /// Of each conversation, in the order of history; places that messages have left may be among
     /// them.
@@ -22,14 +23,18 @@ struct OverlayShard {
     private(set) var carriers: [String: Set<DocumentKey>] = [:]
 
     mutating func add(_ records: [Record]) {
-        waiting += records
-        if waiting.count >= OverlayShard.waitingMax { index() }
+        waiting.append(records)
+        waitingCount += records.count
+        if waitingCount >= OverlayShard.waitingMax { index() }
     }
 
     /// Has all that was added found.
     mutating func index() {
-        for record in waiting { index(record) }
+        for records in waiting {
+            for record in records { index(record) }
+        }
         waiting.removeAll(keepingCapacity: true)
+        waitingCount = 0
     }
 
     private mutating func index(_ record: Record) {
