@@ -48,10 +48,10 @@ public struct Mutation: Hashable, Sendable {
 
     init(_ action: Action, of subject: Subject, by user: UserID) {
         precondition(action.subjectKind == subject.kind, "an action has its own subject")
-        self.action = action
+        key = action.key(of: subject, by: user)
         self.subject = subject
         self.user = user
-        key = action.key(of: subject, by: user)
+        self.action = action
     }
 
     /// The message that it changes, if it changes one.
