@@ -106,30 +106,39 @@ package struct PendingReply: Sendable {
 
     /// The reply, and what it acknowledges.
     package func settle(_ outcome: Settled) -> (bytes: [UInt8], write: Write?) {
-        switch (form, outcome) {
-        case (_, .failed(let failure)):
+        switch outcome {
+        case .stored(let stored):
+            return settle(stored)
+        case .failed(let failure):
             return (LineError(.store(failure)).reply, nil)
-        case (_, .scrubbed(let report)):
+        case .scrubbed(let report):
             return (Admin.reply(with: report), nil)
-        case (_, .backedUp(let report)):
+        case .backedUp(let report):
             return (Admin.reply(with: report), nil)
-        case (_, .refused(let failure)):
+        case .refused(let failure):
             return (LineError(failure).reply, nil)
-        case (_, .watching(let token)):
+        case .watching(let token):
             return (ReplyWriter.status { $0.pair("token", token) }, nil)
-        case (_, .answered(.written(let receipt, let shard), let stored?)):
+        case .answered(.written(let receipt, let shard), let stored?):
             let write = Write(shard: shard, context: receipt.context)
             return (Admin.reply(to: receipt, stored), write)
-        case (_, .answered(let outcome, _)):
+        case .answered(let outcome, _):
             return (Admin.reply(with: outcome), nil)
-        case (_, .level):
+        case .level:
             return (ReplyWriter.status { _ in }, nil)
-        case (.whole(let bytes), .stored):
+        case .copies:
+            preconditionFailure("only WAIT waits for copies")
+        }
+    }
+
+    private func settle(_ stored: Stored) -> (bytes: [UInt8], write: Write?) {
+        switch form {
+        case .whole(let bytes):
             return (bytes, nil)
-        case (.written(let receipt, let shard), .stored(let stored)):
+        case .written(let receipt, let shard):
             let write = Write(shard: shard, context: receipt.context)
             return (Admin.reply(to: receipt, stored), write)
-        case (.awaited, .stored), (_, .copies):
+        case .awaited:
             preconditionFailure("a reply is settled by what it waits for")
         }
     }
