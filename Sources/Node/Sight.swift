@@ -104,31 +104,58 @@ extension Demand: WireValue {
 
 /// What a connection has seen, by shard.
 package struct Sights: Sendable {
-    private var entries: [ShardID: Sight] = [:]
+    /// Ascending by shard: each request asks for one, and a hash takes more steps than finding it.
+    private var entries: [(shard: ShardID, sight: Sight)] = []
 
     package init() {}
 
     /// The shards of which anything was seen, ascending.
-    package var shards: [ShardID] { entries.keys.sorted() }
+    package var shards: [ShardID] { entries.map(\.shard) }
 
-    package subscript(shard: ShardID) -> Sight? { entries[shard] }
+    package subscript(shard: ShardID) -> Sight? {
+        let (index, isThere) = place(of: shard)
+        return isThere ? entries[index].sight : nil
+    }
 
     /// Whether that copy of the shard may answer as it is.
     func isLevel(_ shard: ShardID, with witness: Sight.Witness) -> Bool {
-        entries[shard].map { $0.witness == witness } ?? true
+        let (index, isThere) = place(of: shard)
+        return !isThere || entries[index].sight.witness == witness
     }
 
     package mutating func note(_ sighting: Sighting) {
-        let (vector, witness) = (sighting.vector, sighting.witness)
-        entries[sighting.shard, default: Sight(vector: Vector(), witness: witness)]
-            .note(vector, from: witness)
+        let (index, isThere) = place(of: sighting.shard)
+        guard isThere else {
+            let sight = Sight(vector: sighting.vector ?? Vector(), witness: sighting.witness)
+            entries.insert((sighting.shard, sight), at: index)
+            return
+        }
+        entries[index].sight.note(sighting.vector, from: sighting.witness)
     }
 
     /// A copy holds all that was seen, or whatever of it still exists.
     package mutating func replace(_ sighting: Sighting) {
-        entries[sighting.shard] = Sight(
-            vector: sighting.vector ?? Vector(), witness: sighting.witness)
+        let sight = Sight(vector: sighting.vector ?? Vector(), witness: sighting.witness)
+        let (index, isThere) = place(of: sighting.shard)
+        if isThere {
+            entries[index].sight = sight
+        } else {
+            entries.insert((sighting.shard, sight), at: index)
+        }
     }
 
-    package mutating func forgetWitness(of shard: ShardID) { entries[shard]?.forgetWitness() }
+    package mutating func forgetWitness(of shard: ShardID) {
+        let (index, isThere) = place(of: shard)
+        if isThere { entries[index].sight.forgetWitness() }
+    }
+
+    /// Where the entry of a shard is, or would be.
+    private func place(of shard: ShardID) -> (index: Int, isThere: Bool) {
+        var (low, high) = (0, entries.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].shard < shard { low = middle + 1 } else { high = middle }
+        }
+        return (low, low < entries.count && entries[low].shard == shard)
+    }
 }

@@ -167,6 +167,28 @@ private struct Moved {
         #expect(sights.isLevel(ShardID(3), with: .here))
     }
 
+    @Test func `each of many shards keeps what was seen of it, whatever came first`() {
+        let replica = RandomID(high: 0, low: 1)
+        func seen(_ number: UInt16) -> Vector {
+            var vector = Vector()
+            vector.insert(Dot(replica: replica, seq: UInt64(number) + 1))
+            return vector
+        }
+        var sights = Sights()
+        // A hundred and one is a prime: each number comes once.
+        let numbers = (0..<101 as Range<UInt16>).map { $0 * 37 % 101 }
+        for number in numbers {
+            #expect(sights[ShardID(number)] == nil)
+            let sighting = Sighting(ShardID(number), seen(number), by: .here)
+            if number.isMultiple(of: 2) { sights.note(sighting) } else { sights.replace(sighting) }
+        }
+        #expect(sights.shards == (0..<101).map { ShardID($0) })
+        for number in numbers {
+            let sight = Sight(vector: seen(number), witness: .here)
+            #expect(sights[ShardID(number)] == sight)
+        }
+    }
+
     @Test func `what members say of floors is read as it was written`() throws {
         var vector = Vector()
         vector.insert(Dot(replica: RandomID(high: 3, low: 1), seq: 2))
