@@ -38,14 +38,18 @@ struct ShardDocuments: Sendable {
             var keepsTerms = false
         #endif
 
-        mutating func handOut(_ ticket: UInt64) -> Record? {
+        /// What the commit is to store, and what it changes by that; nil where it has it already.
+        mutating func handOut(_ ticket: UInt64) -> (record: Record, change: DocumentChange)? {
             guard let bytes else { return nil }
             let record = record(bytes)
+            let change = DocumentChange(before: base, steps: steps, after: document)
             self.bytes = nil
             previous = Record.Previous(
                 changedBy: record.changedBy, time: record.time, terms: record.terms)
             self.ticket = ticket
-            return record
+            base = document
+            steps = []
+            return (record, change)
         }
 
         private func record(_ bytes: [UInt8]) -> Record {
@@ -134,16 +138,10 @@ struct ShardDocuments: Sendable {
         records.reserveCapacity(changed.count)
         for key in changed {
             guard let index = pending.index(forKey: key),
-                let record = pending.values[index].handOut(ticket)
+                let (record, change) = pending.values[index].handOut(ticket)
             else { continue }
-            let document = pending.values[index].document
-            changes.append(
-                DocumentChange(
-                    before: pending.values[index].base, steps: pending.values[index].steps,
-                    after: document))
-            pending.values[index].base = document
-            pending.values[index].steps = []
             records.append(record)
+            changes.append(change)
         }
         handedOut.append((ticket, changes))
         changed.removeAll(keepingCapacity: changed.count <= ShardDocuments.cachedMax)

@@ -131,7 +131,8 @@ extension ShardMachine {
         }
         let (document, dot) = write(
             mutation, at: key, setting: mark, hiding: hidden, over: target, in: world)
-        let context = Context(dot)
+        // One change alone made what is new: its context is there.
+        let context = target == nil ? document.changedBy : Context(dot)
         wait(slot, storing: context, level: level, in: world)
         return Accepted(
             document: document,
@@ -346,7 +347,9 @@ extension ShardMachine {
     }
 
     package mutating func onCommitted(_ ticket: UInt64, now: UInt64) -> [(ReplySlot, Stored)] {
-        committed += documents.onCommitted(ticket)
+        let stored = documents.onCommitted(ticket)
+        // Nearly always it is told at once: then nothing is copied.
+        committed = committed.isEmpty ? stored : committed + stored
         return copy.onCommitted(ticket, now: now)
     }
 
