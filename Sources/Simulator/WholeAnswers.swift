@@ -155,12 +155,13 @@ extension WholeWorld {
     /// How long a fault may have a node ask another owner than before, in microseconds.
     static let disturbanceMicroseconds: UInt64 = 8_000_000
 
-    /// Whether all that a node is asked for a conversation is answered by one copy.
+    /// Whether all that a node is asked for a conversation, or for a user's own, is answered by one
+    /// copy.
     ///
     /// That is its own, or, without faults, that of the owner that it asked first. A client whose
     /// requests another owner answers from then on sees what that one has, and so does one whose
     /// node comes to own it, or owns it no more.
-    private func isAnsweredByOneOwner(_ conversation: String, at machine: Int) -> Bool {
+    func isAnsweredByOneOwner(_ conversation: String, at machine: Int) -> Bool {
         guard !hasMoved else { return false }
         guard !owners(of: conversation).contains(machine) else { return true }
         guard let disturbedAt else { return true }

@@ -119,13 +119,15 @@ extension WholeWorld {
         guard let phone = visit.phone else { return }
         switch request.kind {
         case .token:
-            phone.token = answer.fields?["token"].map { ($0, visit.takenOff) }
+            phone.token = answer.fields?["token"].map { token in
+                (token, visit.takenOffBefore.union(visit.takenOffHere))
+            }
             phone.isListKnown = true
         case .since:
-            visit.takenOff = phone.token?.takenOff ?? []
+            visit.takenOffBefore = phone.token?.takenOff ?? []
         case .ring(let ringing):
             phone.book.acknowledge(ringing, askedAt: request.at, at: now)
-            if case .takeOff = ringing { visit.takenOff.formUnion(phone.book.lastTakenOff) }
+            if case .takeOff = ringing { visit.takenOffHere.formUnion(phone.book.lastTakenOff) }
             guard case .list = ringing else { return }
             judgeList(answer, of: phone, on: visit)
             phone.book.take(messages(in: answer))
@@ -156,12 +158,17 @@ extension WholeWorld {
         if Set(messages).count != messages.count {
             fail(.oneChange, "NOTIFICATIONS list a message twice: \(messages)")
         }
+        // Who brought no token may be shown what another owner has, where the first is silent.
+        let isOneOwner = isAnsweredByOneOwner(phone.user, at: visit.address.machine)
+        let takenOff =
+            isOneOwner
+            ? visit.takenOffBefore.union(visit.takenOffHere) : visit.takenOffBefore
         for line in lines {
             coverage.count("notification \(line["kind"] ?? "")")
             judgeNotification(line, of: phone)
             let id = line["message"] ?? ""
             // Where copies move, nobody may have what a token stands for.
-            guard !hasMoved, visit.takenOff.contains(id), phone.book.takenOff.contains(id) else {
+            guard !hasMoved, takenOff.contains(id), phone.book.takenOff.contains(id) else {
                 continue
             }
             fail(.oneChange, "\(phone.user) \(phone.device) is notified of \(id) a second time")
