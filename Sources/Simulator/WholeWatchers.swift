@@ -136,8 +136,10 @@ extension WholeWorld {
         if kind == "message" { judgeOrder(event["id"] ?? "", for: watcher, on: visit) }
         let isKnown = watcher.book.take(event)
         guard !isKnown, watcher.dueFrom == 0, let id = event["id"],
-            let name = book.messages[id]?.name, !losses.concern(name)
+            let message = book.messages[id], !losses.concern(message.name)
         else { return }
+        // What was deleted by the same commit is told of with its pin, and without its sending.
+        if ["pin", "unpin"].contains(kind), message.mayShowDeleted { return }
         fail(.reads, "\(watcher.user) is told of the \(kind) of \(id), and not of its sending")
     }
 
