@@ -81,22 +81,18 @@ extension Request.Create {
     }
 }
 
-extension Words {
-    /// A function of its own and no initializer, which would copy what it made.
-    func send() throws(LineError) -> Request.Send {
-        let conversation: ConversationID = try name(0)
-        let sender: UserID = try name(1)
-        let message: MessageID? = try name(.id)
-        let type = try choice(.type, of: MessageType.self) ?? .text
-        let item: ItemID? = try name(.item)
-        let text = try text()
+extension Request.Send {
+    init(_ words: borrowing Words) throws(LineError) {
+        conversation = try words.name(0)
+        sender = try words.name(1)
+        message = try words.name(.id)
+        type = try words.choice(.type, of: MessageType.self) ?? .text
+        item = try words.name(.item)
+        text = try words.text()
         switch type {
         case .image, .voice: break
         case .text, .system, .action: if isWhite(text) { throw .messageEmpty }
         }
-        return Request.Send(
-            conversation: conversation, sender: sender, message: message, type: type, item: item,
-            text: text)
     }
 }
 

@@ -20,7 +20,7 @@ extension Verb {
         Verb(
             "SEND", ["<conversation>", "<user>"], options: [.id, .type, .item], text: "<text>",
             about: "Sends a message; the same id again is the same message."
-        ) { words throws(LineError) in .send(try words.send()) },
+        ) { words throws(LineError) in .send(try Request.Send(words)) },
         Verb(
             "HISTORY", ["<conversation>", "<user>"], options: [.limit, .before, .after],
             about: "Shows the newest messages, or those just before or after one."
