@@ -3,7 +3,10 @@ import Replication
 import Wire
 
 /// The connection to a member, once both said hello.
-struct PeerLink: Sendable {
+///
+/// An object, since each turn changes it where it lies: out of a dictionary and back a value of its
+/// size costs more than what is done to it.
+final class PeerLink {
     let channel: any Channel
     let process: RandomID
     /// When both had said hello, in milliseconds.
@@ -72,7 +75,7 @@ struct PeerLink: Sendable {
 
     /// - Returns: false where it was dropped, because too much waits already.
     @discardableResult
-    mutating func send(_ frame: Frame) -> Bool {
+    func send(_ frame: Frame) -> Bool {
         guard !isFull || isPlantedUnbounded else {
             if let shard = frame.shard { dropped.insert(shard) }
             traffic.droppedFrames += 1
@@ -94,7 +97,7 @@ struct PeerLink: Sendable {
     ///
     /// - Returns: false where it was dropped, because too much waits already.
     @discardableResult
-    mutating func send(_ frame: PeerFrame) -> Bool {
+    func send(_ frame: PeerFrame) -> Bool {
         guard queuedBytes < limits.queueBytesMax + limits.controlBytesMax || isPlantedUnbounded
         else {
             traffic.droppedFrames += 1
@@ -114,7 +117,7 @@ struct PeerLink: Sendable {
     ///
     /// - Returns: false where too much waits already: the peer will ask another.
     @discardableResult
-    mutating func tell(_ told: Told) -> Bool {
+    func tell(_ told: Told) -> Bool {
         guard !answers.isEmpty || isFull else {
             return send(.told(told))
         }
@@ -129,7 +132,7 @@ struct PeerLink: Sendable {
     /// Whether the peer is to be told this node's clock: at once, then now and again.
     ///
     /// - Parameter isMistaken: what it takes for this clock's time is past.
-    mutating func takesClock(now: UInt64, isMistaken: Bool = false) -> Bool {
+    func takesClock(now: UInt64, isMistaken: Bool = false) -> Bool {
         let pause =
             isMistaken ? PeerLink.clockAgainMilliseconds : PeerLink.clockMilliseconds
         if let clockToldAt, now < clockToldAt + pause { return false }
@@ -137,7 +140,7 @@ struct PeerLink: Sendable {
         return true
     }
 
-    mutating func noteClock(_ theirs: UInt64, now: UInt64) {
+    func noteClock(_ theirs: UInt64, now: UInt64) {
         clockOffsets = clockOffsets.suffix(1) + [Int64(truncatingIfNeeded: theirs &- now)]
     }
 
@@ -147,14 +150,14 @@ struct PeerLink: Sendable {
     }
 
     /// The shards to be offered anew, once the queue is short again.
-    mutating func takeDropped() -> [ShardID] {
+    func takeDropped() -> [ShardID] {
         guard !dropped.isEmpty, isShort else { return [] }
         defer { dropped = [] }
         link.compareNow()
         return dropped.sorted()
     }
 
-    private mutating func queueAnswers() {
+    private func queueAnswers() {
         var taken = 0
         while taken < answers.count, !isFull {
             output += answers[taken]
@@ -166,7 +169,7 @@ struct PeerLink: Sendable {
     }
 
     /// Hands what is to be sent to the network.
-    mutating func flush() {
+    func flush() {
         if !answers.isEmpty { queueAnswers() }
         guard output.count > 0, !isCutOut else { return }
         traffic.sentBytes += UInt64(output.count)
