@@ -71,10 +71,16 @@ extension WholeWorld {
         return now < askedAt + WholeWorld.causePatienceMicroseconds && message.isPlain
     }
 
+    /// Whether somebody can have seen it there: a message may come before its conversation, and is
+    /// shown to nobody until then.
     private func isStored(_ name: WholeMessage.Name, at machine: WholeMachine) -> Bool {
-        let key = DocumentKey.message(
-            MessageID(checked: name.id), in: ConversationID(checked: name.conversation))
-        return machine.executor.run { machine.disk.assumeIsolated { $0.holds(key) } }
+        let conversation = ConversationID(checked: name.conversation)
+        let message = DocumentKey.message(MessageID(checked: name.id), in: conversation)
+        return machine.executor.run {
+            machine.disk.assumeIsolated {
+                $0.holds(message) && $0.holds(.conversation(conversation))
+            }
+        }
     }
 
     // MARK: What is told
