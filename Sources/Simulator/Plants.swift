@@ -59,7 +59,9 @@ package struct Plant: Hashable, Sendable {
             case .notificationSentTwice: [.oneChange]
             case .ruleJudgedAtMerge: [.judgedOnce, .equal]
             case .setContextLost: [.kept, .deleted, .claims]
-            case .floorIgnored, .shownBeforeStored, .tokenForgetsDeletions: [.reads]
+            // A list that ignores what a token says of it shows what was taken off.
+            case .floorIgnored: [.reads, .oneChange]
+            case .shownBeforeStored, .tokenForgetsDeletions: [.reads]
             case .typingOutlivesConnection: [.typing]
             case .unboundedPeerQueue: [.bounded]
             case .wallClockOnly: [.stamps]

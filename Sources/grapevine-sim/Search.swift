@@ -6,8 +6,11 @@ import Simulator
 private func batchRuns(of world: WorldKind) -> Int { world == .whole ? 8 : 64 }
 
 /// Runs the seeds on every core; ends early where `stop` says so of what was found.
+///
+/// - Parameter isCompared: whether a run of whole nodes is made twice, for the same trace.
 func sweep(
-    _ seeds: [UInt64], of world: WorldKind, progress: ((Sweep) -> Void)? = nil,
+    _ seeds: [UInt64], of world: WorldKind, isCompared: Bool = true,
+    progress: ((Sweep) -> Void)? = nil,
     until stop: (Sweep) -> Bool = { $0.failure != nil }
 ) async -> Sweep {
     var total = Sweep(world)
@@ -23,7 +26,8 @@ func sweep(
                     switch world {
                     case .machines: sweep.add(Run(Plan(seed: seed)))
                     case .members: sweep.add(MembersRun(seed: seed))
-                    case .whole: sweep.add(WholeRun.twice(seed: seed))
+                    case .whole:
+                        sweep.add(isCompared ? WholeRun.twice(seed: seed) : WholeRun(seed: seed))
                     }
                     if sweep.failure != nil { break }
                 }
