@@ -106,7 +106,8 @@ import Wire
             let count = Int.random(in: 1...4, using: &generator)
             let records = (0..<count).map { _ in step(&chats, &late, &generator) }
             try database.store(chats.batch(records, header: [UInt8(turn)]))
-            try check(database.reader, chats)
+            // All of it takes longer than what was written.
+            if turn % 3 == 2 { try check(database.reader, chats) }
             try checkChanges(database.reader, chats, &generator)
             if Int.random(in: 0..<20, using: &generator) == 0 {
                 database.close()
