@@ -98,12 +98,9 @@ package actor Node {
     var cutOut: Set<NodeName> = []
     /// Whether the process ends once nothing is held here.
     var isLeaving = false
-    /// What came in on each connection and is not a whole frame yet.
-    var cutters: [UInt64: EnvelopeCutter] = [:]
+    /// By channel.
     var greetings: [UInt64: Greeting] = [:]
-    var links: [NodeName: PeerLink] = [:]
-    /// Which link a channel belongs to.
-    var linked: [UInt64: NodeName] = [:]
+    var links = PeerLinks()
     var dialer = Dialer()
     /// Addresses given by `--join` that have not answered yet.
     var unanswered: Set<String>
@@ -388,7 +385,7 @@ extension Node {
         settleWatching()
         serveFeeds()
         offerDropped()
-        for name in links.keys.sorted() { links[name]?.flush() }
+        for link in links.ascending { link.flush() }
         settleWaits()
         noteCongestion()
     }
@@ -415,6 +412,7 @@ extension Node {
     ///
     /// The shards take turns, so that none of many pulls is given up for its silence.
     private func serve(_ served: [(shard: Shard, peers: [NodeName])]) {
+        guard !served.isEmpty else { return }
         var left = Node.batchesPerTurn
         let first = served.firstIndex { $0.shard.id > lastServed } ?? 0
         for (shard, peers) in served[first...] + served[..<first] {
@@ -439,8 +437,9 @@ extension Node {
     }
 
     private func offerDropped() {
-        for name in links.keys.sorted() {
-            for id in links[name]?.takeDropped() ?? [] {
+        for link in links.ascending {
+            let name = link.name
+            for id in link.takeDropped() {
                 if let shard = shard(id) { within(shard) { $0.offer(to: name) } }
                 ports.host.turnAgain()
             }
@@ -454,9 +453,9 @@ extension Node {
         if isCongested != self.isCongested {
             self.isCongested = isCongested
             let now = ports.clock.milliseconds
-            for name in links.keys.sorted() {
-                links[name]?.channel.setPaused(isCongested || cutIn.contains(name))
-                links[name]?.link.onHeard(now: now)
+            for link in links.ascending {
+                link.channel.setPaused(isCongested || cutIn.contains(link.name))
+                link.link.onHeard(now: now)
             }
         }
         let isBusy = isHoldingClients ? !isLittleAsked : isMuchAsked
@@ -559,7 +558,7 @@ extension Node {
         let isLate = now > tickedAt + 2 * Node.tickMilliseconds
         tickedAt = now
         lookAtDisk()
-        if isCongested { for name in links.keys { membership.onHeard(name, now: now) } }
+        if isCongested { for link in links.ascending { membership.onHeard(link.name, now: now) } }
         membership.onTick(now: now)
         followMembership()
         tickLinks(now: now, isDeaf: isLate || isCongested)

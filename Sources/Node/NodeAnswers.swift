@@ -38,14 +38,11 @@ struct AskedShard: Hashable, Sendable {
 
 /// Requests of other members, and replies on their way out.
 extension Node {
-    func onAsk(_ ask: Ask, from name: NodeName) {
-        guard let link = links[name] else { return }
+    func onAsk(_ ask: Ask, from link: PeerLink) {
         let slot = ReplySlot(session: link.session, number: ask.number)
         let now = ports.clock.milliseconds
         let isLate = now > ask.deadline
-        if isLate, links[name]?.takesClock(now: now, isMistaken: true) ?? false {
-            links[name]?.send(.clock(now))
-        }
+        if isLate, link.takesClock(now: now, isMistaken: true) { link.send(.clock(now)) }
         let isWelcome = !isLate && drafts.count + gatherings.count < Draft.countMax
         switch ask.request {
         case .write(let mutation, _, _):
@@ -156,10 +153,10 @@ extension Node {
     func tell(
         _ outcome: Told.Outcome, to slot: ReplySlot, _ round: UInt64 = 0, seen: [SeenShard] = []
     ) -> Bool {
-        guard let name = linked[slot.session & ~PeerLink.sessionBit] else { return false }
+        guard let link = links[channel: slot.session & ~PeerLink.sessionBit] else { return false }
         let told = Told(number: slot.number, round: round, outcome: outcome, seen: seen)
-        if links[name]?.tell(told) ?? false { return true }
-        links[name]?.send(
+        if link.tell(told) { return true }
+        link.send(
             .told(Told(number: slot.number, round: round, outcome: .failed(.overloaded))))
         return false
     }

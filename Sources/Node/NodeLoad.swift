@@ -37,7 +37,7 @@ package struct NodeLoad: Sendable {
 extension Node {
     package var load: NodeLoad {
         NodeLoad(
-            links: links.values.map(\.load),
+            links: links.ascending.map(\.load),
             greetings: greetings.values.count { $0.dialed == nil },
             forwards: forwards.count, forwardBytes: forwards.bytes, drafts: drafts.count,
             gatherings: gatherings.count, waits: waits.count,

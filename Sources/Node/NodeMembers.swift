@@ -102,7 +102,7 @@ extension Node {
         held[Int(id.number)] = shard
         shards = held.compactMap { $0 }
         stirred.insert(id)
-        for name in links.keys.sorted() { within(shard) { $0.onPeerUp(name) } }
+        for name in links.names { within(shard) { $0.onPeerUp(name) } }
     }
 
     /// The disk has dropped copies that every owner has all of.
@@ -124,7 +124,7 @@ extension Node {
         guard isLeaving, shards.isEmpty else { return }
         membership.leave(now: ports.clock.milliseconds)
         followMembership()
-        for name in links.keys.sorted() { links[name]?.flush() }
+        for link in links.ascending { link.flush() }
         ports.host.end(.shutdown)
     }
 }

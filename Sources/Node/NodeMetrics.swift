@@ -57,10 +57,9 @@ extension Node {
     }
 
     /// The connection to a member is about to go: what went over it is kept.
-    func noteTraffic(with name: NodeName) {
-        guard let link = links[name] else { return }
+    func noteTraffic(of link: PeerLink) {
         tally.add(
-            link.traffic, with: name, members: membership.table.entries.map(\.member.name))
+            link.traffic, with: link.name, members: membership.table.entries.map(\.member.name))
     }
 
     package func metrics() -> NodeMetrics {

@@ -10,6 +10,8 @@ struct Greeting: Sendable {
     let since: UInt64
     /// Whether this side has said hello and which cluster it is in.
     var hasNamedCluster: Bool
+    /// What came in and is not a whole frame yet.
+    var cutter = EnvelopeCutter(payloadBytesMax: Hello.bytesMax)
 
     /// How long the other side may take to say hello, in milliseconds.
     static let patienceMilliseconds: UInt64 = 3_000
@@ -38,7 +40,6 @@ extension Node {
             channel.close()
             return
         }
-        cutters[channel.id] = EnvelopeCutter(payloadBytesMax: Hello.bytesMax)
         greetings[channel.id] = Greeting(
             channel: channel, dialed: address, since: ports.clock.milliseconds,
             hasNamedCluster: address != nil && cluster != nil)
@@ -61,59 +62,66 @@ extension Node {
 
     /// Bytes came in.
     package func onBytes(_ bytes: UnsafeRawBufferPointer, on channel: UInt64) {
-        if let name = linked[channel] {
-            membership.onHeard(name, now: ports.clock.milliseconds)
-            links[name]?.traffic.receivedBytes += UInt64(bytes.count)
-        }
-        cutters[channel]?.append(bytes)
         do throws(WireError) {
-            while let payload = try cutters[channel]?.next() {
-                guard onPayload(payload, on: channel) else { return }
-            }
-            let kept = cutters[channel]?.keptCount ?? 0
-            guard greetings[channel] == nil || hasRoom(forHello: kept) else {
-                throw .tooLong(count: UInt64(kept), limit: Greeting.bytesMax)
+            if let link = links[channel: channel] {
+                membership.onHeard(link.name, now: ports.clock.milliseconds)
+                link.append(bytes)
+                try receiveFrames(from: link)
+            } else {
+                greetings[channel]?.cutter.append(bytes)
+                try receiveGreetings(on: channel)
             }
         } catch {
             closeUnreadable(channel, because: error)
+        }
+    }
+
+    /// What came in from a member, as far as it is whole frames.
+    private func receiveFrames(from link: PeerLink) throws(WireError) {
+        while let payload = try link.cutter.next() {
+            var reader = ByteReader(payload)
+            guard receive(try PeerFrame(from: &reader), from: link) else { return }
+        }
+    }
+
+    /// The same of somebody who has not said hello: until that is done.
+    private func receiveGreetings(on channel: UInt64) throws(WireError) {
+        while let payload = try greetings[channel]?.cutter.next() {
+            var reader = ByteReader(payload)
+            onGreeting(try PeerFrame(from: &reader), on: channel)
+        }
+        if let link = links[channel: channel] { return try receiveFrames(from: link) }
+        let kept = greetings[channel]?.cutter.keptCount ?? 0
+        guard hasRoom(forHello: kept) else {
+            throw .tooLong(count: UInt64(kept), limit: Greeting.bytesMax)
         }
     }
 
     /// Whether so many bytes of a hello that is not whole may be kept.
     private func hasRoom(forHello bytes: Int) -> Bool {
         guard bytes > Greeting.freeBytes else { return true }
-        let all = greetings.keys.reduce(0) { $0 + (cutters[$1]?.keptCount ?? 0) }
+        let all = greetings.values.reduce(0) { $0 + $1.cutter.keptCount }
         return bytes <= Greeting.bytesMax && all <= Greeting.allBytesMax
     }
 
-    /// - Returns: false where the connection is of no use any more and is closed.
-    private func onPayload(_ payload: ArraySlice<UInt8>, on channel: UInt64) -> Bool {
-        let frame: PeerFrame
-        do throws(WireError) {
-            var reader = ByteReader(payload)
-            frame = try PeerFrame(from: &reader)
-        } catch {
-            closeUnreadable(channel, because: error)
-            return false
-        }
-        if let name = linked[channel] { return receive(frame, from: name) }
-        guard let greeting = greetings[channel] else { return false }
+    private func onGreeting(_ frame: PeerFrame, on channel: UInt64) {
+        guard let greeting = greetings[channel] else { return }
         switch frame {
         case .hello(let hello): onHello(hello, greeting)
         case .reject(let reason): onRejected(reason, greeting)
         case .gossip, .replication, .ask, .told, .clock, .watch, .typing: drop(greeting)
         }
-        return linked[channel] != nil || greetings[channel] != nil
     }
 
     /// What came on a connection is not what a node sends.
     private func closeUnreadable(_ channel: UInt64, because error: WireError) {
-        if let name = linked[channel] {
-            ports.host.log(.error, "connection closed: unreadable frame: \(error) peer=\(name)")
+        if let link = links[channel: channel] {
+            ports.host.log(
+                .error, "connection closed: unreadable frame: \(error) peer=\(link.name)")
+            link.channel.close()
         } else {
             noteStranger(error)
         }
-        if let name = linked[channel] { links[name]?.channel.close() }
         greetings[channel]?.channel.close()
         forget(channel)
     }
@@ -132,8 +140,8 @@ extension Node {
     /// A connection is gone.
     package func onClosed(_ channel: UInt64) {
         // Who breaks a connection off is suspect; whom this node gives up is judged by its silence.
-        if let name = linked[channel] {
-            membership.onDown(name, now: ports.clock.milliseconds)
+        if let link = links[channel: channel] {
+            membership.onDown(link.name, now: ports.clock.milliseconds)
         }
         forget(channel)
         followMembership()
@@ -142,21 +150,26 @@ extension Node {
     /// Gives a connection up.
     func forget(_ channel: UInt64) {
         let now = ports.clock.milliseconds
-        cutters[channel] = nil
         if let greeting = greetings.removeValue(forKey: channel), let address = greeting.dialed {
             dialer.onEnd(of: address, now: now)
         }
-        guard let name = linked.removeValue(forKey: channel) else { return }
-        onLinkLost(channel, to: name)
-        let isSteady = links[name].map { now >= $0.since + PeerLink.steadyMilliseconds } ?? false
-        noteTraffic(with: name)
-        links[name] = nil
+        guard let link = links[channel: channel] else { return }
+        let name = link.name
+        end(link)
         if let address = membership.table[name]?.member.gossip {
             dialer.onEnd(of: address, now: now)
-            if isSteady { dialer.encourage(address) }
+            if now >= link.since + PeerLink.steadyMilliseconds { dialer.encourage(address) }
         }
-        for shard in shards { within(shard) { $0.onPeerDown(name) } }
         ports.host.log(.info, "disconnected peer=\(name)")
+    }
+
+    /// The connection to a member is not there any more.
+    private func end(_ link: PeerLink) {
+        links.remove(link)
+        noteTraffic(of: link)
+        let name = link.name
+        onLinkLost(link.channel.id, to: name)
+        for shard in shards { within(shard) { $0.onPeerDown(name) } }
     }
 
     private func send(_ frame: PeerFrame, on channel: any Channel) {
@@ -277,7 +290,6 @@ extension Node {
 
     private func drop(_ greeting: Greeting) {
         greetings[greeting.channel.id] = nil
-        cutters[greeting.channel.id] = nil
         if let address = greeting.dialed {
             dialer.onEnd(of: address, now: ports.clock.milliseconds)
         }
@@ -295,22 +307,17 @@ extension Node {
         let name = hello.member.name
         let old = links[name]
         if let old {
-            noteTraffic(with: name)
-            linked[old.channel.id] = nil
-            cutters[old.channel.id] = nil
+            end(old)
             old.channel.close()
-            onLinkLost(old.channel.id, to: name)
-            for shard in shards { within(shard) { $0.onPeerDown(name) } }
         }
         routes.forget(name)
-        greetings[greeting.channel.id] = nil
-        linked[greeting.channel.id] = name
-        cutters[greeting.channel.id]?.payloadBytesMax = Envelope.payloadBytesMax
         let now = ports.clock.milliseconds
-        links[name] = PeerLink(
-            channel: greeting.channel, process: hello.process,
-            isDialedByLesser: isDialedByLesser(greeting, name),
-            link: Link(to: name, now: now), limits: options.peerLimits)
+        let cutter = greetings.removeValue(forKey: greeting.channel.id)?.cutter
+        links.insert(
+            PeerLink(
+                channel: greeting.channel, cutter: cutter ?? EnvelopeCutter(),
+                process: hello.process, isDialedByLesser: isDialedByLesser(greeting, name),
+                link: Link(to: name, now: now), limits: options.peerLimits))
         for shard in shards { within(shard) { $0.onPeerUp(name) } }
         membership.onUp(name, process: hello.process, now: now)
         watching.isLost = true
@@ -323,9 +330,10 @@ extension Node {
 // MARK: Frames
 
 extension Node {
-    private func receive(_ frame: PeerFrame, from name: NodeName) -> Bool {
-        let now = ports.clock.milliseconds
-        links[name]?.link.onHeard(now: now)
+    /// - Returns: false where the connection is of no use any more and is closed.
+    private func receive(_ frame: PeerFrame, from link: PeerLink) -> Bool {
+        let (name, now) = (link.name, ports.clock.milliseconds)
+        link.link.onHeard(now: now)
         switch frame {
         case .hello, .reject:
             break
@@ -333,18 +341,18 @@ extension Node {
             membership.receive(gossip, from: name, now: now)
             followMembership()
         case .replication(.summary(let theirs)):
-            onSummary(theirs, from: name, now: now)
+            onSummary(theirs, from: link, now: now)
         case .replication(.hashes(let theirs)):
             onHashes(theirs, from: name)
         case .replication(let frame):
-            return deliver(frame, from: name)
+            return deliver(frame, from: link)
         case .ask(let ask):
-            onAsk(ask, from: name)
+            onAsk(ask, from: link)
         case .told(let told):
             onTold(told, from: name)
         case .clock(let theirs):
-            let isFirst = links[name]?.deadline(after: 0, now: now) == nil
-            links[name]?.noteClock(theirs, now: now)
+            let isFirst = link.deadline(after: 0, now: now) == nil
+            link.noteClock(theirs, now: now)
             if isFirst { tellTyping(to: name) }
         case .watch(let frame):
             onWatchFrame(frame, from: name)
@@ -354,10 +362,11 @@ extension Node {
         return true
     }
 
-    private func deliver(_ frame: Frame, from name: NodeName) -> Bool {
+    private func deliver(_ frame: Frame, from link: PeerLink) -> Bool {
         guard let id = frame.shard else { return true }
+        let name = link.name
         guard let shard = shard(id) else {
-            if frame.asksForCopy { links[name]?.send(.absent(id)) }
+            if frame.asksForCopy { link.send(.absent(id)) }
             return true
         }
         debug(frame, from: name)
@@ -366,9 +375,8 @@ extension Node {
         guard let failure else { return true }
         // What was not merged must not be claimed: with the connection ends the pull it came in.
         ports.host.log(.error, "connection closed: \(failure) shard=\(id) peer=\(name)")
-        guard let channel = links[name]?.channel else { return false }
-        channel.close()
-        forget(channel.id)
+        link.channel.close()
+        forget(link.channel.id)
         return false
     }
 
@@ -377,15 +385,16 @@ extension Node {
         shards.compactMap { $0.assumeIsolated { $0.hash(sharedWith: name) } }
     }
 
-    private func onSummary(_ theirs: UInt64, from name: NodeName, now: UInt64) {
+    private func onSummary(_ theirs: UInt64, from link: PeerLink, now: UInt64) {
+        let name = link.name
         let hashes = hashes(sharedWith: name)
         let ours = Link.summary(of: hashes)
-        if links[name]?.link.onSummary(theirs, ours: ours, now: now) ?? false {
+        if link.link.onSummary(theirs, ours: ours, now: now) {
             for entry in hashes {
                 if let shard = shard(entry.shard) { within(shard) { $0.onLevel(with: name) } }
             }
         } else {
-            links[name]?.send(.hashes(hashes))
+            link.send(.hashes(hashes))
         }
     }
 
@@ -414,19 +423,17 @@ extension Node {
                 dialer.onSlow(address)
             }
         }
-        for name in links.keys.sorted() {
-            guard let link = links[name] else { continue }
+        for link in links.ascending {
             guard isDeaf || !link.link.isSilent(now: now) else {
-                ports.host.log(.info, "member silent peer=\(name)")
+                ports.host.log(.info, "member silent peer=\(link.name)")
                 link.channel.close()
                 forget(link.channel.id)
                 continue
             }
-            if links[name]?.link.takesSummary(now: now) ?? false {
-                let hashes = hashes(sharedWith: name)
-                links[name]?.send(.summary(Link.summary(of: hashes)))
+            if link.link.takesSummary(now: now) {
+                link.send(.summary(Link.summary(of: hashes(sharedWith: link.name))))
             }
-            if links[name]?.takesClock(now: now) ?? false { links[name]?.send(.clock(now)) }
+            if link.takesClock(now: now) { link.send(.clock(now)) }
         }
     }
 
@@ -436,7 +443,7 @@ extension Node {
         for member in membership.dialable where !isCut(member.name) {
             wanted.insert(member.gossip)
         }
-        for name in links.keys {
+        for name in links.names {
             if let address = membership.table[name]?.member.gossip { wanted.remove(address) }
         }
         for address in dialer.due(wanted, now: now) { ports.host.dial(address) }

@@ -36,10 +36,9 @@ extension Node {
         guard !isDropping, repairs[shard]?.header == nil else { return }
         repairs[shard, default: Repair(bad: [])].bad += bad
         if let held = self.shard(shard) { within(held) { $0.suspend() } }
-        for name in links.keys.sorted() {
-            guard let channel = links[name]?.channel else { continue }
-            channel.close()
-            forget(channel.id)
+        for link in links.ascending {
+            link.channel.close()
+            forget(link.channel.id)
         }
         ports.host.turnAgain()
     }

@@ -158,7 +158,7 @@ extension Node {
             return .member(name)
         }
         if let here, here.assumeIsolated({ $0.isServable }) { return .here(here) }
-        let others = Placement.ranking(of: id, among: links.keys.sorted())
+        let others = Placement.ranking(of: id, among: links.names)
         return others.first { mayAsk($0, for: id, now: now) }.map(Route.member) ?? .nobody
     }
 

@@ -66,7 +66,7 @@ extension Node {
         _ place: Typing.Place, for milliseconds: UInt64?, to participants: [UserID]
     ) {
         let now = ports.clock.milliseconds
-        for name in links.keys.sorted() { send(place, for: milliseconds, participants, to: name) }
+        for name in links.names { send(place, for: milliseconds, participants, to: name) }
         let frame = TypingFrame(
             conversation: place.conversation, user: place.user,
             until: milliseconds.map { now + $0 }, participants: participants)

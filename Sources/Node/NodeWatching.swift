@@ -147,7 +147,7 @@ extension Node {
         if let name = routes.preferred(for: id), able.contains(name), isHeard(name) { return name }
         if let name = able.first(where: isHeard) { return name }
         if here?.assumeIsolated({ $0.mayAnswer }) ?? false, isWilling(me.name) { return me.name }
-        let others = Placement.ranking(of: id, among: links.keys.sorted())
+        let others = Placement.ranking(of: id, among: links.names)
         return feed.holder ?? others.first { isHeard($0) && isWilling($0) } ?? able.first
     }
 

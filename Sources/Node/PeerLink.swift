@@ -7,7 +7,10 @@ import Wire
 /// An object, since each turn changes it where it lies: out of a dictionary and back a value of its
 /// size costs more than what is done to it.
 final class PeerLink {
+    let name: NodeName
     let channel: any Channel
+    /// What came in and is not a whole frame yet.
+    var cutter: EnvelopeCutter
     let process: RandomID
     /// When both had said hello, in milliseconds.
     let since: UInt64
@@ -51,15 +54,24 @@ final class PeerLink {
 
     /// - Parameter link: begins now.
     init(
-        channel: any Channel, process: RandomID, isDialedByLesser: Bool, link: Link,
-        limits: PeerLimits
+        channel: any Channel, cutter: EnvelopeCutter, process: RandomID, isDialedByLesser: Bool,
+        link: Link, limits: PeerLimits
     ) {
+        name = link.peer
         self.channel = channel
+        self.cutter = cutter
+        self.cutter.payloadBytesMax = Envelope.payloadBytesMax
         self.limits = limits
         self.process = process
         self.isDialedByLesser = isDialedByLesser
         self.link = link
         since = link.heardAt
+    }
+
+    /// Bytes came in.
+    func append(_ bytes: UnsafeRawBufferPointer) {
+        traffic.receivedBytes += UInt64(bytes.count)
+        cutter.append(bytes)
     }
 
     private var queuedBytes: Int { channel.queuedBytes + output.count }

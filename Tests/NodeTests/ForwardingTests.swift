@@ -231,7 +231,11 @@ extension Settled? {
                 number: UInt64(number), round: UInt64(round), deadline: deadline,
                 request: .write(send("m\(number)"), .local, .first))
         }
-        owner.run { node in for ask in asks { node.onAsk(ask, from: stranger.node.options.name) } }
+        owner.run { node in
+            for link in node.links.ascending where link.name == stranger.node.options.name {
+                for ask in asks { node.onAsk(ask, from: link) }
+            }
+        }
         five.world.endTurn(of: owner)
         five.world.settle()
         #expect(five.handle(history, of: "bob", at: stranger, number: 3).messages == ["m102"])

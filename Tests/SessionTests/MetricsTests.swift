@@ -138,7 +138,7 @@ import Testing
         let name = "grapevine_peer_sent_bytes_total"
         let before = try #require(try metrics(of: world.n1).value(name, ["peer": "n2"]))
         world.n1.node.assumeIsolated { node in
-            for channel in node.linked.keys.sorted() { node.onClosed(channel) }
+            for link in node.links.ascending { node.onClosed(link.channel.id) }
         }
         let after = try metrics(of: world.n1)
         #expect(after.value("grapevine_peer_connected", ["peer": "n2"]) == 0)
