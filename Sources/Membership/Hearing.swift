@@ -41,9 +41,10 @@ extension Membership {
 
     /// The member itself was heard: whoever asked for it is told.
     mutating func sign(_ name: NodeName) {
-        guard peers[name] != nil else { return }
-        peers[name]?.onSign(now: now)
-        for asker in peers[name]?.takeAskers(now: now) ?? [] {
+        // Where it lies: what comes from the most talkative member costs no copy of what is known.
+        guard let index = peers.index(forKey: name) else { return }
+        peers.values[index].onSign(now: now)
+        for asker in peers.values[index].takeAskers(now: now) {
             send(.heard(number: asker.number, of: name), to: asker.name)
         }
         if let entry = table[name], entry.state != .alive { tell(entry) }

@@ -146,7 +146,6 @@ public struct Membership: Sendable {
     /// Something came over the link, whatever it was.
     public mutating func onHeard(_ name: NodeName, now: UInt64) {
         wake(now)
-        guard peers[name] != nil else { return }
         sign(name)
     }
 

@@ -312,8 +312,9 @@ extension ShardMachine {
     }
 
     private mutating func pushAccepted() {
+        guard !accepted.isEmpty else { return }
         defer { accepted.removeAll(keepingCapacity: true) }
-        guard !accepted.isEmpty, copy.hasPeers else { return }
+        guard copy.hasPeers else { return }
         var parcels: [Parcel] = []
         var size = 0
         for key in accepted {

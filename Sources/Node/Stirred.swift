@@ -21,8 +21,8 @@ struct Stirred: Sendable {
     /// Those since this was last called, ascending.
     mutating func take() -> [ShardID] {
         for shard in shards { isStirred[Int(shard.number)] = false }
-        defer { shards.removeAll(keepingCapacity: true) }
-        return shards.sorted()
+        defer { shards = [] }
+        return shards.count > 1 ? shards.sorted() : shards
     }
 }
 

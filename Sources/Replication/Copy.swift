@@ -36,6 +36,8 @@ public struct Copy: Sendable {
         /// The marks of holders' copies of which all is here.
         var accepted: [NodeName: UInt64] = [:]
 
+        var isEmpty: Bool { confirmed.isEmpty && accepted.isEmpty }
+
         mutating func add(_ vector: Vector, for peer: NodeName) {
             confirmed[peer, default: Vector()].formUnion(vector)
         }
@@ -137,7 +139,7 @@ public struct Copy: Sendable {
     }
 
     public mutating func takeOutbox() -> [(to: NodeName, frame: Frame)] {
-        defer { outbox.removeAll(keepingCapacity: true) }
+        defer { outbox = [] }
         return outbox
     }
 
@@ -342,6 +344,7 @@ extension Copy {
     }
 
     private mutating func tell(_ owed: Owed) {
+        guard !owed.isEmpty else { return }
         for peer in peers {
             if let vector = owed.confirmed[peer.name], !vector.isEmpty {
                 outbox.append((peer.name, .confirm(shard, vector)))
@@ -380,12 +383,15 @@ extension Copy {
     /// The replies whose conditions hold.
     public mutating func takeSettled(now: UInt64) -> [(ReplySlot, Stored)] {
         guard !acknowledgements.waiters.isEmpty else { return [] }
-        let (holders, coOwners) = (holders, peers.filter(\.isOwner))
+        let (holders, peers) = (holders, peers)
         let owners = holders.owners.count
         return acknowledgements.takeSettled { waiter in
             guard !waiter.context.isEmpty else { return Stored(on: 1, owners: owners) }
-            let mine = holders.isOwnedHere ? 1 : 0
-            let on = mine + coOwners.count { $0.confirmed.contains(waiter.context) }
+            var on = holders.isOwnedHere ? 1 : 0
+            // By index: what is known of a peer is large, and nothing of it is to be copied.
+            for index in peers.indices where peers[index].isOwner {
+                if peers[index].confirmed.contains(waiter.context) { on += 1 }
+            }
             let copies = waiter.level.copies(owners: owners, living: holders.livingOwners)
             guard on >= copies || waiter.level == .local || now >= waiter.deadline else {
                 return nil

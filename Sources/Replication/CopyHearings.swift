@@ -44,12 +44,14 @@ extension Copy {
     }
 
     /// Whom to ask next: owners first.
-    func toBeHeard(of sources: [PeerCopy]) -> PeerCopy? {
+    ///
+    /// - Parameter sources: indices of peers.
+    func toBeHeard(of sources: [Int]) -> Int? {
         guard !hearings.isEmpty else { return nil }
-        let unheard = sources.filter { peer in
-            hearings.contains { !$0.heard.contains(peer.name) }
+        let unheard = sources.filter { index in
+            hearings.contains { !$0.heard.contains(peers[index].name) }
         }
-        return unheard.first(where: \.isOwner) ?? unheard.first
+        return unheard.first { peers[$0].isOwner } ?? unheard.first
     }
 
     /// A peer has answered all of a pull, or holds nothing.

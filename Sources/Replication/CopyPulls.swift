@@ -27,13 +27,17 @@ extension Copy {
     /// Opens a pull from somebody who holds what is lacked here, or wants to be rid of a copy.
     mutating func pullIfLacking(now: UInt64) {
         guard pull == nil, holders.isOwnedHere, !isDropping else { return }
-        let sources = peers.filter { now >= $0.pullableFrom }
+        // By index: each tick asks this of every shard, and what is known of a peer is large.
+        let sources = peers.indices.filter { now >= peers[$0].pullableFrom }
         let source =
-            sources.first { peer in
-                !current.vector.covers(peer.confirmed)
-                    || (peer.holding == .complete && !current.isComplete)
-            } ?? sources.first { $0.wanted != nil } ?? toBeHeard(of: sources)
-        if let source { open(from: source.name, beyond: current.vector, now: now) }
+            sources.first(where: holdsMore) ?? sources.first { peers[$0].wanted != nil }
+            ?? toBeHeard(of: sources)
+        if let source { open(from: peers[source].name, beyond: current.vector, now: now) }
+    }
+
+    private func holdsMore(_ index: Int) -> Bool {
+        !current.vector.covers(peers[index].confirmed)
+            || (peers[index].holding == .complete && !current.isComplete)
     }
 
     private mutating func open(from peer: NodeName, beyond vector: Vector, now: UInt64) {

@@ -21,6 +21,7 @@ package actor ClientRoom {
     }
 
     package var isTight: Bool { held.isTight }
+    package var isAwaited: Bool { held.isAwaited }
     var isSpent: Bool { held.isSpent }
     var heldBytes: Int { held.total }
 

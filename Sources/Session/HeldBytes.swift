@@ -62,6 +62,9 @@ struct HeldBytes: Sendable {
         total + min(bytes, SessionLimits.heldBytesMax / 2) <= SessionLimits.heldBytesMax
     }
 
+    /// Whether a session waits for room.
+    var isAwaited: Bool { !waiting.isEmpty }
+
     mutating func wait(_ id: UInt64, for bytes: Int) {
         waiting.append(Waiting(id: id, bytes: bytes))
     }
