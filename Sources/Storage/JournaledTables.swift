@@ -15,6 +15,8 @@ final class JournaledTables {
     private var young = Generation(1)
     /// The generation before it, on its way into the tables.
     private var fold: Fold?
+    /// The generation whose rows are spent.
+    private var spentGeneration: UInt64 = 0
     private var lastCommit = MonotonicTime.now
     /// Until when a fold that the disk did not let is not tried again.
     private var restsUntil: MonotonicTime?
@@ -72,22 +74,16 @@ final class JournaledTables {
     private func append(
         _ row: JournalRow, folding slice: ArraySlice<FoldedRecord>?
     ) throws(StorageError) {
-        let last = journal.last
-        do throws(StorageError) {
-            try transact { () throws(StorageError) in
-                try journal.append(row)
-                if let slice { try apply(slice) }
-            }
-        } catch {
-            journal.rolledBack(to: last)
-            throw error
+        try transact { () throws(StorageError) in
+            try journal.append(row)
+            if let slice, try apply(slice), let fold { try journal.spend(upTo: fold.lastRow) }
         }
         if let slice { noteFolded(slice) }
     }
 
     private func transact(_ body: () throws(StorageError) -> Void) throws(StorageError) {
         do throws(StorageError) {
-            try transactions.run(body)
+            try journal.keepingTrack { () throws(StorageError) in try transactions.run(body) }
         } catch {
             tables.rolledBack()
             throw error
@@ -119,48 +115,70 @@ extension JournaledTables {
     /// Whether the journal still holds something of the generations up to this one.
     func holdsGeneration(upTo number: UInt64) -> Bool {
         if let fold, fold.number <= number { return true }
+        if journal.holdsSpent, spentGeneration <= number { return true }
         return !young.isEmpty && young.number <= number
     }
 
     /// When there is something to fold although nobody writes; nil where there is nothing.
     var foldingDue: MonotonicTime? {
-        guard fold != nil || !young.isEmpty else { return nil }
+        guard !isEmpty else { return nil }
         let pause = fold != nil ? JournalLimits.pauseMilliseconds : limits.idleMilliseconds
         let due = lastCommit.after(milliseconds: pause)
         return max(due, restsUntil ?? due)
     }
 
-    /// Folds some records more.
-    func foldSlice() throws(StorageError) {
+    /// Folds some records more; where there are none, removes the rows that are spent.
+    ///
+    /// - Parameter isEmptying: whether rows are to be gone as soon as they are spent.
+    func foldSlice(isEmptying: Bool) throws(StorageError) {
+        if isEmptying || (fold == nil && young.isEmpty), journal.holdsSpent {
+            return try transactOrRest { () throws(StorageError) in try journal.removeSpent() }
+        }
         if fold == nil, !young.isEmpty { closeGeneration() }
-        guard let slice = fold?.slice(JournalLimits.recordsPerTransaction) else { return }
+        guard let fold else { return }
+        let slice = fold.slice(JournalLimits.recordsPerTransaction)
+        try transactOrRest { () throws(StorageError) in
+            guard try apply(slice) else { return }
+            try journal.spend(upTo: fold.lastRow)
+            if isEmptying { try journal.removeSpent() }
+        }
+        noteFolded(slice)
+    }
+
+    /// Where the disk does not let it, the next waits.
+    private func transactOrRest(_ body: () throws(StorageError) -> Void) throws(StorageError) {
         do throws(StorageError) {
-            try transact { () throws(StorageError) in try apply(slice) }
+            try transact(body)
         } catch {
             rest()
             throw error
         }
         restsUntil = nil
-        noteFolded(slice)
     }
+
+    /// Whether the journal has no rows.
+    private var isEmpty: Bool { fold == nil && young.isEmpty && !journal.holdsSpent }
 
     /// Empties the journal.
     func foldAll() throws(StorageError) {
-        while fold != nil || !young.isEmpty { try foldSlice() }
+        while !isEmpty { try foldSlice(isEmptying: true) }
     }
 
-    /// Inside a transaction: with its last slice, the generation leaves the journal.
-    private func apply(_ slice: ArraySlice<FoldedRecord>) throws(StorageError) {
+    /// Inside a transaction.
+    ///
+    /// - Returns: whether the tables hold all of the generation.
+    private func apply(_ slice: ArraySlice<FoldedRecord>) throws(StorageError) -> Bool {
         try tables.store(slice)
-        guard let fold, fold.ends(with: slice) else { return }
+        guard let fold, fold.ends(with: slice) else { return false }
         try tables.store(fold.headers, fold.settings)
-        try journal.remove(upTo: fold.lastRow)
+        return true
     }
 
     private func noteFolded(_ slice: ArraySlice<FoldedRecord>) {
         fold?.noteCommitted(slice)
         guard let ended = fold, ended.ends(with: slice) else { return }
         fold = nil
+        spentGeneration = ended.number
         onFolded(ended.number)
     }
 }

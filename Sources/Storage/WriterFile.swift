@@ -76,7 +76,7 @@ final class WriterFile {
     /// Folds some records more; where the disk does not let it, later.
     func foldSlice() {
         do throws(StorageError) {
-            try tables.foldSlice()
+            try tables.foldSlice(isEmptying: isTruncationBlocked)
         } catch {
             note(error)
             purging.noteTruncation(succeeded: false)
@@ -99,7 +99,7 @@ extension WriterFile {
     /// When the log has to be emptied since purged texts live on in it; nil where none does.
     var truncationDue: MonotonicTime? { failure == nil ? purging.due : nil }
 
-    /// Whether purged texts may be in the journal still, in rows that are not folded.
+    /// Whether purged texts may be in the journal still.
     var isTruncationBlocked: Bool { tables.holdsGeneration(upTo: purgedGeneration) }
 
     /// Has the next commits write over what is there.

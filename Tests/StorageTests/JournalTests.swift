@@ -174,6 +174,38 @@ import Wire
         #expect(try database.reader.remaining(in: one.shard, without: []).documents == 1)
     }
 
+    @Test func `what is in the tables makes room in the journal row by row`() throws {
+        let folder = try TemporaryFolder()
+        let database = try TestDatabase(folder: folder.path, journal: .small)
+        defer { database.close() }
+        var chats = Chats()
+        var counts: [Int] = []
+        for number in 0..<60 {
+            try database.store(chats.batch([chats.send(number, in: 0)]))
+            let rows = try RawFile(folder.file).rows("SELECT count(*) FROM journal")
+            counts.append(try #require(Int(rows[0][0])))
+        }
+        // A generation has seven records, one a row, and is folded with the next three rows. Then
+        // its own go as others come: they are never gone at once.
+        #expect(zip(counts, counts.dropFirst()).allSatisfy { $0 - 1 <= $1 })
+        #expect((7...21).contains(counts.suffix(20).max() ?? 0))
+        try check(database.reader, chats)
+    }
+
+    @Test func `what was dropped does not come back out of a row that was in the tables`() throws {
+        let folder = try TemporaryFolder()
+        let database = try TestDatabase(folder: folder.path, journal: .small)
+        defer { database.close() }
+        var one = Chats(shard: ShardID(1))
+        // The tables have the first seven by the tenth.
+        for number in 0..<10 { try database.store(one.batch([one.send(number, in: 1)])) }
+        try database.store(WriteBatch(dropped: [one.shard]))
+        let copy = try crash(folder)
+        let again = try TestDatabase(folder: copy.path, journal: .small)
+        defer { again.close() }
+        #expect(try again.reader.remaining(in: one.shard, without: []) == ShardSum())
+    }
+
     @Test func `a row of the journal with a flipped byte has every header doubted`() throws {
         let folder = try TemporaryFolder()
         let database = try TestDatabase(folder: folder.path, journal: .standard)
