@@ -25,6 +25,10 @@ package struct Sight: Hashable, Sendable {
         self.witness = witness
     }
 
+    init(_ sighting: Sighting) {
+        self.init(vector: sighting.vector ?? Vector(), witness: sighting.witness)
+    }
+
     /// Something was seen, or written, at a copy.
     ///
     /// - Parameter vector: what that copy holds, where it was shown.
@@ -125,23 +129,18 @@ package struct Sights: Sendable {
 
     package mutating func note(_ sighting: Sighting) {
         let (index, isThere) = place(of: sighting.shard)
-        guard isThere else {
-            let sight = Sight(vector: sighting.vector ?? Vector(), witness: sighting.witness)
-            entries.insert((sighting.shard, sight), at: index)
-            return
+        if isThere {
+            entries[index].sight.note(sighting.vector, from: sighting.witness)
+        } else {
+            entries.insert((sighting.shard, Sight(sighting)), at: index)
         }
-        entries[index].sight.note(sighting.vector, from: sighting.witness)
     }
 
     /// A copy holds all that was seen, or whatever of it still exists.
     package mutating func replace(_ sighting: Sighting) {
-        let sight = Sight(vector: sighting.vector ?? Vector(), witness: sighting.witness)
         let (index, isThere) = place(of: sighting.shard)
-        if isThere {
-            entries[index].sight = sight
-        } else {
-            entries.insert((sighting.shard, sight), at: index)
-        }
+        if isThere { entries.remove(at: index) }
+        entries.insert((sighting.shard, Sight(sighting)), at: index)
     }
 
     package mutating func forgetWitness(of shard: ShardID) {

@@ -31,13 +31,13 @@ package struct Coverage: Sendable {
         + [
             "CREATE", "SEND", "EDIT", "EDITS", "DELETE for=everyone", "DELETE for=me", "RESTORE",
             "HISTORY", "DIGEST", "STATUS", "MEMBERS", "SET", "WAIT", "PING", "TOKEN", "SINCE",
-            "WATCH", "UNWATCH", "TYPING", "event typing",
-            "event delete", "event edit", "event member", "event message",
-            "event restore", "watcher came back", "watcher moved", "watcher resumed",
-            "PIN", "UNPIN", "READ", "event pin", "event unpin", "event read", "read as told",
+            "PIN", "UNPIN", "READ", "WATCH", "UNWATCH", "TYPING",
             "DEVICE ADD", "DEVICE REMOVE", "VIEWING", "NOTIFICATIONS", "NOTIFIED",
-            "notification message",
-            "notification withdrawn", "notification due", "told behind its causes",
+            "event delete", "event edit", "event member", "event message", "event pin",
+            "event read", "event restore", "event typing", "event unpin",
+            "notification due", "notification message", "notification withdrawn",
+            "read as told", "told behind its causes",
+            "watcher came back", "watcher moved", "watcher resumed",
         ]
         + [
             "broken by a cut", "client gone", "commit failed", "dial refused", "dial timed out",

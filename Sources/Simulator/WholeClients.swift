@@ -145,11 +145,15 @@ extension WholeWorld {
 
     // MARK: What a client does
 
+    /// Whether people still act; who has come and may not, ends what he says.
+    func isOpen(for visit: WholeVisit?) -> Bool {
+        if now < clientsUntil { return true }
+        if let visit, !visit.hasEnded { endLines(of: visit) }
+        return false
+    }
+
     func act(_ client: WholeClient) {
-        guard now < clientsUntil else {
-            if let visit = client.visit, !visit.hasEnded { endLines(of: visit) }
-            return
-        }
+        guard isOpen(for: client.visit) else { return }
         push(.client(client.index), after: clientDice.between(3_000...90_000))
         guard let visit = client.visit else {
             let index = clientDice.below(machines.count)

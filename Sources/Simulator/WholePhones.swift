@@ -60,10 +60,7 @@ extension WholeWorld {
     // MARK: What a device asks
 
     func act(_ phone: WholePhone) {
-        guard now < clientsUntil else {
-            if let visit = phone.visit, !visit.hasEnded { endLines(of: visit) }
-            return
-        }
+        guard isOpen(for: phone.visit) else { return }
         push(.phone(phone.index), after: phoneDice.between(5_000...150_000))
         guard let visit = phone.visit else {
             phone.visit = openVisit(to: phoneDice.below(machines.count), as: phone.user)

@@ -11,7 +11,7 @@ import Wire
 ///
 /// Invariant: the tables, with every row of the journal applied in order, are what is committed. A
 /// row is removed in a transaction after which the tables hold all that it and every row before it
-/// say, and to apply the last rows of those a second time, all of them, changes nothing.
+/// say. To apply the rows that are left a second time, from the first to the last, changes nothing.
 final class Journal {
     /// Which rows there are; their numbers have no gaps.
     struct Extent {

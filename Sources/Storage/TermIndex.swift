@@ -9,8 +9,8 @@ struct TermIndex {
     let ofUser: Statement
     let seats: Statement
 
-    /// How many terms concern a user.
-    private static let concerning = 4
+    /// How many terms concern a user, whoever it is.
+    private static let concerning = Term.concerning(UserID(checked: "anybody")).count
 
     init(_ connection: Connection) throws(StorageError) {
         func prepare(_ place: String) throws(StorageError) -> Statement {

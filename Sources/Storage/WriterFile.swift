@@ -3,7 +3,9 @@ import CSQLite
 /// The writing connection: what is stored by it, and the log in front of the file.
 ///
 /// Not SQLite's own checkpoints: those run inside a commit, before anybody is told of it, and keep
-/// their errors to themselves.
+/// their errors to themselves. And on this connection alone, between two commits: where another one
+/// folds the log while this one begins it anew, SQLite before 3.51.3 may lose what was committed
+/// (https://sqlite.org/wal.html#walresetbug).
 final class WriterFile {
     /// When the log is folded into the file: 32 MB.
     ///
