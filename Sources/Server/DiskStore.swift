@@ -83,7 +83,7 @@ final class DiskStore: Store {
         _ key: DocumentKey, in shard: ShardID
     ) throws(StoreFailure) -> Document? {
         do throws(StorageError) {
-            return try database.reader.document(key, in: shard)
+            return try database.reader.documentInTurn(key, in: shard)
         } catch {
             throw failure(error)
         }

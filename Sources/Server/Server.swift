@@ -106,6 +106,7 @@ package struct Server {
             host.assumeIsolated { $0.makeRoom() }
             node.assumeIsolated { $0.onTurnEnd() }
             host.assumeIsolated { $0.continueEnd() }
+            database.reader.endTurn()
         }
         _ = Timer(on: loop, everyMilliseconds: Node.tickMilliseconds) {
             node.assumeIsolated { $0.onTick() }

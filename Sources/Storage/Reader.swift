@@ -5,7 +5,7 @@ import Wire
 /// Reads what is committed, on one thread, without leaving it.
 ///
 /// Every call sees one state of the file, and over it what the journal alone has; the next may see
-/// a later one.
+/// a later one. What is told of a commit or a fold is seen by whatever is read from then on.
 // SAFETY: used by one thread, the event loop's, which also closes it.
 package final class Reader: @unchecked Sendable {
     private let connection: Connection
@@ -14,12 +14,15 @@ package final class Reader: @unchecked Sendable {
     private let selectMessage: Statement
     private let selectNear: Statement
     private let selectOther: Statement
+    /// As long as it stands on its row, all reads see one state of the file.
+    private let anchor: Statement
     private let replicas: ReplicaNumbers
     let histories: Histories
     let changeScan: ChangeScan
     let walks: Walks
     let terms: TermIndex
     private var isClosed = false
+    private var readsInTurn = 0
     /// What lies in the journal alone.
     var overlay = Overlay()
 
@@ -51,6 +54,8 @@ package final class Reader: @unchecked Sendable {
             SELECT \(StoredRow.columns) FROM document d
             WHERE shard = ?1 AND partition = ?2 AND id = ?3 AND kind = ?4 AND time = 0
             """, doing: "reading a document")
+        anchor = try Statement(
+            connection, "SELECT 1 FROM sqlite_schema LIMIT 1", doing: "reading a document")
         replicas = try ReplicaNumbers(connection, interning: false)
         histories = try Histories(connection)
         changeScan = try ChangeScan(connection, replicas)
@@ -59,18 +64,31 @@ package final class Reader: @unchecked Sendable {
     }
 
     func close() {
+        endTurn()
         isClosed = true
         connection.close()
     }
 
     /// A batch is on disk, and is found from here on.
     func noteStored(_ batch: WriteBatch, _ place: StoredPlace) {
+        endTurn()
         guard case .journal(let generation) = place else { return }
         overlay.add(batch, generation: generation)
     }
 
     /// A generation of the journal is in the tables.
-    func noteFolded(_ generation: UInt64) { overlay.remove(upTo: generation) }
+    func noteFolded(_ generation: UInt64) {
+        // The state that is read may be one from before.
+        endTurn()
+        overlay.remove(upTo: generation)
+    }
+
+    /// Lets go of the state that the reads of a turn have seen: the log cannot be emptied before.
+    package func endTurn() {
+        guard readsInTurn > 0 else { return }
+        if readsInTurn > 1 { anchor.reset() }
+        readsInTurn = 0
+    }
 
     func checkOpen() throws(StorageError) {
         guard !isClosed else { throw .closed }
@@ -124,6 +142,19 @@ package final class Reader: @unchecked Sendable {
         try selectNear.bind(Int64(bitPattern: near.times.lowerBound.bits), at: 5)
         try selectNear.bind(Int64(bitPattern: near.times.upperBound.bits), at: 6)
         return try row(key, in: shard, of: selectNear)
+    }
+
+    /// The same, for many in a turn: those behind the first see one state, until `endTurn`.
+    ///
+    /// To begin to read costs as much as to read; and after each commit that shows, every page has
+    /// to be fetched anew.
+    package func documentInTurn(
+        _ key: DocumentKey, in shard: ShardID
+    ) throws(StorageError) -> Document? {
+        try checkOpen()
+        readsInTurn += 1
+        if readsInTurn == 2 { _ = try anchor.step() }
+        return try document(key, in: shard)
     }
 
     private func row(

@@ -174,6 +174,45 @@ import Wire
         #expect(try database.reader.remaining(in: one.shard, without: []).documents == 1)
     }
 
+    @Test func `the reads of a turn see one state until it ends or more is told`() throws {
+        let folder = try TemporaryFolder()
+        let database = try TestDatabase(folder: folder.path, journal: .small)
+        defer { database.close() }
+        var chats = Chats()
+        func isFound(_ number: Int) throws -> Bool {
+            let key = DocumentKey.message(Chats.message(number), in: Chats.conversation(0))
+            return try database.reader.documentInTurn(key, in: chats.shard) != nil
+        }
+        for number in 0..<40 {
+            try database.store(chats.batch([chats.send(number, in: 0)]))
+            // Whatever is stored or folded meanwhile, and nobody ends the turn.
+            for earlier in 0...number { #expect(try isFound(earlier), "\(earlier) of \(number)") }
+        }
+        try RawFile(folder.file).run("DELETE FROM document; DELETE FROM place")
+        #expect(try isFound(0))
+        database.reader.endTurn()
+        #expect(try !isFound(0))
+    }
+
+    @Test func `what is folded while a turn lasts is found in the tables`() throws {
+        let folder = try TemporaryFolder()
+        var limits = JournalLimits.small
+        limits.idleMilliseconds = 50
+        let database = try TestDatabase(folder: folder.path, journal: limits)
+        defer { database.close() }
+        var chats = Chats()
+        try database.store(chats.batch([chats.send(1, in: 0)]))
+        let (there, missing) = (Chats.message(1), Chats.message(2))
+        func isFound(_ message: MessageID) throws -> Bool {
+            let key = DocumentKey.message(message, in: Chats.conversation(0))
+            return try database.reader.documentInTurn(key, in: chats.shard) != nil
+        }
+        for _ in 1...2 { #expect(try !isFound(missing)) }
+        // The journal is folded by itself.
+        database.bringMail()
+        #expect(try isFound(there))
+    }
+
     @Test func `what is in the tables makes room in the journal row by row`() throws {
         let folder = try TemporaryFolder()
         let database = try TestDatabase(folder: folder.path, journal: .small)
