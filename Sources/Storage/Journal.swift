@@ -21,7 +21,7 @@ final class Journal {
         var last: Int64 = 0
         /// The number of the last row that is spent.
         var spent: Int64 = 0
-        /// How many bytes were appended since rows were last removed for them.
+        /// How many bytes were appended for which no spent row was removed yet.
         var bytesUnpaid = 0
     }
 

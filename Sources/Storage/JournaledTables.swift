@@ -76,7 +76,7 @@ final class JournaledTables {
     ) throws(StorageError) {
         try transact { () throws(StorageError) in
             try journal.append(row)
-            if let slice, try apply(slice), let fold { try journal.spend(upTo: fold.lastRow) }
+            if let slice { try apply(slice) }
         }
         if let slice { noteFolded(slice) }
     }
@@ -135,11 +135,9 @@ extension JournaledTables {
             return try transactOrRest { () throws(StorageError) in try journal.removeSpent() }
         }
         if fold == nil, !young.isEmpty { closeGeneration() }
-        guard let fold else { return }
-        let slice = fold.slice(JournalLimits.recordsPerTransaction)
+        guard let slice = fold?.slice(JournalLimits.recordsPerTransaction) else { return }
         try transactOrRest { () throws(StorageError) in
-            guard try apply(slice) else { return }
-            try journal.spend(upTo: fold.lastRow)
+            try apply(slice)
             if isEmptying { try journal.removeSpent() }
         }
         noteFolded(slice)
@@ -164,14 +162,12 @@ extension JournaledTables {
         while !isEmpty { try foldSlice(isEmptying: true) }
     }
 
-    /// Inside a transaction.
-    ///
-    /// - Returns: whether the tables hold all of the generation.
-    private func apply(_ slice: ArraySlice<FoldedRecord>) throws(StorageError) -> Bool {
+    /// Inside a transaction: with its last slice, the rows of the generation are spent.
+    private func apply(_ slice: ArraySlice<FoldedRecord>) throws(StorageError) {
         try tables.store(slice)
-        guard let fold, fold.ends(with: slice) else { return false }
+        guard let fold, fold.ends(with: slice) else { return }
         try tables.store(fold.headers, fold.settings)
-        return true
+        try journal.spend(upTo: fold.lastRow)
     }
 
     private func noteFolded(_ slice: ArraySlice<FoldedRecord>) {
