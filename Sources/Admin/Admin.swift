@@ -178,6 +178,12 @@ package struct Admin: Sendable {
             seed(for: slot, on: &connection)
         case .deviceAdd, .deviceRemove, .viewing, .notified:
             write(request, for: slot, on: &connection)
+        case .chat(let it):
+            read(.chat(it.conversation), by: it.user, slot: slot, on: &connection)
+        case .marks(let it):
+            read(.marks(it.conversation), by: it.user, slot: slot, on: &connection)
+        case .devices(let user):
+            read(.devices(of: user), by: user, slot: slot, on: &connection)
         case .actions(let user):
             read(.actions, by: user, slot: slot, on: &connection)
         case .history(let history):

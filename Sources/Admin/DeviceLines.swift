@@ -32,6 +32,14 @@ extension Admin {
 }
 
 extension ReplyWriter {
+    mutating func device(_ device: DeviceView) {
+        line("DEVICE") {
+            $0.pair("id", device.id)
+            $0.pair("token", device.token)
+            $0.pair("viewing", device.viewing)
+        }
+    }
+
     mutating func notification(_ notification: NotificationView) {
         line("NOTIFICATION") {
             $0.pair("id", notification.id)

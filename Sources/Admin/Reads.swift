@@ -90,6 +90,8 @@ extension Admin {
                 }
             }
             total = counts.reduce(0) { $0 + $1.count }
+        case .marks(let marks): for mark in marks { writer.mark(mark) }
+        case .devices(let devices): for device in devices { writer.device(device) }
         case .profile(let profile): writer.profile(profile)
         case .actions(let items):
             for item in items where !writer.isTooLong { writer.action(item) }
@@ -145,6 +147,18 @@ extension ReplyWriter {
             $0.pair("lastFrom", chat.last?.from)
             $0.pair("lastAt", time: chat.last?.at.lineTime)
             $0.pair("lastText", chat.last.lineText)
+            $0.set("archivedBy", chat.archivedBy)
+        }
+    }
+
+    /// The data line of what a participant has marked.
+    mutating func mark(_ mark: MarkView) {
+        line("MARK") {
+            $0.pair("user", mark.user)
+            $0.pair("read", mark.read?.id)
+            $0.pair("readAt", time: mark.read?.at.lineTime)
+            $0.pair("delivered", mark.delivered?.id)
+            $0.pair("deliveredAt", time: mark.delivered?.at.lineTime)
         }
     }
 

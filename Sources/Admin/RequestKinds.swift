@@ -11,7 +11,8 @@ extension Request {
             .write
         case .profile(let profile):
             profile.isShown ? .read : .write
-        case .history, .edits, .pinned, .chats, .unread, .actions, .notifications:
+        case .history, .edits, .pinned, .chats, .chat, .marks, .unread, .actions, .devices,
+            .notifications:
             .read
         case .help, .auth, .ping, .status, .metrics, .members, .shards, .owners, .digest, .vector,
             .set, .token, .since,

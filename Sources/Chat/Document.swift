@@ -128,8 +128,8 @@ public struct Document: Hashable, Sendable {
         case .profile(let profile): profile.greatestTime
         case .item(let item): item.greatestTime
         case .device(let device): device.greatestTime
-        // Its marks tell of stamps that messages and invitations have.
-        case .seat, .unknown: .zero
+        case .seat(let seat): seat.greatestTime
+        case .unknown: .zero
         }
     }
 }

@@ -201,8 +201,8 @@ extension Mutation {
         switch (action, mark) {
         case (.archive, _): seat.archivedBy.insert(user, by: author.dot)
         case (.unarchive, _): seat.archivedBy.remove(user)
-        case (.read, let mark?): seat.raiseRead(to: mark)
-        case (.deliver, let mark?): seat.raiseDelivered(to: mark)
+        case (.read, let mark?): seat.raiseRead(to: mark.set(at: author.stamp.time))
+        case (.deliver, let mark?): seat.raiseDelivered(to: mark.set(at: author.stamp.time))
         default: preconditionFailure("its key is not a seat's, or judge saw no mark")
         }
     }

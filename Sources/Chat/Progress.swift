@@ -56,16 +56,21 @@ extension Conversation {
         position(of: seat?.read, of: user)
     }
 
-    /// The mark that `user` makes at `position`.
+    /// The mark that `user` is to set at `position`.
     public func mark(of user: UserID, at position: HistoryPosition) -> Mark {
         Mark(invitation: invitation(of: user), position: position)
     }
 
-    func position(of register: MaxRegister<Mark>?, of user: UserID) -> HistoryPosition? {
+    /// How far `user` has come, as their seat says; nil where nothing counts.
+    public func mark(of user: UserID, in register: MaxRegister<Mark>?) -> Mark? {
         guard let mark = register?.value, mark.invitation == invitation(of: user) else {
             return nil
         }
-        return mark.position
+        return mark
+    }
+
+    func position(of register: MaxRegister<Mark>?, of user: UserID) -> HistoryPosition? {
+        mark(of: user, in: register)?.position
     }
 }
 

@@ -107,8 +107,8 @@ extension Mutation {
             return true
         case (.unarchive, _): return seat.isArchived
         case (.read(_?), nil), (.deliver(_?), nil): throw .messageNotFound
-        case (.read, let mark?): return seat.read.map { $0.value < mark } ?? true
-        case (.deliver, let mark?): return seat.delivered.map { $0.value < mark } ?? true
+        case (.read, let mark?): return seat.read?.value.isBehind(mark) ?? true
+        case (.deliver, let mark?): return seat.delivered?.value.isBehind(mark) ?? true
         // An empty conversation: nothing to mark.
         default: return false
         }

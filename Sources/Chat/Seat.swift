@@ -35,6 +35,10 @@ public struct Seat: Hashable, Sendable {
         if let theirs = other.delivered { raiseDelivered(to: theirs.value) }
     }
 
+    var greatestTime: HybridTimestamp {
+        max(read?.value.at ?? .zero, delivered?.value.at ?? .zero)
+    }
+
     private func raised(_ register: MaxRegister<Mark>?, to mark: Mark) -> MaxRegister<Mark> {
         guard var register else { return MaxRegister(mark) }
         register.raise(to: mark)
@@ -53,21 +57,37 @@ public struct Mark: Hashable, Sendable {
     public let invitation: Stamp?
     /// The last message that is behind them.
     public let position: HistoryPosition
+    /// When it was set: of several that reach equally far, the first; zero before it is.
+    public let at: HybridTimestamp
 
-    public init(invitation: Stamp?, position: HistoryPosition) {
+    public init(
+        invitation: Stamp?, position: HistoryPosition, at: HybridTimestamp = .zero
+    ) {
         self.invitation = invitation
         self.position = position
+        self.at = at
+    }
+
+    func set(at time: HybridTimestamp) -> Mark {
+        Mark(invitation: invitation, position: position, at: time)
+    }
+
+    /// Whether `other` reaches further, whenever either was set.
+    func isBehind(_ other: Mark) -> Bool {
+        switch (invitation, other.invitation) {
+        case (nil, _?): true
+        case (_?, nil): false
+        case (let mine?, let theirs?) where mine != theirs: mine < theirs
+        default: position < other.position
+        }
     }
 }
 
 extension Mark: Comparable {
+    /// Of two that reach equally far the earlier is the greater, so that the greatest is a join.
     public static func < (left: Mark, right: Mark) -> Bool {
-        switch (left.invitation, right.invitation) {
-        case (nil, _?): true
-        case (_?, nil): false
-        case (let mine?, let theirs?) where mine != theirs: mine < theirs
-        default: left.position < right.position
-        }
+        if left.isBehind(right) { return true }
+        return !right.isBehind(left) && right.at < left.at
     }
 }
 
@@ -76,11 +96,13 @@ extension Mark: WireValue {
         writer.write(invitation != nil)
         invitation?.encode(into: &writer)
         position.encode(into: &writer)
+        at.encode(into: &writer)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
         invitation = try reader.readFlag() ? try Stamp(from: &reader) : nil
         position = try HistoryPosition(from: &reader)
+        at = try HybridTimestamp(from: &reader)
     }
 }
 

@@ -94,6 +94,9 @@ extension Verb {
             "DEVICE REMOVE", ["<user>", "<device>"],
             about: "Removes a device; added again, it begins with nothing."
         ) { words throws(LineError) in .deviceRemove(try Request.OfDevice(words)) },
+        Verb("DEVICES", ["<user>"], about: "Lists a user's devices by id.") {
+            words throws(LineError) in .devices(try words.name(0))
+        },
         Verb(
             "VIEWING", ["<user>", "<device>"], optional: ["<conversation>"],
             about: "Tells which conversation a device shows, or that it shows none."

@@ -71,6 +71,10 @@ extension Verb {
             about: "Lists a user's conversations, the latest first."
         ) { words throws(LineError) in .chats(try Request.Chats(words)) },
         Verb(
+            "CHAT", ["<conversation>", "<user>"],
+            about: "Shows one conversation as CHATS does, and who has archived it."
+        ) { words throws(LineError) in .chat(try Request.OfConversation(words)) },
+        Verb(
             "READ", ["<conversation>", "<user>"], optional: ["<message>"],
             about: "Marks a message, or the newest, and all before it as read."
         ) { words throws(LineError) in .read(try Request.UpTo(words)) },
@@ -78,6 +82,10 @@ extension Verb {
             "DELIVERED", ["<conversation>", "<user>"], optional: ["<message>"],
             about: "Marks a message, or the newest, and all before it as delivered."
         ) { words throws(LineError) in .delivered(try Request.UpTo(words)) },
+        Verb(
+            "MARKS", ["<conversation>", "<user>"],
+            about: "Shows up to where each participant has read, and when they marked it."
+        ) { words throws(LineError) in .marks(try Request.OfConversation(words)) },
         Verb(
             "UNREAD", ["<user>"], about: "Counts what a user has not read, by conversation."
         ) { words throws(LineError) in .unread(try words.name(0)) },

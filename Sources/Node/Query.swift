@@ -27,6 +27,10 @@ package enum Query: Hashable, Sendable {
     case participants(ConversationID)
     /// The user's conversations.
     case chats(Shown)
+    /// One of the user's conversations.
+    case chat(ConversationID)
+    /// Up to where each participant has read a conversation.
+    case marks(ConversationID)
     /// In which of them how much is unread.
     case unread
     /// What a user tells of themselves; anybody may ask.
@@ -35,6 +39,8 @@ package enum Query: Hashable, Sendable {
     case actions
     /// A device's document.
     case device(DeviceID, of: UserID)
+    /// A user's devices.
+    case devices(of: UserID)
     /// What a device is to be notified of.
     indirect case due(DueQuery)
 
@@ -43,7 +49,8 @@ package enum Query: Hashable, Sendable {
         switch self {
         case .history(let conversation, _, _), .edits(_, let conversation): conversation.text
         case .pinned(let conversation), .participants(let conversation): conversation.text
-        case .profile(let user), .device(_, let user): user.text
+        case .chat(let conversation), .marks(let conversation): conversation.text
+        case .profile(let user), .device(_, let user), .devices(let user): user.text
         case .chats, .unread, .actions, .due: nil
         }
     }
@@ -59,7 +66,9 @@ package enum Findings: Hashable, Sendable {
     case unread([UnreadCount])
     case profile(ProfileView)
     case actions([ItemView])
+    case marks([MarkView])
     indirect case device(Device)
+    case devices([DeviceView])
     case notices([Notice])
     case notifications([NotificationView])
 }
@@ -90,9 +99,31 @@ package struct ChatView: Hashable, Sendable {
     package let createdBy: UserID
     package let createdAt: HybridTimestamp
     package let last: Preview?
+    /// Ascending; empty where that was not asked.
+    package var archivedBy: [UserID] = []
 
     /// When something happened in it that the user sees.
     package var latest: HybridTimestamp { last?.at ?? createdAt }
+}
+
+/// Up to where a participant has read a conversation, or it has come to one of their devices.
+package struct MarkView: Hashable, Sendable {
+    /// One mark, and when it was set.
+    package struct Place: Hashable, Sendable {
+        package let id: MessageID
+        package let at: HybridTimestamp
+    }
+
+    package let user: UserID
+    package let read: Place?
+    package let delivered: Place?
+}
+
+/// A device in its user's list.
+package struct DeviceView: Hashable, Sendable {
+    package let id: DeviceID
+    package let token: String?
+    package let viewing: ConversationID?
 }
 
 /// How much of a conversation a user has not read; never nothing.
@@ -107,7 +138,8 @@ extension Findings {
         switch (self, query) {
         case (.messages, .history), (.messages, .pinned), (.edits, .edits), (.chats, .chats),
             (.users, .participants), (.unread, .unread), (.profile, .profile),
-            (.actions, .actions), (.device, .device), (.notices, .due):
+            (.actions, .actions), (.device, .device), (.notices, .due), (.chats, .chat),
+            (.marks, .marks), (.devices, .devices):
             true
         default: false
         }
@@ -128,7 +160,8 @@ extension Findings {
         case .users: [self]
         case .chats(let views): runs(of: views, bytesMax).map(Findings.chats)
         case .unread(let counts): runs(of: counts, bytesMax).map(Findings.unread)
-        case .profile, .device: [self]
+        case .profile, .device, .devices: [self]
+        case .marks(let views): runs(of: views, bytesMax).map(Findings.marks)
         case .notices(let notices): runs(of: notices, bytesMax).map(Findings.notices)
         case .notifications(let views): runs(of: views, bytesMax).map(Findings.notifications)
         case .actions(let views): runs(of: views, bytesMax).map(Findings.actions)
@@ -143,6 +176,7 @@ extension Findings {
         case (.messages(let mine), .messages(let more)): self = .messages(mine + more)
         case (.edits(let mine), .edits(let more)): self = .edits(mine + more)
         case (.chats(let mine), .chats(let more)): self = .chats(mine + more)
+        case (.marks(let mine), .marks(let more)): self = .marks(mine + more)
         case (.unread(let mine), .unread(let more)): self = .unread(mine + more)
         case (.actions(let mine), .actions(let more)): self = .actions(mine + more)
         case (.notices(let mine), .notices(let more)): self = .notices(mine + more)
@@ -165,7 +199,8 @@ extension Findings {
     /// once.
     package var gathered: Findings {
         switch self {
-        case .messages, .edits, .users, .profile, .device, .notices, .notifications:
+        case .messages, .edits, .users, .profile, .marks, .device, .devices, .notices,
+            .notifications:
             return self
         case .actions(let views):
             var seen: Set<ItemID> = []

@@ -32,9 +32,18 @@ extension Query: WireValue {
         case .participants(let conversation):
             writer.write(8)
             writer.write(conversation)
+        case .chat(let conversation):
+            writer.write(9)
+            writer.write(conversation)
+        case .marks(let conversation):
+            writer.write(10)
+            writer.write(conversation)
         case .device(let device, let user):
             writer.write(20)
             writer.write(device)
+            writer.write(user)
+        case .devices(let user):
+            writer.write(22)
             writer.write(user)
         case .due(let query):
             writer.write(21)
@@ -63,8 +72,11 @@ extension Query: WireValue {
         case 6: self = .profile(try reader.readName())
         case 7: self = .actions
         case 8: self = .participants(try reader.readName())
+        case 9: self = .chat(try reader.readName())
+        case 10: self = .marks(try reader.readName())
         case 20: self = .device(try reader.readName(), of: try reader.readName())
         case 21: self = .due(try DueQuery(from: &reader))
+        case 22: self = .devices(of: try reader.readName())
         default: throw .invalid("a query")
         }
     }
@@ -107,6 +119,8 @@ extension Findings: WireValue {
         case .users(let users):
             writer.write(7)
             writer.write(users: users)
+        case .marks(let views): write(8, views, to: &writer)
+        case .devices(let views): write(23, views, to: &writer)
         case .device(let device):
             writer.write(20)
             device.encode(into: &writer)
@@ -130,9 +144,11 @@ extension Findings: WireValue {
         case 5: self = .profile(try ProfileView(from: &reader))
         case 6: self = .actions(try Findings.read(from: &reader))
         case 7: self = .users(try reader.readUsers())
+        case 8: self = .marks(try Findings.read(from: &reader))
         case 20: self = .device(try Device(from: &reader))
         case 21: self = .notices(try Findings.read(from: &reader))
         case 22: self = .notifications(try Findings.read(from: &reader))
+        case 23: self = .devices(try Findings.read(from: &reader))
         default: throw .invalid("findings")
         }
     }
@@ -183,6 +199,7 @@ extension ChatView: WireValue {
         writer.write(createdBy)
         createdAt.encode(into: &writer)
         writer.writeOptional(last) { $1.encode(into: &$0) }
+        writer.write(users: archivedBy)
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
@@ -194,6 +211,7 @@ extension ChatView: WireValue {
         createdBy = try reader.readName()
         createdAt = try HybridTimestamp(from: &reader)
         last = try reader.readFlag() ? try Preview(from: &reader) : nil
+        archivedBy = try reader.readUsers()
     }
 }
 

@@ -21,7 +21,15 @@ extension ShardMachine {
         guard case .device(_, .add) = mutation.action, target?.device?.isRegistered != true else {
             return
         }
-        let (shard, user) = (copy.shard, mutation.user)
+        let count = try devices(of: mutation.user, in: world).count
+        guard count < ChatLimits.devicesMax else { throw .refused(.tooManyDevices) }
+    }
+
+    /// A user's devices, ascending by id.
+    mutating func devices(
+        of user: UserID, in world: ShardWorld
+    ) throws(ShardFailure) -> [DeviceView] {
+        let shard = copy.shard
         let stored = try read { () throws(StoreFailure) in
             try world.reader.keys(
                 of: .device, carrying: Term.registered, in: shard, partition: user.text)
@@ -29,12 +37,15 @@ extension ShardMachine {
         let pending = documents.pending.keys.filter {
             $0.kind == .device && $0.partition == user.text
         }
-        var count = 0
+        var devices: [DeviceView] = []
         for key in Set(stored + pending).sorted() {
-            let device = try find(key, in: world)?.document.device
-            if device?.isRegistered ?? false { count += 1 }
+            guard let device = try find(key, in: world)?.document.device, device.isRegistered
+            else { continue }
+            devices.append(
+                DeviceView(
+                    id: DeviceID(checked: key.id), token: device.token, viewing: device.viewed))
         }
-        guard count < ChatLimits.devicesMax else { throw .refused(.tooManyDevices) }
+        return devices
     }
 
     /// What became of the messages here that a device was shown, and the oldest of those here that

@@ -11,22 +11,26 @@ extension ShardMachine {
     ) throws(ShardFailure) -> [ChatView] {
         var views: [ChatView] = []
         try eachConversation(of: user, shown, in: world) { id, room, isArchived, tally in
-            let last = tally.last.flatMap { document in
-                document.message.map { message in
-                    ChatView.Preview(
-                        id: MessageID(checked: document.key.id), from: message.header.sender,
-                        at: message.header.sent.time, type: message.header.type,
-                        text: message.text)
-                }
-            }
-            views.append(
-                ChatView(
-                    id: id, title: room.header.title, unread: tally.unread,
-                    isArchived: isArchived, participants: room.participants.elements,
-                    createdBy: room.header.creator, createdAt: room.header.created.time,
-                    last: last))
+            views.append(tally.view(of: id, room, isArchived: isArchived))
         }
         return views
+    }
+
+    /// One of the user's conversations, whether it is hidden or not, and who has archived it.
+    mutating func chat(
+        _ id: ConversationID, _ room: Conversation, of user: UserID, in world: ShardWorld
+    ) throws(ShardFailure) -> ChatView {
+        let seats = try seats(of: id, in: world)
+        let seat = seats.first { $0.user == user }?.seat
+        let reader = TallyReader(
+            user: user, room: room, readTo: room.readPosition(of: user, in: seat),
+            hidden: room.hiddenVector(of: user, in: seat), wantsLast: true)
+        let tally = try tally(id, by: reader, among: pendingMessages(of: id), in: world)
+        var view = tally.view(of: id, room, isArchived: seat?.isArchived ?? false)
+        view.archivedBy =
+            seats.filter { $0.seat.isArchived && room.participants.contains($0.user) }
+            .map(\.user).sorted()
+        return view
     }
 
     /// Where something is unread, archived or not.
@@ -115,6 +119,23 @@ private struct Tally {
     var isSeen = false
     /// The newest message that the user sees and that is not deleted for everyone.
     var last: Document?
+}
+
+extension Tally {
+    func view(of id: ConversationID, _ room: Conversation, isArchived: Bool) -> ChatView {
+        let preview = last.flatMap { document in
+            document.message.map { message in
+                ChatView.Preview(
+                    id: MessageID(checked: document.key.id), from: message.header.sender,
+                    at: message.header.sent.time, type: message.header.type,
+                    text: message.text)
+            }
+        }
+        return ChatView(
+            id: id, title: room.header.title, unread: unread, isArchived: isArchived,
+            participants: room.participants.elements, createdBy: room.header.creator,
+            createdAt: room.header.created.time, last: preview)
+    }
 }
 
 private struct TallyReader {

@@ -15,6 +15,15 @@ extension ShardMachine {
         switch query {
         case .chats(let shown):
             findings = .chats(try chats(of: user, shown, in: world))
+        case .chat(let conversation):
+            let listing = try listing(of: conversation, for: user, query, world)
+            findings = .chats([try chat(conversation, listing.room, of: user, in: world)])
+        case .marks(let conversation):
+            let listing = try listing(of: conversation, for: user, query, world)
+            findings = .marks(
+                listing.room.marks(by: try seats(of: conversation, in: world)))
+        case .devices(let owner):
+            findings = .devices(try devices(of: owner, in: world))
         case .unread:
             findings = .unread(try unreadCounts(of: user, in: world))
         case .profile(let owner):
@@ -127,7 +136,7 @@ extension ShardMachine {
     }
 
     /// The seats of a conversation, out of what is on disk and what is on its way there.
-    private mutating func seats(
+    mutating func seats(
         of conversation: ConversationID, in world: ShardWorld
     ) throws(ShardFailure) -> [(user: UserID, seat: Seat)] {
         let shard = copy.shard
@@ -252,7 +261,7 @@ extension Query {
     /// Whether it shows who has read what.
     var showsProgress: Bool {
         switch self {
-        case .edits, .participants: false
+        case .edits, .participants, .chat, .marks: false
         default: true
         }
     }

@@ -61,6 +61,23 @@ struct SeatTests {
         #expect(seat.read?.value == marks.last)
     }
 
+    @Test func `of two marks that reach equally far the one that was set first stays`() {
+        func mark(_ number: UInt64, at milliseconds: UInt64) -> Mark {
+            Mark(
+                invitation: nil, position: SeatTests.position(number),
+                at: HybridTimestamp(milliseconds: milliseconds))
+        }
+        let (early, late, far) = (mark(1, at: 5), mark(1, at: 9), mark(2, at: 7))
+        for marks in [[early, late], [late, early]] {
+            var seat = Seat()
+            for mark in marks { seat.raiseRead(to: mark) }
+            #expect(seat.read?.value.at == early.at)
+            seat.raiseRead(to: far)
+            #expect(seat.read?.value == far)
+        }
+        #expect(!early.isBehind(late) && !late.isBehind(early) && late.isBehind(far))
+    }
+
     @Test func `a mark counts for the participation under which it was made`() throws {
         var author = Author(1)
         var conversation = Conversation.among()

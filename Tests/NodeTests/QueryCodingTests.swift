@@ -17,7 +17,8 @@ import Wire
             .history(room, place: .newest, limit: 1),
             .history(room, place: .before(id), limit: 1_000),
             .history(room, place: .after(id), limit: 50), .edits(id, in: room), .pinned(room),
-            .unread, .participants(room),
+            .unread, .participants(room), .chat(room), .marks(room),
+            .devices(of: UserID(checked: "a")),
         ] + Query.Shown.allCases.map(Query.chats) + NotificationTests.queries
 
     private static func chat(_ number: Int, at milliseconds: UInt64, unread: Int = 0) -> ChatView {
@@ -33,7 +34,15 @@ import Wire
         id: room, title: nil, unread: 3, isArchived: true, participants: [],
         createdBy: UserID(checked: "a"), createdAt: time,
         last: ChatView.Preview(
-            id: id, from: UserID(checked: "b"), at: time, type: .voice, text: "x"))
+            id: id, from: UserID(checked: "b"), at: time, type: .voice, text: "x"),
+        archivedBy: [UserID(checked: "b")])
+
+    private static let marks = [
+        MarkView(
+            user: UserID(checked: "a"), read: MarkView.Place(id: id, at: time), delivered: nil),
+        MarkView(
+            user: UserID(checked: "b"), read: nil, delivered: MarkView.Place(id: id, at: time)),
+    ]
 
     private static func edits(_ count: Int) -> Findings {
         .edits(
@@ -46,7 +55,11 @@ import Wire
         [
             .messages([]), edits(3), .chats([preview, chat(1, at: 2), chat(2, at: 3)]),
             .unread([UnreadCount(conversation: room, count: 7)]), .unread([]),
-            .users([UserID(checked: "a"), UserID(checked: "b")]),
+            .users([UserID(checked: "a"), UserID(checked: "b")]), .marks(marks),
+            .devices([
+                DeviceView(id: DeviceID(checked: "d"), token: "t", viewing: room),
+                DeviceView(id: DeviceID(checked: "e"), token: nil, viewing: nil),
+            ]),
         ] + NotificationTests.findings
 
     private static let failures: [ShardFailure] = [

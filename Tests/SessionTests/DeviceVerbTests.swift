@@ -52,6 +52,17 @@ import Testing
         #expect(notifications() == [line("m5"), "OK"])
     }
 
+    @Test func `a user's devices are listed by id, with what they view`() {
+        #expect(client.ask("DEVICES bob") == ["OK"])
+        _ = client.ask(
+            "DEVICE ADD bob tablet token=\"t 2\"", "DEVICE ADD bob phone token=t1",
+            "DEVICE ADD bob watch token=t3", "DEVICE REMOVE bob watch", "VIEWING bob phone c1",
+            "DEVICE ADD carol phone token=t4")
+        let devices = ["DEVICE id=phone token=t1 viewing=c1", "DEVICE id=tablet token=\"t 2\""]
+        #expect(client.ask("DEVICES bob") == devices + ["OK"])
+        #expect(client.ask("VIEWING bob phone", "DEVICES bob")[1] == "DEVICE id=phone token=t1")
+    }
+
     @Test func `what a device shows it is not notified of, and another is`() {
         _ = client.ask(
             "DEVICE ADD bob phone token=t", "DEVICE ADD bob tablet token=t",

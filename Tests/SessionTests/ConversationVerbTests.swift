@@ -1,0 +1,85 @@
+import Placement
+import Testing
+
+@testable import Session
+
+/// What one participant is shown of one conversation, as the contract words it.
+@Suite struct ConversationVerbTests {
+    private let world = World()
+    private let client: TestClient
+    private static let notThere = "ERR 404 Conversation not found"
+    private static let notIn = "ERR 403 Only participants can do this"
+
+    init() {
+        client = world.n1.connect()
+        _ = client.ask("CREATE c alice,bob,carol title=\"The room\"")
+    }
+
+    private func ask(_ line: String, after milliseconds: UInt64 = 1) -> [String] {
+        world.clock.advance(milliseconds: milliseconds)
+        return client.ask(line)
+    }
+
+    @Test func `CHAT shows the line of CHATS, and who has archived it`() {
+        _ = ask("SEND c alice id=m hello")
+        let line = client.ask("CHATS bob").first ?? ""
+        #expect(client.ask("CHAT c bob") == [line, "OK"])
+        #expect(line.contains(" participants=alice,bob,carol createdBy=alice createdAt=2026-"))
+        _ = client.ask("ARCHIVE c carol", "ARCHIVE c bob", "ARCHIVE c alice", "LEAVECHAT c alice")
+        let archived = client.ask("CHATS bob show=archived").first ?? ""
+        #expect(archived.contains(" archived=true participants=bob,carol "))
+        #expect(client.ask("CHAT c bob") == [archived + " archivedBy=bob,carol", "OK"])
+        _ = client.ask("UNARCHIVE c bob", "UNARCHIVE c carol")
+        #expect(client.ask("CHAT c bob").first?.contains("archived") == false)
+        #expect(client.ask("CHAT c alice", "CHAT x alice") == [Self.notIn, Self.notThere])
+    }
+
+    @Test func `CHAT shows what is hidden, without what is hidden of it`() {
+        _ = client.ask("SEND c alice id=m hello", "HIDECHAT c bob")
+        #expect(client.ask("CHATS bob") == ["OK"])
+        let line = client.ask("CHAT c bob").first ?? ""
+        #expect(line.contains(" unread=0 ") && line.hasSuffix(" lastText=\"No messages yet\""))
+    }
+
+    @Test func `MARKS tells up to where each has read, and since when`() {
+        for number in 1...3 { _ = ask("SEND c alice id=m\(number) text") }
+        #expect(client.ask("MARKS c alice") == ["OK"])
+        _ = ask("DELIVERED c carol m3", after: 10)
+        _ = ask("READ c carol m1", after: 10)
+        _ = ask("READ c bob m2", after: 10)
+        let carol =
+            "MARK user=carol read=m1 readAt=2026-11-21T06:00:00.023Z delivered=m3 "
+            + "deliveredAt=2026-11-21T06:00:00.013Z"
+        let bob = "MARK user=bob read=m2 readAt=2026-11-21T06:00:00.033Z"
+        #expect(client.ask("MARKS c alice") == [bob, carol, "OK"])
+        // Neither a repetition nor an earlier message moves a mark, or its time.
+        _ = ask("READ c bob m2", after: 10)
+        _ = ask("READ c bob m1", after: 10)
+        #expect(client.ask("MARKS c alice") == [bob, carol, "OK"])
+        _ = ask("READ c bob", after: 10)
+        #expect(
+            client.ask("MARKS c bob")
+                == ["MARK user=bob read=m3 readAt=2026-11-21T06:00:00.063Z", carol, "OK"])
+        _ = client.ask("LEAVECHAT c bob")
+        #expect(client.ask("MARKS c carol") == [carol, "OK"])
+        #expect(client.ask("MARKS c bob", "MARKS x bob") == [Self.notIn, Self.notThere])
+    }
+
+    @Test func `a node that holds nothing shows the same`() {
+        let world = World(replicas: .count(1))
+        let other = world.join("n2")
+        let clients = [world.n1.connect(), other.connect()]
+        func all(_ client: TestClient) -> [String] {
+            client.feed("CHAT c bob\nMARKS c bob\nDEVICES bob\n")
+            world.settle(world.n1, other)
+            return client.heard()
+        }
+        clients[0].feed(
+            "CREATE c alice,bob\nSEND c alice id=m hi\nREAD c bob\nARCHIVE c bob\n"
+                + "DEVICE ADD bob phone token=t\n")
+        world.settle(world.n1, other)
+        _ = clients[0].heard()
+        let replies = clients.map(all)
+        #expect(replies[0].count == 6 && replies[0] == replies[1])
+    }
+}
