@@ -42,32 +42,6 @@ extension HybridTimestamp: WireValue {
     }
 }
 
-/// When something was written, and by which replica: a total order over all writes of a shard.
-public struct Stamp: Hashable, Comparable, Sendable {
-    public let time: HybridTimestamp
-    public let replica: ReplicaID
-
-    public init(time: HybridTimestamp, replica: ReplicaID) {
-        self.time = time
-        self.replica = replica
-    }
-
-    public static func < (left: Stamp, right: Stamp) -> Bool {
-        (left.time, left.replica) < (right.time, right.replica)
-    }
-}
-
-extension Stamp: WireValue {
-    public func encode(into writer: inout ByteWriter) {
-        time.encode(into: &writer)
-        writer.write(replica)
-    }
-
-    public init(from reader: inout ByteReader) throws(WireError) {
-        self.init(time: try HybridTimestamp(from: &reader), replica: try reader.readID())
-    }
-}
-
 /// Gives timestamps that never go back, whatever the wall clock does.
 ///
 /// Invariant: each timestamp given is greater than every one given or observed before it. Starting

@@ -2,16 +2,25 @@ import Wire
 
 /// An observed-remove set in which an add wins over a concurrent remove.
 ///
-/// Each element keeps its live dots and its own causal context, so a merge needs nothing from
-/// outside the element, and a removed element stays as its context alone: a remove is remembered,
-/// never forgotten. Source: A. Bieniusa et al., "An optimized conflict-free replicated set" (2012).
+/// Each add is tagged with the operation that made it, and each element keeps its live tags and its
+/// own causal context (process → greatest counter), so a merge needs nothing from outside the
+/// element. Within a process the order of counters is the causal order, so a later operation on an
+/// element supersedes the earlier ones of its process: one record for each process holds both. An
+/// operation that is executed twice, or late, changes nothing that a later operation of its
+/// process, or one that has seen it, decided.
+///
+/// A removed element stays as its context alone: a remove is remembered, never forgotten. Source:
+/// A. Bieniusa et al., "An optimized conflict-free replicated set" (2012), with operations in the
+/// place of dots.
 public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hashable, Sendable {
     struct Entry: Hashable, Sendable {
         let element: Element
-        /// The adds that no remove has seen; ascending, each also in `context`.
-        var dots: [Dot]
-        /// Every add ever seen, live or not; never empty.
-        var context: Context
+        /// Whether it was ever added: a remove is recorded also where nothing was there.
+        var wasAdded: Bool
+        /// One for each process that changed the element; ascending by process, never empty.
+        var records: [ProcessRecord]
+
+        var isElement: Bool { records.contains { $0.liveTime != nil } }
     }
 
     /// Ascending by element.
@@ -22,49 +31,84 @@ public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hash
     /// The elements, ascending.
     public var elements: [Element] {
         // Closures: a key path of a generic type is made anew each time.
-        entries.lazy.filter { !$0.dots.isEmpty }.map { $0.element }
+        entries.lazy.filter { $0.isElement }.map { $0.element }
     }
 
-    public var isEmpty: Bool { entries.allSatisfy { $0.dots.isEmpty } }
+    /// What was an element and is none, ascending.
+    public var removed: [Element] {
+        entries.lazy.filter { !$0.isElement && $0.wasAdded }.map { $0.element }
+    }
+
+    public var isEmpty: Bool { entries.allSatisfy { !$0.isElement } }
 
     /// Whether all its elements are in `other`.
     public func isSubset(of other: ObservedRemoveSet) -> Bool {
-        entries.allSatisfy { $0.dots.isEmpty || other.contains($0.element) }
+        entries.allSatisfy { !$0.isElement || other.contains($0.element) }
     }
 
-    public var count: Int { entries.count { !$0.dots.isEmpty } }
+    public var count: Int { entries.count { $0.isElement } }
 
-    public func contains(_ element: Element) -> Bool {
-        let index = firstIndex(notBefore: element)
-        return index < entries.count && entries[index].element == element
-            && !entries[index].dots.isEmpty
-    }
+    public func contains(_ element: Element) -> Bool { entry(of: element)?.isElement ?? false }
 
     /// Whether it is an element, or was.
-    public func hasHeld(_ element: Element) -> Bool {
-        let index = firstIndex(notBefore: element)
-        return index < entries.count && entries[index].element == element
+    public func hasHeld(_ element: Element) -> Bool { entry(of: element)?.wasAdded ?? false }
+
+    /// The greatest time of a live tag; zero where there is none.
+    public var greatestTime: HybridTimestamp {
+        entries.reduce(.zero) { max($0, $1.greatestTime) }
     }
 
-    /// Adds `element` by the mutation `dot`, in place of every add of it seen so far.
-    public mutating func insert(_ element: Element, by dot: Dot) {
-        let index = firstIndex(notBefore: element)
-        if index < entries.count, entries[index].element == element {
-            entries[index].dots = [dot]
-            entries[index].context.insert(dot)
-        } else {
-            entries.insert(
-                Entry(element: element, dots: [dot], context: Context(dot)), at: index)
+    /// What an operation that adds `element` would find.
+    public func standing(ofAdding element: Element, by operation: Stamp) -> Standing {
+        let counter = entry(of: element)?.counter(of: operation.process) ?? 0
+        return counter >= operation.counter ? .done : .new
+    }
+
+    /// What an operation that removes `element` would find.
+    ///
+    /// Only the same counter says that it is done: a greater one of its process has not seen
+    /// everything that its client has.
+    public func standing(ofRemoving element: Element, by operation: Stamp) -> Standing {
+        guard let entry = entry(of: element) else { return .new }
+        guard entry.counter(of: operation.process) != operation.counter else { return .done }
+        return entry.tagNotCovered(by: operation).map(Standing.stale) ?? .new
+    }
+
+    /// Adds `element`; nothing where a later operation of the same process is recorded.
+    ///
+    /// It never takes away the tag of another process: that add may be known to a remove that has
+    /// not seen this one.
+    public mutating func insert(_ element: Element, by operation: Stamp) {
+        change(element) { entry in
+            entry.record(operation.process) { record in
+                guard record.counter < operation.counter else { return }
+                record.counter = operation.counter
+                record.liveTime = operation.time
+            }
+            entry.wasAdded = true
         }
     }
 
-    /// Removes every add of `element` seen so far; one that is concurrent survives.
-    public mutating func remove(_ element: Element) {
-        let index = firstIndex(notBefore: element)
-        guard index < entries.count, entries[index].element == element else { return }
-        entries[index].dots = []
+    /// Removes every add of `element` seen so far, except later ones; one that is concurrent
+    /// survives.
+    ///
+    /// - Parameter unsettled: operations that its client issued earlier and that may not have been
+    ///   executed: where they are adds, they are removed before they come.
+    public mutating func remove(
+        _ element: Element, by operation: Stamp, after unsettled: [ProcessCounter] = []
+    ) {
+        change(element) { entry in
+            for index in entry.records.indices
+            where entry.records[index].isCovered(by: operation) {
+                entry.records[index].liveTime = nil
+            }
+            let own = ProcessCounter(process: operation.process, counter: operation.counter)
+            for earlier in unsettled + [own] {
+                entry.record(earlier.process) { $0.cover(upTo: earlier.counter) }
+            }
+        }
         #if PlantedBugs
-            if PlantedBug.setContextLost.isOn { entries.remove(at: index) }
+            if PlantedBug.setContextLost.isOn { entries.removeAll { $0.element == element } }
         #endif
     }
 
@@ -74,23 +118,20 @@ public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hash
             entries = other.entries
             return
         }
-        var merged: [Entry] = []
-        merged.reserveCapacity(max(entries.count, other.entries.count))
-        var (mine, theirs) = (entries[...], other.entries[...])
-        while let left = mine.first, let right = theirs.first {
-            if left.element < right.element {
-                merged.append(left)
-                mine.removeFirst()
-            } else if right.element < left.element {
-                merged.append(right)
-                theirs.removeFirst()
-            } else {
-                merged.append(left.merged(with: right))
-                mine.removeFirst()
-                theirs.removeFirst()
-            }
+        entries = merged(entries, other.entries)
+    }
+
+    private func entry(of element: Element) -> Entry? {
+        let index = firstIndex(notBefore: element)
+        return index < entries.count && entries[index].element == element ? entries[index] : nil
+    }
+
+    private mutating func change(_ element: Element, _ body: (inout Entry) -> Void) {
+        let index = firstIndex(notBefore: element)
+        if index == entries.count || entries[index].element != element {
+            entries.insert(Entry(element: element, wasAdded: false, records: []), at: index)
         }
-        entries = merged + mine + theirs
+        body(&entries[index])
     }
 
     private func firstIndex(notBefore element: Element) -> Int {
@@ -104,31 +145,94 @@ public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hash
     }
 }
 
-extension ObservedRemoveSet.Entry {
-    /// An add is live where both have it, or where the one that lacks it has never seen it.
-    func merged(with other: Self) -> Self {
-        let mine = dots.filter { other.dots.contains($0) || !other.context.contains($0) }
-        let theirs = other.dots.filter { !dots.contains($0) && !context.contains($0) }
+/// What an operation finds where it is to be executed.
+public enum Standing: Hashable, Sendable {
+    /// Nothing of it.
+    case new
+    /// Its effect, or what a later operation of its process made of it.
+    case done
+    /// Something that is not earlier: it needs a time greater than this.
+    case stale(HybridTimestamp)
+}
+
+/// The last operation of one process on one element.
+///
+/// It supersedes the earlier ones of its process: of two records, the one of the later operation
+/// is the whole result.
+struct ProcessRecord: Hashable, Sendable {
+    let process: ProcessID
+    var counter: UInt64
+    /// The time of the operation where it is an add that no remove has seen: a live tag.
+    var liveTime: HybridTimestamp?
+
+    /// Whether `operation` takes a live tag away: one that is earlier, in its own process by the
+    /// counter.
+    func isCovered(by operation: Stamp) -> Bool {
+        guard let liveTime else { return true }
+        return process == operation.process
+            ? counter < operation.counter : liveTime < operation.time
+    }
+
+    /// Covers the process's operations up to a counter.
+    mutating func cover(upTo counter: UInt64) {
+        guard self.counter <= counter else { return }
+        self.counter = counter
+        liveTime = nil
+    }
+
+    /// Where both are of one operation, its tag is live where both have it.
+    func merged(with other: ProcessRecord) -> ProcessRecord {
+        guard counter == other.counter else { return counter < other.counter ? other : self }
         var merged = self
-        merged.dots = theirs.isEmpty ? mine : (mine + theirs).sorted()
-        merged.context.merge(other.context)
+        // Equal times; were they not, the later would win, so that it is a join over any bytes.
+        merged.liveTime = liveTime.flatMap { mine in other.liveTime.map { max(mine, $0) } }
+        return merged
+    }
+}
+
+extension ObservedRemoveSet.Entry {
+    func counter(of process: ProcessID) -> UInt64 {
+        records.first { $0.process == process }?.counter ?? 0
+    }
+
+    var greatestTime: HybridTimestamp {
+        records.reduce(.zero) { max($0, $1.liveTime ?? .zero) }
+    }
+
+    /// The greatest time of a live tag that `operation` may not take away.
+    func tagNotCovered(by operation: Stamp) -> HybridTimestamp? {
+        records.lazy.filter { !$0.isCovered(by: operation) }.compactMap { $0.liveTime }.max()
+    }
+
+    mutating func record(_ process: ProcessID, _ body: (inout ProcessRecord) -> Void) {
+        let index = records.firstIndex { $0.process >= process } ?? records.endIndex
+        if index == records.endIndex || records[index].process != process {
+            records.insert(ProcessRecord(process: process, counter: 0), at: index)
+        }
+        body(&records[index])
+    }
+
+    func merged(with other: Self) -> Self {
+        var merged = self
+        merged.wasAdded = wasAdded || other.wasAdded
+        guard records != other.records else { return merged }
+        merged.records = CRDT.merged(records, other.records)
         return merged
     }
 }
 
 extension ObservedRemoveSet: WireValue where Element: WireValue {
-    /// The fewest bytes of an entry: a context of one dot, and the counts around it.
+    /// The fewest bytes of an entry: an element, and a record.
     ///
     /// A count may lie; no more room is made than what is there can fill.
-    private static var entryBytesMin: Int { 20 }
+    private static var entryBytesMin: Int { 2 + ProcessRecord.bytesMin }
 
     public func encode(into writer: inout ByteWriter) {
         writer.write(count: entries.count)
         for entry in entries {
             entry.element.encode(into: &writer)
-            entry.context.encode(into: &writer)
-            writer.write(count: entry.dots.count)
-            for dot in entry.dots { dot.encode(into: &writer) }
+            writer.write(count: entry.records.count << 1 | (entry.wasAdded ? 1 : 0))
+            for record in entry.records { record.encode(into: &writer) }
         }
     }
 
@@ -138,19 +242,51 @@ extension ObservedRemoveSet: WireValue where Element: WireValue {
         entries.reserveCapacity(min(count, reader.remaining / Self.entryBytesMin))
         for _ in 0..<count {
             let element = try Element(from: &reader)
-            let context = try Context(from: &reader)
-            var dots: [Dot] = []
-            for _ in 0..<(try reader.readCount()) {
-                let dot = try Dot(from: &reader)
-                guard context.contains(dot), dots.last.map({ $0 < dot }) ?? true else {
-                    throw .invalid("dots that ascend within their context")
-                }
-                dots.append(dot)
+            let head = try reader.readCount()
+            let entry = Entry(
+                element: element, wasAdded: head & 1 == 1,
+                records: try reader.readRecords(count: head >> 1))
+            guard entry.wasAdded || !entry.isElement else { throw .invalid("what was added") }
+            guard entries.last.map({ $0.element < element }) ?? true else {
+                throw .invalid("elements that ascend")
             }
-            guard !context.isEmpty, entries.last.map({ $0.element < element }) ?? true else {
-                throw .invalid("elements that ascend, each with its context")
-            }
-            entries.append(Entry(element: element, dots: dots, context: context))
+            entries.append(entry)
         }
+    }
+}
+
+extension ProcessRecord: WireValue {
+    /// The fewest bytes of a record: a process, a counter and no tag.
+    static let bytesMin = 18
+
+    func encode(into writer: inout ByteWriter) {
+        writer.write(process)
+        writer.write(varint: counter)
+        writer.write(liveTime != nil)
+        liveTime?.encode(into: &writer)
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        let last = try ProcessCounter(from: &reader)
+        process = last.process
+        counter = last.counter
+        liveTime = try reader.readFlag() ? try HybridTimestamp(from: &reader) : nil
+    }
+}
+
+extension ByteReader {
+    /// Records, at least one, ascending by process.
+    mutating func readRecords(count: Int) throws(WireError) -> [ProcessRecord] {
+        var records: [ProcessRecord] = []
+        records.reserveCapacity(min(count, remaining / ProcessRecord.bytesMin))
+        for _ in 0..<count {
+            let record = try ProcessRecord(from: &self)
+            guard records.last.map({ $0.process < record.process }) ?? true else {
+                throw .invalid("processes that ascend")
+            }
+            records.append(record)
+        }
+        guard !records.isEmpty else { throw .invalid("an element that some operation changed") }
+        return records
     }
 }

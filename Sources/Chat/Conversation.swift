@@ -23,6 +23,8 @@ public struct Conversation: Hashable, Sendable {
     /// Of two, created on two sides of a cut, the earlier.
     public struct Header: Hashable, Sendable {
         public let created: Stamp
+        /// By which it was created.
+        public let dot: Dot
         public let creator: UserID
         /// Ascending; with the creator.
         public let participants: [UserID]
@@ -40,11 +42,11 @@ public struct Conversation: Hashable, Sendable {
     /// Of everybody who was ever invited, in or not; ascending by user.
     public private(set) var invitations: [Invitation]
 
-    init(header: Header, by dot: Dot) {
+    init(header: Header) {
         self.header = header
         participants = ObservedRemoveSet()
         invitations = []
-        for user in header.participants { participants.insert(user, by: dot) }
+        for user in header.participants { participants.insert(user, by: header.created) }
     }
 
     /// When `user` was last invited; nil for who never was.
@@ -55,15 +57,19 @@ public struct Conversation: Hashable, Sendable {
     }
 
     var greatestTime: HybridTimestamp {
-        invitations.reduce(header.created.time) { max($0, $1.stamp.time) }
+        invitations.reduce(max(header.created.time, participants.greatestTime)) {
+            max($0, $1.stamp.time)
+        }
     }
 
-    mutating func invite(_ user: UserID, by author: Authorship) {
-        participants.insert(user, by: author.dot)
-        note(Invitation(user: user, stamp: author.stamp))
+    mutating func invite(_ user: UserID, by operation: Stamp) {
+        participants.insert(user, by: operation)
+        note(Invitation(user: user, stamp: operation))
     }
 
-    mutating func leave(_ user: UserID) { participants.remove(user) }
+    mutating func leave(_ user: UserID, by operation: Stamp) {
+        participants.remove(user, by: operation)
+    }
 
     mutating func merge(_ other: Conversation) {
         header = min(header, other.header)
@@ -96,17 +102,22 @@ extension Conversation.Header: Comparable {
     public static func == (left: Self, right: Self) -> Bool {
         left.created == right.created && left.creator == right.creator
             && left.participants == right.participants && haveSameBytes(left.title, right.title)
+            && left.dot == right.dot
     }
 
-    /// Stamps are never equal unless the headers are; the rest makes the order total over any
-    /// bytes.
+    /// Headers of one stamp are of one operation, executed by several nodes: the least dot stays.
+    ///
+    /// The rest makes the order total over any bytes.
     public static func < (left: Self, right: Self) -> Bool {
         guard left.created == right.created else { return left.created < right.created }
         guard left.creator == right.creator else { return left.creator < right.creator }
         guard haveSameBytes(left.title, right.title) else {
             return precedesInBytes(left.title, right.title)
         }
-        return left.participants.lexicographicallyPrecedes(right.participants)
+        guard left.participants == right.participants else {
+            return left.participants.lexicographicallyPrecedes(right.participants)
+        }
+        return left.dot < right.dot
     }
 }
 
@@ -170,6 +181,7 @@ private struct Invitations: WireValue {
 extension Conversation.Header: WireValue {
     public func encode(into writer: inout ByteWriter) {
         created.encode(into: &writer)
+        dot.encode(into: &writer)
         writer.write(creator)
         writer.write(count: participants.count)
         for user in participants { writer.write(user) }
@@ -179,6 +191,7 @@ extension Conversation.Header: WireValue {
 
     public init(from reader: inout ByteReader) throws(WireError) {
         created = try Stamp(from: &reader)
+        dot = try Dot(from: &reader)
         creator = try reader.readName()
         var users: [UserID] = []
         for _ in 0..<(try reader.readCount()) {

@@ -114,6 +114,12 @@ public struct Document: Hashable, Sendable {
         return device
     }
 
+    /// Whether who has seen `known` has seen the conversation, in some state.
+    public func isSeen(within known: Vector) -> Bool {
+        guard let header = conversation?.header else { return false }
+        return known.contains(header.dot) || changedBy.dots.contains(where: known.contains)
+    }
+
     /// Whether texts must go from the disk: it is deleted for everyone.
     public var purges: Bool { message?.isRetracted ?? item?.isDeleted ?? false }
 
@@ -194,7 +200,7 @@ extension Document {
     private func write(to fields: inout some FieldSink & ~Copyable) {
         switch content {
         case .conversation(let conversation): conversation.write(to: &fields)
-        case .message(let message): message.write(to: &fields)
+        case .message(let message): message.write(to: &fields, changedBy: changedBy)
         case .seat(let seat): seat.write(to: &fields)
         case .profile(let profile): profile.write(to: &fields)
         case .item(let item): item.write(to: &fields)
@@ -220,7 +226,7 @@ extension Document {
         let content: Content =
             switch key.kind {
             case .conversation: .conversation(try Conversation(from: &unknown))
-            case .message: .message(try Message(from: &unknown))
+            case .message: .message(try Message(from: &unknown, changedBy: changedBy))
             case .seat: .seat(try Seat(from: &unknown))
             case .profile: .profile(try Profile(from: &unknown))
             case .item: .item(try Item(from: &unknown))

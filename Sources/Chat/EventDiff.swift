@@ -55,10 +55,7 @@ extension Document {
         switch content {
         case .message(let message):
             guard let told = told(message, nil, in: conversation, surroundings) else { return [] }
-            guard let isKnown = isSent(within: known, message) else {
-                return told.asNew() + told.changes()
-            }
-            return isKnown ? told.asKnown() : told.asNew()
+            return known.contains(message.header.dot) ? told.asKnown() : told.asNew()
         case .seat(let seat):
             return told(seat, in: conversation, surroundings)?.asIs() ?? []
         case .conversation(let room):
@@ -66,14 +63,6 @@ extension Document {
         default:
             return ownAnnouncements(since: nil, at: surroundings.time)
         }
-    }
-
-    /// Whether who has seen `known` has seen it sent; nil where an older disk does not tell.
-    private func isSent(within known: Vector, _ message: Message) -> Bool? {
-        let origin = message.header.sent.replica
-        if let seq = message.header.seq { return known.contains(Dot(replica: origin, seq: seq)) }
-        let last = Dot(replica: origin, seq: max(1, changedBy.seq(of: origin)))
-        return known.contains(last) ? true : nil
     }
 
     private func told(

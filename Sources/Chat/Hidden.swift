@@ -57,8 +57,6 @@ extension Document {
     /// Whether it is a message whose sending is in `vector`; nothing is in nil.
     public func isSent(within vector: Vector?) -> Bool {
         guard let vector, let header = message?.header else { return false }
-        // Who wrote before headers named their seq: the last by which that replica changed it.
-        let seq = header.seq ?? changedBy.seq(of: header.sent.replica)
-        return vector.seqs(of: header.sent.replica).contains(seq)
+        return vector.contains(header.dot)
     }
 }

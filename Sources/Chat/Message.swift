@@ -16,11 +16,11 @@ public struct Message: Hashable, Sendable {
     /// What was first sent, for ever.
     public struct Header: Hashable, Sendable {
         public let sent: Stamp
+        /// By which it was sent.
+        public let dot: Dot
         public let sender: UserID
         public let type: MessageType
         public let item: ItemID?
-        /// The seq of the mutation that sent it, of the stamp's replica; nil on older disks.
-        public internal(set) var seq: UInt64?
         /// Whether nobody is notified of it: it is sample data.
         public internal(set) var isSilent = false
         /// Empty once the message is retracted.
@@ -71,7 +71,7 @@ public struct Message: Hashable, Sendable {
     var greatestTime: HybridTimestamp {
         max(
             header.sent.time, editedAt ?? .zero, pin?.stamp.time ?? .zero,
-            strays.last?.version.stamp.time ?? .zero)
+            strays.last?.version.stamp.time ?? .zero, deletedBy.greatestTime)
     }
 
     /// Whether somebody has it pinned.
@@ -93,9 +93,13 @@ extension Message {
         versions.sort()
     }
 
-    mutating func hide(for user: UserID, by dot: Dot) { deletedBy.insert(user, by: dot) }
+    mutating func hide(for user: UserID, by operation: Stamp) {
+        deletedBy.insert(user, by: operation)
+    }
 
-    mutating func restore(for user: UserID) { deletedBy.remove(user) }
+    mutating func restore(for user: UserID, by operation: Stamp) {
+        deletedBy.remove(user, by: operation)
+    }
 
     mutating func setPin(_ pin: Pin, at stamp: Stamp) { self.pin = Register(pin, at: stamp) }
 
@@ -192,14 +196,14 @@ extension Message {
 extension Message.Header: Comparable {
     public static func == (left: Self, right: Self) -> Bool {
         left.sent == right.sent && left.sender == right.sender && left.type == right.type
-            && left.item == right.item && left.seq == right.seq
+            && left.item == right.item && left.dot == right.dot
             && left.isSilent == right.isSilent && haveSameBytes(left.text, right.text)
     }
 
-    /// Stamps are never equal unless the headers are; the rest makes the order total over any
-    /// bytes.
+    /// Headers of one stamp are of one operation, executed by several nodes: the least dot stays.
     ///
-    /// The text comes last, since a retracted message has lost it.
+    /// The rest makes the order total over any bytes; the text comes last, since a retracted
+    /// message has lost it.
     public static func < (left: Self, right: Self) -> Bool {
         guard left.sent == right.sent else { return left.sent < right.sent }
         guard left.sender == right.sender else { return left.sender < right.sender }
@@ -207,7 +211,7 @@ extension Message.Header: Comparable {
         guard left.item == right.item else {
             return (left.item?.text ?? "") < (right.item?.text ?? "")
         }
-        guard left.seq == right.seq else { return left.seq ?? .max < right.seq ?? .max }
+        guard left.dot == right.dot else { return left.dot < right.dot }
         guard left.isSilent == right.isSilent else { return right.isSilent }
         return precedesInBytes(left.text, right.text)
     }

@@ -10,31 +10,34 @@ extension Message {
         static let retracted: UInt64 = 5
         static let strays: UInt64 = 6
         /// Beside the header, whose bytes have an end.
-        static let seq: UInt64 = 7
+        static let dot: UInt64 = 7
         static let silent: UInt64 = 8
         static let rivals: UInt64 = 9
     }
 
-    func write(to fields: inout some FieldSink & ~Copyable) {
-        fields.set(FieldNumber.header, to: header)
+    /// - Parameter changedBy: what changed the document: it names the replica that sent it.
+    func write(to fields: inout some FieldSink & ~Copyable, changedBy: Context) {
+        fields.set(FieldNumber.header) { header.encode(into: &$0) }
         if !versions.isEmpty { fields.set(FieldNumber.versions, to: Versions(list: versions)) }
         if deletedBy != ObservedRemoveSet() { fields.set(FieldNumber.deletedBy, to: deletedBy) }
         if let pin { fields.set(FieldNumber.pin, to: pin) }
         if isRetracted { fields.set(FieldNumber.retracted) { _ in } }
         if !strays.isEmpty { fields.set(FieldNumber.strays, to: Strays(list: strays)) }
-        if let seq = header.seq { fields.set(FieldNumber.seq) { $0.write(varint: seq) } }
+        fields.set(FieldNumber.dot) { $0.write(header.dot, in: changedBy) }
         if header.isSilent { fields.set(FieldNumber.silent) { _ in } }
         if !rivals.isEmpty { fields.set(FieldNumber.rivals, to: rivals) }
     }
 
-    init(from fields: inout Fields) throws(WireError) {
-        guard let header = fields.take(FieldNumber.header) else { throw .invalid("a header") }
-        self.init(try Header.decode(header))
-        if let bytes = fields.take(FieldNumber.seq) {
-            var reader = ByteReader(bytes)
-            self.header.seq = try reader.readVarint()
-            try reader.finish()
-        }
+    init(from fields: inout Fields, changedBy: Context) throws(WireError) {
+        guard let header = fields.take(FieldNumber.header),
+            let sending = fields.take(FieldNumber.dot)
+        else { throw .invalid("a header") }
+        var dotReader = ByteReader(sending)
+        let dot = try dotReader.readDot(in: changedBy)
+        try dotReader.finish()
+        var reader = ByteReader(header)
+        self.init(try Header(from: &reader, sentBy: dot))
+        try reader.finish()
         if let bytes = fields.take(FieldNumber.silent) {
             guard bytes.isEmpty else { throw .invalid("a mark of silence") }
             self.header.isSilent = true
@@ -139,8 +142,33 @@ extension Message.Version: WireValue {
     }
 }
 
-extension Message.Header: WireValue {
-    public func encode(into writer: inout ByteWriter) {
+/// A dot of a document, by the place of its replica among those that changed it.
+extension ByteWriter {
+    mutating func write(_ dot: Dot, in context: Context) {
+        guard let place = context.dots.firstIndex(where: { $0.replica == dot.replica }) else {
+            preconditionFailure("a document names every replica that changed it")
+        }
+        write(count: place)
+        write(varint: dot.seq)
+    }
+}
+
+extension ByteReader {
+    mutating func readDot(in context: Context) throws(WireError) -> Dot {
+        let place = try readVarint()
+        let seq = try readVarint()
+        guard place < UInt64(context.dots.count) else {
+            throw .invalid("a replica that changed it")
+        }
+        let last = context.dots[Int(place)]
+        guard (1...last.seq).contains(seq) else { throw .invalid("a seq of what changed it") }
+        return Dot(replica: last.replica, seq: seq)
+    }
+}
+
+/// Without its dot, which the document writes.
+extension Message.Header {
+    func encode(into writer: inout ByteWriter) {
         sent.encode(into: &writer)
         writer.write(sender)
         writer.write(type.number)
@@ -149,7 +177,8 @@ extension Message.Header: WireValue {
         writer.write(text)
     }
 
-    public init(from reader: inout ByteReader) throws(WireError) {
+    init(from reader: inout ByteReader, sentBy dot: Dot) throws(WireError) {
+        self.dot = dot
         sent = try Stamp(from: &reader)
         sender = try reader.readName()
         type = try MessageType(number: reader.readByte())

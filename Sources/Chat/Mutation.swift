@@ -104,14 +104,15 @@ extension Mutation.Action {
     }
 }
 
-/// Which mutation makes a change: its name and its time, given by the node that accepts it.
+/// Which operation makes a change, and which execution of it.
 public struct Authorship: Hashable, Sendable {
+    /// Of the replica that executes it.
     public let dot: Dot
     public let stamp: Stamp
 
-    public init(dot: Dot, time: HybridTimestamp) {
+    public init(dot: Dot, stamp: Stamp) {
         self.dot = dot
-        stamp = Stamp(time: time, replica: dot.replica)
+        self.stamp = stamp
     }
 }
 
@@ -162,17 +163,17 @@ extension Mutation {
         switch action {
         case .create(let participants, let title):
             let header = Conversation.Header(
-                created: author.stamp, creator: user, participants: participants, title: title)
-            let conversation = Conversation(header: header, by: author.dot)
-            return Document(.conversation(conversation), at: key, by: author.dot)
+                created: author.stamp, dot: author.dot, creator: user, participants: participants,
+                title: title)
+            return Document(.conversation(Conversation(header: header)), at: key, by: author.dot)
         case .send(_, let type, let item, let text):
             let header = Message.Header(
-                sent: author.stamp, sender: user, type: type, item: item, seq: author.dot.seq,
+                sent: author.stamp, dot: author.dot, sender: user, type: type, item: item,
                 text: text)
             return Document(.message(Message(header)), at: key, by: author.dot)
         case .seed(_, let text):
             let header = Message.Header(
-                sent: author.stamp, sender: user, type: .text, item: nil, seq: author.dot.seq,
+                sent: author.stamp, dot: author.dot, sender: user, type: .text, item: nil,
                 isSilent: true, text: text)
             return Document(.message(Message(header)), at: key, by: author.dot)
         case .archive, .unarchive, .read, .deliver, .hideChat:
@@ -188,8 +189,8 @@ extension Mutation {
 
     private func change(_ conversation: inout Conversation, by author: Authorship) {
         switch action {
-        case .invite(let guest): conversation.invite(guest, by: author)
-        case .leave: conversation.leave(user)
+        case .invite(let guest): conversation.invite(guest, by: author.stamp)
+        case .leave: conversation.leave(user, by: author.stamp)
         default: preconditionFailure("its key is not a conversation's, or judge accepts it once")
         }
     }
@@ -199,8 +200,8 @@ extension Mutation {
     ) {
         if case .hideChat = action, let hidden { return seat.hide(hidden) }
         switch (action, mark) {
-        case (.archive, _): seat.archivedBy.insert(user, by: author.dot)
-        case (.unarchive, _): seat.archivedBy.remove(user)
+        case (.archive, _): seat.archivedBy.insert(user, by: author.stamp)
+        case (.unarchive, _): seat.archivedBy.remove(user, by: author.stamp)
         case (.read, let mark?): seat.raiseRead(to: mark.set(at: author.stamp.time))
         case (.deliver, let mark?): seat.raiseDelivered(to: mark.set(at: author.stamp.time))
         default: preconditionFailure("its key is not a seat's, or judge saw no mark")
@@ -213,12 +214,12 @@ extension Mutation {
             message.edit(
                 Message.Version(stamp: author.stamp, operation: operation, text: text))
         case .hide:
-            message.hide(for: user, by: author.dot)
+            message.hide(for: user, by: author.stamp)
         case .retract:
-            message.hide(for: user, by: author.dot)
+            message.hide(for: user, by: author.stamp)
             message.retract()
         case .restore:
-            message.restore(for: user)
+            message.restore(for: user, by: author.stamp)
         case .pin:
             message.setPin(Pin(by: user), at: author.stamp)
         case .unpin:

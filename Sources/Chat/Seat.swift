@@ -36,7 +36,7 @@ public struct Seat: Hashable, Sendable {
     }
 
     var greatestTime: HybridTimestamp {
-        max(read?.value.at ?? .zero, delivered?.value.at ?? .zero)
+        max(archivedBy.greatestTime, read?.value.at ?? .zero, delivered?.value.at ?? .zero)
     }
 
     private func raised(_ register: MaxRegister<Mark>?, to mark: Mark) -> MaxRegister<Mark> {

@@ -5,16 +5,8 @@ extension Document {
     /// of its header first.
     public var sendings: [Dot] {
         guard let message else { return [] }
-        let replica = message.header.sent.replica
-        // Who wrote before headers named their seq: the last by which that replica changed it.
-        let seq = message.header.seq ?? changedBy.seq(of: replica)
-        return (seq > 0 ? [Dot(replica: replica, seq: seq)] : []) + message.rivals.dots
+        return [message.header.dot] + message.rivals.dots
     }
-}
-
-extension Message.Header {
-    /// By which it was sent; nil on older disks.
-    var dot: Dot? { seq.map { Dot(replica: sent.replica, seq: $0) } }
 }
 
 extension Message {
@@ -22,7 +14,7 @@ extension Message {
     func rivals(with other: Message, under winner: Header) -> Context {
         var all = rivals
         all.merge(other.rivals)
-        for dot in [header.dot, other.header.dot].compactMap(\.self) { all.insert(dot) }
+        for dot in [header.dot, other.header.dot] { all.insert(dot) }
         var rest = Context()
         for dot in all.dots where dot != winner.dot { rest.insert(dot) }
         return rest

@@ -115,8 +115,7 @@ extension ShardMachine {
                     read.key, otherwise: { () throws(StoreFailure) in read })
             else { continue }
             told += try announcements(of: document, beyond: known, isWatched, &stage, in: world)
-            guard !known.isEmpty, let room = document.conversation,
-                !room.participants.isSeen(within: known)
+            guard !known.isEmpty, document.conversation != nil, !document.isSeen(within: known)
             else { continue }
             told += try early(in: document, isWatched, &stage, in: world) {
                 // The others come by themselves.

@@ -187,7 +187,8 @@ extension ShardMachine {
         let dot = copy.nextDot { world.entropy.nextID() }
         if let target { clock.observe(target.document.greatestTime) }
         let time = clock.next(wallMilliseconds: world.judge.wallMilliseconds)
-        let author = Authorship(dot: dot, time: time)
+        let stamp = Stamp(time: time, process: dot.replica, counter: dot.seq)
+        let author = Authorship(dot: dot, stamp: stamp)
         let document = mutation.applied(
             to: target?.document, setting: mark, hiding: hidden, by: author)
         copy.noteWrite(put(document, replacing: target), by: dot)

@@ -70,7 +70,8 @@ extension World {
         case .seed: stamp = message?.header.sent
         case .setProfile, .seedProfile, .addItem, .editItem, .finishItem, .device:
             // Whoever writes knows every stamp that is in it.
-            stamp = Stamp(time: document.greatestTime, replica: dot.replica)
+            stamp = Stamp(
+                time: document.greatestTime, process: dot.replica, counter: dot.seq)
         case .hide, .retract, .restore, .leave, .archive, .unarchive, .read, .deliver, .hideChat,
             .deleteItem:
             stamp = nil

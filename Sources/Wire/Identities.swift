@@ -42,6 +42,9 @@ public struct RandomID: Hashable, Comparable, Sendable, CustomStringConvertible 
 /// A process that has written: minted at its first write and never continued by another.
 public typealias ReplicaID = RandomID
 
+/// A process that reads lines: minted at each start and never kept for another.
+public typealias ProcessID = RandomID
+
 /// A cluster, from its creation to its end.
 public typealias ClusterID = RandomID
 

@@ -19,7 +19,7 @@ struct RegisterTests {
     }
 
     @Test func `it is a join even over equal stamps`() throws {
-        let stamp = Stamp(time: .zero, replica: RandomID(high: 0, low: 0))
+        let stamp = Stamp(time: .zero, process: RandomID(high: 0, low: 0), counter: 1)
         let laws = Laws<Names>(
             merge: { $0.merge($1) }, encode: \.encoded, decode: { try Names.decode($0) },
             mutate: { _, _, random in

@@ -16,7 +16,7 @@ enum People {
     /// `users` as the participants of a conversation, added by one mutation.
     static func participants(_ users: [UserID] = all) -> ObservedRemoveSet<UserID> {
         var participants = ObservedRemoveSet<UserID>()
-        for user in users { participants.insert(user, by: dot(900, 1)) }
+        for user in users { participants.insert(user, by: stamp(900, at: 0)) }
         return participants
     }
 
@@ -26,7 +26,21 @@ enum People {
         Dot(replica: People.replica(replica), seq: seq)
     }
 
+    /// The first operation of a process, at this millisecond.
+    static func stamp(_ process: UInt64, at milliseconds: UInt64) -> Stamp {
+        Stamp(
+            time: HybridTimestamp(milliseconds: milliseconds), process: People.replica(process),
+            counter: 1)
+    }
+
     static func operation(_ number: UInt64) -> OperationID { RandomID(high: 7, low: number) }
+}
+
+extension Writer {
+    /// An operation that this replica reads and executes itself.
+    mutating func nextAuthorship() -> Authorship {
+        Authorship(dot: nextDot(), stamp: nextStamp())
+    }
 }
 
 /// A node that judges and applies as the accepting node does.
@@ -42,7 +56,7 @@ struct Author {
         _ action: Mutation.Action, by user: UserID, to target: Document?
     ) -> Document {
         if let target { writer.observe(target.greatestTime) }
-        let author = Authorship(dot: writer.nextDot(), time: writer.nextTime())
+        let author = writer.nextAuthorship()
         return Mutation(action, in: People.conversation, by: user).applied(to: target, by: author)
     }
 
@@ -87,9 +101,9 @@ extension Conversation {
     /// One with these users, created long ago by alice.
     static func among(_ users: [UserID] = People.all) -> Conversation {
         let header = Header(
-            created: Stamp(time: .zero, replica: People.replica(900)), creator: People.alice,
+            created: People.stamp(900, at: 0), dot: People.dot(900, 1), creator: People.alice,
             participants: users, title: nil)
-        return Conversation(header: header, by: People.dot(900, 1))
+        return Conversation(header: header)
     }
 
     /// With invitations or departures in it.

@@ -24,12 +24,17 @@ struct ConversationTests {
                 let users = Array(Set([user, random.pick(People.all)])).sorted()
                 let title = random.pick([nil, "", "title", "caf\u{E9}", "cafe\u{301}"])
                 let header = Conversation.Header(
-                    created: writer.nextStamp(), creator: user, participants: users, title: title)
-                return Conversation(header: header, by: writer.nextDot())
+                    created: writer.nextStamp(), dot: writer.nextDot(), creator: user,
+                    participants: users, title: title)
+                return Conversation(header: header)
             }
             var changed = conversation
-            let author = Authorship(dot: writer.nextDot(), time: writer.nextTime())
-            if random.chance(60) { changed.invite(user, by: author) } else { changed.leave(user) }
+            let operation = writer.nextStamp()
+            if random.chance(60) {
+                changed.invite(user, by: operation)
+            } else {
+                changed.leave(user, by: operation)
+            }
             return changed
         })
 
@@ -49,8 +54,8 @@ struct ConversationTests {
 
     @Test func `an invitation survives a concurrent departure`() throws {
         let start = Conversation.among()
-        let left = try start.changed { $0.remove(People.bob) }
-        let invited = try start.changed { $0.insert(People.bob, by: People.dot(2, 1)) }
+        let left = try start.changed { $0.remove(People.bob, by: People.stamp(2, at: 1)) }
+        let invited = try start.changed { $0.insert(People.bob, by: People.stamp(3, at: 2)) }
         #expect(!merged(start, left).participants.contains(People.bob))
         #expect(merged(invited, left).participants.contains(People.bob))
         #expect(merged(left, invited) == merged(invited, left))
@@ -58,17 +63,16 @@ struct ConversationTests {
 
     @Test func `of two invitations the later counts, and who was never invited has none`() {
         var (one, other) = (Conversation.among(), Conversation.among([People.alice]))
-        let early = Authorship(dot: People.dot(1, 1), time: HybridTimestamp(milliseconds: 1))
-        let late = Authorship(dot: People.dot(2, 1), time: HybridTimestamp(milliseconds: 2))
+        let (early, late) = (People.stamp(1, at: 1), People.stamp(2, at: 2))
         one.invite(People.bob, by: late)
         other.invite(People.bob, by: early)
         for both in [merged(one, other), merged(other, one)] {
-            #expect(both.invitation(of: People.bob) == late.stamp)
+            #expect(both.invitation(of: People.bob) == late)
             #expect(both.invitation(of: People.alice) == nil)
-            #expect(both.greatestTime == late.stamp.time)
+            #expect(both.greatestTime == late.time)
         }
-        one.leave(People.bob)
-        #expect(one.invitation(of: People.bob) == late.stamp)
+        one.leave(People.bob, by: People.stamp(3, at: 3))
+        #expect(one.invitation(of: People.bob) == late)
     }
 
     /// Nobody makes two headers with one stamp; bytes from outside may say so all the same.
@@ -106,10 +110,11 @@ struct ConversationTests {
         at milliseconds: UInt64, by creator: UserID, _ users: [UserID], title: String?
     ) -> Conversation {
         let replica = People.replica(milliseconds)
-        let created = Stamp(time: HybridTimestamp(milliseconds: milliseconds), replica: replica)
         let header = Conversation.Header(
-            created: created, creator: creator, participants: users, title: title)
-        return Conversation(header: header, by: Dot(replica: replica, seq: 1))
+            created: People.stamp(milliseconds, at: milliseconds),
+            dot: Dot(replica: replica, seq: 1), creator: creator, participants: users,
+            title: title)
+        return Conversation(header: header)
     }
 
     private func merged(_ left: Conversation, _ right: Conversation) -> Conversation {

@@ -8,9 +8,19 @@ import Wire
 struct DecodingTests {
     private typealias Read = @Sendable ([UInt8]) -> [UInt8]?
 
+    private static let readHeader: Read = { bytes in
+        var reader = ByteReader(bytes)
+        guard let header = try? Message.Header(from: &reader, sentBy: People.dot(1, 1)),
+            (try? reader.finish()) != nil
+        else { return nil }
+        var writer = ByteWriter()
+        header.encode(into: &writer)
+        return writer.bytes
+    }
+
     private static let readers: [Read] = [
         { try? Pin.decode($0).encoded }, { try? Fields.decode($0).encoded },
-        { try? DocumentKey.decode($0).encoded }, { try? Message.Header.decode($0).encoded },
+        { try? DocumentKey.decode($0).encoded }, readHeader,
         { try? Conversation.Header.decode($0).encoded },
         { try? Document(.message(People.message, in: People.conversation), decoding: $0).encoded },
         { try? Document(.conversation(People.conversation), decoding: $0).encoded },

@@ -22,7 +22,7 @@ struct DeviceTests {
         .list([], life: nil),
         .list(
             [entry(1, 3, at: 5), entry(2, 9, at: 6, from: 9)],
-            life: Stamp(time: .zero, replica: People.replica(3))),
+            life: Stamp(time: .zero, process: People.replica(3), counter: 1)),
         .takeOff(entry(1, 3, at: 5).place.id),
     ]
 

@@ -98,10 +98,8 @@ import Wire
         func seat(
             _ action: Mutation.Action, _ old: Document?, _ author: inout Author
         ) -> Document {
-            let authorship = Authorship(
-                dot: author.writer.nextDot(), time: author.writer.nextTime())
-            return Mutation(action, in: People.conversation, by: People.bob)
-                .applied(to: old, setting: mark, by: authorship)
+            Mutation(action, in: People.conversation, by: People.bob)
+                .applied(to: old, setting: mark, by: author.writer.nextAuthorship())
         }
         let read = seat(.read(nil), nil, &author)
         #expect(told(read, since: nil) == ["read m1 by bob to alice,bob,carol"])

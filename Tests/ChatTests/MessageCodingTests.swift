@@ -79,9 +79,9 @@ struct MessageCodingTests {
         let sent = author.apply(.send("hi"), by: People.alice, to: nil)
         #expect(
             sent.encoded == [1, 1] + [UInt8](repeating: 0, count: 15) + [1, 1]  // changed by
-                + [2, 1, 35] + [0, 0, 0, 0, 0, 1, 0, 0]  // field 1: the time
-                + [UInt8](repeating: 0, count: 15) + [1]  // the replica
+                + [2, 1, 36] + [0, 0, 0, 0, 0, 1, 0, 0]  // field 1: the time
+                + [UInt8](repeating: 0, count: 15) + [1, 1]  // the process and its counter
                 + [5, 97, 108, 105, 99, 101, 1, 0, 2, 104, 105]  // alice, text, no item, hi
-                + [7, 1, 1])  // field 7: the seq
+                + [7, 2, 0, 1])  // field 7: by which of those that changed it, and its seq
     }
 }

@@ -11,12 +11,14 @@ struct MessageTests {
         merge: { $0.merge($1) },
         encode: {
             var fields = Fields()
-            $0.write(to: &fields)
-            return fields.encoded
+            $0.write(to: &fields, changedBy: Context($0.header.dot))
+            return Context($0.header.dot).encoded + fields.encoded
         },
         decode: {
-            var fields = try Fields.decode($0)
-            return try Message(from: &fields)
+            var reader = ByteReader($0)
+            let context = try Context(from: &reader)
+            var fields = try Fields(from: &reader)
+            return try Message(from: &fields, changedBy: context)
         },
         greatestTime: \.greatestTime,
         mutate: { message, writer, random in
@@ -24,7 +26,7 @@ struct MessageTests {
             guard var message else {
                 return Message(
                     Message.Header(
-                        sent: writer.nextStamp(), sender: user,
+                        sent: writer.nextStamp(), dot: writer.nextDot(), sender: user,
                         type: random.pick(MessageType.allCases), item: nil,
                         text: random.pick(["first", "other", ""])))
             }
@@ -37,8 +39,8 @@ struct MessageTests {
                     text: "text \(number % 3)")
                 let isKnown = message.versions.contains { $0.operation == version.operation }
                 if !isKnown, !message.isRetracted { message.edit(version) }
-            case 6, 7: message.hide(for: user, by: writer.nextDot())
-            case 8, 9: message.restore(for: user)
+            case 6, 7: message.hide(for: user, by: writer.nextStamp())
+            case 8, 9: message.restore(for: user, by: writer.nextStamp())
             case 10...12 where !message.isRetracted:
                 message.setPin(Pin(by: random.pick([nil, user])), at: writer.nextStamp())
             default: if random.chance(20) { message.retract() }
@@ -196,7 +198,7 @@ struct MessageTests {
         #expect(view(document, People.carol)?.text == "hello")
         // And when they have left, it counts as deleted again.
         var left = People.participants()
-        left.remove(People.carol)
+        left.remove(People.carol, by: People.stamp(901, at: 1))
         #expect(message.isDeletedForEveryone(among: left))
         // Without participants it does not hold.
         #expect(!message.isDeletedForEveryone(among: ObservedRemoveSet()))
@@ -237,12 +239,13 @@ struct MessageTests {
     @Test func `the order of headers is total, over any bytes`() {
         let texts = ["", "a", "caf\u{E9}", "cafe\u{301}"]
         let items = [nil, ItemID(checked: "i")]
-        let stamp = Stamp(time: .zero, replica: People.replica(1))
+        let stamp = Stamp(time: .zero, process: People.replica(1), counter: 1)
         let headers = texts.flatMap { text in
             items.flatMap { item in
                 [MessageType.text, .image].map { type in
                     Message.Header(
-                        sent: stamp, sender: People.alice, type: type, item: item, text: text)
+                        sent: stamp, dot: People.dot(1, 1), sender: People.alice, type: type,
+                        item: item, text: text)
                 }
             }
         }

@@ -107,7 +107,7 @@ struct NotificationRuleTests {
         var room = room
         room.invite(
             People.bob,
-            by: Authorship(dot: author.writer.nextDot(), time: author.writer.nextTime()))
+            by: author.writer.nextStamp())
         #expect(try !isNotified(of: before, among: room))
         #expect(try isNotified(of: sent(), among: room))
     }

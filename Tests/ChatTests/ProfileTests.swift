@@ -16,7 +16,7 @@ struct ProfileTests {
     private static let laws = DocumentTests.laws(of: key) { document, writer, random in
         let edit = Profile.Edit(
             name: field(&random), email: field(&random), photo: field(&random))
-        let author = Authorship(dot: writer.nextDot(), time: writer.nextTime())
+        let author = writer.nextAuthorship()
         return Mutation(edit, by: People.alice).applied(to: document, by: author)
     }
 
@@ -74,7 +74,7 @@ extension Author {
     /// The document after the mutation, unjudged.
     mutating func apply(_ mutation: Mutation, to target: Document?) -> Document {
         if let target { writer.observe(target.greatestTime) }
-        let author = Authorship(dot: writer.nextDot(), time: writer.nextTime())
+        let author = writer.nextAuthorship()
         return mutation.applied(to: target, by: author)
     }
 }

@@ -181,7 +181,7 @@ struct RulesTests {
         }
         for action in [.read(nil), .deliver(People.message)] as [Mutation.Action] {
             #expect(try judged(action, nil, at: 2))
-            let author = Authorship(dot: author.writer.nextDot(), time: author.writer.nextTime())
+            let author = author.writer.nextAuthorship()
             let seat = Mutation(action, in: People.conversation, by: People.bob).applied(
                 to: nil, setting: conversation.mark(of: People.bob, at: SeatTests.position(2)),
                 by: author)
@@ -314,7 +314,9 @@ struct RulesTests {
         switch scene {
         case .nothing, .conversation: return (conversation, nil)
         case .abandoned:
-            let empty = try conversation.changed { for user in People.all { $0.remove(user) } }
+            let empty = try conversation.changed {
+                for user in People.all { $0.remove(user, by: People.stamp(901, at: 1)) }
+            }
             return (empty, sent)
         case .message: return (conversation, sent)
         case .edited: return (conversation, edit(0, "edited", sent))

@@ -27,7 +27,7 @@ struct SeatTests {
         var vector = Vector()
         vector.insert(People.dot(UInt64(random.below(3)), 1 + UInt64(random.below(6))))
         let hidden = Hidden(invitation: mark.invitation, vector: vector)
-        let author = Authorship(dot: writer.nextDot(), time: writer.nextTime())
+        let author = writer.nextAuthorship()
         return Mutation(action, in: People.conversation, by: People.bob)
             .applied(to: document, setting: mark, hiding: hidden, by: author)
     }
@@ -48,7 +48,8 @@ struct SeatTests {
     }
 
     @Test func `marks never go back, but for a later invitation`() throws {
-        let first = Stamp(time: HybridTimestamp(milliseconds: 9), replica: People.replica(1))
+        let first = Stamp(
+            time: HybridTimestamp(milliseconds: 9), process: People.replica(1), counter: 1)
         let marks = [
             Mark(invitation: nil, position: SeatTests.position(1)),
             Mark(invitation: nil, position: SeatTests.position(2)),
@@ -85,10 +86,8 @@ struct SeatTests {
         var seat = Seat()
         seat.raiseRead(to: mark)
         #expect(conversation.readPosition(of: People.bob, in: seat) == mark.position)
-        conversation.leave(People.bob)
-        conversation.invite(
-            People.bob,
-            by: Authorship(dot: author.writer.nextDot(), time: author.writer.nextTime()))
+        conversation.leave(People.bob, by: author.writer.nextStamp())
+        conversation.invite(People.bob, by: author.writer.nextStamp())
         #expect(conversation.readPosition(of: People.bob, in: seat) == nil)
         let again = conversation.mark(of: People.bob, at: SeatTests.position(1))
         seat.raiseRead(to: again)
@@ -118,7 +117,7 @@ struct SeatTests {
         #expect(
             progress.readers(of: position(1), from: People.bob) == [People.alice, People.carol])
         #expect(progress.receivers(of: position(4), from: People.bob) == [People.alice])
-        conversation.leave(People.alice)
+        conversation.leave(People.alice, by: People.stamp(1, at: 1))
         let later = Progress(of: seats, in: conversation)
         #expect(later.readers(of: position(1), from: People.bob) == [People.carol])
     }

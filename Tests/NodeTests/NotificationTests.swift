@@ -110,9 +110,11 @@ extension Settled? {
         among: SeqSet(1...3))
 
     private static var device: Device? {
+        let process = RandomID(high: 1, low: 1)
         let author = Authorship(
-            dot: Dot(replica: RandomID(high: 1, low: 1), seq: 1),
-            time: HybridTimestamp(milliseconds: 4))
+            dot: Dot(replica: process, seq: 1),
+            stamp: Stamp(
+                time: HybridTimestamp(milliseconds: 4), process: process, counter: 1))
         var document = Mutation(.add(FieldText("t")), on: phone, by: bob)
             .applied(to: nil, by: author)
         for action in [DeviceAction.view(lobby), .list([listed], life: nil)] {

@@ -40,6 +40,14 @@ import Wire
         }
     }
 
+    private func authorship(_ dot: Dot, at milliseconds: UInt64) -> Authorship {
+        Authorship(
+            dot: dot,
+            stamp: Stamp(
+                time: HybridTimestamp(milliseconds: milliseconds), process: dot.replica,
+                counter: dot.seq))
+    }
+
     private func entry(
         _ seq: UInt64, _ action: Mutation.Action, past: [Dot] = [], at time: UInt64? = nil,
         base: Stamp? = nil
@@ -49,7 +57,7 @@ import Wire
         var context = Context(dot)
         for dot in past { context.insert(dot) }
         let stamp = time.map {
-            Stamp(time: HybridTimestamp(milliseconds: $0), replica: replica)
+            Stamp(time: HybridTimestamp(milliseconds: $0), process: replica, counter: seq)
         }
         let mutation = Mutation(
             action, in: ConversationID(checked: "c"), by: UserID(checked: "ann"))
@@ -234,11 +242,10 @@ import Wire
         let hide = try entry(2, .hide(id), past: [send.dot])
         try ledger.add(send)
         try ledger.add(hide)
-        let author = Authorship(dot: send.dot, time: HybridTimestamp(milliseconds: 10))
+        let author = authorship(send.dot, at: 10)
         let sent = send.mutation.applied(to: nil, by: author)
         try Model(of: sent, in: ledger).check(sent)
-        let hidden = hide.mutation.applied(
-            to: sent, by: Authorship(dot: hide.dot, time: HybridTimestamp(milliseconds: 11)))
+        let hidden = hide.mutation.applied(to: sent, by: authorship(hide.dot, at: 11))
         try Model(of: hidden, in: ledger).check(hidden)
         let model = Model(of: hidden, in: ledger)
         #expect(model.hiddenBy == [UserID(checked: "ann")])

@@ -9,6 +9,7 @@ package struct Writer {
     package var wallMilliseconds: UInt64
     private var clock: HybridClock
     private var seq: UInt64
+    private var counter: UInt64 = 0
 
     package init(replica: ReplicaID, wallMilliseconds: UInt64) {
         self.replica = replica
@@ -26,7 +27,11 @@ package struct Writer {
         clock.next(wallMilliseconds: wallMilliseconds)
     }
 
-    package mutating func nextStamp() -> Stamp { Stamp(time: nextTime(), replica: replica) }
+    /// An operation that this replica reads and executes itself.
+    package mutating func nextStamp() -> Stamp {
+        counter += 1
+        return Stamp(time: nextTime(), process: replica, counter: counter)
+    }
 
     package mutating func observe(_ time: HybridTimestamp) { clock.observe(time) }
 
@@ -35,5 +40,6 @@ package struct Writer {
         self.replica = replica
         clock = HybridClock(startingAfter: greatest)
         seq = 0
+        counter = 0
     }
 }
