@@ -95,8 +95,9 @@ extension Node {
         guard let cluster else { return }
         let holders = holders(of: Int(id.number), others: others, dead: dead)
         let shard = Shard(
-            id, of: cluster.shards, stored: stored, holders: holders, isFounded: isFounded,
-            ports: ports, editWindowMilliseconds: options.editWindowMilliseconds)
+            id, of: cluster.shards, stored: stored, holders: holders, life: tally.copiesDropped,
+            isFounded: isFounded, ports: ports,
+            editWindowMilliseconds: options.editWindowMilliseconds)
         if isDiskFull { within(shard) { $0.setFull(true) } }
         latestTime = max(latestTime, stored.greatest)
         held[Int(id.number)] = shard

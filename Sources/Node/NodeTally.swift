@@ -25,6 +25,8 @@ struct NodeTally: Sendable {
     private(set) var pastTraffic: [NodeName: PeerTraffic] = [:]
     /// Of copies that were dropped.
     private(set) var pastCopies = CopyTally()
+    /// How many those were: it tells the numbers of one copy's pulls from those of the next.
+    private(set) var copiesDropped: UInt64 = 0
 
     mutating func note(_ outcome: Outcome) {
         switch outcome {
@@ -44,7 +46,10 @@ struct NodeTally: Sendable {
         pastTraffic = pastTraffic.filter { members.contains($0.key) || $0.key == name }
     }
 
-    mutating func add(_ copy: CopyTally) { pastCopies += copy }
+    mutating func add(_ copy: CopyTally) {
+        pastCopies += copy
+        copiesDropped += 1
+    }
 }
 
 /// What went over the connections to a member.

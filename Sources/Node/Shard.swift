@@ -12,15 +12,16 @@ package actor Shard {
     private var machine: ShardMachine
 
     init(
-        _ id: ShardID, of count: UInt16, stored: CopyHeader, holders: Holders, isFounded: Bool,
-        ports: NodePorts, editWindowMilliseconds: UInt64
+        _ id: ShardID, of count: UInt16, stored: CopyHeader, holders: Holders, life: UInt64,
+        isFounded: Bool, ports: NodePorts, editWindowMilliseconds: UInt64
     ) {
         self.id = id
         self.ports = ports
         self.editWindowMilliseconds = editWindowMilliseconds
         executor = ports.executor
         machine = ShardMachine(
-            id, of: count, stored: stored, holders: holders, now: ports.clock.milliseconds)
+            id, of: count, stored: stored, holders: holders, life: life,
+            now: ports.clock.milliseconds)
         if isFounded { machine.found() }
     }
 

@@ -66,11 +66,12 @@ package struct ShardMachine: Sendable {
     private var accepted: [DocumentKey] = []
 
     package init(
-        _ shard: ShardID, of shardCount: UInt16, stored: CopyHeader, holders: Holders, now: UInt64
+        _ shard: ShardID, of shardCount: UInt16, stored: CopyHeader, holders: Holders,
+        life: UInt64, now: UInt64
     ) {
         self.shardCount = shardCount
         feedPosition = stored.vector
-        copy = Copy(shard, stored: stored, holders: holders, now: now)
+        copy = Copy(shard, stored: stored, holders: holders, life: life, now: now)
         clock = HybridClock(startingAfter: stored.greatest)
     }
 }

@@ -62,6 +62,8 @@ public struct Copy: Sendable {
     public internal(set) var holders: Holders
     /// How far the copy is with being given away; nil where it belongs here.
     var handover: Handover?
+    /// The last mark of handovers that are over: an answer to one of them answers no other.
+    var lastMark: UInt64
     /// Whether it is on its way off the disk: it takes and gives nothing any more.
     public internal(set) var isDropping = false
     /// Bad documents are being set aside.
@@ -70,7 +72,10 @@ public struct Copy: Sendable {
     /// Every connected node, ascending by name.
     var peers: [PeerCopy] = []
     var pull: Pull?
-    var pullsOpened: UInt64 = 0
+    /// The number of the last pull; the first is one greater than `firstNumber`.
+    var pullsOpened: UInt64
+    /// Behind every number that an earlier copy of the shard gave on a connection of this process.
+    let firstNumber: UInt64
     var pullsDone: UInt64 = 0
     var merges: UInt64 = 0
     var changingMerges: UInt64 = 0
@@ -102,19 +107,29 @@ public struct Copy: Sendable {
     /// The ticket of the last commit handed out.
     private var lastTicket: UInt64 = 0
 
-    public init(_ shard: ShardID, stored: CopyHeader, holders: Holders, now: UInt64) {
+    /// - Parameter life: how many copies this process dropped before: what answers a pull or an
+    ///   offer of one of them may still be on its way, on a connection that outlives them all.
+    public init(
+        _ shard: ShardID, stored: CopyHeader, holders: Holders, life: UInt64, now: UInt64
+    ) {
         self.shard = shard
+        firstNumber = life << Copy.numberBits
+        pullsOpened = firstNumber
+        lastMark = firstNumber
         self.stored = stored
         self.holders = holders
         storedHash = stored.hash
         current = stored
-        handover = holders.isOwnedHere ? nil : Handover()
+        handover = holders.isOwnedHere ? nil : Handover(after: firstNumber)
         phase = .catchingUp(since: now)
         startedAt = now
         #if PlantedBugs
             if PlantedBug.servesOldDisk.isOn { serve() }
         #endif
     }
+
+    /// How many bits of a number count the pulls, or the marks, of one copy.
+    private static let numberBits = 32
 
     /// What is here is all there is of the shard: it begins here, or nobody has more.
     public mutating func found() {
@@ -272,13 +287,17 @@ extension Copy {
     }
 
     /// Everything up to `ticket` is on disk.
+    ///
+    /// Who has become complete says so: others may be about to go on without a complete copy.
     public mutating func onCommitted(_ ticket: UInt64, now: UInt64) -> [(ReplySlot, Stored)] {
+        let wasComplete = stored.isComplete
         while let commit = commits.first, commit.ticket <= ticket {
             commits.removeFirst()
             stored = commit.header
             if commit.isServing { isServedByDisk = true }
             tell(commit.owed)
         }
+        if stored.isComplete, !wasComplete { for peer in peers { offer(to: peer.name) } }
         acknowledgements.noteCommit(of: ticket)
         return takeSettled(now: now)
     }

@@ -22,11 +22,16 @@ extension Copy {
         }
         guard holders.owners != before.owners else { return }
         if !holders.isOwnedHere {
-            if handover == nil { handover = Handover() } else { handover?.restart() }
+            if handover == nil {
+                handover = Handover(after: lastMark)
+            } else {
+                handover?.restart()
+            }
             pull = nil
             for index in peers.indices { peers[index].wanted = nil }
-        } else if handover != nil {
-            handover = nil
+        } else if let handover {
+            lastMark = handover.mark
+            self.handover = nil
             catchUp(now: now)
         }
     }
@@ -142,14 +147,33 @@ extension Copy {
     /// How long a start waits for a complete copy, in milliseconds.
     private static let solitudeMilliseconds: UInt64 = 1_000
 
+    /// From when on it may be decided that no complete copy can be reached, in milliseconds.
+    private var decidableFrom: UInt64 {
+        guard case .catchingUp(let since) = phase else { return 0 }
+        return since + Copy.solitudeMilliseconds
+    }
+
+    /// Whether a peer said what it holds when it was asked for the decision.
+    ///
+    /// What it said before decides nothing: a complete copy may be there by now.
+    private func isFresh(_ peer: PeerCopy) -> Bool {
+        guard let at = peer.soughtAt else { return false }
+        return at >= decidableFrom && peer.hasAnswered
+    }
+
     /// Asks everybody who may hold the shard, where what is here cannot be shown.
     private mutating func seek(now: UInt64) {
         guard pull == nil, phase != .serving || (holders.isOwnedHere && !current.isComplete) else {
             return
         }
         for index in peers.indices {
-            if let at = peers[index].soughtAt, now < at + PeerCopy.seekMilliseconds { continue }
+            if let at = peers[index].soughtAt, now < at + PeerCopy.seekMilliseconds,
+                at >= decidableFrom || now < decidableFrom
+            {
+                continue
+            }
             peers[index].soughtAt = now
+            peers[index].hasAnswered = false
             outbox.append((peers[index].name, .seek(shard)))
         }
     }
@@ -158,9 +182,8 @@ extension Copy {
     /// filled, from this one; and what they held beyond it has been fetched, for they may have been
     /// complete before they lost a record.
     private mutating func serveBesideIncomplete(now: UInt64) {
-        guard case .catchingUp(let since) = phase, current.isComplete, !peers.isEmpty,
-            now >= since + Copy.solitudeMilliseconds,
-            peers.allSatisfy({ $0.holding == .nothing || isFilled($0) })
+        guard phase != .serving, current.isComplete, !peers.isEmpty, now >= decidableFrom,
+            peers.allSatisfy({ isFresh($0) && ($0.holding == .nothing || isFilled($0)) })
         else { return }
         serve()
     }
@@ -180,14 +203,14 @@ extension Copy {
     ///
     /// Not at once: one of them may be about to be filled by somebody who cannot be reached here.
     private mutating func uniteWhatIsLeft(now: UInt64) {
-        guard case .catchingUp(let since) = phase,
-            peers.isEmpty || now >= since + Copy.solitudeMilliseconds,
-            !current.isComplete, pull == nil, holders.isOwnedHere, !isSuspended
+        guard phase != .serving, peers.isEmpty || now >= decidableFrom, !current.isComplete,
+            pull == nil, holders.isOwnedHere, !isSuspended
         else { return }
         let isEverybodyHere = holders.others.allSatisfy { index(of: $0) != nil }
         let isAllHere = peers.allSatisfy { peer in
-            peer.holding == .nothing
-                || (peer.holding == .incomplete && current.vector.covers(peer.confirmed))
+            isFresh(peer)
+                && (peer.holding == .nothing
+                    || (peer.holding == .incomplete && current.vector.covers(peer.confirmed)))
         }
         guard isEverybodyHere, isAllHere else { return }
         found()

@@ -25,9 +25,9 @@ extension Copy {
     /// What it has fetched; a pull that is open is neither done nor broken.
     public var tally: CopyTally {
         var tally = CopyTally()
-        tally.pullsBegun = pullsOpened
+        tally.pullsBegun = pullsOpened - firstNumber
         tally.pullsDone = pullsDone
-        tally.pullsBroken = pullsOpened - pullsDone - (pull == nil ? 0 : 1)
+        tally.pullsBroken = tally.pullsBegun - pullsDone - (pull == nil ? 0 : 1)
         tally.merges = merges
         tally.changingMerges = changingMerges
         return tally

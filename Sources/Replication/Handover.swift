@@ -10,7 +10,9 @@ import Wire
 /// replaced, or give its own copy away to somebody who has less.
 struct Handover: Sendable {
     /// Which state of the copy is offered; another for each change of it or of its owners.
-    private(set) var mark: UInt64 = 1
+    ///
+    /// No other handover of the process has it: an owner may answer late.
+    private(set) var mark: UInt64
     private(set) var accepted: Set<NodeName> = []
     /// Whether an owner has a complete copy from here, to which writes go that do not come here:
     /// what is here may be older than what was shown there.
@@ -21,6 +23,9 @@ struct Handover: Sendable {
     /// How long an owner is given before it is told again, in milliseconds: its own view of the
     /// owners may be behind.
     static let pauseMilliseconds: UInt64 = 1_000
+
+    /// - Parameter mark: the last one of the handovers before.
+    init(after mark: UInt64) { self.mark = mark + 1 }
 
     /// The copy, or who owns it, changed: what was accepted counts for nothing.
     mutating func restart() {

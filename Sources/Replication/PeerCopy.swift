@@ -9,7 +9,11 @@ struct PeerCopy: Sendable {
     /// What was merged here and no push to it has named: what is pushed next may answer that.
     var untold = Vector()
     /// What it holds of the shard, as it last said.
-    var holding = Holding.unknown
+    var holding = Holding.unknown {
+        didSet { hasAnswered = true }
+    }
+    /// Whether it said so since it was last asked.
+    var hasAnswered = false
     /// Whether it should hold the shard, as this node sees it.
     var isOwner = false
     /// The state of its copy that it wants to be rid of, and this copy has not all of yet.

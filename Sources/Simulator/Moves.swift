@@ -130,6 +130,7 @@ extension World {
                 node.droppedAt = now
                 note(17, UInt64(shard), "\(node.name) dropped shard \(shard)")
                 shell.isHeld[shard] = false
+                shell.copiesDropped += 1
                 // A copy that is held anew goes by the stamps that are in it: those of the life
                 // before are, but for what was deleted since.
                 shell.stamped[shard] = .zero

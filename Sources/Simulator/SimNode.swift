@@ -112,6 +112,8 @@ final class Shell {
     var held: [Int] { machines.indices.filter { isHeld[$0] } }
     /// The commits by which the disk drops copies.
     var drops: [UInt64?]
+    /// How many copies it has dropped so far.
+    var copiesDropped: UInt64 = 0
     /// By the peer's index: nil where no connection is up.
     var links: [Link?]
     /// The connection of each link: its index in the world.

@@ -40,7 +40,8 @@ private struct Driven {
 
     init(seed: UInt64) {
         machine = ShardMachine(
-            ShardID(0), of: 1, stored: CopyHeader(isComplete: false), holders: .sole, now: now)
+            ShardID(0), of: 1, stored: CopyHeader(isComplete: false), holders: .sole,
+            life: 0, now: now)
         machine.found()
         entropy = SeededEntropy(seed: seed)
         random = SplitMix64(seed: seed)
@@ -273,7 +274,8 @@ private struct Driven {
     {
         var driven = Driven(seed: 2)
         driven.machine = ShardMachine(
-            ShardID(0), of: 4_096, stored: CopyHeader(isComplete: true), holders: .sole, now: 0)
+            ShardID(0), of: 4_096, stored: CopyHeader(isComplete: true), holders: .sole,
+            life: 0, now: 0)
         driven.machine.onPeerUp(NodeName(checked: "n2"))
         var random = TestBytes(seed: 9)
         let good = Self.parcels(seed: 3)

@@ -43,7 +43,8 @@ private struct Driven {
             me: me, owners: names, livingOwners: min(owners, peers.count + 1),
             others: Array(names.dropFirst()))
         copy = Copy(
-            shard, stored: CopyHeader(isComplete: isComplete), holders: holders, now: now)
+            shard, stored: CopyHeader(isComplete: isComplete), holders: holders, life: 0,
+            now: now)
         for peer in peers { copy.onPeerUp(peer) }
     }
 

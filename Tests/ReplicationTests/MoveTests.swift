@@ -21,9 +21,10 @@ private struct Moving {
     var ticket: UInt64 = 0
     var now: UInt64 = 10_000
 
-    init(isComplete: Bool = true, owners: [NodeName]) {
+    init(isComplete: Bool = true, life: UInt64 = 0, owners: [NodeName]) {
         copy = Copy(
-            shard, stored: CopyHeader(isComplete: isComplete), holders: holders(owners), now: now)
+            shard, stored: CopyHeader(isComplete: isComplete), holders: holders(owners),
+            life: life, now: now)
         for peer in [n2, n3] { copy.onPeerUp(peer) }
     }
 
@@ -96,6 +97,32 @@ private func holders(_ owners: [NodeName]) -> Holders {
         #expect(!holder.copy.isHandedOver)
         holder.own([n2])
         #expect(!holder.copy.isHandedOver)
+    }
+
+    @Test func `what was accepted of a handover that was given up counts for nothing`() {
+        var holder = Moving(owners: [n2])
+        let mark = holder.offered()[n2]
+        holder.own([n1, n2])
+        holder.own([n2])
+        holder.accept(mark, from: n2)
+        #expect(!holder.copy.isHandedOver)
+    }
+
+    @Test func `what answers a copy that was dropped answers none that is held later`() {
+        var (before, later) = (Moving(owners: [n2]), Moving(life: 1, owners: [n2]))
+        let mark = before.offered()[n2]
+        later.accept(mark, from: n2)
+        #expect(later.offered()[n2] != mark && !later.copy.isHandedOver)
+        (before, later) = (Moving(owners: [n1, n2]), Moving(life: 1, owners: [n1, n2]))
+        let claim = Frame.Claim(vector: seqs(1...5), isComplete: true)
+        let offer = Frame.offer(
+            Frame.Offer(shard: shard, claim: claim, digest: .zero, isAnswer: true))
+        _ = before.copy.receive(offer, from: n2, now: 0)
+        _ = later.copy.receive(offer, from: n2, now: 0)
+        #expect(before.said() == [.pull(shard, number: 1, Vector())])
+        // The end of a pull that brought nothing, for all was there.
+        _ = later.copy.receive(.done(shard, number: 1, batches: 0, claim), from: n2, now: 0)
+        #expect(later.copy.current.vector.isEmpty)
     }
 
     @Test func `an acceptance ends with its connection`() {
@@ -200,8 +227,44 @@ private func holders(_ owners: [NodeName]) -> Holders {
         _ = owner.copy.receive(.absent(shard), from: n3, now: owner.now)
         _ = owner.copy.onTick(now: owner.now + 999)
         #expect(!owner.copy.isReady)
+        _ = owner.said()
+        // By now somebody may have one.
         _ = owner.copy.onTick(now: owner.now + 1_000)
+        #expect(!owner.copy.isReady)
+        #expect(owner.said() == [.seek(shard), .seek(shard)])
+        for peer in [n2, n3] {
+            _ = owner.copy.receive(.absent(shard), from: peer, now: owner.now)
+        }
+        _ = owner.copy.onTick(now: owner.now + 1_100)
         #expect(owner.copy.isReady)
+    }
+
+    @Test func `an old copy goes on beside none only as long as there is none`() {
+        var owner = Moving(owners: [n1, n2])
+        for peer in [n2, n3] {
+            _ = owner.copy.receive(.absent(shard), from: peer, now: owner.now)
+        }
+        _ = owner.copy.onTick(now: owner.now + 1_000)
+        #expect(!owner.copy.isReady)
+        let claim = Frame.Claim(vector: seqs(1...5), isComplete: true)
+        _ = owner.copy.receive(
+            .offer(Frame.Offer(shard: shard, claim: claim, digest: .zero, isAnswer: true)),
+            from: n2, now: owner.now)
+        _ = owner.copy.receive(.absent(shard), from: n3, now: owner.now)
+        _ = owner.copy.onTick(now: owner.now + 1_100)
+        #expect(!owner.copy.isReady)
+    }
+
+    @Test func `who has become complete says so`() {
+        var owner = Moving(isComplete: false, owners: [n1, n2])
+        owner.copy.found()
+        _ = owner.said()
+        owner.commit()
+        let offers = owner.said().filter { if case .offer = $0 { true } else { false } }
+        #expect(offers.count == 2)
+        owner.write()
+        owner.commit()
+        #expect(!owner.said().contains { if case .offer = $0 { true } else { false } })
     }
 
     @Test func `a member that does not answer may hold it`() {

@@ -12,7 +12,8 @@ enum Trio {
     /// The copy of `me`, complete and connected to the two others.
     static func copy(of shard: ShardID) -> Copy {
         let holders = Holders(me: me, owners: [me, n1, n2], livingOwners: 3, others: [n1, n2])
-        var copy = Copy(shard, stored: CopyHeader(isComplete: true), holders: holders, now: 0)
+        var copy = Copy(
+            shard, stored: CopyHeader(isComplete: true), holders: holders, life: 0, now: 0)
         copy.onPeerUp(n1)
         copy.onPeerUp(n2)
         return copy

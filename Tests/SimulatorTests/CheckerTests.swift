@@ -127,7 +127,8 @@ import Wire
         let n1 = NodeName(checked: "n1")
         var copy = Copy(
             ShardID(UInt16(shard)), stored: header,
-            holders: Holders(me: n1, owners: [n1], livingOwners: 1, others: []), now: 0)
+            holders: Holders(me: n1, owners: [n1], livingOwners: 1, others: []), life: 0,
+            now: 0)
         let stranger = Context(Dot(replica: ReplicaID(high: 5, low: 5), seq: 1))
         copy.noteMerge(nil, naming: stranger, from: NodeName(checked: "n2"))
         let commit = SimDisk.Commit(
