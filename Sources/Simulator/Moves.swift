@@ -61,15 +61,19 @@ extension World {
         ring[member] += 1
         for node in nodes {
             let isFirst = node.index == member && node.isLeaving
-            let wait = isFirst ? 0 : netDice.between(0...World.learningMicrosecondsMax)
             push(
                 .learn(node: node.index, member: member, change: ring[member]),
-                after: weather.isFair ? wait / 20 : wait)
+                after: isFirst ? 0 : learningDelay())
         }
     }
 
+    private func learningDelay() -> UInt64 {
+        let wait = netDice.between(0...World.learningMicrosecondsMax)
+        return weather.isFair ? wait / 20 : wait
+    }
+
     func learn(_ node: SimNode, of member: Int, _ change: Int) {
-        guard node.view[member] < change else { return }
+        guard node.view[member] <= change else { return }
         node.view[member] = change
         note(16, UInt64(member), "\(node.name) hears of \(names[member]): \(change)")
         guard let shell = node.shell else { return }
@@ -112,6 +116,7 @@ extension World {
             && shell.machines[shard].copy.isHandedOver
         {
             try checkOwners(of: shard, beside: node, shell)
+            noteLost(of: shard, beside: node, shell)
             shell.machines[shard].beginDrop()
             shell.drops[shard] = shell.ticket
             parts.append(SimDisk.Commit.Part(dropping: shard))
@@ -148,6 +153,12 @@ extension World {
         }
         coverage.count("left")
         try crash(node)
+        // The others hear of it, and do not count it among the holders any more.
+        for other in nodes where other !== node {
+            push(
+                .learn(node: other.index, member: node.index, change: ring[node.index]),
+                after: learningDelay())
+        }
     }
 
     /// Every owner has on its disk what a copy holds that is about to go.
@@ -158,9 +169,7 @@ extension World {
     ) throws(Violation) {
         for name in shell.machines[shard].copy.holders.owners {
             let owner = nodes[index(of: name)]
-            guard let connection = shell.connections[owner.index],
-                max(owner.destroyedAt, owner.droppedAt) < connections[connection].connectedAt
-            else { continue }
+            guard !hasLessThanItSaid(owner, to: shell) else { continue }
             for entry in ledger.entries where entry.shard == shard && holds(entry, node) {
                 guard !holds(entry, owner) else { continue }
                 throw Violation(
@@ -171,9 +180,33 @@ extension World {
         }
     }
 
+    /// Whether a disk may hold less than was said of it on the connection that lasts.
+    private func hasLessThanItSaid(_ owner: SimNode, to shell: Shell) -> Bool {
+        guard let connection = shell.connections[owner.index] else { return true }
+        return max(owner.destroyedAt, owner.droppedAt) >= connections[connection].connectedAt
+    }
+
+    /// The disks of all owners were destroyed while it was on its way that they had everything: the
+    /// copy goes in good faith, and with it what was on those disks alone.
+    private func noteLost(of shard: Int, beside node: SimNode, _ shell: Shell) {
+        let owners = shell.machines[shard].copy.holders.owners.map { nodes[index(of: $0)] }
+        guard owners.allSatisfy({ hasLessThanItSaid($0, to: shell) }) else { return }
+        ledger.noteLost { entry in
+            entry.shard != shard || !holds(entry, node)
+                || nodes.contains { $0 !== node && keeps(entry, $0) }
+        }
+    }
+
     /// What goes from a disk is on another: nothing acknowledged is lost by a move.
+    ///
+    /// But for what is a bad document there, which nobody has read yet.
     func checkDrop(of shard: Int, on node: SimNode) throws(Violation) {
         let others = nodes.filter { $0 !== node }
+        ledger.noteLost { entry in
+            let copies = others.filter { holds(entry, $0) }
+            return entry.shard != shard || !holds(entry, node) || copies.isEmpty
+                || copies.contains { !isBad(entry.mutation.key, in: shard, on: $0) }
+        }
         for entry in ledger.entries
         where entry.shard == shard && entry.acknowledgedOn > 0 && !entry.isLost {
             guard holds(entry, node), !others.contains(where: { holds(entry, $0) }) else {
@@ -184,6 +217,10 @@ extension World {
                 explanation: "\(node.name) drops shard \(shard), and nobody else holds what was "
                     + "acknowledged: \(entry.words)")
         }
+    }
+
+    private func isBad(_ key: DocumentKey, in shard: Int, on node: SimNode) -> Bool {
+        node.disk.state.shards[shard].documents[key]?.isBad ?? false
     }
 
     // MARK: Routes
