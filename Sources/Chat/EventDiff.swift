@@ -183,7 +183,14 @@ private struct ToldMessage {
         let hiding = mine.subtracting(theirs).sorted()
         told += tellHidden(from: hiding.filter { !isRetraction || $0 != message.header.sender })
         if !message.isRetracted, message.pin != old.pin { told += tellPin() }
-        told += tellRestored(to: theirs.subtracting(mine).sorted())
+        var restored = theirs.subtracting(mine)
+        // Restored since, in one change with the deletion as it came here: that does not go
+        // without saying.
+        let sender = message.header.sender
+        if isRetraction, !mine.contains(sender), message.deletedBy.removed.contains(sender) {
+            restored.insert(sender)
+        }
+        told += tellRestored(to: restored.sorted())
         return told
     }
 

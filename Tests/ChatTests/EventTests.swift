@@ -57,6 +57,17 @@ import Wire
             told(retracted, since: nil) == ["delete m1 for everyone by alice to alice,bob,carol"])
     }
 
+    @Test mutating func `a deletion for everyone that comes with its undoing is told with that`() {
+        let message = sent()
+        let retracted = author.apply(.retract, by: People.alice, to: message)
+        let restored = author.apply(.restore, by: People.alice, to: retracted)
+        #expect(
+            told(restored, since: message) == [
+                "delete m1 for everyone by alice to alice,bob,carol",
+                "restore m1 [Message deleted] by alice to alice",
+            ])
+    }
+
     @Test mutating func `a pin is told with who set it, and so is its end`() {
         let message = sent()
         let pinned = author.apply(.pin, by: People.bob, to: message)
