@@ -263,7 +263,7 @@ extension Node {
         }
         guard served.isFeed else {
             desk.remove(served.number, for: name)
-            tell(.replayed(served.shard, number: served.number), to: name)
+            tell(.replayed(served.shard, number: served.number, position: known), to: name)
             return
         }
         desk.note(served.number, for: name) {

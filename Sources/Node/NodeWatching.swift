@@ -163,6 +163,7 @@ extension Node {
         guard tell(.open(id, number: number, since: old.position), to: name) else {
             return noteRefusal(of: id, by: name)
         }
+        watching.lag(behind: id)
         for session in watching.lagging.sorted() where watching[session]?.behind[id] != nil {
             askReplay(of: id, for: session)
         }
@@ -226,10 +227,10 @@ extension Node {
                 if position != nil { watching.feeds[Int(id.number)].isOpen = true }
                 if !watching.unanswered.isEmpty { watching.isLost = true }
             }
-        case .replayed(let id, let number):
+        case .replayed(let id, let number, let position):
             guard let replay = watching.replays.removeValue(forKey: number), replay.shard == id
             else { return }
-            watching.note(replay.session) { $0.behind[id] = nil }
+            watching.endReplay(of: id, to: replay.session, at: position)
         case .refused(let id, let number):
             if let replay = watching.replays[number], replay.shard == id {
                 watching.note(replay.session) { $0.behind[id]?.number = 0 }
@@ -255,6 +256,7 @@ extension Node {
     ) {
         for position in positions where isFed(position.shard, position.number, by: name) {
             watching.raise(position.shard, to: position.vector)
+            watching.noteHeld(position.vector, of: position.shard)
         }
         guard let ask = watching.asks.removeValue(forKey: number), ask.holder == name else {
             return
@@ -274,7 +276,10 @@ extension Node {
     /// one is told the rest.
     private func tell(_ told: [Announcement], of id: ShardID, position: Vector?) {
         let before = watching.feeds[Int(id.number)].position
-        if let position { watching.raise(id, to: position) }
+        if let position {
+            watching.raise(id, to: position)
+            watching.noteHeld(position, of: id)
+        }
         guard let cluster, !told.isEmpty else { return }
         var deliveries: [(session: UInt64, event: Event)] = []
         var last: [UInt64: Int] = [:]
@@ -298,12 +303,12 @@ extension Node {
             let token: String
             if isLast {
                 token = watching.token(of: delivery.session, in: cluster.id)
-            } else if watcher.behind.isEmpty, let known = earlier[watcher.concerns] {
+            } else if watcher.isLevel, let known = earlier[watcher.concerns] {
                 token = known
             } else {
                 token = watching.token(
                     of: delivery.session, at: (id, before), in: cluster.id)
-                if watcher.behind.isEmpty { earlier[watcher.concerns] = token }
+                if watcher.isLevel { earlier[watcher.concerns] = token }
             }
             hand(delivery.event, token, to: delivery.session)
         }

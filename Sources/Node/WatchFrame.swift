@@ -29,8 +29,8 @@ package enum WatchFrame: Hashable, Sendable {
     case watched(UInt64, concerns: [ShardID], positions: [Position])
     /// Events, and where the feed stands behind the last of them; nil where that is not known yet.
     case told(ShardID, number: UInt64, [Announcement], position: Vector?)
-    /// A replay is all told: what comes on the feed from here on is what follows.
-    case replayed(ShardID, number: UInt64)
+    /// A replay is all told, up to `position`: what comes on the feed from here on is what follows.
+    case replayed(ShardID, number: UInt64, position: Vector)
     /// There is no such feed or replay here any more: somebody else has to be asked.
     case refused(ShardID, number: UInt64)
 
@@ -93,8 +93,9 @@ extension WatchFrame: WireValue {
             writer.write(count: announcements.count)
             for announcement in announcements { announcement.encode(into: &writer) }
             writer.writeOptional(position) { $1.encode(into: &$0) }
-        case .replayed(let shard, let number):
+        case .replayed(let shard, let number, let position):
             write(Number.replayed, shard, number, into: &writer)
+            position.encode(into: &writer)
         case .refused(let shard, let number):
             write(Number.refused, shard, number, into: &writer)
         }
@@ -133,7 +134,9 @@ extension WatchFrame: WireValue {
                 try reader.readAnnouncements(),
                 position: try reader.readFlag() ? try Vector(from: &reader) : nil)
         case Number.replayed:
-            self = .replayed(try reader.readShard(), number: try reader.readVarint())
+            self = .replayed(
+                try reader.readShard(), number: try reader.readVarint(),
+                position: try Vector(from: &reader))
         case Number.refused:
             self = .refused(try reader.readShard(), number: try reader.readVarint())
         default: throw .invalid("a frame about those who watch")

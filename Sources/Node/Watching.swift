@@ -41,8 +41,14 @@ struct Watching: Sendable {
         /// Whether its request was answered, and events go to it.
         var isAnswered = false
         var behind: [ShardID: Behind] = [:]
+        /// What a shard's feed has told, before this one was told of the shard, and the holder does
+        /// not have: it may be told by another.
+        var lacked: [ShardID: Vector] = [:]
         /// The shards that something of its user's is in, or was told of from, ascending.
         var concerns: [ShardID]
+
+        /// Whether it was told all that the feeds have told.
+        var isLevel: Bool { behind.isEmpty && lacked.isEmpty }
 
         /// How long it waits for holders, in milliseconds.
         static let patienceMilliseconds: UInt64 = 1_000
@@ -55,6 +61,8 @@ struct Watching: Sendable {
     private(set) var unanswered: Set<UInt64> = []
     /// Those that lack something.
     private(set) var lagging: Set<UInt64> = []
+    /// Those that lack what the holder does not have, either.
+    private(set) var lacking: Set<UInt64> = []
     /// The sessions that watch each user, in the order in which they came.
     private var sessions: [UserID: [UInt64]] = [:]
     /// The holders that know who is watched here.
@@ -100,6 +108,7 @@ struct Watching: Sendable {
         full.remove(session)
         unanswered.remove(session)
         lagging.remove(session)
+        lacking.remove(session)
         for number in watcher.awaited { asks[number] = nil }
         for behind in watcher.behind.values { replays[behind.number] = nil }
         sessions[watcher.user]?.removeAll { $0 == session }
@@ -114,6 +123,39 @@ struct Watching: Sendable {
         watchers[session] = watcher
         if watcher.isAnswered { unanswered.remove(session) }
         if watcher.behind.isEmpty { lagging.remove(session) } else { lagging.insert(session) }
+        if watcher.lacked.isEmpty { lacking.remove(session) } else { lacking.insert(session) }
+    }
+
+    /// A replay is over: all that is in `position` was told to a session, and nothing else.
+    mutating func endReplay(of shard: ShardID, to session: UInt64, at position: Vector) {
+        let claimed = feeds[Int(shard.number)].position ?? Vector()
+        let lacked = claimed.subtracting(position)
+        note(session) {
+            $0.behind[shard] = nil
+            $0.lacked[shard] = lacked.isEmpty ? nil : lacked
+        }
+    }
+
+    /// The holder has all of this: what some lacked of it has come, and was told to all.
+    mutating func noteHeld(_ position: Vector, of shard: ShardID) {
+        for session in lacking.sorted() {
+            guard let lacked = watchers[session]?.lacked[shard]?.subtracting(position) else {
+                continue
+            }
+            note(session) { $0.lacked[shard] = lacked.isEmpty ? nil : lacked }
+        }
+    }
+
+    /// Another holder may have what some lack of a shard: they are to be told anew.
+    mutating func lag(behind shard: ShardID) {
+        let position = feeds[Int(shard.number)].position ?? Vector()
+        for session in lacking.sorted() {
+            guard let lacked = watchers[session]?.lacked[shard] else { continue }
+            note(session) {
+                $0.lacked[shard] = nil
+                $0.behind[shard] = Behind(since: position.subtracting(lacked), number: 0)
+            }
+        }
     }
 
     mutating func noteConcern(_ shard: ShardID, of session: UInt64) {
@@ -141,14 +183,15 @@ struct Watching: Sendable {
         in cluster: ClusterID
     ) -> String {
         guard let watcher = watchers[session] else { return "" }
-        let isShared = watcher.behind.isEmpty && earlier == nil
+        let isShared = watcher.isLevel && earlier == nil
         if isShared, let token = tokens[watcher.concerns] { return token }
         // A shard where nothing is the user's needs no place: who comes back is told all of it.
         var seen: [(shard: ShardID, vector: Vector)] = []
         for id in watcher.concerns where Int(id.number) < feeds.count {
             let position =
                 earlier?.shard == id ? earlier?.position : feeds[Int(id.number)].position
-            guard let vector = watcher.behind[id]?.since ?? position else { continue }
+            guard var vector = watcher.behind[id]?.since ?? position else { continue }
+            if let lacked = watcher.lacked[id] { vector = vector.subtracting(lacked) }
             seen.append((id, vector))
         }
         let token = Token(of: seen, first: watcher.concerns, cluster: cluster).text

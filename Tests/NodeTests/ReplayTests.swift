@@ -1,6 +1,7 @@
 import CRDT
 import Chat
 import Membership
+import Replication
 import Testing
 import Wire
 
@@ -53,5 +54,32 @@ import Wire
     @Test func `a replay for a node that has no feed of the shard is not kept`() {
         take { [.replay($0, number: 2, Self.bob, since: Vector())] }
         #expect(!isServed(2))
+    }
+
+    @Test func `what a holder lacks is not in the token of who was told by it`() {
+        let (id, cluster) = (ShardID(0), ClusterID(high: 1, low: 2))
+        func token(_ seen: Vector) -> String {
+            Token(of: [(id, seen)], first: [id], cluster: cluster).text
+        }
+        var watching = Watching()
+        watching.feeds = [Watching.Feed()]
+        watching.add(
+            Watching.Watcher(
+                slot: ReplySlot(session: 1, number: 1), user: Self.bob, deadline: 0,
+                concerns: [id]))
+        // Another holder told of it before this one began to watch.
+        watching.raise(id, to: ahead)
+        watching.note(1) { $0.behind[id] = Watching.Behind(since: Vector(), number: 7) }
+        watching.endReplay(of: id, to: 1, at: Vector())
+        #expect(watching.lagging.isEmpty)
+        #expect(watching.token(of: 1, in: cluster) == token(Vector()))
+        // A third holder may have it, and is asked.
+        watching.lag(behind: id)
+        #expect(watching.lagging == [1] && watching[1]?.behind[id]?.since == Vector())
+        watching.endReplay(of: id, to: 1, at: Vector())
+        // The holder gets it, and tells everybody.
+        watching.noteHeld(ahead, of: id)
+        #expect(watching.token(of: 1, in: cluster) == token(ahead))
+        #expect(watching[1]?.isLevel == true)
     }
 }

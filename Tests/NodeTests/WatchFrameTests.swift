@@ -31,7 +31,8 @@ import Wire
             positions: [WatchFrame.Position(shard: shard, number: 6, vector: vector)]),
         .told(shard, number: 7, [], position: vector),
         .told(shard, number: 7, [told], position: nil),
-        .replayed(shard, number: 8), .refused(shard, number: 9),
+        .replayed(shard, number: 8, position: vector),
+        .refused(shard, number: 9),
     ]
 
     @Test(arguments: frames)
