@@ -76,6 +76,7 @@ extension ShardMachine {
                 !query.rule.isDone(with: document.sendings)
             else { continue }
             let isShown = try isShown(document, in: shown.conversation, to: query.rule.user, world)
+            guard let isShown else { continue }
             notices.append(
                 Notice(
                     conversation: shown.conversation, message: shown.message,
@@ -84,13 +85,18 @@ extension ShardMachine {
         return notices
     }
 
+    /// Whether a user may see a message of which a device was notified; nil where the conversation
+    /// with the user in it has not come here yet: that withdraws nothing.
     private mutating func isShown(
         _ document: Document, in conversation: ConversationID, to user: UserID,
         _ world: ShardWorld
-    ) throws(ShardFailure) -> Bool {
+    ) throws(ShardFailure) -> Bool? {
         guard let room = try find(.conversation(conversation), in: world)?.document.conversation,
-            room.participants.contains(user), let message = document.message
-        else { return false }
+            let message = document.message
+        else { return nil }
+        guard room.participants.contains(user) else {
+            return room.participants.removed.contains(user) ? false : nil
+        }
         let seat = try find(.seat(user, in: conversation), in: world)?.document.seat
         return message.isShown(to: user, among: room.participants)
             && !document.isSent(within: room.hiddenVector(of: user, in: seat))
