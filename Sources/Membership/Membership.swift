@@ -12,8 +12,8 @@ import Wire
 /// death within 0.6 s unless somebody hears the member, silence within 6 s. And every frame on a
 /// link, of whatever kind, is a sign of life.
 ///
-/// A link that the node itself gives up because nothing comes is not `onDown`: silence has its own
-/// time.
+/// A link that the node itself gives up because nothing comes is not `onDown` but `onGivenUp`:
+/// silence has its own time.
 public struct Membership: Sendable {
     /// Times are milliseconds of a clock that only goes forward; a time before this counts as this.
     var now: UInt64
@@ -126,6 +126,16 @@ public struct Membership: Sendable {
         wake(now)
         unlink(name)
         if table[name] == nil { peers[name] = nil } else { lose(name) }
+    }
+
+    /// This node gives a link up because nothing comes over it.
+    ///
+    /// Silence has its own time, so that says nothing about the member; but nothing is sent there
+    /// any more, no news and no question.
+    public mutating func onGivenUp(_ name: NodeName, now: UInt64) {
+        wake(now)
+        unlink(name)
+        if table[name] == nil { peers[name] = nil }
     }
 
     /// A dial was refused: suspicion at once, unless others have just heard the member.

@@ -428,6 +428,7 @@ extension Node {
                 ports.host.log(.info, "member silent peer=\(link.name)")
                 link.channel.close()
                 forget(link.channel.id)
+                membership.onGivenUp(link.name, now: now)
                 continue
             }
             if link.link.takesSummary(now: now) {

@@ -208,6 +208,9 @@ extension MembersWorld {
             node.ends[slot] = nil
             coverage.count("link given up")
             close(end.link, from: node.slot, to: slot)
+            guard let name = end.name, !node.ends.values.contains(where: { $0.name == name })
+            else { continue }
+            call(node) { $0.onGivenUp(name, now: now) }
         }
     }
 }

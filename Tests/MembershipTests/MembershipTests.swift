@@ -63,6 +63,18 @@ struct MembershipTests {
         }
     }
 
+    @Test func `over a link that was given up nobody is asked, and it alone suspects nobody`() {
+        var scene = Scene(others: ["b", "c", "d", "e", "f", "x"])
+        for quiet in ["b", "c", "d", "e"] { scene.one.onGivenUp(name(quiet), now: scene.now) }
+        #expect(scene.state("b") == .alive)
+        _ = scene.one.takeOutbox()
+        scene.one.onDown(name("x"), now: scene.now)
+        let asked = scene.one.takeOutbox().compactMap { to, gossip in
+            if case .probe(_, name("x")) = gossip { to } else { nil }
+        }
+        #expect(asked == [name("f")])
+    }
+
     @Test func `with nobody to ask a lost link kills at once after 300 ms`() {
         var scene = Scene(others: ["x"])
         scene.one.onRefused(name("x"), now: scene.now)
