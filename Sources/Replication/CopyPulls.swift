@@ -19,9 +19,11 @@ extension Copy {
 extension Copy {
     /// How long an open pull may stay silent, in milliseconds.
     ///
-    /// Shorter while somebody waits for all to be heard: another may have what is lacked.
+    /// Shorter while somebody waits for all to be heard, or for a cause: another may have what is
+    /// lacked.
     var patienceMilliseconds: UInt64 {
-        hearings.isEmpty ? Pull.patienceMilliseconds : Pull.patienceOfHearingsMilliseconds
+        let isAwaited = !hearings.isEmpty || !current.vector.covers(causes.awaited)
+        return isAwaited ? Pull.patienceOfHearingsMilliseconds : Pull.patienceMilliseconds
     }
 
     /// Opens a pull from somebody who holds what is lacked here, or wants to be rid of a copy.

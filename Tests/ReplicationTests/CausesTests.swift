@@ -74,6 +74,20 @@ private func change(_ number: UInt64) -> Change {
         #expect(toldAgain[n2] == vector(dot(1), dot(1, of: mine)))
     }
 
+    @Test mutating func `a cause is fetched from another while a pull is silent`() {
+        let claim = Frame.Claim(vector: vector(dot(1), dot(2)), isComplete: true)
+        let offer = Frame.Offer(shard: shard, claim: claim, digest: .zero, isAnswer: true)
+        _ = copy.receive(.offer(offer), from: n1, now: 0)
+        _ = copy.receive(.push(shard, [parcel], cause: vector(dot(1))), from: n2, now: 0)
+        _ = copy.receive(.confirm(shard, vector(dot(1))), from: n2, now: 0)
+        _ = copy.takeOutbox()
+        _ = copy.onTick(now: Pull.patienceOfHearingsMilliseconds)
+        let asked = copy.takeOutbox().compactMap { to, frame in
+            if case .pull = frame { to } else { nil }
+        }
+        #expect(asked == [n2])
+    }
+
     @Test mutating func `causes are here once they are on disk`() {
         _ = copy.receive(.push(shard, [parcel], cause: vector(dot(1))), from: n2, now: 0)
         let at1 = hasCauses(now: 1)
