@@ -31,12 +31,17 @@ final class WholeMachine {
     /// When a fault last kept it from others or was to end, in microseconds.
     var disturbedAt: UInt64?
     private let wallOffsetMilliseconds: UInt64
+    /// Whether its processes say what they hear.
+    private let isTraced: Bool
 
     /// Milliseconds since 1970 at the beginning of every run.
     private static let wallStartMilliseconds: UInt64 = 1_790_000_000_000
 
-    init(_ index: Int, shards: Int, join: [String], wallAheadMilliseconds: UInt64) {
+    init(
+        _ index: Int, shards: Int, join: [String], wallAheadMilliseconds: UInt64, isTraced: Bool
+    ) {
         self.index = index
+        self.isTraced = isTraced
         self.join = join
         name = WholeMachine.name(of: index)
         disk = WholeDisk(shards: shards, on: executor)
@@ -53,7 +58,8 @@ final class WholeMachine {
     ///
     /// - Parameter id: no other process of the run has it.
     func boot(_ id: Int, by plan: WholePlan, now: UInt64, dice: inout Dice) -> WholeProcess {
-        let desk = WholeDesk(on: executor, wallOffsetMilliseconds: wallOffsetMilliseconds)
+        let desk = WholeDesk(
+            on: executor, wallOffsetMilliseconds: wallOffsetMilliseconds, isDebugging: isTraced)
         let entropy = SimEntropy(seed: dice.next())
         let process = executor.run {
             desk.assumeIsolated { $0.setNow(now) }

@@ -25,13 +25,15 @@ enum WholeEffect: Sendable {
 actor WholeDesk: Host, Clock {
     private nonisolated let executor: WholeExecutor
     private let wallOffsetMilliseconds: UInt64
+    nonisolated let isDebugging: Bool
     private var nowMicroseconds: UInt64 = 0
     private var effects: [WholeEffect] = []
     /// Bytes that were sent and not taken yet, by channel or visit.
     private var queued: [UInt64: Int] = [:]
 
-    init(on executor: WholeExecutor, wallOffsetMilliseconds: UInt64) {
+    init(on executor: WholeExecutor, wallOffsetMilliseconds: UInt64, isDebugging: Bool) {
         self.executor = executor
+        self.isDebugging = isDebugging
         self.wallOffsetMilliseconds = wallOffsetMilliseconds
     }
 

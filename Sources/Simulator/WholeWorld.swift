@@ -114,7 +114,8 @@ final class WholeWorld {
         machines = (0..<plan.machines).map { index in
             WholeMachine(
                 index, shards: plan.shards, join: index == 0 ? [] : [WholeMachine.address(of: 0)],
-                wallAheadMilliseconds: wallDice.between(0...WholeWorld.wallAheadMillisecondsMax))
+                wallAheadMilliseconds: wallDice.between(0...WholeWorld.wallAheadMillisecondsMax),
+                isTraced: tracer != nil)
         }
         for mover in movers where mover.move.kind == .join {
             machines[mover.move.node].isOut = true
