@@ -94,6 +94,8 @@ struct PhoneBook {
         lostAt = now
         addedAt = nil
         takenOff = []
+        // Who has the device anew has not listed this, and so takes nothing of it off.
+        list = []
         viewings.append(Viewing(conversation: nil, askedAt: now, isAnything: true))
     }
 

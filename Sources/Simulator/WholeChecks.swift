@@ -11,6 +11,8 @@ extension WholeWorld {
     /// How long a member may take to come or go once everything works, in microseconds: the longest
     /// is to be evicted, and to come back.
     private static let moveMicroseconds: UInt64 = 40_000_000
+    /// How often an operator says again who is not coming back, in microseconds.
+    private static let forgetMicroseconds: UInt64 = 2_000_000
     /// How old what a co-owner confirmed may be, in microseconds, where a node calls itself level.
     private static let confirmedMicroseconds: UInt64 = 2_000_000
     /// After how long nothing that was asked is still on its way, and nobody is shown to type, in
@@ -64,10 +66,14 @@ extension WholeWorld {
         for machine in members where plan.faults.contains(where: \.isBlock) {
             _ = order("UNBLOCK *", codes: [], to: machine.index)
         }
-        let areOver = run(until: now + WholeWorld.moveMicroseconds) { [movers] in
-            movers.allSatisfy(\.isOver)
+        let end = now + WholeWorld.moveMicroseconds
+        while finding == nil, now < end, !movers.allSatisfy(\.isOver) {
+            forgetAgain()
+            _ = run(until: now + WholeWorld.forgetMicroseconds) { [movers] in
+                movers.allSatisfy(\.isOver)
+            }
         }
-        guard !areOver, finding == nil else { return }
+        guard finding == nil else { return }
         for mover in movers where !mover.isOver {
             fail(
                 .placed, "n\(mover.move.node + 1) is not through: \(mover.move.kind), \(mover.step)"
@@ -132,9 +138,12 @@ extension WholeWorld {
         if let unsettled = unsettled(answers[1].lines("MEMBER"), at: index) {
             return "\(name) \(unsettled)"
         }
-        guard answers[0].lines("NODE").first?.isTrue("converged") ?? false else {
+        let status = answers[0].lines("NODE").first
+        guard status?.isTrue("converged") ?? false else {
             return "\(name) is not level with the others"
         }
+        // It looks each tick whether there is room again.
+        guard status?["disk"] != "full" else { return "\(name) says that its disk is full" }
         return nil
     }
 

@@ -128,6 +128,17 @@ extension WholeWorld {
         return false
     }
 
+    /// Says to every node once more who is not coming back: the one that was asked may have heard
+    /// of an earlier life alone, and a later one undoes that.
+    func forgetAgain() {
+        let gone = movers.filter { $0.move.kind == .forget }.map { machines[$0.move.node] }
+        for name in gone.filter(\.isGone).map(\.name) {
+            for machine in machines where machine.process != nil {
+                _ = order("FORGET \(name)", codes: [404, 409, 503], to: machine.index)
+            }
+        }
+    }
+
     private func isEvicted(_ since: UInt64) -> Bool {
         let after = plan.evictAfterMilliseconds * 1_000 + WholeWorld.deathMicroseconds
         guard now >= since + after else { return false }
