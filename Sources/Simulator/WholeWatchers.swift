@@ -183,11 +183,13 @@ extension WholeWorld {
             if finding == nil { fail(.answered, "who watches is not answered in the quiet") }
             return
         }
-        let isAllTold = run(until: now + WholeWorld.catchUpMicroseconds) { [machines] in
-            machines.allSatisfy { machine in
-                guard let node = machine.process?.node else { return true }
-                return machine.executor.run { node.assumeIsolated { $0.isTellingLive } }
-            }
+        let isAllTold = run(until: now + WholeWorld.catchUpMicroseconds) { [machines, watchers] in
+            // The last of it may be on its way to the client.
+            watchers.allSatisfy { $0.visit?.returning.isEmpty ?? true }
+                && machines.allSatisfy { machine in
+                    guard let node = machine.process?.node else { return true }
+                    return machine.executor.run { node.assumeIsolated { $0.isTellingLive } }
+                }
         }
         guard !isAllTold, finding == nil else { return }
         fail(.answered, "who watches is told more and more in the quiet")
