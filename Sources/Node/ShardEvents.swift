@@ -67,9 +67,17 @@ extension ShardMachine {
     }
 
     /// A stamp is later than all that its writer had seen.
+    ///
+    /// The changes of one document keep their order: where an earlier sending of its id takes its
+    /// place, the stamps of the later one are gone from it.
     private mutating func orderByCause() {
-        let times = committed.map(\.after.greatestTime)
+        var times = committed.map(\.after.greatestTime)
         guard zip(times, times.dropFirst()).contains(where: >) else { return }
+        var latest: [DocumentKey: HybridTimestamp] = [:]
+        for (index, change) in committed.enumerated() {
+            times[index] = max(times[index], latest[change.after.key] ?? .zero)
+            latest[change.after.key] = times[index]
+        }
         let order = times.indices.sorted { (times[$0], $0) < (times[$1], $1) }
         committed = order.map { committed[$0] }
     }
