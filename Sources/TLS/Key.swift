@@ -36,6 +36,24 @@ package struct Key: Hashable, Sendable {
             && bytes[name.count] == UInt8(ascii: "=")
     }
 
+    /// The fewest different characters of a key, and steps from one character to the next.
+    ///
+    /// Of 32 random hexadecimal digits fewer than 8 are different once in 28 million keys; the
+    /// steps vary more; longer keys, and those of more characters, have more of both.
+    private static let differentMin = 8
+
+    /// Whether these bytes are so regular that no random source made them: one character, a few, a
+    /// block again and again, or characters in their order.
+    static func isGuessable(_ bytes: [UInt8]) -> Bool {
+        let steps = zip(bytes, bytes.dropFirst()).map { Int($1) - Int($0) }
+        guard Set(bytes).count >= differentMin, Set(steps).count >= differentMin else {
+            return true
+        }
+        return (1...max(1, bytes.count / 2)).contains { period in
+            bytes.dropFirst(period).elementsEqual(bytes.dropLast(period))
+        }
+    }
+
     /// SHA-256; each use has a hash of its own, so that none gives another away.
     private static func hash(_ use: String, _ bytes: [UInt8]) -> [UInt8] {
         let input = Array("grapevine key 1, \(use)\n".utf8) + bytes

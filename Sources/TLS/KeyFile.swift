@@ -5,7 +5,7 @@ package enum KeyFileError: Error, Hashable, Sendable {
     /// It cannot be read: an errno.
     case unreadable(Int32)
     case notAFile
-    /// Everybody on the machine may read or change it.
+    /// Its group, or everybody on the machine, may read or change it.
     case open
     case tooLong
     case empty
@@ -18,6 +18,7 @@ package enum KeyFileError: Error, Hashable, Sendable {
         case long(Int)
         case unprintable
         case looksLikeOption
+        case guessable
     }
 
     private static let making = "openssl rand -hex 32 makes one"
@@ -33,7 +34,7 @@ package enum KeyFileError: Error, Hashable, Sendable {
             case .unreadable(let code): "cannot be read: \(String(cString: strerror(code)))"
             case .notAFile: "is not a file"
             case .open:
-                "can be read or changed by everybody on this machine: chmod 600 \(path)"
+                "can be read or changed by others than its owner: chmod 600 \(path)"
             case .tooLong: "is longer than \(KeyFile.bytesMax) bytes, and so not a key file"
             case .empty: "holds no key: openssl rand -hex 32 > \(path)"
             case .tooManyKeys(let count):
@@ -53,6 +54,7 @@ extension KeyFileError.Fault {
         case .long(let count): "\(count) characters, at most \(Key.bytesMax) are allowed"
         case .unprintable: "it has a space, or a character that is not printable ASCII"
         case .looksLikeOption: "it begins like an option, with small letters and ="
+        case .guessable: "it can be guessed, as it repeats itself or has too few characters in it"
         }
     }
 }
@@ -69,7 +71,7 @@ package enum KeyFile {
 
     /// Reads a file that is a cluster's secret.
     ///
-    /// The group may read it: so a secret comes into a container. Others may not.
+    /// Its owner alone may read it, as with the private keys of OpenSSH.
     package static func read(_ path: String) throws(KeyFileError) -> KeyRing {
         // Not to wait for whoever writes to a pipe.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -78,7 +80,7 @@ package enum KeyFile {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .unreadable(errno) }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile }
-        guard status.st_mode & (S_IROTH | S_IWOTH) == 0 else { throw .open }
+        guard status.st_mode & (S_IRWXG | S_IRWXO) == 0 else { throw .open }
         return try parse(contents(of: descriptor))
     }
 
@@ -118,6 +120,7 @@ package enum KeyFile {
     private static func key(_ bytes: [UInt8], line: Int) throws(KeyFileError) -> Key {
         let text = String(decoding: bytes, as: UTF8.self)
         guard let key = Key(text) else { throw .badKey(line: line, fault(of: bytes)) }
+        guard !Key.isGuessable(bytes) else { throw .badKey(line: line, .guessable) }
         return key
     }
 

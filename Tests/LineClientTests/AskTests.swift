@@ -46,7 +46,7 @@ import Testing
     @Test func `a key file signs in first, with the second key where the first is unknown`()
         async throws
     {
-        let (old, next) = (String(repeating: "o", count: 32), String(repeating: "n", count: 32))
+        let (old, next) = ("4fbca07d1f83ee5b1bd42d7a90e7c1a2", "9d1e6a03c7f8254bb02d7e914ca5f638")
         let path = FileManager.default.temporaryDirectory.path + "/keys-\(UUID())"
         #expect(
             FileManager.default.createFile(

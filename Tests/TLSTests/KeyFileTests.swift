@@ -5,8 +5,18 @@ import Testing
 @testable import TLS
 
 @Suite struct KeyFileTests {
-    private let one = String(repeating: "1", count: 64)
-    private let two = String(repeating: "2", count: 32)
+    private let one = "4fbca07d1f83ee5b1bd42d7a90e7c1a2463a2b0f55c98e6d7f20b1a48c3d9e61"
+    private let two = "9d1e6a03c7f8254bb02d7e914ca5f638"
+
+    /// As many characters of what `openssl rand -hex` prints.
+    private func random(_ count: Int) -> String {
+        var state: UInt64 = 7
+        let digits = (0..<count).map { _ -> Character in
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Array("0123456789abcdef")[Int(state >> 60)]
+        }
+        return String(digits)
+    }
 
     private func parse(_ text: String) throws(KeyFileError) -> [String] {
         try KeyFile.parse([UInt8](text.utf8)).keys.map(\.text)
@@ -21,21 +31,21 @@ import Testing
 
     @Test func `a key has from 32 to 256 characters`() throws {
         for count in [32, 256] {
-            let key = String(repeating: "k", count: count)
+            let key = random(count)
             #expect(try parse(key) == [key])
         }
         #expect(throws: KeyFileError.badKey(line: 1, .short(31))) {
-            try parse(String(repeating: "k", count: 31))
+            try parse(random(31))
         }
         #expect(throws: KeyFileError.badKey(line: 3, .long(257))) {
-            try parse("#\n\(one)\n" + String(repeating: "k", count: 257))
+            try parse("#\n\(one)\n" + random(257))
         }
     }
 
     @Test(arguments: [" ", "\t", "é", "\u{7f}", "\0", "\u{feff}"])
     func `what cannot be typed behind AUTH is no part of a key`(_ character: String) {
         #expect(throws: KeyFileError.badKey(line: 2, .unprintable)) {
-            try parse("#\n" + String(repeating: "k", count: 40) + character + "k")
+            try parse("#\n" + random(40) + character + "k")
         }
         #expect(throws: KeyFileError.badKey(line: 1, .unprintable)) {
             try KeyFile.parse([UInt8](repeating: 0x6b, count: 40) + [0xff, 0xfe])
@@ -48,6 +58,28 @@ import Testing
         }
         let fine = ["=" + one, one + "=", "Password=" + one, "pass_word=" + one]
         for key in fine { #expect(try parse(key) == [key]) }
+    }
+
+    @Test(arguments: [
+        String(repeating: "0", count: 64), String(repeating: "ab", count: 32),
+        String(repeating: "passwort", count: 4), "0123456789abcdef0123456789abcdef",
+        "abcdefghijklmnopqrstuvwxyzabcdefgh", "zyxwvutsrqponmlkjihgfedcba9876543210",
+        String(repeating: "1234567", count: 8), String(repeating: "deadbeefcafe0001", count: 4),
+        "aaaaaaaabbbbbbbbccccccccddddddddeeeeeeeeffffffff0000000011111111",
+        "1111111111111111111111111111111a",
+    ])
+    func `a key that no random source made is refused`(_ key: String) {
+        #expect(throws: KeyFileError.badKey(line: 1, .guessable)) { try parse(key) }
+        #expect(throws: KeyFileError.badKey(line: 2, .guessable)) { try parse("\(one)\n\(key)") }
+    }
+
+    @Test func `a random key is never taken for one that can be guessed`() {
+        for _ in 0..<1_000 {
+            let hexadecimal = (0..<16).map { _ in
+                String(UInt8.random(in: 0x10...0xff), radix: 16)
+            }
+            #expect(!Key.isGuessable([UInt8](hexadecimal.joined().utf8)))
+        }
     }
 
     @Test func `there is one key, or two`() throws {
@@ -66,11 +98,11 @@ import Testing
         let key = try #require(Key(one))
         let ring = KeyRing(key, Key(two))
         for text in ["\(key)", "\(ring)", String(reflecting: ring), "\(Optional(key) as Any)"] {
-            #expect(!text.contains("1111") && !text.contains("2222"), "\(text)")
+            #expect(!text.contains("4fbc") && !text.contains("9d1e"), "\(text)")
         }
         var dumped = ""
         dump(ring, to: &dumped)
-        #expect(!dumped.contains("1111"))
+        #expect(!dumped.contains("4fbc"))
     }
 
     @Test func `a ring knows its keys, whole and alone`() throws {
@@ -87,7 +119,7 @@ import Testing
 
 /// The file itself, and who may read it.
 @Suite struct KeyFileAccessTests {
-    private let secret = String(repeating: "s", count: 64)
+    private let secret = "4fbca07d1f83ee5b1bd42d7a90e7c1a2463a2b0f55c98e6d7f20b1a48c3d9e61"
 
     private func withFile<Answer>(_ body: (String) throws -> Answer) throws -> Answer {
         let path = FileManager.default.temporaryDirectory.path + "/key-\(UUID())"
@@ -96,8 +128,8 @@ import Testing
         return try body(path)
     }
 
-    @Test(arguments: [0o600, 0o400, 0o440, 0o640, 0o660] as [mode_t])
-    func `the owner and the group may read it`(_ mode: mode_t) throws {
+    @Test(arguments: [0o600, 0o400] as [mode_t])
+    func `its owner may read it`(_ mode: mode_t) throws {
         try withFile { path in
             chmod(path, mode)
             let ring = try KeyFile.read(path)
@@ -105,8 +137,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [0o644, 0o604, 0o602, 0o666] as [mode_t])
-    func `a file that everybody may read or change is refused`(_ mode: mode_t) throws {
+    @Test(arguments: [0o440, 0o640, 0o660, 0o620, 0o610, 0o644, 0o604, 0o602, 0o666] as [mode_t])
+    func `a file that others may read or change is refused, the group too`(_ mode: mode_t) throws {
         try withFile { path in
             chmod(path, mode)
             #expect(throws: KeyFileError.open) { try KeyFile.read(path) }
