@@ -79,7 +79,16 @@ void csystem_return_large_memory(int bytes) {
 void csystem_return_free_memory(void) { malloc_trim(0); }
 
 int csystem_ignore_signals(void) {
-    if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGXFSZ, SIG_IGN) == SIG_ERR) {
+    if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGXFSZ, SIG_IGN) == SIG_ERR
+        || signal(SIGHUP, SIG_IGN) == SIG_ERR) {
+        return -errno;
+    }
+    return 0;
+}
+
+int csystem_forbid_core_dumps(void) {
+    struct rlimit none = {0, 0};
+    if (setrlimit(RLIMIT_CORE, &none) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0) {
         return -errno;
     }
     return 0;

@@ -2,6 +2,7 @@ import Glibc
 import LineProtocol
 import NetworkIO
 import TLS
+import Wire
 
 /// `grapevine ask`: sends lines to a node, one after the other, and prints the replies.
 package enum Ask {
@@ -59,14 +60,14 @@ package enum Ask {
         dialogue.start(on: loop)
         loop.run()
         if let failure = dialogue.failure {
-            put("grapevine ask: \(address) \(failure)\n", to: 2)
+            put("grapevine ask: \("\(address) \(failure)".printable)\n", to: 2)
             return 69
         }
         return dialogue.hasError ? 1 : 0
     }
 
     private static func refuse(_ sentence: String) -> Int32 {
-        put("grapevine ask: \(sentence)\n\(usage)", to: 2)
+        put("grapevine ask: \(sentence.printable)\n\(usage)", to: 2)
         return 64
     }
 

@@ -2,6 +2,7 @@ import ChatClient
 import Glibc
 import NetworkIO
 import TLS
+import Wire
 
 /// `grapevine chat`: a chat client for the terminal, or for lines of another program.
 package enum ChatCommand {
@@ -47,7 +48,7 @@ package enum ChatCommand {
                 utcOffsetSeconds: utcOffsetSeconds)
             return try ChatShell(ChatMachine(settings), options.keys, terminal, on: loop).run()
         } catch let error as Misused {
-            writeAll(Array("grapevine chat: \(error.sentence)\n\(usage)".utf8), to: 2)
+            writeAll(Array("grapevine chat: \(error.sentence.printable)\n\(usage)".utf8), to: 2)
             return 64
         } catch {
             writeAll(Array("grapevine chat: \(error)\n".utf8), to: 2)

@@ -51,12 +51,7 @@ public struct ReplyWriter: Sendable {
         pairs.append("ERR ")
         pairs.append(decimal: error.code)
         pairs.bytes.append(UInt8(ascii: " "))
-        let start = pairs.bytes.count
-        pairs.bytes.append(contentsOf: error.sentence.utf8)
-        for index in start..<pairs.bytes.count
-        where pairs.bytes[index] < 0x20 || pairs.bytes[index] == 0x7F {
-            pairs.bytes[index] = UInt8(ascii: " ")
-        }
+        pairs.bytes.append(contentsOf: error.sentence.printable.utf8)
         pairs.bytes.append(UInt8(ascii: "\n"))
     }
 

@@ -45,11 +45,20 @@ extension Member: WireValue {
     public init(from reader: inout ByteReader) throws(WireError) {
         name = try reader.readName()
         process = try reader.readID()
-        gossip = try reader.readText(limit: Member.addressBytesMax)
-        admin = try reader.readText(limit: Member.addressBytesMax)
+        gossip = try Member.readAddress(from: &reader)
+        admin = try Member.readAddress(from: &reader)
         incarnation = try reader.readVarint()
         guard incarnation <= Member.incarnationMax else { throw .invalid("an incarnation") }
         isLeaving = try reader.readFlag()
+    }
+
+    /// Printable ASCII without spaces, as every address is: it reaches logs and terminals.
+    private static func readAddress(from reader: inout ByteReader) throws(WireError) -> String {
+        let address = try reader.readText(limit: addressBytesMax)
+        guard address.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw .invalid("an address")
+        }
+        return address
     }
 }
 

@@ -7,11 +7,18 @@ import CLibuv
 /// on a socket that stays readable. That is the second line; the first is a raised limit of
 /// descriptors and a limit of connections below it.
 package final class Listener: LoopHandle {
+    /// The most connections taken in one turn of the loop; more wait in the kernel for the next.
+    ///
+    /// What the first of them sent is read before many more are taken: a burst of connections that
+    /// say nothing cannot make one that has spoken wait, or be taken for one of them.
+    package static let acceptsPerTurnMax = 32
+
     /// Where it is bound: the real port, also if 0 was asked for.
     package let address: SocketAddress
 
     private let backlog: Int32
     private var onConnection: ((Connection) -> Void)?
+    private var acceptsInTurn = 0
 
     /// Binds, with `SO_REUSEADDR`; nobody can connect before `start`.
     package init(
@@ -53,8 +60,25 @@ package final class Listener: LoopHandle {
     }
 
     private func onWaiting(_ status: Int32) {
+        guard status == 0, !isClosing else { return }
+        if acceptsInTurn == 0 { loop.afterFlush { [self] in onTurnEnd() } }
+        acceptsInTurn += 1
+        // A connection that is not taken here has libuv take no other until it is.
+        if acceptsInTurn <= Listener.acceptsPerTurnMax { takeWaiting() }
+    }
+
+    private func onTurnEnd() {
+        let isOneWaiting = acceptsInTurn > Listener.acceptsPerTurnMax && !isClosing
+        acceptsInTurn = isOneWaiting ? 1 : 0
+        guard isOneWaiting else { return }
+        // The first of the next turn.
+        loop.afterFlush { [self] in onTurnEnd() }
+        takeWaiting()
+    }
+
+    private func takeWaiting() {
         // The connection went as it came: its peer knows, and there is nobody here to tell.
-        guard status == 0, !isClosing, let connection = accept() else { return }
+        guard let connection = accept() else { return }
         onConnection?(connection)
     }
 

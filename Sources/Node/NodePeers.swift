@@ -10,6 +10,8 @@ struct Greeting: Sendable {
     let since: UInt64
     /// Whether this side has said hello and which cluster it is in.
     var hasNamedCluster: Bool
+    /// Whether anything has arrived on it.
+    var hasSpoken = false
     /// What came in and is not a whole frame yet.
     var cutter = EnvelopeCutter(payloadBytesMax: Hello.bytesMax)
 
@@ -18,7 +20,8 @@ struct Greeting: Sendable {
     /// After how long without a hello another connection is tried beside it, in milliseconds: what
     /// was sent into a cut is lost, and the cut may be healed.
     static let slowMilliseconds: UInt64 = 500
-    /// The most connections that others dialled and have not said hello on.
+    /// The most connections that have not said hello; one that another node dialled is evicted for
+    /// the next, a silent one first.
     static let greetingsMax = 256
     /// The most bytes of a hello that is not whole yet.
     static let bytesMax = 256 << 10
@@ -26,6 +29,11 @@ struct Greeting: Sendable {
     static let allBytesMax = 8 << 20
     /// What a hello may have in any case, in bytes: that of a cluster of ten nodes.
     static let freeBytes = 4 << 10
+
+    var place: HandshakePlace {
+        HandshakePlace(
+            id: channel.id, source: channel.source, since: since, hasSpoken: hasSpoken)
+    }
 }
 
 // MARK: Channels
@@ -33,17 +41,32 @@ struct Greeting: Sendable {
 extension Node {
     /// A connection to or from another node is up.
     package func onChannel(_ channel: any Channel, dialed address: String?) {
-        // A flood of strangers does not keep this node from dialling members.
-        let isWelcome = address != nil || greetings.count < Greeting.greetingsMax
-        guard isWelcome, repairs.isEmpty else {
+        guard repairs.isEmpty else {
             if let address { dialer.onEnd(of: address, now: ports.clock.milliseconds) }
             channel.close()
             return
         }
+        // Strangers keep this node neither from dialling members nor from being dialled by them.
+        let isFull = greetings.count >= Greeting.greetingsMax
+        if address == nil, isFull { _ = evictGreeting(for: channel.source) }
         greetings[channel.id] = Greeting(
             channel: channel, dialed: address, since: ports.clock.milliseconds,
             hasNamedCluster: address != nil && cluster != nil)
         if address != nil { send(.hello(hello), on: channel) }
+    }
+
+    /// Closes a connection that another node dialled and has not said hello on, where there is one,
+    /// for one that arrives from `source`.
+    ///
+    /// - Returns: false where there is none.
+    package func evictGreeting(for source: String) -> Bool {
+        let inbound = greetings.values.filter { $0.dialed == nil }.map(\.place)
+        let now = ports.clock.milliseconds
+        guard let evictee = HandshakePlace.evictee(of: inbound, for: source, now: now) else {
+            return false
+        }
+        greetings.removeValue(forKey: evictee)?.channel.close()
+        return true
     }
 
     /// - Parameter isRefused: whether somebody answered that nobody listens there.
@@ -68,6 +91,7 @@ extension Node {
                 link.append(bytes)
                 try receiveFrames(from: link)
             } else {
+                greetings[channel]?.hasSpoken = true
                 greetings[channel]?.cutter.append(bytes)
                 try receiveGreetings(on: channel)
             }

@@ -165,6 +165,8 @@ extension Clock {
 /// Bytes that come in are handed to `Node.onBytes`.
 package protocol Channel: AnyObject, Sendable {
     var id: UInt64 { get }
+    /// The host at the other end, without a port.
+    var source: String { get }
     func send(_ bytes: [UInt8])
     /// How many bytes wait to be taken by the network.
     var queuedBytes: Int { get }
@@ -172,6 +174,10 @@ package protocol Channel: AnyObject, Sendable {
     func setPaused(_ isPaused: Bool)
     /// Ends it, once what was sent is out or cannot be; nothing that comes in counts any more.
     func close()
+}
+
+extension Channel {
+    package var source: String { "" }
 }
 
 /// What the process does for its node.

@@ -12,11 +12,18 @@ final class FrontDoor: Doorkeeper {
 
     private let state: Lock<State>
     private let onSignIn: @Sendable (UInt64) -> Void
+    private let onRefusal: @Sendable (UInt64) -> Void
 
-    /// - Parameter onSignIn: told of a session that said a right secret.
-    init(_ keys: KeyRing, onSignIn: @escaping @Sendable (UInt64) -> Void) {
+    /// - Parameters:
+    ///   - onSignIn: told of a session that said a right secret.
+    ///   - onRefusal: told of a session that said a wrong one, and not what it said.
+    init(
+        _ keys: KeyRing, onSignIn: @escaping @Sendable (UInt64) -> Void,
+        onRefusal: @escaping @Sendable (UInt64) -> Void
+    ) {
         state = Lock(State(keys: keys))
         self.onSignIn = onSignIn
+        self.onRefusal = onRefusal
     }
 
     func admits(_ secret: String, as session: UInt64) -> Bool {
@@ -25,7 +32,7 @@ final class FrontDoor: Doorkeeper {
             state.signedIn[session] = key
             return true
         }
-        if isRight { onSignIn(session) }
+        if isRight { onSignIn(session) } else { onRefusal(session) }
         return isRight
     }
 

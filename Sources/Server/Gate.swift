@@ -1,4 +1,5 @@
 import NetworkIO
+import Node
 import TLS
 
 /// Where other nodes come in: each proves that it knows the key before the node hears of it.
@@ -15,7 +16,7 @@ final class Gate {
     private let loop: EventLoop
     private let log: (String) -> Void
     private let handshakeMillisecondsMax: UInt64
-    private var lobby: Lobby
+    private var handshakes: HandshakeQueue
     private var rising: [UInt64: Connection] = [:]
     private var proved: [UInt64: (connection: Connection, key: Key)] = [:]
     private var refusals = Refusals()
@@ -27,7 +28,8 @@ final class Gate {
     ) {
         context = TLSContext(keys)
         self.handshakeMillisecondsMax = handshakeMillisecondsMax
-        lobby = Lobby(placesMax: handshakesMax, millisecondsMax: handshakeMillisecondsMax)
+        handshakes = HandshakeQueue(
+            placesMax: handshakesMax, millisecondsMax: handshakeMillisecondsMax)
         self.loop = loop
         self.log = log
     }
@@ -44,8 +46,12 @@ final class Gate {
         let id = connection.id
         if address == nil {
             rising[id] = connection
-            if let oldest = lobby.onArrival(id, now: now) {
-                rising.removeValue(forKey: oldest)?.close()
+            let source = connection.peerAddress.hostText
+            let evictee = handshakes.onArrival(id, from: source, now: now) { id in
+                rising[id]?.hasRead ?? false
+            }
+            if let evictee {
+                rising.removeValue(forKey: evictee)?.close()
             }
         }
         let shield = address == nil ? context.accepting() : context.dialling()
@@ -66,7 +72,7 @@ final class Gate {
 
     private func onHandshakeEnd(_ id: UInt64) {
         rising[id] = nil
-        lobby.onEnd(of: id)
+        handshakes.onEnd(of: id)
     }
 
     private func note(_ why: Distrust, of peer: String, isDialed: Bool) {

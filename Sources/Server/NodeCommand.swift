@@ -25,13 +25,15 @@ package struct NodeCommand: Sendable {
     /// The file with the cluster's key; without one nothing leaves this machine.
     package var keyFile: String?
     package var logLevel = LogLevel.info
+    /// Whether a crash may leave a core dump, with messages and keys in it.
+    package var mayDumpCore = false
 
     package static let usage = """
         usage: grapevine node --name <node> --data <folder> --gossip <host:port> --admin <host:port>
                [--advertise <host>] [--join <gossip host:port>[,…] [--bootstrap]]
                [--cluster <name>] [--replicas 3|all] [--shards 64] [--ack local|majority|all]
                [--edit-window 15m] [--evict-after 10m|never] [--key-file <file>] [--faults]
-               [--log error|info|debug]
+               [--log error|info|debug] [--core-dumps]
 
         Runs one node. Once it serves it prints: ready name=… gossip=… admin=…
           --name         this node's name: 1-64 of A-Z a-z 0-9 _ . : @ -
@@ -51,10 +53,12 @@ package struct NodeCommand: Sendable {
           --edit-window  how long after its sending a message may be edited (15m)
           --evict-after  how long a dead node keeps its shards before others take them (10m)
           --key-file     the cluster's key, the same file on every node: openssl rand -hex 32;
-                         nodes encrypt and prove it to each other, and an address beyond this
-                         machine needs it; SIGHUP has the node read it again
+                         its user alone may read it; nodes encrypt and prove it to each other,
+                         and an address beyond this machine needs it; SIGHUP has the node
+                         read it again
           --faults       lets BLOCK cut this node off from others, for tests
           --log          what is logged to standard error (info)
+          --core-dumps   lets a crash leave a core dump; deleted texts and keys may be in it
 
         """
 
@@ -72,7 +76,7 @@ package struct NodeCommand: Sendable {
     /// Reads the words behind `grapevine node`.
     package init(_ words: [String]) throws(UsageError) {
         let options = try Options(
-            words, known: NodeCommand.options, flags: ["--faults", "--bootstrap"],
+            words, known: NodeCommand.options, flags: ["--faults", "--bootstrap", "--core-dumps"],
             lacking: NodeCommand.lacking)
         name = try options.required("--name", "1-64 of A-Z a-z 0-9 _ . : @ -") { NodeName($0) }
         folder = try options.required("--data") { $0.isEmpty ? nil : $0 }
@@ -116,6 +120,7 @@ package struct NodeCommand: Sendable {
             "--evict-after", "a number and ms, s, m or h, or never", Eviction.init)
         if let eviction { evictAfterMilliseconds = eviction.afterMilliseconds }
         mayBlock = options.has("--faults")
+        mayDumpCore = options.has("--core-dumps")
         let log = try options.optional("--log", "error, info or debug") { LogLevel(rawValue: $0) }
         if let log { logLevel = log }
     }

@@ -36,7 +36,7 @@ actor NodeHost: Host {
     /// Where a node without a key was hung up on.
     private var hangUps = Refusals()
     /// Clients that have not signed in, where they have to.
-    private var strangers = Lobby(
+    private var strangers = HandshakeQueue(
         placesMax: NodeHost.strangersMax, millisecondsMax: NodeHost.signInMillisecondsMax)
     private var node: Node?
     private var clients: [UInt64: Client] = [:]
@@ -48,7 +48,7 @@ actor NodeHost: Host {
     private var isRoomTight = false
     /// Connections that others dialled.
     private var inboundPeers = 0
-    private nonisolated let journal: Lock<LogLimit>
+    private nonisolated let journal: NodeLog
     /// How the process ends, once that is known.
     nonisolated let outcome = Lock<Ending?>(nil)
     private var ending: Ending? { outcome.withLock { $0 } }
@@ -58,16 +58,16 @@ actor NodeHost: Host {
     /// Addresses whose names led nowhere when they were last dialled; as many as are dialled.
     private var unresolved: Set<String> = []
 
-    init(_ command: NodeCommand, keys: KeyRing?, on loop: EventLoop) throws(NetworkError) {
+    /// - Parameter standardError: where the log goes.
+    init(
+        _ command: NodeCommand, keys: KeyRing?, on loop: EventLoop, log standardError: LineWriter
+    ) throws(NetworkError) {
         self.command = command
         self.loop = loop
-        let clock = SystemClock(loop)
-        self.clock = clock
-        let journal = Lock(LogLimit())
+        clock = SystemClock(loop)
+        let journal = NodeLog(command, at: clock, to: standardError)
         self.journal = journal
-        gate = keys.map { keys in
-            Gate(keys, on: loop) { NodeHost.write(.error, $0, of: command, at: clock, journal) }
-        }
+        gate = keys.map { keys in Gate(keys, on: loop) { journal.write(.error, $0) } }
         peerListener = try Listener(command.gossip, on: loop)
         clientListener = try Listener(command.admin, on: loop)
         hostLimits = HostLimits(descriptors: Int(max(0, csystem_raise_descriptor_limit())))
@@ -139,8 +139,13 @@ actor NodeHost: Host {
     }
 
     private func take(_ connection: Connection, dialed address: String?) {
-        let isWelcome = address != nil || inboundPeers < hostLimits.inboundPeers
-        guard let node, ending == nil, isWelcome else { return connection.close() }
+        guard let node, ending == nil else { return connection.close() }
+        let isFree = address != nil || inboundPeers < hostLimits.inboundPeers
+        let source = connection.peerAddress.hostText
+        // An evicted connection gives its descriptor back at once, its place at the turn's end.
+        guard isFree || node.assumeIsolated({ $0.evictGreeting(for: source) }) else {
+            return connection.close()
+        }
         if address == nil { inboundPeers += 1 }
         let id = connection.id
         let channel = PeerChannel(
@@ -176,10 +181,15 @@ extension NodeHost {
         connection.delegate = ClientEvents(session) { [self] in
             assumeIsolated { $0.onClientClosed(id) }
         }
-        guard isDoorClosed, let oldest = strangers.onArrival(id, now: clock.milliseconds)
-        else { return }
+        guard isDoorClosed else { return }
+        let source = connection.peerAddress.hostText
         // At once and without a word: a polite end takes as long as the other side likes.
-        clients[oldest]?.connection.close()
+        let evictee = strangers.onArrival(id, from: source, now: clock.milliseconds) { id in
+            clients[id]?.connection.hasRead ?? false
+        }
+        if let evictee {
+            clients[evictee]?.connection.close()
+        }
     }
 
     private func onClientClosed(_ id: UInt64) {
@@ -214,16 +224,25 @@ extension NodeHost {
 extension NodeHost {
     /// What clients sign in with, from here on.
     func open(with keys: KeyRing) {
-        frontDoor = FrontDoor(keys) { [self] id in
-            assumeIsolated { $0.strangers.onEnd(of: id) }
-        }
+        frontDoor = FrontDoor(
+            keys,
+            onSignIn: { [self] id in assumeIsolated { $0.strangers.onEnd(of: id) } },
+            onRefusal: { [self] id in assumeIsolated { $0.noteWrongSecret(of: id) } })
+    }
+
+    /// `LogLimit` bounds these lines: all of them are of one kind.
+    private func noteWrongSecret(of id: UInt64) {
+        guard let client = clients[id] else { return }
+        log(.info, "AUTH refused: wrong secret from=\(client.connection.peerAddress)")
     }
 
     /// Reads the key file again; one that makes no sense changes nothing.
     nonisolated func rereadKeys() { assumeIsolated { $0.changeKeys() } }
 
     private func changeKeys() {
-        guard let path = command.keyFile else { return }
+        guard let path = command.keyFile else {
+            return log(.info, "nothing to read again: this node has no --key-file")
+        }
         let keys: KeyRing
         do throws(KeyFileError) {
             keys = try KeyFile.read(path)
@@ -305,7 +324,13 @@ extension NodeHost {
         } catch {
             return end(.unusable("cannot take clients: \(error)"))
         }
-        writeLine("ready name=\(command.name) gossip=\(gossip) admin=\(admin)", to: 1)
+        do throws(NetworkError) {
+            // Who started the node may have stopped to read it, and does not stop the node.
+            let output = try LineWriter(1) { "lines dropped: \($0)" }
+            output.write("ready name=\(command.name) gossip=\(gossip) admin=\(admin)")
+        } catch {
+            log(.error, "ready, and could not say so on standard output: \(error)")
+        }
     }
 
     nonisolated func turnAgain() { loop.post {} }
@@ -314,40 +339,11 @@ extension NodeHost {
         assumeIsolated { $0.holdClients(isPaused) }
     }
 
-    nonisolated var isDebugging: Bool { command.logLevel >= .debug }
+    nonisolated var isDebugging: Bool { journal.isDebugging }
 
-    nonisolated func log(_ level: LogLevel, _ line: String) {
-        NodeHost.write(level, line, of: command, at: clock, journal)
-    }
+    nonisolated func log(_ level: LogLevel, _ line: String) { journal.write(level, line) }
 
-    /// - Parameter journal: what keeps the log bounded.
-    private static func write(
-        _ level: LogLevel, _ line: String, of command: NodeCommand, at clock: SystemClock,
-        _ journal: Lock<LogLimit>
-    ) {
-        guard level <= command.logLevel else { return }
-        if level < .debug {
-            let now = clock.milliseconds
-            guard journal.withLock({ $0.admits(line, at: level, now: now) }) else { return }
-        }
-        put(level, line, of: command, at: clock)
-    }
-
-    private static func put(
-        _ level: LogLevel, _ line: String, of command: NodeCommand, at clock: SystemClock
-    ) {
-        let time = LineTime.text(Int64(clock.wallMilliseconds))
-        let line = LogLimit.cut(line)
-        writeLine("\(time) \(level.rawValue) node=\(command.name) \(line)", to: 2)
-    }
-
-    /// Each tick: says of which lines there were more than were written.
-    func logWithheld() {
-        let now = clock.milliseconds
-        for (level, line) in journal.withLock({ $0.takeWithheld(now: now) }) {
-            NodeHost.put(level, line, of: command, at: clock)
-        }
-    }
+    func logWithheld() { journal.writeWithheld() }
 
     nonisolated var residentBytes: UInt64 { UInt64(max(0, csystem_resident_bytes())) }
 

@@ -16,6 +16,7 @@ final class PeerChannel: Channel, ConnectionDelegate {
         onHungUp: @escaping @Sendable () -> Void, onClose: @escaping @Sendable () -> Void
     ) {
         self.connection = connection
+        source = connection.peerAddress.hostText
         self.node = node
         self.farewells = farewells
         self.onHungUp = onHungUp
@@ -23,6 +24,8 @@ final class PeerChannel: Channel, ConnectionDelegate {
     }
 
     var id: UInt64 { connection.id }
+
+    let source: String
 
     func send(_ bytes: [UInt8]) { connection.write(bytes) }
 

@@ -31,14 +31,29 @@ package struct Server {
     package func run() -> Int32 {
         // People's messages: nobody else's to read, whatever the folder that they lie in.
         umask(0o077)
+        if !command.mayDumpCore { forbidCoreDumps() }
         _ = csystem_ignore_signals()
         _ = csystem_raise_descriptor_limit()
         csystem_return_large_memory(HostLimits.largeMemoryBytes)
+        do throws(NetworkError) {
+            let standardError = try LineWriter.standardError()
+            let (status, sentence) = run(log: standardError)
+            if let sentence { standardError.write("grapevine: \(sentence.printable)") }
+            standardError.finish()
+            return status
+        } catch {
+            writeLine("grapevine: \(error)", to: 2)
+            return ExitStatus.failure
+        }
+    }
+
+    /// - Returns: the exit status, and what went wrong.
+    private func run(log standardError: LineWriter) -> (status: Int32, sentence: String?) {
         let keys: KeyRing?
         do throws(KeyFileError) {
             keys = try command.keyFile.map { path throws(KeyFileError) in try KeyFile.read(path) }
         } catch {
-            return fail(ExitStatus.usage, error.sentence(of: command.keyFile ?? ""))
+            return (ExitStatus.usage, error.sentence(of: command.keyFile ?? ""))
         }
         do throws(NetworkError) {
             let loop = try EventLoop()
@@ -48,26 +63,25 @@ package struct Server {
                     folder: command.folder, reserve: Reserve(in: command.folder)
                 ) { loop.post($0) }
             } catch {
-                return fail(ExitStatus.of(error), "\(command.folder): \(error.sentence)")
+                return (ExitStatus.of(error), "\(command.folder): \(error.sentence)")
             }
             defer { database.close() }
-            return try serve(database, keys, on: loop)
+            return try serve(database, keys, on: loop, log: standardError)
         } catch {
             let status = error == .addressInUse ? ExitStatus.unavailable : ExitStatus.failure
-            return fail(status, "\(error)")
+            return (status, "\(error)")
         }
     }
 
     private func serve(
-        _ database: Database, _ keys: KeyRing?, on loop: EventLoop
-    ) throws(NetworkError) -> Int32 {
+        _ database: Database, _ keys: KeyRing?, on loop: EventLoop, log standardError: LineWriter
+    ) throws(NetworkError) -> (status: Int32, sentence: String?) {
         let store = DiskStore(database, in: command.folder, on: loop)
-        let host = try NodeHost(command, keys: keys, on: loop)
+        let host = try NodeHost(command, keys: keys, on: loop, log: standardError)
         let outcome = Lock<Result<Void, NetworkError>>(.success(()))
         let terminate = try SignalWatcher(SIGTERM, on: loop) { host.end(.shutdown) }
-        // Without a key a hangup ends the process, as it always does.
-        let hangup =
-            keys == nil ? nil : try SignalWatcher(SIGHUP, on: loop) { host.rereadKeys() }
+        // Also without a key: who closes the terminal, or reloads every service, ends no node.
+        let hangup = try SignalWatcher(SIGHUP, on: loop) { host.rereadKeys() }
         let interrupt = try SignalWatcher(SIGINT, on: loop) { host.end(.shutdown) }
         loop.post {
             if let keys { host.assumeIsolated { $0.open(with: keys) } }
@@ -135,20 +149,15 @@ package struct Server {
         }
     }
 
-    private func status(of ending: Ending?) -> Int32 {
+    private func status(of ending: Ending?) -> (status: Int32, sentence: String?) {
         switch ending {
-        case .shutdown: return 0
-        case .badOption(let sentence): return fail(ExitStatus.usage, sentence)
-        case .unusable(let sentence): return fail(ExitStatus.data, sentence)
+        case .shutdown: (0, nil)
+        case .badOption(let sentence): (ExitStatus.usage, sentence)
+        case .unusable(let sentence): (ExitStatus.data, sentence)
         case .diskFailed(let sentence):
-            return fail(ExitStatus.failure, "\(command.folder): \(sentence)")
-        case nil: return fail(ExitStatus.failure, "the event loop ended by itself")
+            (ExitStatus.failure, "\(command.folder): \(sentence)")
+        case nil: (ExitStatus.failure, "the event loop ended by itself")
         }
-    }
-
-    private func fail(_ status: Int32, _ sentence: String) -> Int32 {
-        writeLine("grapevine: \(sentence)", to: 2)
-        return status
     }
 }
 

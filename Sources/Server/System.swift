@@ -1,6 +1,8 @@
+import CSystem
 import Glibc
 import NetworkIO
 import Node
+import Wire
 
 /// The machine's clocks: the loop's, which are read once a turn of it.
 final class SystemClock: Clock {
@@ -39,10 +41,18 @@ final class SystemEntropy: Entropy {
     }
 }
 
-/// Writes a whole line to a descriptor; what cannot be written is lost.
+/// A crash leaves nothing of what is in memory on a disk: neither texts nor keys.
+package func forbidCoreDumps() { _ = csystem_forbid_core_dumps() }
+
+/// Writes a sentence as one line to a descriptor, whatever it quotes.
 package func writeLine(_ line: String, to descriptor: Int32) {
-    var line = line + "\n"
-    line.withUTF8 { bytes in
+    writeText(line.printable + "\n", to: descriptor)
+}
+
+/// Writes a whole text to a descriptor; what cannot be written is lost.
+package func writeText(_ text: String, to descriptor: Int32) {
+    var text = text
+    text.withUTF8 { bytes in
         var start = 0
         while start < bytes.count {
             let written = write(

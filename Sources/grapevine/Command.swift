@@ -16,7 +16,9 @@ enum Command {
 
     /// - Returns: the process's exit status.
     static func run(_ words: [String]) -> Int32 {
-        switch words.first {
+        // A node decides by its options; the others hold keys and people's texts as well.
+        if words.first != "node" { forbidCoreDumps() }
+        return switch words.first {
         case "node": node(Array(words.dropFirst()))
         case "ask": Ask.run(Array(words.dropFirst()))
         case "chat": ChatCommand.run(Array(words.dropFirst()))
@@ -42,7 +44,8 @@ enum Command {
     }
 
     private static func refuse(_ sentence: String, _ hint: String) -> Int32 {
-        writeLine("grapevine: \(sentence)\n\(hint)", to: 2)
+        writeLine("grapevine: \(sentence)", to: 2)
+        writeText(hint, to: 2)
         return ExitStatus.usage
     }
 }

@@ -57,7 +57,8 @@ import Wire
         #expect(written { $0.ok(word: "pong") } == "OK pong\n")
         #expect(written { $0.ok { $0.pair("ack", AckLevel.local) } } == "OK ack=local\n")
         #expect(written { $0.error(.lineNotEnded) } == "ERR 400 line not ended\n")
-        #expect(written { $0.error(LineError(500, "a\nOK\r\tb")) } == "ERR 500 a OK  b\n")
+        let sentence = "a\nOK\u{1B}b"
+        #expect(written { $0.error(LineError(500, sentence)) } == #"ERR 500 a\nOK\u{1b}b"# + "\n")
     }
 
     @Test func `a client reads what a node writes`() {

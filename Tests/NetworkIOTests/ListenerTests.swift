@@ -1,3 +1,4 @@
+import Glibc
 import NetworkIO
 import Testing
 
@@ -25,6 +26,44 @@ import Testing
                 }
             }
         }
+    }
+
+    @Test func `of a burst of connections a turn takes a few, and the next turn more`() async throws
+    {
+        try await withLoop { loop in
+            let accepted = Watched<[Connection]>([])
+            let turns = Watched<[Int]>([])
+            let address = try await loop.listen { connection in
+                accepted.change { $0.append(connection) }
+            }
+            let callers = try await loop.perform {
+                loop.onTurnEnd { turns.change { $0.append(accepted.state.count) } }
+                // While this turn lasts, the kernel alone takes them.
+                return try (0..<200).map { _ in try Self.call(address.port) }
+            }
+            try await accepted.wait { $0.count == 200 }
+            let counts = [0] + turns.state
+            let steps = zip(counts, counts.dropFirst()).map { $1 - $0 }
+            #expect(steps.allSatisfy { $0 <= Listener.acceptsPerTurnMax })
+            #expect(steps.count { $0 > 0 } >= 200 / Listener.acceptsPerTurnMax)
+            for caller in callers { close(caller) }
+        }
+    }
+
+    /// A socket that is connected to a port of this machine.
+    private static func call(_ port: UInt16) throws -> Int32 {
+        let caller = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var name = sockaddr_in()
+        name.sin_family = sa_family_t(AF_INET)
+        name.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        name.sin_port = port.bigEndian
+        let code = withUnsafeBytes(of: &name) { bytes in
+            connect(
+                caller, bytes.assumingMemoryBound(to: sockaddr.self).baseAddress,
+                socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+        try #require(code == 0)
+        return caller
     }
 
     @Test func `a closed listener refuses, and what it took lives on`() async throws {

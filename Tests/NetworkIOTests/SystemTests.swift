@@ -21,6 +21,18 @@ import Testing
         #expect(csystem_raise_descriptor_limit() >= 256)
     }
 
+    @Test func `a hangup that nobody watches is not the end`() {
+        #expect(csystem_ignore_signals() == 0)
+        #expect(raise(SIGHUP) == 0)
+    }
+
+    @Test func `a process that holds people's texts leaves no core dump`() {
+        #expect(csystem_forbid_core_dumps() == 0)
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(UInt32(RLIMIT_CORE.rawValue)), &limit)
+        #expect(limit.rlim_cur == 0 && limit.rlim_max == 0)
+    }
+
     @Test func `a peer that is gone is an error and not the end`() {
         #expect(csystem_ignore_signals() == 0)
         var ends: [Int32] = [0, 0]

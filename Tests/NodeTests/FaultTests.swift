@@ -89,6 +89,23 @@ private func pair() -> (world: NodeWorld, first: NodeSeat, second: NodeSeat) {
         #expect(first.living == 2)
     }
 
+    @Test func `strangers who say nothing do not keep a member from joining`() {
+        let (world, first, second) = pair()
+        let store = second.store
+        world.kill("n2")
+        world.run(milliseconds: 1_000)
+        for _ in 0..<600 { _ = world.connect(from: "stranger", to: "n1") }
+        world.settle()
+        // The member is not dialled: it has to get in by itself.
+        first.host.dialed = []
+        world.unreachable = ["n2"]
+        world.add("n2", join: ["n1"], store: store, shards: nil)
+        world.settle()
+        world.run(milliseconds: 100)
+        #expect(first.living == 2)
+        #expect(first.run { $0.load.greetings } <= NodeLoad.greetingsMax)
+    }
+
     @Test func `a node that returns before its death was noticed is let in`() {
         let (world, first, second) = pair()
         let store = second.store

@@ -14,17 +14,21 @@ import Testing
 
     @Test func `either key of the file signs in, and nothing else`() throws {
         let signedIn = Lock<[UInt64]>([])
-        let door = FrontDoor(try ring(old, next)) { id in signedIn.withLock { $0.append(id) } }
+        let refused = Lock<[UInt64]>([])
+        let door = FrontDoor(
+            try ring(old, next), onSignIn: { id in signedIn.withLock { $0.append(id) } },
+            onRefusal: { id in refused.withLock { $0.append(id) } })
         #expect(door.admits(old, as: 1))
         #expect(door.admits(next, as: 2))
         for secret in ["", "o", old + "o", String(old.dropLast()) + "p"] {
             #expect(!door.admits(secret, as: 3))
         }
         #expect(signedIn.withLock { $0 } == [1, 2])
+        #expect(refused.withLock { $0 } == [3, 3, 3, 3])
     }
 
     @Test func `a key that is taken away takes its sessions with it`() throws {
-        let door = FrontDoor(try ring(old)) { _ in }
+        let door = FrontDoor(try ring(old), onSignIn: { _ in }, onRefusal: { _ in })
         #expect(door.admits(old, as: 1))
         #expect(door.admits(old, as: 2))
         #expect(door.change(to: try ring(old, next)) == [])

@@ -27,6 +27,7 @@ import Wire
         #expect(command.evictAfterMilliseconds == 600_000)
         #expect(command.keyFile == nil)
         #expect(!command.mayBlock)
+        #expect(!command.mayDumpCore)
         #expect(command.logLevel == .info)
     }
 
@@ -35,7 +36,7 @@ import Wire
             least + [
                 "--join=127.0.0.1:7102,[::1]:7103", "--cluster", "team", "--replicas", "all",
                 "--shards", "16", "--ack=all", "--edit-window", "2s", "--evict-after", "30s",
-                "--faults", "--log", "debug",
+                "--faults", "--log", "debug", "--core-dumps",
             ])
         #expect(command.join == ["127.0.0.1:7102", "[::1]:7103"])
         #expect(command.cluster == ClusterName("team"))
@@ -45,6 +46,7 @@ import Wire
         #expect(command.replicas == .all)
         #expect(command.evictAfterMilliseconds == 30_000)
         #expect(command.mayBlock)
+        #expect(command.mayDumpCore)
         #expect(command.logLevel == .debug)
     }
 

@@ -13,4 +13,11 @@ struct TextsTests {
             }
         }
     }
+
+    @Test func `what a terminal would act on is spelled out, and all else is kept`() {
+        #expect("plain, Grüße, 👨‍👩‍👧 عربى".printable == "plain, Grüße, 👨‍👩‍👧 عربى")
+        #expect("a\u{1b}[2J\nb\r\tc".printable == #"a\u{1b}[2J\nb\r\tc"#)
+        #expect("\u{0}\u{7f}\u{9b}\u{85}".printable == #"\u{0}\u{7f}\u{9b}\u{85}"#)
+        #expect("\u{2028}\u{202e}\u{2066}".printable == #"\u{2028}\u{202e}\u{2066}"#)
+    }
 }

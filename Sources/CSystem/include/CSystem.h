@@ -30,8 +30,13 @@ int csystem_lock_file(const char *path);
 int64_t csystem_raise_descriptor_limit(void);
 
 // A peer that is gone and a full disk become errors of write(), not the end of the process:
-// ignores SIGPIPE and SIGXFSZ.
+// ignores SIGPIPE and SIGXFSZ; and SIGHUP, until somebody watches it.
 int csystem_ignore_signals(void);
+
+// Has the process leave no core dump: neither a file (RLIMIT_CORE) nor what the kernel pipes to a
+// collector such as systemd-coredump, which that limit does not hold up (PR_SET_DUMPABLE). Another
+// process of the same user cannot trace it or read its memory either.
+int csystem_forbid_core_dumps(void);
 
 // Has the allocator give memory back to the system once so many bytes in a piece are free, and
 // go on doing so: by itself glibc keeps more each time that a larger piece was freed.
