@@ -39,6 +39,7 @@ let package = Package(
 
         // Edges: each touches one foreign thing.
         library("CLibuv", pkgConfig: "libuv", package: "libuv1-dev"),
+        library("CNcurses", pkgConfig: "ncursesw", package: "libncurses-dev"),
         library("COpenSSL", pkgConfig: "openssl", package: "libssl-dev"),
         library("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
         library("CXXHash", pkgConfig: "libxxhash", package: "libxxhash-dev"),
@@ -67,7 +68,9 @@ let package = Package(
                 "Session", "Admin", "Node", "LineProtocol", "Membership", "Placement",
                 "Replication", "Chat", "CRDT", "Wire", "NetworkIO", "TLS", "Storage", "CSystem",
             ]),
-        room("LineClient", ["ChatClient", "LineProtocol", "NetworkIO", "TLS", "Wire"]),
+        room(
+            "LineClient",
+            ["ChatClient", "CNcurses", "LineProtocol", "NetworkIO", "TLS", "Wire"]),
         room(
             "Benchmarks",
             ["LineClient", "LineProtocol", "NetworkIO", "Node", "Membership", "Wire", "CSystem"]),
@@ -99,7 +102,9 @@ let package = Package(
         tests(
             "LineProtocolTests", ["TestKit", "LineProtocol", "Chat", "Wire"],
             exclude: ["Transcripts"]),
-        tests("ChatClientTests", ["ChatClient", "LineProtocol"], exclude: ["Transcripts"]),
+        tests(
+            "ChatClientTests", ["ChatClient", "CNcurses", "LineProtocol"],
+            exclude: ["Transcripts"]),
         tests("NetworkIOTests", ["NetworkIO", "CSystem"]),
         tests("TLSTests", ["TLS", "COpenSSL", "NetworkIO"]),
         tests("LineClientTests", ["LineClient", "ChatClient", "LineProtocol", "NetworkIO"]),

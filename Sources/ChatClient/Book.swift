@@ -35,7 +35,10 @@ struct Message: Equatable {
     let from: String
     /// Milliseconds since 1970.
     let at: Int64
+    /// What is shown of it.
     let text: String
+    /// What was sent: an edit begins with it.
+    let rawText: String
     let isEdited: Bool
     let isDeleted: Bool
     let pinnedBy: String?
@@ -50,7 +53,8 @@ struct Message: Equatable {
         self.from = from
         self.at = at
         isDeleted = fields.isTrue("deletedForEveryone")
-        let text = Columns.harmless(fields["text"] ?? "")
+        rawText = fields["text"] ?? ""
+        let text = Columns.harmless(rawText)
         switch (fields["type"], text.isEmpty, isDeleted) {
         case ("image", true, false): self.text = "[Photo]"
         case ("voice", true, false): self.text = "[Voice message]"
@@ -61,6 +65,22 @@ struct Message: Equatable {
         readBy = fields.set("readBy")
         deliveredTo = fields.set("deliveredTo")
     }
+}
+
+/// A place in the order of a conversation.
+struct Position: Hashable, Comparable {
+    let at: Int64
+    let id: String
+
+    static let end = Position(at: .max, id: "")
+
+    static func < (left: Position, right: Position) -> Bool {
+        left.at == right.at ? left.id < right.id : left.at < right.at
+    }
+}
+
+extension Message {
+    var position: Position { Position(at: at, id: id) }
 }
 
 /// What the nodes have said: the list of chats, and the messages of the open one.
@@ -78,8 +98,15 @@ struct Book {
     private(set) var openID: String?
     private(set) var messages: [Message] = []
     private(set) var limit = Book.pageCount
-    /// The short number of each message of the open chat, in the order in which they were seen.
-    private var numbers: [String: Int] = [:]
+    /// Changes whenever what is shown of the open chat does.
+    private(set) var revision = 0
+    /// Whether the messages of the open chat have been read since it was opened.
+    private(set) var hasHistory = false
+    /// The first message that was unread when the chat was opened.
+    private(set) var firstUnread: Position?
+    /// How many were.
+    private var unreadAtOpen = 0
+    private var labels = MessageLabels()
     private var typists: [String: [String: UInt64]] = [:]
     /// What came since `HISTORY` was asked for: its reply may be older.
     private var recent: [Message] = []
@@ -92,8 +119,14 @@ struct Book {
         openID = id
         messages = []
         recent = []
-        numbers = [:]
-        limit = Self.pageCount
+        labels = MessageLabels()
+        revision += 1
+        hasHistory = false
+        firstUnread = nil
+        unreadAtOpen = open?.unread ?? 0
+        // All that is unread, and some of what was read before it.
+        let wanted = unreadAtOpen + Self.pageCount / 5
+        limit = min(Self.messagesMax, max(Self.pageCount, wanted))
     }
 
     /// - Returns: false when there is nothing older to be had.
@@ -103,32 +136,47 @@ struct Book {
         return true
     }
 
+    /// Whether there may be older messages than one `HISTORY` gives.
+    var isCut: Bool { limit >= Self.messagesMax && messages.count >= limit }
+
     mutating func onHistoryAsked() { recent = [] }
 
-    mutating func replaceMessages(_ new: [Message]) {
+    mutating func replaceMessages(_ new: [Message], of user: String) {
         messages = new
-        for message in new { assignNumber(message.id) }
+        if new.count >= limit, !hasHistory {
+            labels.begin(at: Self.messagesMax - new.count + 1)
+        }
         for message in recent { _ = append(message) }
+        labels.assign(to: messages.map(\.id))
+        revision += 1
+        if !hasHistory { firstUnread = oldest(unreadAtOpen, notFrom: user) }
+        hasHistory = true
+    }
+
+    /// The position of the oldest of the newest `count` messages of others.
+    private func oldest(_ count: Int, notFrom user: String) -> Position? {
+        guard count > 0 else { return nil }
+        let others = messages.filter { $0.from != user && !$0.isDeleted }
+        return others.suffix(count).first?.position
     }
 
     /// - Returns: false for one that is there.
     mutating func append(_ message: Message) -> Bool {
         guard !messages.contains(where: { $0.id == message.id }) else { return false }
-        recent.append(message)
-        let place = messages.lastIndex { ($0.at, $0.id) < (message.at, message.id) }
+        if !recent.contains(where: { $0.id == message.id }) { recent.append(message) }
+        let place = messages.lastIndex { $0.position < message.position }
         messages.insert(message, at: place.map { $0 + 1 } ?? 0)
-        assignNumber(message.id)
+        // What is shown is asked for again and again: the text that is being read stays.
+        limit = max(limit, min(Self.messagesMax, messages.count))
+        if hasHistory { labels.assign(to: messages.map(\.id)) }
+        revision += 1
         return true
     }
 
-    private mutating func assignNumber(_ id: String) {
-        if numbers[id] == nil { numbers[id] = numbers.count + 1 }
-    }
+    func label(of id: String) -> String { labels[id] ?? "?" }
 
-    func number(of id: String) -> Int { numbers[id] ?? 0 }
-
-    func message(_ number: Int) -> Message? {
-        messages.first { numbers[$0.id] == number }
+    func message(labelled label: String) -> Message? {
+        messages.first { labels[$0.id] == label }
     }
 
     /// A chat by its name, the beginning of it, or its place in the list from 1.
@@ -146,6 +194,13 @@ struct Book {
     }
 
     mutating func forgetTypists() { typists = [:] }
+
+    /// Every user of whom the list of chats tells, the open chat's first.
+    func users(besides user: String) -> [String] {
+        let all = (open?.participants ?? []) + chats.flatMap(\.participants)
+        var seen: Set<String> = [user]
+        return all.filter { seen.insert($0).inserted }
+    }
 
     func typists(in conversation: String, at now: UInt64) -> [String] {
         (typists[conversation] ?? [:]).filter { $0.value > now }.keys.sorted()

@@ -68,9 +68,11 @@ extension ChatMachine {
     }
 
     private mutating func onHistory(_ messages: [Message]) {
-        book.replaceMessages(messages)
+        let isFirst = !book.hasHistory
+        book.replaceMessages(messages, of: user)
+        if isFirst, let unread = book.firstUnread { viewport.begin(at: unread) }
         printNew()
-        markRead()
+        markPrinted()
     }
 
     // MARK: - What was said here
@@ -97,7 +99,7 @@ extension ChatMachine {
             let post = outbox.finish()
             hasRefusal = true
             tell("\(post.name): \(error.sentence)", at: now)
-            if editor.isEmpty { editor.set(post.typed) }
+            editor.keep(post.typed)
         case .data: break
         }
     }
@@ -140,10 +142,14 @@ extension ChatMachine {
         wantsChats = true
         if fields["kind"] == "message", let message = Message(fields) {
             book.setTyping(message.from, in: conversation, false, at: now)
-            guard conversation == book.openID else { return tellOf(message, in: conversation) }
+            guard conversation == book.openID else {
+                if message.from != user { ring(at: now) }
+                return tellOf(message, in: conversation)
+            }
             if book.append(message) {
+                if mentions(message) { ring(at: now) }
                 printNew()
-                markRead()
+                markPrinted()
             }
             return
         }
@@ -157,13 +163,13 @@ extension ChatMachine {
     private mutating func tellOf(_ message: Message, in conversation: String) {
         guard !isScreen, message.from != user else { return }
         guard printed.insert("\(conversation) \(message.id)").inserted else { return }
-        output.append(.print("[\(conversation)] \(message.from): \(message.text)"))
+        print(["[\(conversation)] \(message.from): \(message.text)"])
     }
 
     private mutating func printChange(
         _ kind: String, of id: String, by: String, _ fields: ReplyFields
     ) {
-        let number = book.number(of: id)
+        let number = book.label(of: id)
         let what =
             switch kind {
             case "edit": "changed \(number): \(Columns.harmless(fields["text"] ?? ""))"
@@ -173,15 +179,21 @@ extension ChatMachine {
             case "restore": "restored \(number)"
             default: ""
             }
-        if !what.isEmpty { output.append(.print("* \(by) \(what)")) }
+        if !what.isEmpty { print(["* \(by) \(what)"]) }
     }
 
-    /// What is open is read, as soon as it is there to be seen.
-    private mutating func markRead() {
+    /// What is printed is read.
+    private mutating func markPrinted() {
+        if !isScreen, let newest = book.messages.last { markRead(upTo: newest.position) }
+    }
+
+    /// Marks what has been shown as read.
+    mutating func markRead(upTo last: Position) {
         guard let id = book.openID, link == .up,
-            let newest = book.messages.last(where: { $0.from != user }), marks[id] != newest.id
+            let newest = book.messages.last(where: { $0.from != user && $0.position <= last })
         else { return }
-        marks[id] = newest.id
+        if let mark = marks[id], mark >= newest.position { return }
+        marks[id] = newest.position
         ask("READ \(id) \(user) \(newest.id)", .aside)
         wantsChats = true
     }
@@ -199,7 +211,13 @@ extension ChatMachine {
         }
         let isFirst = printed.insert("opened \(id)").inserted
         let new = book.messages.filter { printed.insert("\(id) \($0.id)").inserted }
-        print((isFirst ? new.suffix(Self.printedAtFirst) : new[...]).map(plainLine))
+        guard isFirst else { return print(new.map(plainLine)) }
+        let unread = new.filter { message in
+            book.firstUnread.map { message.position >= $0 } ?? false
+        }
+        let read = new.dropLast(unread.count)
+        print(read.suffix(max(0, Self.printedAtFirst - unread.count)).map(plainLine))
+        if !unread.isEmpty { print(["── new"] + unread.map(plainLine)) }
     }
 }
 
@@ -210,6 +228,7 @@ extension Message {
         self.id = id
         self.from = from
         self.at = at
+        rawText = text
         self.text = Columns.harmless(text)
         isEdited = false
         isDeleted = false

@@ -3,10 +3,16 @@ extension ChatMachine {
     mutating func onKey(_ key: Keystroke, at now: UInt64) {
         switch key {
         case .enter: submit(at: now)
-        case .tab: openNext()
-        case .escape: panel = nil
-        case .pageUp: scrollBack()
-        case .pageDown: scroll = max(0, scroll - page)
+        case .tab: if editor.isEmpty { openNext() } else { complete() }
+        case .escape: escape()
+        case .pageUp: scroll(by: -page)
+        case .pageDown: scroll(by: page)
+        case .home where editor.isEmpty: scrollToStart()
+        case .end where editor.isEmpty: viewport.follow()
+        case .altUp: openNeighbour(-1)
+        case .altDown: openNeighbour(1)
+        case .control("r"): find(older: true, at: now)
+        case .control("s"): find(older: false, at: now)
         case .control("c"), .control("d"):
             if editor.isEmpty {
                 obey("/quit", at: now)
@@ -14,16 +20,50 @@ extension ChatMachine {
                 editor.set("")
                 stopTyping()
             }
-        case .control("l"): shown = nil
+        case .control("l"):
+            shown = nil
+            output.append(.redraw)
         default: if editor.take(key) { onTyped(at: now) }
         }
     }
 
-    private var page: Int { max(1, (size?.rows ?? 0) - 4) }
+    private var page: Int { max(1, (chatArea?.rows ?? 0) - 1) }
 
-    private mutating func scrollBack() {
-        scroll += page
-        if book.wantsOlder() { wantsHistory = true }
+    /// Scrolls what is in the middle.
+    private mutating func scroll(by count: Int) {
+        if panel != nil {
+            scrollPanel(by: count)
+        } else if book.openID != nil {
+            scrollChat(by: count)
+        } else {
+            scrollList(by: count)
+        }
+    }
+
+    private mutating func escape() {
+        if panel == nil { search = nil }
+        panel = nil
+    }
+
+    private mutating func find(older: Bool, at now: UInt64) {
+        if search == nil, editor.isEmpty { return editor.set("/find ") }
+        findNext(older: older, at: now)
+    }
+
+    /// Names at the beginning of a line are addressed.
+    private mutating func complete() {
+        let line = String(editor.characters[..<editor.cursor])
+        let words = line.split(separator: " ", omittingEmptySubsequences: false)
+        let isFirst = words.count == 1
+        let candidates: [String]
+        switch words.first {
+        case let verb? where verb.hasPrefix("/") && !verb.hasPrefix("//") && isFirst:
+            candidates = Command.verbs
+        case "/open", "/o": candidates = book.chats.map(\.id)
+        default: candidates = book.users(besides: user)
+        }
+        let isName = isFirst && !line.hasPrefix("/")
+        _ = completion.step(&editor, words: candidates, suffix: isName ? ": " : " ")
     }
 
     private mutating func openNext() {
@@ -35,6 +75,13 @@ extension ChatMachine {
         {
             open(next.id)
         }
+    }
+
+    private mutating func openNeighbour(_ step: Int) {
+        let listed = listed
+        let place = listed.firstIndex { $0.chat.id == book.openID }
+        let next = place.map { $0 + step } ?? (step > 0 ? 0 : listed.count - 1)
+        if listed.indices.contains(next) { open(listed[next].chat.id) }
     }
 
     private mutating func submit(at now: UInt64) {
@@ -73,11 +120,14 @@ extension ChatMachine {
             hasRefusal = true
             return tell(error.sentence, at: now)
         }
+        // Who goes on has changed his mind.
+        if isScreen, command != .quit { leavingSince = nil }
         switch command {
         case .help: show("commands", Command.helpLines)
         case .list(let archived): list(archived)
         case .open(let word): open(word, at: now)
         case .nodes: askForPanel("MEMBERS", "nodes")
+        case .bell(let isOn): isBellOn = isOn
         case .quit: quit(at: now)
         case .create(let id, let users, let title): create(id, users, title, typed: line)
         default: obeyInChat(command, line, at: now)
@@ -86,29 +136,31 @@ extension ChatMachine {
 
     private mutating func obeyInChat(_ command: Command, _ line: String, at now: UInt64) {
         guard let id = book.openID else {
-            hasRefusal = true
-            editor.set(line)
-            return tell("no chat is open: /open CHAT, or /new CHAT USER…", at: now)
+            let hint = isScreen ? "; Up brings the line back" : ""
+            return refuse("no chat is open: /open or /new\(hint)", at: now)
         }
         switch command {
         case .say(let text): say(text, in: id)
-        case .edit(let number, let text): edit(number, text, in: id, typed: line, at: now)
-        case .delete(let number, let everyone):
-            with(number, at: now) { machine, message in
+        case .edit(let label, let text?): edit(label, text, in: id, typed: line, at: now)
+        case .edit(let label, nil): beginEdit(label, at: now)
+        case .names: show("participants", book.open?.participants ?? [])
+        case .find(let text): find(text, at: now)
+        case .delete(let label, let everyone):
+            with(label, at: now) { machine, message in
                 if !everyone { machine.deleted = (id, message.id) }
                 let end = everyone ? " for=everyone" : ""
                 machine.post("DELETE \(id) \(message.id) \(machine.user)\(end)", "deleting", line)
             }
         case .restore: restore(line, at: now)
-        case .pin(let number, let isOn):
-            with(number, at: now) { machine, message in
+        case .pin(let label, let isOn):
+            with(label, at: now) { machine, message in
                 let verb = isOn ? "PIN" : "UNPIN"
                 machine.post("\(verb) \(id) \(message.id) \(machine.user)", "pinning", line)
             }
-        case .edits(let number):
-            with(number, at: now) { machine, message in
+        case .edits(let label):
+            with(label, at: now) { machine, message in
                 machine.askForPanel(
-                    "EDITS \(id) \(message.id) \(machine.user)", "texts of \(number)")
+                    "EDITS \(id) \(message.id) \(machine.user)", "texts of \(label)")
             }
         case .pins: askForPanel("PINNED \(id) \(user)", "pinned")
         case .archive(let isOn):
@@ -131,21 +183,48 @@ extension ChatMachine {
         idsMade += 1
         let message = Outbox.Message(
             conversation: id, id: "\(settings.idPrefix)-\(idsMade)", text: text)
-        scroll = 0
+        viewport.follow()
         outbox.add(
             Outbox.Post(
                 line: "SEND \(id) \(user) id=\(message.id) -- \(Self.escaped(text))",
-                name: "sending \"\(Columns.cut(text, to: 40))\"", message: message, typed: text))
+                name: "sending \"\(measure.cut(text, to: 40))\"", message: message, typed: text))
     }
 
     private mutating func edit(
-        _ number: Int?, _ text: String, in id: String, typed: String, at now: UInt64
+        _ label: String?, _ text: String, in id: String, typed: String, at now: UInt64
     ) {
-        let last = book.messages.last { $0.from == user && !$0.isDeleted }
-        guard let message = number.map({ book.message($0) }) ?? last else {
-            return refuse(number.map { "there is no message \($0)" } ?? "nothing to edit", at: now)
-        }
+        guard let message = editable(label, at: now) else { return }
         post("EDIT \(id) \(message.id) \(user) -- \(Self.escaped(text))", "editing", typed)
+    }
+
+    /// Puts a message's text into the line, to be changed there.
+    private mutating func beginEdit(_ label: String?, at now: UInt64) {
+        guard let message = editable(label, at: now) else { return }
+        guard isScreen else {
+            return refuse("/edit needs a text: /edit \(label ?? "[N]") TEXT", at: now)
+        }
+        guard message.from == user, !message.isDeleted else {
+            return refuse("you can only edit your own messages", at: now)
+        }
+        editor.set("/edit \(book.label(of: message.id)) \(message.rawText)")
+    }
+
+    /// The message with that number, or the user's last.
+    private mutating func editable(_ label: String?, at now: UInt64) -> Message? {
+        let last = book.messages.last { $0.from == user && !$0.isDeleted }
+        let message = label.map { book.message(labelled: $0) } ?? last
+        if message == nil {
+            refuse(label.map { "there is no message \($0)" } ?? "nothing to edit", at: now)
+        }
+        return message
+    }
+
+    /// Searches what is loaded; again without a text: the next older one.
+    private mutating func find(_ text: String?, at now: UInt64) {
+        guard isScreen else { return refuse("/find needs a screen", at: now) }
+        if let text { search = Search(text: text) }
+        guard search != nil else { return refuse("/find TEXT", at: now) }
+        findNext(older: true, at: now)
     }
 
     private mutating func restore(_ typed: String, at now: UInt64) {
@@ -154,10 +233,10 @@ extension ChatMachine {
     }
 
     private mutating func with(
-        _ number: Int, at now: UInt64, _ body: (inout Self, Message) -> Void
+        _ label: String, at now: UInt64, _ body: (inout Self, Message) -> Void
     ) {
-        guard let message = book.message(number) else {
-            return refuse("there is no message \(number)", at: now)
+        guard let message = book.message(labelled: label) else {
+            return refuse("there is no message \(label)", at: now)
         }
         body(&self, message)
     }
@@ -179,7 +258,8 @@ extension ChatMachine {
 
     mutating func open(_ id: String) {
         book.open(id)
-        scroll = 0
+        viewport = Viewport()
+        search = nil
         panel = nil
         wantsHistory = true
     }
@@ -198,21 +278,22 @@ extension ChatMachine {
     private mutating func list(_ archived: Bool) {
         showsArchived = archived
         book.open(nil)
-        scroll = 0
+        listTop = 0
+        panel = nil
         if !isScreen {
             print(listLines(book.chats.filter { $0.isArchived == archived }))
         }
     }
 
+    /// On a screen nothing that was typed is given up unless it is said twice.
     private mutating func quit(at now: UInt64) {
         if isScreen, leavingSince != nil {
-            for post in outbox.posts { output.append(.print("not acknowledged: \(post.name)")) }
-            return output.append(.leave(1))
+            print(outbox.unsent)
+            return output.append(.leave(link == .up ? 1 : 69))
         }
         leavingSince = now
-        if isScreen, !outbox.isEmpty {
-            tell("waiting for what is not acknowledged; /quit again leaves it", at: now)
-        }
+        // The status line says what is waited for.
+        if isScreen, !outbox.isEmpty { notice = nil }
     }
 
     // MARK: - Panels
@@ -227,7 +308,7 @@ extension ChatMachine {
 
     mutating func show(_ title: String, _ lines: [String]) {
         if isScreen {
-            panel = (title, lines.isEmpty ? ["(nothing)"] : lines)
+            panel = Panel(title: title, lines: lines.isEmpty ? ["(nothing)"] : lines)
         } else {
             print(lines.map { "  \($0)" })
         }

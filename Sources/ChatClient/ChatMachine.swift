@@ -17,11 +17,13 @@ public struct ChatMachine: Sendable {
         let idPrefix: String
         /// What clocks here are ahead of UTC.
         let utcOffsetSeconds: Int64
+        let columns: Columns
 
         public init(
             user: String, nodes: [String], size: Size?, idPrefix: String,
-            utcOffsetSeconds: Int64 = 0
+            utcOffsetSeconds: Int64 = 0, columns: Columns
         ) {
+            self.columns = columns
             self.user = user
             self.nodes = nodes
             self.size = size
@@ -34,6 +36,13 @@ public struct ChatMachine: Sendable {
         case dialling
         case down(until: UInt64)
         case up
+    }
+
+    /// Lines over the open chat, and the first that is shown.
+    struct Panel {
+        let title: String
+        let lines: [String]
+        var top = 0
     }
 
     /// What a request that has no reply was asked for.
@@ -59,6 +68,9 @@ public struct ChatMachine: Sendable {
 
     /// How long a notice stays on the screen.
     static let noticeMilliseconds: UInt64 = 8_000
+
+    /// How often the bell rings at most.
+    static let bellMilliseconds: UInt64 = 1_000
 
     /// How long the end waits for what is not acknowledged, where nobody can be asked.
     static let leavingMilliseconds: UInt64 = 15_000
@@ -87,13 +99,20 @@ public struct ChatMachine: Sendable {
     var polledAt: UInt64 = 0
     var typing: (conversation: String, toldAt: UInt64, keyAt: UInt64)?
     /// The newest message of each chat that this client has marked as read.
-    var marks: [String: String] = [:]
+    var marks: [String: Position] = [:]
     /// What this user deleted last for himself.
     var deleted: (conversation: String, id: String)?
     var notice: (text: String, at: UInt64)?
-    var panel: (title: String, lines: [String])?
+    var panel: Panel?
     var showsArchived = false
-    var scroll = 0
+    /// The first chat of the list that is shown, where none is open.
+    var listTop = 0
+    var viewport = Viewport()
+    var search: Search?
+    var completion = Completion()
+    var isBellOn = true
+    var bellAt: UInt64?
+    var rowsCache: (key: RowsKey, rows: [ChatRow])?
     /// Lines of an input that is no terminal.
     var lines: [String] = []
     var printed: Set<String> = []
@@ -113,6 +132,7 @@ public struct ChatMachine: Sendable {
 
     var user: String { settings.user }
     var isScreen: Bool { size != nil }
+    var measure: Columns { settings.columns }
 
     /// - Parameter now: monotonic milliseconds.
     public mutating func on(_ happening: Happening, at now: UInt64) -> [Directive] {
@@ -129,9 +149,14 @@ public struct ChatMachine: Sendable {
         case .inputEnded:
             lines.append("/quit")
             hasEnded = true
+        case .terminated(let status):
+            print(outbox.unsent)
+            output.append(.leave(status))
+            return output
         case .resized(let size): self.size = size
         case .tick: onTick(at: now)
         }
+        settleViewport()
         advance(at: now)
         draw(at: now)
         return output
@@ -177,7 +202,7 @@ public struct ChatMachine: Sendable {
         typing = nil
         book.forgetTypists()
         // Every node in vain is said once, and not twice a second.
-        if isScreen || roster.failures <= roster.addresses.count {
+        if roster.failures <= roster.addresses.count {
             tell("\(lost): \(why); trying \(roster.current)", at: now)
         }
     }
@@ -248,19 +273,29 @@ public struct ChatMachine: Sendable {
         let isDone = isScreen ? outbox.isEmpty : isSettled || (!hasChats && book.openID == nil)
         if isDone {
             output.append(.leave(hasRefusal ? 1 : 0))
-        } else if now >= since + Self.leavingMilliseconds {
+        } else if !isScreen, now >= since + Self.leavingMilliseconds {
             giveUp(at: now)
         }
     }
 
     /// Ends without what was not acknowledged, and says what that was.
     private mutating func giveUp(at now: UInt64) {
-        for post in outbox.posts { tell("not acknowledged: \(post.name)", at: now) }
+        for line in outbox.unsent { tell(line, at: now) }
         for line in lines where line != "/quit" { tell("not done: \(line)", at: now) }
         output.append(.leave(link == .up ? 1 : 69))
     }
 
-    mutating func print(_ lines: [String]) { output += lines.map { .print($0) } }
+    mutating func print(_ lines: [String]) {
+        output += lines.map { .print(Columns.harmless($0)) }
+    }
+
+    /// Rings, unless it has done so just now.
+    mutating func ring(at now: UInt64) {
+        guard isScreen, isBellOn else { return }
+        if let bellAt, now < bellAt + Self.bellMilliseconds { return }
+        bellAt = now
+        output.append(.bell)
+    }
 
     /// Says something to the person: on the screen's last line but one, or as a line.
     mutating func tell(_ sentence: String, at now: UInt64) {

@@ -2,17 +2,36 @@ import LineProtocol
 
 /// What is on the screen, or in the lines in place of one.
 extension ChatMachine {
-    /// From this width on the list of chats stands beside the messages.
+    /// From these widths on the list of chats stands beside the messages, and the participants too.
     private static var columnsForList: Int { 60 }
+    private static var columnsForNames: Int { 100 }
     private static var listColumns: Int { 22 }
+    private static var namesColumns: Int { 18 }
 
-    func screen(_ size: Size, at now: UInt64) -> Screen {
-        let columns = max(size.columns, Size.least.columns)
-        let rows = max(size.rows, Size.least.rows)
+    /// The size of the part that shows the open chat; nil where there is no screen.
+    var chatArea: Size? {
+        guard let size else { return nil }
+        let (columns, rows) = least(size)
+        var width = columns
+        if columns >= Self.columnsForList { width -= Self.listColumns + 2 }
+        if showsNames(columns) { width -= Self.namesColumns + 2 }
+        return Size(columns: width, rows: rows - 3)
+    }
+
+    private func least(_ size: Size) -> (columns: Int, rows: Int) {
+        (max(size.columns, Size.least.columns), max(size.rows, Size.least.rows))
+    }
+
+    private func showsNames(_ columns: Int) -> Bool {
+        columns >= Self.columnsForNames && book.open != nil
+    }
+
+    mutating func screen(_ size: Size, at now: UInt64) -> Screen {
+        let (columns, rows) = least(size)
         let body = body(columns, rows - 3, at: now)
         let input = inputLine(columns)
         return Screen(
-            lines: [Screen.Line(Columns.fit(titleText, to: columns), .bar)] + body
+            lines: [Screen.Line(measure.fit(titleText, to: columns), .bar)] + body
                 + [statusLine(columns, at: now), input.line],
             cursorColumn: input.cursor, cursorRow: rows - 1)
     }
@@ -31,16 +50,28 @@ extension ChatMachine {
         return text + (book.unread > 0 ? " · \(book.unread) unread" : "")
     }
 
-    private func body(_ columns: Int, _ rows: Int, at now: UInt64) -> [Screen.Line] {
-        let main = book.openID != nil || panel != nil
+    private mutating func body(_ columns: Int, _ rows: Int, at now: UInt64) -> [Screen.Line] {
+        let isMain = book.openID != nil || panel != nil
         guard columns >= Self.columnsForList else {
-            return fill(main ? mainLines(columns, rows) : listScreen(columns, rows), rows)
+            return fill(isMain ? mainLines(columns, rows) : listScreen(columns, rows), rows)
         }
+        var width = columns - Self.listColumns - 2
         let left = fill(listScreen(Self.listColumns, rows), rows)
-        let right = fill(mainLines(columns - Self.listColumns - 2, rows), rows)
-        return zip(left, right).map { left, right in
+        guard showsNames(columns) else {
+            return beside(left, Self.listColumns, fill(mainLines(width, rows), rows))
+        }
+        width -= Self.namesColumns + 2
+        let names = fill(nameLines(Self.namesColumns, rows, at: now), rows)
+        let main = beside(fill(mainLines(width, rows), rows), width, names)
+        return beside(left, Self.listColumns, main)
+    }
+
+    private func beside(
+        _ left: [Screen.Line], _ columns: Int, _ right: [Screen.Line]
+    ) -> [Screen.Line] {
+        zip(left, right).map { left, right in
             var line = left
-            let missing = Self.listColumns - Columns.count(left.text)
+            let missing = columns - measure.count(left.text)
             line.spans.append(
                 Screen.Span(String(repeating: " ", count: max(0, missing)) + "│ ", .dim))
             line.spans += right.spans
@@ -52,21 +83,54 @@ extension ChatMachine {
         lines.prefix(rows) + Array(repeating: Screen.Line(""), count: max(0, rows - lines.count))
     }
 
+    /// The rows of a list that are shown, with a line at either end for those that are not.
+    ///
+    /// - Parameters:
+    ///   - first: the first row that is wanted.
+    ///   - unread: how many messages nobody has read there, for each row that has any.
+    private func window(
+        _ lines: [Screen.Line], from first: Int, _ rows: Int, unread: [Int] = []
+    ) -> [Screen.Line] {
+        guard lines.count > rows, rows > 2 else { return Array(lines.prefix(rows)) }
+        let first = min(max(0, first), lines.count - rows)
+        var shown = Array(lines[first..<first + rows])
+        func sign(_ arrow: String, _ hidden: Range<Int>) -> Screen.Line {
+            let sum = unread.isEmpty ? 0 : unread[hidden].reduce(0, +)
+            let more = "\(arrow) \(hidden.count) more"
+            return sum > 0
+                ? Screen.Line("\(more), \(sum) unread", .bold) : Screen.Line(more, .dim)
+        }
+        if first > 0 { shown[0] = sign("↑", 0..<first + 1) }
+        let last = first + rows
+        if last < lines.count { shown[rows - 1] = sign("↓", last - 1..<lines.count) }
+        return shown
+    }
+
     // MARK: - The list of chats
 
+    /// The chats that are listed, each with its place among all.
+    var listed: [(place: Int, chat: Chat)] {
+        zip(1..., book.chats).filter { $0.1.isArchived == showsArchived }.map { ($0.0, $0.1) }
+    }
+
     private func listScreen(_ columns: Int, _ rows: Int) -> [Screen.Line] {
-        let listed = book.chats.enumerated().filter { $0.element.isArchived == showsArchived }
+        let listed = listed
         guard !listed.isEmpty else {
-            return [Screen.Line(Columns.cut(hasChats ? "no chats: /new" : "…", to: columns), .dim)]
+            return [Screen.Line(measure.cut(hasChats ? "no chats: /new" : "…", to: columns), .dim)]
         }
-        return listed.prefix(rows).map { place, chat in
+        let lines = listed.map { place, chat in
             let unread = chat.unread > 0 ? " \(chat.unread)" : ""
             let mark = chat.id == book.openID ? "›" : " "
-            let name = "\(mark)\(place + 1) \(chat.name(for: user))"
-            let text = Columns.fit(name, to: columns - Columns.count(unread)) + unread
+            let name = "\(mark)\(place) \(chat.name(for: user))"
+            let text = measure.fit(name, to: columns - measure.count(unread)) + unread
             return Screen.Line(
                 text, chat.unread > 0 || chat.id == book.openID ? .bold : .plain)
         }
+        // The open chat is always to be seen.
+        let open = listed.firstIndex { $0.chat.id == book.openID }
+        return window(
+            lines, from: open.map { $0 - rows / 2 } ?? listTop, rows,
+            unread: listed.map(\.chat.unread))
     }
 
     /// The same for lines: with what was said last.
@@ -80,85 +144,51 @@ extension ChatMachine {
         }
     }
 
-    // MARK: - Messages
+    // MARK: - Participants
 
-    private func mainLines(_ columns: Int, _ rows: Int) -> [Screen.Line] {
-        if let panel {
-            return [Screen.Line("── \(panel.title)", .dim)]
-                + panel.lines.flatMap { Columns.wrap($0, to: columns) }.map { Screen.Line($0) }
-                + [Screen.Line("── Esc goes back", .dim)]
+    private func nameLines(_ columns: Int, _ rows: Int, at now: UInt64) -> [Screen.Line] {
+        guard let open = book.open else { return [] }
+        let typists = book.typists(in: open.id, at: now)
+        let lines = open.participants.map { name in
+            let text = measure.cut(name + (typists.contains(name) ? " …" : ""), to: columns)
+            return Screen.Line(text, name == user ? .dim : .plain)
         }
-        guard let id = book.openID else {
+        return window(lines, from: 0, rows)
+    }
+
+    // MARK: - The middle
+
+    private mutating func mainLines(_ columns: Int, _ rows: Int) -> [Screen.Line] {
+        if let panel { return panelScreen(panel, columns, rows) }
+        guard book.openID != nil else {
             let hint = "/open CHAT, /new CHAT USER…, /help"
-            return [Screen.Line(Columns.cut(hint, to: columns), .dim)]
+            return [Screen.Line(measure.cut(hint, to: columns), .dim)]
         }
-        let pending = outbox.messages(in: id).flatMap { pendingLines($0, columns) }
-        let all = messageLines(columns) + pending
-        let hidden = min(scroll, max(0, all.count - rows))
-        let end = all.count - hidden
-        return Array(all[max(0, end - rows)..<end])
+        let all = chatRows(columns)
+        let first = viewport.firstRow(of: all, height: rows)
+        return all[first...].prefix(rows).map(\.line)
     }
 
-    private func messageLines(_ columns: Int) -> [Screen.Line] {
-        var lines: [Screen.Line] = []
-        var day = ""
-        for message in book.messages {
-            let time = localTime(message.at)
-            if day != time.prefix(10) {
-                day = String(time.prefix(10))
-                lines.append(Screen.Line("── \(day)", .dim))
-            }
-            lines += messageLines(message, time, columns)
-        }
-        return lines
+    private func panelScreen(_ panel: Panel, _ columns: Int, _ rows: Int) -> [Screen.Line] {
+        let lines = panel.lines.flatMap { measure.wrap($0, to: columns) }.map { Screen.Line($0) }
+        return [Screen.Line("── \(panel.title) · Esc goes back", .dim)]
+            + window(lines, from: panel.top, rows - 1)
     }
 
-    private func messageLines(
-        _ message: Message, _ time: String, _ columns: Int
-    ) -> [Screen.Line] {
-        let head = "\(book.number(of: message.id)) \(time.dropFirst(11).prefix(5)) "
-        let text = Columns.wrap(
-            "\(message.from): \(message.text)\(marks(of: message))", to: columns - head.count)
-        let style: Screen.Style = message.isDeleted ? .dim : .plain
-        return text.enumerated().map { index, line in
-            guard index == 0, line.hasPrefix(message.from) else {
-                return Screen.Line(
-                    Screen.Span(String(repeating: " ", count: head.count), .dim),
-                    Screen.Span(line, style))
-            }
-            return Screen.Line(
-                Screen.Span(head, .dim),
-                Screen.Span(message.from, message.from == user ? .dim : .bold),
-                Screen.Span(String(line.dropFirst(message.from.count)), style))
-        }
+    /// Scrolls what is open over the chat; never beyond either end.
+    mutating func scrollPanel(by count: Int) {
+        guard let area = chatArea, let lines = panel?.lines else { return }
+        let all = lines.flatMap { measure.wrap($0, to: area.columns) }.count
+        let last = max(0, all - (area.rows - 1))
+        let top = panel?.top ?? 0
+        panel?.top = min(last, max(0, top + count))
     }
 
-    private func pendingLines(_ message: Outbox.Message, _ columns: Int) -> [Screen.Line] {
-        let text = "\(user): \(Columns.harmless(message.text)) …"
-        return Columns.wrap(text, to: columns - 2).map { Screen.Line("  \($0)", .dim) }
-    }
-
-    private func marks(of message: Message) -> String {
-        var marks = message.isEdited ? " • edited" : ""
-        if let by = message.pinnedBy { marks += " • pinned by \(by)" }
-        guard message.from == user, !message.isDeleted else { return marks }
-        if !message.readBy.isEmpty {
-            marks += " ✓✓"
-        } else if !message.deliveredTo.isEmpty {
-            marks += " ✓"
-        }
-        return marks
-    }
-
-    func plainLine(_ message: Message) -> String {
-        let text = message.text.replacing("\n", with: "\n    ")
-        let time = localTime(message.at).dropFirst(11).prefix(5)
-        let number = book.number(of: message.id)
-        return "\(number) \(time) \(message.from): \(text)\(marks(of: message))"
-    }
-
-    private func localTime(_ at: Int64) -> String {
-        LineTime.text(at + settings.utcOffsetSeconds * 1_000)
+    /// Scrolls the list of chats, where none is open.
+    mutating func scrollList(by count: Int) {
+        guard let size else { return }
+        let last = max(0, listed.count - (least(size).rows - 3))
+        listTop = min(last, max(0, listTop + count))
     }
 
     static func panelLine(_ fields: ReplyFields, _ settings: Settings) -> String {
@@ -176,29 +206,49 @@ extension ChatMachine {
 
     // MARK: - The last two lines
 
-    private func statusLine(_ columns: Int, at now: UInt64) -> Screen.Line {
+    private mutating func statusLine(_ columns: Int, at now: UInt64) -> Screen.Line {
+        let below = unseenBelow
+        let sign = below > 0 ? ["↓ \(below) new"] : []
         if let notice, now < notice.at + Self.noticeMilliseconds {
-            return Screen.Line(Columns.cut(notice.text, to: columns), .warning)
+            let text = (sign + [notice.text]).joined(separator: " · ")
+            return Screen.Line(measure.cut(text, to: columns), .warning)
         }
-        var parts: [String] = []
+        var parts = sign
         switch link {
         case .up: parts.append(roster.current + (isWatching ? "" : ", without live events"))
         case .dialling, .down: parts.append("connecting to \(roster.current)…")
         }
-        if !outbox.isEmpty { parts.append("\(outbox.posts.count) not acknowledged") }
-        if scroll > 0 { parts.append("scrolled back") }
+        if !outbox.isEmpty {
+            let waiting = "\(outbox.posts.count) not acknowledged"
+            if leavingSince == nil {
+                parts.append(waiting)
+            } else {
+                parts.insert(
+                    waiting + ": leaves then; /quit again leaves now", at: sign.count)
+            }
+        }
+        if !viewport.isFollowing, panel == nil { parts.append("scrolled back") }
         if let id = book.openID {
             let typists = book.typists(in: id, at: now)
             if !typists.isEmpty {
                 let verb = typists.count == 1 ? "is" : "are"
-                parts.insert("\(typists.joined(separator: ", ")) \(verb) typing…", at: 0)
+                parts.insert(
+                    "\(typists.joined(separator: ", ")) \(verb) typing…", at: sign.count)
             }
         }
-        return Screen.Line(Columns.cut(parts.joined(separator: " · "), to: columns), .dim)
+        return Screen.Line(
+            measure.cut(parts.joined(separator: " · "), to: columns), below > 0 ? .warning : .dim)
+    }
+
+    private var unseenBelow: Int {
+        mutating get {
+            guard let area = chatArea, book.openID != nil else { return 0 }
+            return viewport.unseen(in: chatRows(area.columns))
+        }
     }
 
     private func inputLine(_ columns: Int) -> (line: Screen.Line, cursor: Int) {
-        let input = editor.shown(in: columns - 3)
+        let input = editor.shown(in: columns - 3, measure)
         return (
             Screen.Line(Screen.Span("> ", .bold), Screen.Span(input.text)), 2 + input.cursor
         )

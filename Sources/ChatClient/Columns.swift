@@ -1,36 +1,24 @@
-/// How many columns of a terminal a text takes, and how it is cut to fit.
+/// The measure of texts in columns of a terminal, and how they are cut and broken to fit.
 ///
-/// A terminal draws most characters in one column, those of East Asia and emoji in two, and
-/// combining marks in none. The ranges are those of Unicode's East Asian Width `W` and `F`.
-enum Columns {
-    private static let wide: [ClosedRange<UInt32>] = [
-        0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x33FF, 0x3400...0x4DBF, 0x4E00...0x9FFF,
-        0xA000...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
-        0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F680...0x1F6FF,
-        0x1F900...0x1FAFF, 0x20000...0x3FFFD,
-    ]
+/// The width of a character is the terminal library's to say: what is laid out by another measure
+/// than what is drawn by ends up in the wrong place.
+public struct Columns: Sendable {
+    private let width: @Sendable (Unicode.Scalar) -> Int
 
-    static func count(_ character: Character) -> Int {
-        guard let first = character.unicodeScalars.first else { return 0 }
-        if first.value < 0x300 { return 1 }
-        switch first.properties.generalCategory {
-        case .nonspacingMark, .enclosingMark, .format: return 0
-        default: break
-        }
-        // A variation selector asks for the coloured form, which is wide.
-        let isWide =
-            first.properties.isEmojiPresentation
-            || character.unicodeScalars.contains { $0.value == 0xFE0F }
-            || wide.contains { $0.contains(first.value) }
-        return isWide ? 2 : 1
+    /// - Parameter width: the columns that a character beyond ASCII takes: 0, 1 or 2.
+    public init(width: @escaping @Sendable (Unicode.Scalar) -> Int) { self.width = width }
+
+    func count(_ character: Character) -> Int {
+        if character.isASCII { return 1 }
+        return character.unicodeScalars.reduce(0) { $0 + max(0, width($1)) }
     }
 
-    static func count(_ text: some Sequence<Character>) -> Int {
+    func count(_ text: some Sequence<Character>) -> Int {
         text.reduce(0) { $0 + count($1) }
     }
 
     /// The text cut to these columns, with `…` where something is missing.
-    static func cut(_ text: String, to columns: Int) -> String {
+    func cut(_ text: String, to columns: Int) -> String {
         guard columns > 0 else { return "" }
         guard count(text) > columns else { return text }
         var cut = ""
@@ -45,20 +33,20 @@ enum Columns {
     }
 
     /// The text cut or filled with spaces to exactly these columns.
-    static func fit(_ text: String, to columns: Int) -> String {
+    func fit(_ text: String, to columns: Int) -> String {
         let cut = cut(text, to: columns)
         return cut + String(repeating: " ", count: max(0, columns - count(cut)))
     }
 
     /// The text in lines of at most these columns, broken at spaces where there are some.
-    static func wrap(_ text: String, to columns: Int) -> [String] {
+    func wrap(_ text: String, to columns: Int) -> [String] {
         let columns = max(2, columns)
         return text.split(separator: "\n", omittingEmptySubsequences: false).flatMap { line in
             wrapLine(line, to: columns)
         }
     }
 
-    private static func wrapLine(_ line: Substring, to columns: Int) -> [String] {
+    private func wrapLine(_ line: Substring, to columns: Int) -> [String] {
         var lines: [String] = []
         var current = ""
         var taken = 0
@@ -81,7 +69,7 @@ enum Columns {
         return lines + [current]
     }
 
-    private static func trimmed(_ line: Substring) -> String {
+    private func trimmed(_ line: Substring) -> String {
         var line = line
         while line.last == " " { line.removeLast() }
         return String(line)
@@ -95,8 +83,9 @@ enum Columns {
             case 0x0A: harmless.unicodeScalars.append(scalar)
             case 0x09: harmless += "    "
             case ..<0x20, 0x7F...0x9F: harmless += "·"
-            // What turns the direction of all that follows, beyond its own message.
-            case 0x202A...0x202E, 0x2066...0x2069: continue
+            // What turns the direction of all that follows, beyond its own message; and line ends
+            // that only some terminals know.
+            case 0x202A...0x202E, 0x2066...0x2069, 0x2028, 0x2029: continue
             default: harmless.unicodeScalars.append(scalar)
             }
         }

@@ -8,12 +8,16 @@ enum Command: Equatable {
     case invite(String)
     case leaveChat, hide
     case archive(Bool)
-    case edit(Int?, String)
-    case delete(Int, everyone: Bool)
+    /// With nil for the text that there is, to begin from.
+    case edit(String?, String?)
+    case delete(String, everyone: Bool)
     case restore
-    case pin(Int, Bool)
+    case pin(String, Bool)
     case pins
-    case edits(Int)
+    case edits(String)
+    case names
+    case find(String?)
+    case bell(Bool)
     case nodes
     case quit
 
@@ -22,18 +26,33 @@ enum Command: Equatable {
         "/open CHAT     its name, its beginning or its place",
         "/chats         the list       /archived   the archive",
         "/new CHAT USER… [-- TITLE]    a chat with these users",
-        "/edit [N] TEXT                message N, or your last",
+        "/edit [N] [TEXT]              message N, or your last;",
+        "                              without TEXT: change what it says",
         "/delete N [everyone]          for you, or for everyone",
         "/restore       what you deleted last for yourself",
         "/pin N   /unpin N   /pins     pinned messages",
         "/edits N                      earlier texts of it",
+        "/find [TEXT]   in what is loaded; again: the next older one",
         "/archive  /unarchive  /hide  /leave    the open chat",
-        "/invite USER                  into the open chat",
+        "/invite USER   into the open chat     /names   who is in it",
+        "/bell on|off   rings for other chats and for your name",
         "/nodes                        of the cluster",
         "/quit          once everything is acknowledged",
         "Anything else is sent; // at the start sends one /.",
-        "PgUp, PgDn scroll; Up, Down call back what was typed;",
-        "Tab opens the next chat, one with unread ones first.",
+        "PgUp, PgDn scroll; Home, End where nothing is typed: to",
+        "  either end. Up, Down call back what was typed.",
+        "Tab completes names, chats and commands; where nothing is",
+        "  typed it opens the next chat, one with unread ones first.",
+        "Alt-Up, Alt-Down: the chat before or after in the list.",
+        "Ctrl-R, Ctrl-S: the next older or newer one of a search.",
+        "Alt-B, Alt-F, Alt-D, Ctrl-W: by words.  Ctrl-L: draws anew.",
+    ]
+
+    /// The first words of commands, as Tab completes them.
+    static let verbs = [
+        "/archive", "/archived", "/bell", "/chats", "/delete", "/edit", "/edits", "/find", "/help",
+        "/hide", "/invite", "/leave", "/names", "/new", "/nodes", "/open", "/pin", "/pins",
+        "/quit", "/restore", "/unarchive", "/unpin",
     ]
 
     /// A line that asks for nothing: what is wrong with it.
@@ -66,24 +85,37 @@ enum Command: Equatable {
         case ("/hide", 0): return .hide
         case ("/archive", 0): return .archive(true)
         case ("/unarchive", 0): return .archive(false)
-        case ("/edit", 1...): return edit(words, text)
+        case ("/edit", _): return edit(words, text)
         case ("/delete", 1), ("/delete", 2): return try delete(words)
         case ("/restore", 0): return .restore
-        case ("/pin", 1): return .pin(try number(words[0]), true)
-        case ("/unpin", 1): return .pin(try number(words[0]), false)
+        case ("/pin", 1): return .pin(try label(words[0]), true)
+        case ("/unpin", 1): return .pin(try label(words[0]), false)
         case ("/pins", 0): return .pins
-        case ("/edits", 1): return .edits(try number(words[0]))
+        case ("/edits", 1): return .edits(try label(words[0]))
+        case ("/names", 0): return .names
+        case ("/find", 0), ("/search", 0): return .find(nil)
+        case ("/find", _), ("/search", _):
+            return .find(String(text.dropFirst(verb.count).drop { $0 == " " }))
+        case ("/bell", 1) where ["on", "off"].contains(words[0]): return .bell(words[0] == "on")
         case ("/nodes", 0): return .nodes
         case ("/quit", 0), ("/q", 0), ("/exit", 0): return .quit
         default: throw Unclear(sentence: "\(verb) is not understood so; /help lists the commands")
         }
     }
 
-    private static func number(_ word: String) throws(Unclear) -> Int {
-        guard let number = Int(word), number > 0 else {
+    /// The number of a message as it is shown, such as 12 or 12a.
+    private static func label(_ word: String) throws(Unclear) -> String {
+        guard isLabel(word) else {
             throw Unclear(sentence: "\(word) is no number of a message, as shown before it")
         }
-        return number
+        return word
+    }
+
+    private static func isLabel(_ word: String) -> Bool {
+        let digits = word.prefix { ("0"..."9").contains($0) }
+        let suffix = word.dropFirst(digits.count)
+        return (digits.contains { $0 != "0" } || !suffix.isEmpty) && (1...9).contains(digits.count)
+            && suffix.allSatisfy { ("a"..."z").contains($0) }
     }
 
     private static func create(_ words: [String]) throws(Unclear) -> Command {
@@ -97,15 +129,15 @@ enum Command: Equatable {
         guard words.count == 1 || words[1] == "everyone" else {
             throw Unclear(sentence: "/delete N, or /delete N everyone")
         }
-        return .delete(try number(words[0]), everyone: words.count == 2)
+        return .delete(try label(words[0]), everyone: words.count == 2)
     }
 
     /// `/edit 3 text` or `/edit text`; the text keeps its spaces.
     private static func edit(_ words: [String], _ line: String) -> Command {
         let text = line.dropFirst("/edit".count).drop { $0 == " " }
-        guard words.count > 1, let number = Int(words[0]) else {
-            return .edit(nil, String(text))
-        }
-        return .edit(number, String(text.dropFirst(words[0].count).dropFirst()))
+        guard let first = words.first else { return .edit(nil, nil) }
+        guard isLabel(first) else { return .edit(nil, String(text)) }
+        let rest = text.dropFirst(first.count).dropFirst()
+        return .edit(first, rest.contains { $0 != " " } ? String(rest) : nil)
     }
 }

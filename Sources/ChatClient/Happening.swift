@@ -16,6 +16,8 @@ public enum Happening: Sendable {
     /// A whole line of an input that is no terminal.
     case line(String)
     case inputEnded
+    /// The process was told to end, and ends with this status.
+    case terminated(Int32)
     case resized(Size)
     /// Some time has passed.
     case tick
@@ -33,6 +35,9 @@ public enum Directive: Hashable, Sendable {
     case print(String)
     /// Show this.
     case draw(Screen)
+    /// Forget what the terminal shows, and show all of it again.
+    case redraw
+    case bell
     /// End, with this exit status.
     case leave(Int32)
 }
@@ -46,6 +51,19 @@ public enum Keystroke: Hashable, Sendable {
     case left, right, up, down, home, end, pageUp, pageDown
     /// A letter with Control held.
     case control(Character)
+    /// A letter with Alt held.
+    case alt(Character)
+    case altBackspace, altUp, altDown, controlLeft, controlRight
+}
+
+/// A key as the terminal library hands it over.
+public enum KeyInput: Hashable, Sendable {
+    /// A character, or one of those that begin with U+0000 for keys with Control held.
+    case scalar(Unicode.Scalar)
+    /// A key that the library has a name for.
+    case named(Keystroke)
+    case pasteBegins
+    case pasteEnds
 }
 
 /// How many columns and rows a terminal has.

@@ -20,11 +20,29 @@ struct LineEditor {
     /// Takes the line off, and keeps it among the past ones.
     mutating func take() -> String {
         let line = text
-        if !line.isEmpty, past.last != line { past.append(line) }
-        if past.count > Self.pastMax { past.removeFirst() }
+        keep(line)
         recalled = nil
         set("")
         return line
+    }
+
+    /// Makes a line the one that is called back first.
+    mutating func keep(_ line: String) {
+        guard !line.isEmpty else { return }
+        let place = recalled.map { past.count - $0.index }
+        past.removeAll { $0 == line }
+        past.append(line)
+        if past.count > Self.pastMax { past.removeFirst() }
+        // Who is calling lines back goes on from the same one.
+        if let place, let typed = recalled?.typed {
+            recalled = (max(0, past.count - place - 1), typed)
+        }
+    }
+
+    /// Puts a word in the place of what stands between `start` and the cursor.
+    mutating func replace(from start: Int, with word: String) {
+        remove(start..<cursor)
+        insert(Array(word))
     }
 
     /// - Returns: false for a key that is none of an editor.
@@ -41,7 +59,10 @@ struct LineEditor {
         case .end, .control("e"): cursor = characters.count
         case .control("u"): remove(0..<cursor)
         case .control("k"): remove(cursor..<characters.count)
-        case .control("w"): remove(wordStart..<cursor)
+        case .control("w"), .altBackspace: remove(wordStart..<cursor)
+        case .alt("d"): remove(cursor..<wordEnd)
+        case .alt("b"), .controlLeft: cursor = wordStart
+        case .alt("f"), .controlRight: cursor = wordEnd
         case .up: recall(by: -1)
         case .down: recall(by: 1)
         default: return false
@@ -49,7 +70,14 @@ struct LineEditor {
         return true
     }
 
-    private var wordStart: Int {
+    private var wordEnd: Int {
+        var end = cursor
+        while end < characters.count, characters[end] == " " { end += 1 }
+        while end < characters.count, characters[end] != " " { end += 1 }
+        return end
+    }
+
+    var wordStart: Int {
         var start = cursor
         while start > 0, characters[start - 1] == " " { start -= 1 }
         while start > 0, characters[start - 1] != " " { start -= 1 }
@@ -79,11 +107,11 @@ struct LineEditor {
     }
 
     /// What of the line fits in these columns around the cursor, and where the cursor is in it.
-    func shown(in columns: Int) -> (text: String, cursor: Int) {
+    func shown(in columns: Int, _ measure: Columns) -> (text: String, cursor: Int) {
         var start = cursor
         var before = 0
         while start > 0 {
-            let width = Columns.count(visible(characters[start - 1]))
+            let width = measure.count(visible(characters[start - 1]))
             guard before + width < columns else { break }
             before += width
             start -= 1
@@ -91,7 +119,7 @@ struct LineEditor {
         var text = ""
         var taken = 0
         for character in characters[start...].map(visible) {
-            let width = Columns.count(character)
+            let width = measure.count(character)
             guard taken + width <= columns else { break }
             text.append(character)
             taken += width

@@ -7,7 +7,7 @@ struct Outbox {
         /// What to call it in a sentence.
         let name: String
         let message: Message?
-        /// What was typed: it goes back to the input line when the post is refused.
+        /// What was typed: it is called back first when the post is refused.
         let typed: String
         /// The chat that is opened once the post is acknowledged.
         var opens: String?
@@ -37,6 +37,14 @@ struct Outbox {
 
     func messages(in conversation: String) -> [Message] {
         posts.compactMap(\.message).filter { $0.conversation == conversation }
+    }
+
+    /// What is lost with the process, in full: a person may want to send it again.
+    var unsent: [String] {
+        posts.map { post in
+            post.message.map { "not sent to \($0.conversation): \($0.text)" }
+                ?? "not done: \(post.typed)"
+        }
     }
 
     mutating func add(_ post: Post) { posts.append(post) }

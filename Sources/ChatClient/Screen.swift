@@ -1,13 +1,20 @@
 /// What a terminal shows: its lines from the top, and where the cursor is.
 public struct Screen: Hashable, Sendable {
-    public enum Style: Hashable, Sendable { case plain, bold, dim, bar, warning }
+    public enum Style: Hashable, Sendable {
+        case plain, bold, dim, bar, warning
+        /// Text with the user's name in it.
+        case mention
+        /// Text that was searched for.
+        case match
+    }
 
     public struct Span: Hashable, Sendable {
         public let text: String
         public let style: Style
 
         init(_ text: String, _ style: Style = .plain) {
-            self.text = text
+            // Whoever sent it: nothing that is shown moves the cursor.
+            self.text = Columns.harmless(text).replacing("\n", with: " ")
             self.style = style
         }
     }

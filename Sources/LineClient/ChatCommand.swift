@@ -42,11 +42,16 @@ package enum ChatCommand {
             let loop = try EventLoop()
             let terminal = Terminal()
             let settings = ChatMachine.Settings(
-                user: options.user, nodes: options.nodes,
-                size: terminal == nil ? nil : Terminal.size,
+                user: options.user, nodes: options.nodes, size: terminal?.size,
                 idPrefix: String(UInt64.random(in: .min ... .max), radix: 36),
-                utcOffsetSeconds: utcOffsetSeconds)
-            return try ChatShell(ChatMachine(settings), options.keys, terminal, on: loop).run()
+                utcOffsetSeconds: utcOffsetSeconds, columns: Terminal.columns)
+            let shell = ChatShell(ChatMachine(settings), options.keys, terminal, on: loop)
+            try terminal?.begin()
+            return try shell.run()
+        } catch let error as Terminal.Unknown {
+            let sentence = "nothing is known of terminals of the type '\(error.type)': set TERM"
+            writeAll(Array("grapevine chat: \(sentence.printable)\n".utf8), to: 2)
+            return 64
         } catch let error as Misused {
             writeAll(Array("grapevine chat: \(error.sentence.printable)\n\(usage)".utf8), to: 2)
             return 64

@@ -34,19 +34,24 @@ final class ChatShell {
 
     /// - Returns: the exit status.
     func run() throws(NetworkError) -> Int32 {
-        _ = Timer(on: loop, everyMilliseconds: Self.tickMilliseconds) { [self] in on(.tick) }
-        for ending in [SIGTERM, SIGHUP, SIGINT] {
-            signals.append(
-                try SignalWatcher(ending, on: loop) { [self] in end(128 + ending) })
-        }
-        terminal?.begin()
         defer {
             terminal?.end()
             for line in lastLines { writeAll(Array("\(line)\n".utf8), to: 2) }
         }
-        if terminal != nil {
+        _ = Timer(on: loop, everyMilliseconds: Self.tickMilliseconds) { [self] in
+            for key in decoder.flush() { on(.key(key)) }
+            on(.tick)
+        }
+        for ending in [SIGTERM, SIGHUP, SIGINT] {
             signals.append(
-                try SignalWatcher(SIGWINCH, on: loop) { [self] in on(.resized(Terminal.size)) })
+                try SignalWatcher(ending, on: loop) { [self] in on(.terminated(128 + ending)) })
+        }
+        if let terminal {
+            signals.append(
+                try SignalWatcher(SIGWINCH, on: loop) { [self] in
+                    terminal.resize()
+                    on(.resized(terminal.size))
+                })
         }
         listen()
         on(.tick)
@@ -93,6 +98,8 @@ final class ChatShell {
                 lastLines.append(line)
             }
         case .draw(let screen): terminal?.draw(screen)
+        case .redraw: terminal?.redraw()
+        case .bell: terminal?.ring()
         case .leave(let status): end(status)
         }
     }
@@ -111,15 +118,18 @@ final class ChatShell {
     private var hasEnded = false
 
     private func read() {
+        if let terminal {
+            let inputs = terminal.read()
+            // A terminal that is gone can be read, and holds nothing.
+            if inputs.isEmpty, isInputGone { return on(.terminated(128 + SIGHUP)) }
+            for key in decoder.keys(in: inputs) { on(.key(key)) }
+            return
+        }
         var bytes = [UInt8](repeating: 0, count: Self.readBytesMax)
         let count = Glibc.read(0, &bytes, bytes.count)
         if count < 0, errno == EINTR || errno == EAGAIN { return }
         guard count > 0 else { return onEndOfInput() }
         bytes.removeLast(bytes.count - count)
-        guard terminal == nil else {
-            for key in decoder.keys(in: bytes) { on(.key(key)) }
-            return
-        }
         input += bytes
         while let end = input.firstIndex(of: UInt8(ascii: "\n")) {
             let line = input[..<end]
@@ -127,6 +137,11 @@ final class ChatShell {
             on(.line(String(decoding: line.last == 0x0D ? line.dropLast() : line, as: UTF8.self)))
         }
         if input.count >= Self.lineBytesMax { takeRest() }
+    }
+
+    private var isInputGone: Bool {
+        var input = pollfd(fd: 0, events: Int16(POLLIN), revents: 0)
+        return poll(&input, 1, 0) == 1 && input.revents & Int16(POLLHUP | POLLERR) != 0
     }
 
     private func takeRest() {

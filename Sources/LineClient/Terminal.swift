@@ -1,32 +1,53 @@
+import CNcurses
 import ChatClient
 import Glibc
 
-/// The terminal of standard input and output: raw while the client runs, as before afterwards.
+/// The terminal of standard input and output, as ncurses drives it: raw while the client runs, as
+/// before afterwards.
 ///
-/// What is drawn is compared with what is there, line by line: over a slow line a key costs one.
+/// ncurses compares what is drawn with what is there: over a slow line a key costs a few bytes.
 final class Terminal {
-    private var saved = termios()
-    private var drawn: Screen?
+    private static let warningPair: Int16 = 1
+    private static let mentionPair: Int16 = 2
+    private static let marksPastes = "\u{1B}[?2004"
+
+    private var window: UnsafeMutablePointer<WINDOW>?
+
+    /// The type of the terminal, for which ncurses has no description.
+    struct Unknown: Error {
+        let type: String
+    }
 
     /// Nil where either side is no terminal.
     init?() {
-        guard isatty(0) == 1, isatty(1) == 1, tcgetattr(0, &saved) == 0 else { return nil }
+        guard isatty(0) == 1, isatty(1) == 1 else { return nil }
     }
 
-    func begin() {
-        var raw = saved
-        cfmakeraw(&raw)
-        tcsetattr(0, TCSAFLUSH, &raw)
-        // Its own screen, so that what was there comes back; pastes are marked as such.
-        put("\u{1B}[?1049h\u{1B}[?2004h\u{1B}[2J")
+    /// The columns that characters take, on this terminal as on every other.
+    static var columns: Columns {
+        cncurses_set_locale()
+        return Columns { Int(cncurses_columns($0.value)) }
+    }
+
+    func begin() throws(Unknown) {
+        guard let window = cncurses_begin() else {
+            throw Unknown(type: getenv("TERM").map { String(cString: $0) } ?? "")
+        }
+        self.window = window
+        cncurses_define_keys()
+        init_pair(Terminal.warningPair, Int16(COLOR_YELLOW), -1)
+        init_pair(Terminal.mentionPair, Int16(COLOR_MAGENTA), -1)
+        put(Terminal.marksPastes + "h")
     }
 
     func end() {
-        put("\u{1B}[?2004l\u{1B}[?1049l\u{1B}[?25h")
-        tcsetattr(0, TCSAFLUSH, &saved)
+        guard window != nil else { return }
+        put(Terminal.marksPastes + "l")
+        endwin()
+        window = nil
     }
 
-    static var size: Size {
+    var size: Size {
         var window = winsize()
         guard ioctl(1, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0, window.ws_row > 0 else {
             return Size(columns: 80, rows: 24)
@@ -34,31 +55,80 @@ final class Terminal {
         return Size(columns: Int(window.ws_col), rows: Int(window.ws_row))
     }
 
-    /// - Parameter isWhole: whether nothing that is there can be relied on.
-    func draw(_ screen: Screen, isWhole: Bool = false) {
-        var text = "\u{1B}[?25l"
-        let old = isWhole ? nil : drawn
-        if old?.lines.count != screen.lines.count { text += "\u{1B}[0m\u{1B}[2J" }
+    /// The window has another size.
+    func resize() {
+        let size = size
+        resizeterm(Int32(size.rows), Int32(size.columns))
+    }
+
+    // MARK: - Output
+
+    func draw(_ screen: Screen) {
+        werase(window)
         for (row, line) in screen.lines.enumerated() {
-            if let old, old.lines.count == screen.lines.count, old.lines[row] == line { continue }
-            text += "\u{1B}[\(row + 1);1H\u{1B}[0m"
-            for span in line.spans { text += Self.code(span.style) + span.text + "\u{1B}[0m" }
-            text += "\u{1B}[K"
+            wmove(window, Int32(row), 0)
+            for span in line.spans {
+                setStyle(span.style)
+                waddnstr(window, span.text, -1)
+            }
         }
-        text += "\u{1B}[\(screen.cursorRow + 1);\(screen.cursorColumn + 1)H\u{1B}[?25h"
-        drawn = screen
-        put(text)
+        setStyle(.plain)
+        wmove(window, Int32(screen.cursorRow), Int32(screen.cursorColumn))
+        wrefresh(window)
     }
 
-    private static func code(_ style: Screen.Style) -> String {
-        switch style {
-        case .plain: ""
-        case .bold: "\u{1B}[1m"
-        case .dim: "\u{1B}[2m"
-        case .bar: "\u{1B}[7m"
-        case .warning: "\u{1B}[33m"
-        }
+    /// What is there cannot be relied on.
+    func redraw() { clearok(window, true) }
+
+    func ring() { beep() }
+
+    private func setStyle(_ style: Screen.Style) {
+        let (attributes, pair): (Int, Int16) =
+            switch style {
+            case .plain: (cncurses_plain, 0)
+            case .bold: (cncurses_bold, 0)
+            case .dim: (cncurses_dim, 0)
+            case .bar, .match: (cncurses_reverse, 0)
+            case .warning: (cncurses_plain, Terminal.warningPair)
+            case .mention: (cncurses_bold, Terminal.mentionPair)
+            }
+        cncurses_set_style(window, UInt32(attributes), pair)
     }
 
+    /// Past ncurses, which has no word for it.
     private func put(_ text: String) { writeAll(Array(text.utf8), to: 1) }
+
+    // MARK: - Input
+
+    /// The keys that have come.
+    func read() -> [KeyInput] {
+        var inputs: [KeyInput] = []
+        while true {
+            let key = cncurses_key(window)
+            guard key >= 0 else { return inputs }
+            if let input = Terminal.input(Int(key)) { inputs.append(input) }
+        }
+    }
+
+    private static func input(_ key: Int) -> KeyInput? {
+        let named = key - cncurses_named
+        guard named >= 0 else { return Unicode.Scalar(UInt32(key)).map { .scalar($0) } }
+        switch named {
+        case cncurses_paste_begins: return .pasteBegins
+        case cncurses_paste_ends: return .pasteEnds
+        default: return keystrokes[named].map { .named($0) }
+        }
+    }
+
+    private static let keystrokes: [Int: Keystroke] = [
+        cncurses_up: .up, cncurses_down: .down,
+        cncurses_left: .left, cncurses_right: .right,
+        cncurses_home: .home, cncurses_end: .end,
+        cncurses_page_up: .pageUp, cncurses_page_down: .pageDown,
+        cncurses_delete: .delete, cncurses_backspace: .backspace,
+        cncurses_enter: .enter,
+        cncurses_alt_up: .altUp, cncurses_alt_down: .altDown,
+        cncurses_word_left: .controlLeft,
+        cncurses_word_right: .controlRight,
+    ]
 }

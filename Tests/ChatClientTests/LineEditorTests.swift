@@ -19,6 +19,11 @@ import Testing
         #expect(edited("one two  ", .control("w")).text == "one ")
         #expect(edited("one two", .left, .left, .left, .control("u")).text == "two")
         #expect(edited("one two", .home, .right, .control("k")).text == "o")
+        #expect(edited("one two", .alt("b"), .character("x")).text == "one xtwo")
+        #expect(edited("one two", .home, .alt("f"), .character("x")).text == "onex two")
+        #expect(edited("one two", .home, .alt("d")).text == " two")
+        #expect(edited("one two", .altBackspace).text == "one ")
+        #expect(edited("one two", .controlLeft, .controlLeft, .controlRight).cursor == 3)
         #expect(edited("", .backspace, .delete, .left, .right).isEmpty)
     }
 
@@ -45,14 +50,28 @@ import Testing
         }
     }
 
+    @Test func `a line that was refused later is called back first`() {
+        var editor = edited("one")
+        _ = editor.take()
+        editor.set("two")
+        _ = editor.take()
+        editor.keep("one")
+        _ = editor.take(.up)
+        #expect(editor.text == "one")
+        // Who is calling lines back goes on from where he was.
+        editor.keep("two")
+        _ = editor.take(.down)
+        #expect(editor.text == "two")
+    }
+
     @Test func `what is shown holds the cursor, however long the line is`() {
         var editor = edited("日本語 and a longer text", .left)
         for columns in 4...40 {
-            let shown = editor.shown(in: columns)
-            #expect(Columns.count(shown.text) <= columns)
+            let shown = editor.shown(in: columns, .terminal)
+            #expect(Columns.terminal.count(shown.text) <= columns)
             #expect(shown.cursor < columns)
         }
         editor.set("a\nb")
-        #expect(editor.shown(in: 10).text == "a⏎b")
+        #expect(editor.shown(in: 10, .terminal).text == "a⏎b")
     }
 }

@@ -37,7 +37,9 @@ import Testing
             return random % one == 0
         }
         var machine = ChatMachine(
-            ChatMachine.Settings(user: "alice", nodes: ["a:1", "b:2"], size: nil, idPrefix: "a"))
+            ChatMachine.Settings(
+                user: "alice", nodes: ["a:1", "b:2"], size: nil, idPrefix: "a",
+                columns: .terminal))
         var node = Node()
         var status: Int32?
         var happenings: [Happening] = [.tick, .line("/open c1")]
@@ -62,7 +64,7 @@ import Testing
                         happenings.append(.answered(number, node.answer(line)))
                     }
                 case .leave(let code): status = code
-                case .print, .draw: break
+                case .print, .draw, .redraw, .bell: break
                 }
             }
         }

@@ -1,7 +1,8 @@
-import ChatClient
 import Foundation
 import LineProtocol
 import Testing
+
+@testable import ChatClient
 
 /// What happens to a client and what it does then, as files to be read: `Transcripts/*.txt`.
 ///
@@ -11,7 +12,10 @@ import Testing
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "Transcripts")
 
-    @Test(arguments: ["everyday", "lines", "moving", "refusals", "narrow"])
+    @Test(arguments: [
+        "everyday", "lines", "moving", "refusals", "narrow", "reading", "paging", "chatlist",
+        "finding", "leaving",
+    ])
     func `the client does what its transcript says`(name: String) throws {
         let file = Self.folder.appending(path: name + ".txt")
         let written = try String(contentsOf: file, encoding: .utf8)
@@ -54,7 +58,8 @@ private final class Play {
         let word = try #require(step.split(separator: " ").last)
         machine = ChatMachine(
             ChatMachine.Settings(
-                user: "alice", nodes: ["one:1", "two:2"], size: Play.size(word), idPrefix: "a"))
+                user: "alice", nodes: ["one:1", "two:2"], size: Play.size(word), idPrefix: "a",
+                columns: .terminal))
     }
 
     func forget() { said = [] }
@@ -88,9 +93,12 @@ private final class Play {
         case "key": on(.key(try #require(Play.keys[rest])))
         case "line": on(.line(rest))
         case "end": on(.inputEnded)
+        case "terminate": on(.terminated(143))
+        case "history": on(.answered(try #require(Int(rest)), try history()))
         case "wait":
             now += try #require(UInt64(rest))
             on(.tick)
+        case "count": count = try #require(Int(rest))
         case "size": on(.resized(try #require(Play.size(rest[...]))))
         case "screen": return screen?.lines.map { "|\($0.text)" } ?? []
         default: throw Unreadable(step: step)
@@ -98,21 +106,43 @@ private final class Play {
         return said
     }
 
+    /// How many messages the chat has; `HISTORY` gives the newest of them.
+    private var count = 0
+    private var limit = 0
+
+    /// The answer to the last `HISTORY`, of messages m1 to the one of the last step `count`.
+    private func history() throws -> [ReplyLine] {
+        let numbers = max(1, count - limit + 1)...max(1, count)
+        let messages = numbers.map { number in
+            let minute = String(number % 60 + 100).dropFirst()
+            return "MESSAGE id=m\(number) from=bob at=2026-11-21T\(10 + number / 60):\(minute)"
+                + ":00.000Z type=text text=\"text \(number)\""
+        }
+        return try (messages + ["OK"]).map { try #require(ReplyLine($0)) }
+    }
+
     private struct Unreadable: Error { let step: String }
 
     private static let keys: [String: Keystroke] = [
         "tab": .tab, "up": .up, "escape": .escape, "pageUp": .pageUp, "pageDown": .pageDown,
-        "ctrl-c": .control("c"),
+        "ctrl-c": .control("c"), "ctrl-r": .control("r"), "ctrl-s": .control("s"),
+        "alt-down": .altDown, "alt-up": .altUp, "home": .home, "end": .end,
     ]
 
     private func on(_ happening: Happening) {
         for directive in machine.on(happening, at: now) {
             switch directive {
             case .dial(let address): said.append("dial \(address)")
-            case .ask(let number, let line): said.append("ask \(number) \(line)")
+            case .ask(let number, let line):
+                if line.hasPrefix("HISTORY "), let word = line.split(separator: "=").last {
+                    limit = Int(word) ?? 0
+                }
+                said.append("ask \(number) \(line)")
             case .watch(let line): said.append("watch \(line)")
             case .print(let line): said.append("print \(line)")
             case .draw(let screen): self.screen = screen
+            case .redraw: said.append("redraw")
+            case .bell: said.append("bell")
             case .leave(let status): said.append("leave \(status)")
             }
         }

@@ -48,6 +48,7 @@ struct House {
             Room("ChatClient", .core, "LineProtocol"),
 
             Room("CLibuv", .foreign),
+            Room("CNcurses", .foreign),
             Room("COpenSSL", .foreign),
             Room("CSQLite", .foreign),
             Room("CXXHash", .foreign),
@@ -73,7 +74,7 @@ struct House {
                 Wire CRDT Chat Membership Placement Replication LineProtocol Node Admin Session
                 """),
             // Wire, here and in Benchmarks: the names of conversations and messages.
-            Room("LineClient", .program, "ChatClient LineProtocol NetworkIO TLS Wire"),
+            Room("LineClient", .program, "ChatClient CNcurses LineProtocol NetworkIO TLS Wire"),
             // Node and Membership: hostile frames are made of what honest ones are made of.
             Room(
                 "Benchmarks", .program,
@@ -91,7 +92,9 @@ struct House {
         support: Room("TestKit", .node, "CRDT Wire Testing"),
         testsAlsoImport: [
             // Whole nodes in one process, on the real disk code.
-            "Simulator": ["Storage"]
+            "Simulator": ["Storage"],
+            // Texts are measured there as they are where they are drawn.
+            "ChatClient": ["CNcurses"],
         ],
         // Random bits come from a class that is Sendable: their state is an atomic.
         sourcesAlsoImport: ["Simulator": ["Synchronization"]])
