@@ -4,13 +4,18 @@ import Wire
 ///
 /// All of it where it fits into `textBytesMax`; what does not fit is left out, and the token says
 /// so. So it is read in two ways. Rounded down, `floor` gives what was surely seen: what a watcher
-/// need not be told again. Rounded up, `verdict` says whether a copy surely holds all that was
-/// seen; where a token cannot tell, whoever holds the shard has to be asked.
+/// need not be told again. Rounded up, `verdict` says whether a replica of a shard surely holds all
+/// that was seen; where a token cannot tell, whoever holds the shard has to be asked.
 ///
-/// A replica is named by its first 32 bits. The id is random, so a token's entry is taken for
-/// another's, of n replicas that a copy knows of the shard, with a chance of n / 2^32: for a
-/// thousand of them, one in four million. Of a shard that did not fit there is a seal, 24 bits of
-/// a hash: a copy of another state has the same one with a chance of 1 / 2^24.
+/// Of a shard it names the entries of the vector that was seen, or a checkpoint, whose vector the
+/// nodes know, and the entries beyond it. So its length depends neither on the age of the cluster
+/// nor on how often its nodes were restarted. Where no entries fit, a name of the whole vector is
+/// left, which says all where that is a checkpoint, or where a replica holds just that.
+///
+/// A replica id is named by its first 32 bits. The id is random, so a token's entry is taken for
+/// another's, of n replica ids that a vector lists, with a chance of n / 2^32: for a thousand of
+/// them, one in four million. A vector is named by 32 bits of a hash: it is taken for another one
+/// of at most 65 with a chance of 1 / 2^26.
 public struct Token: Hashable, Sendable {
     /// What was seen of one replica's changes of a shard.
     public struct Entry: Hashable, Sendable {
@@ -23,23 +28,24 @@ public struct Token: Hashable, Sendable {
     /// What was seen of one shard.
     public struct Part: Hashable, Sendable {
         public let shard: ShardID
+        /// The name of a checkpoint that was seen; nil where the entries are all.
+        let checkpoint: UInt32?
         /// Ascending by prefix, each once.
         let entries: [Entry]
-        /// Whether the entries are all that was seen.
+        /// Whether the checkpoint and the entries are all that was seen.
         let isWhole: Bool
     }
 
-    /// A hash of all that was seen of one shard.
-    struct Seal: Hashable, Sendable {
+    /// The name of all that was seen of one shard.
+    struct Name: Hashable, Sendable {
         let shard: ShardID
-        /// 24 bits.
-        let hash: UInt32
+        let short: UInt32
     }
 
-    /// Whether a copy of a shard holds all that was seen of it.
+    /// Whether a replica of a shard holds all that was seen of it.
     public enum Verdict: Hashable, Sendable {
         case covered
-        /// Not as far as the token tells: others may hold what this copy lacks.
+        /// Not as far as the token tells: others may hold what this replica lacks.
         case lacking
     }
 
@@ -50,8 +56,8 @@ public struct Token: Hashable, Sendable {
     let cluster: UInt32
     /// Ascending by shard.
     let parts: [Part]
-    /// Ascending by shard.
-    let seals: [Seal]
+    /// Of shards that are not whole in `parts`; ascending by shard.
+    let names: [Name]
     /// Whether something was seen of shards that it does not name.
     public let isRounded: Bool
 
@@ -66,14 +72,19 @@ public struct Token: Hashable, Sendable {
 // MARK: Rounded down
 
 extension Token {
-    /// What was surely seen of a shard, as far as its replicas are known.
+    /// What was surely seen of a shard, as far as its replica ids and its checkpoints are known.
     ///
-    /// - Parameter known: what a copy of the shard holds. A replica that it does not know, or that
-    ///   it cannot tell from another, counts for nothing.
-    public func floor(of shard: ShardID, knowing known: Vector) -> Vector {
-        if seal(of: shard) == Seal(shard, of: known) { return known }
+    /// - Parameter known: what a replica of the shard holds. A replica id that is not in it, or
+    ///   that cannot be told from another, counts for nothing.
+    public func floor(
+        of shard: ShardID, knowing known: Vector, _ checkpoints: Checkpoints = Checkpoints()
+    ) -> Vector {
+        let part = part(of: shard)
         var floor = Vector()
-        for entry in part(of: shard)?.entries ?? [] {
+        for name in [self.name(of: shard)?.short, part?.checkpoint].compactMap({ $0 }) {
+            floor.formUnion(checkpoints.vector(named: name, of: shard, or: known) ?? Vector())
+        }
+        for entry in part?.entries ?? [] {
             let replicas = known.entries.filter { $0.replica.prefix == entry.prefix }
             guard let replica = replicas.first?.replica, replicas.count == 1 else { continue }
             floor.insert(entry.seqs, of: replica)
@@ -85,31 +96,41 @@ extension Token {
 // MARK: Rounded up
 
 extension Token {
-    /// Whether a copy that holds `vector` holds all that was seen of the shard.
-    public func verdict(on vector: Vector, of shard: ShardID) -> Verdict {
+    /// Whether a replica that holds `vector` holds all that was seen of the shard.
+    public func verdict(
+        on vector: Vector, of shard: ShardID, _ checkpoints: Checkpoints = Checkpoints()
+    ) -> Verdict {
+        func isHeld(_ name: UInt32) -> Bool {
+            let named = checkpoints.vector(named: name, of: shard, or: vector)
+            #if PlantedBugs
+                if PlantedBug.checkpointTakenForHeld.isOn, named != nil { return true }
+            #endif
+            return named.map(vector.covers) ?? false
+        }
         if let part = part(of: shard), part.isWhole {
-            return part.entries.allSatisfy { isHeld($0, in: vector) } ? .covered : .lacking
+            let isCovered =
+                (part.checkpoint.map(isHeld) ?? true)
+                && part.entries.allSatisfy { self.isHeld($0, in: vector) }
+            return isCovered ? .covered : .lacking
         }
-        if let seal = seal(of: shard) {
-            return seal == Seal(shard, of: vector) ? .covered : .lacking
-        }
+        if let name = name(of: shard) { return isHeld(name.short) ? .covered : .lacking }
         return isRounded || part(of: shard) != nil ? .lacking : .covered
     }
 
     /// The shards of which something was seen, out of so many.
     public func shards(of count: UInt16) -> [ShardID] {
         if isRounded { return (0..<count).map { ShardID($0) } }
-        return Set(parts.map(\.shard) + seals.map(\.shard)).filter { $0.number < count }.sorted()
+        return Set(parts.map(\.shard) + names.map(\.shard)).filter { $0.number < count }.sorted()
     }
 
     /// What it says of one shard alone.
     public func narrowed(to shard: ShardID) -> Token {
         Token(
             cluster: cluster, parts: parts.filter { $0.shard == shard },
-            seals: seals.filter { $0.shard == shard }, isRounded: isRounded)
+            names: names.filter { $0.shard == shard }, isRounded: isRounded)
     }
 
-    /// Every replica that may be meant has to have it: one of several cannot be told.
+    /// Every replica id that may be meant has to have it: one of several cannot be told.
     private func isHeld(_ entry: Entry, in vector: Vector) -> Bool {
         let replicas = vector.entries.filter { $0.replica.prefix == entry.prefix }
         return !replicas.isEmpty && replicas.allSatisfy { $0.seqs.isSuperset(of: entry.seqs) }
@@ -117,14 +138,7 @@ extension Token {
 
     private func part(of shard: ShardID) -> Part? { parts.first { $0.shard == shard } }
 
-    private func seal(of shard: ShardID) -> Seal? { seals.first { $0.shard == shard } }
-}
-
-extension Token.Seal {
-    init(_ shard: ShardID, of vector: Vector) {
-        self.shard = shard
-        hash = UInt32(truncatingIfNeeded: checksum(vector.encoded)) & 0xFF_FFFF
-    }
+    private func name(of shard: ShardID) -> Name? { names.first { $0.shard == shard } }
 }
 
 extension RandomID {

@@ -6,9 +6,9 @@ extension Token {
     /// Its head: version, cluster, whether it is rounded, and two counts of two bytes at most.
     private static let headBytes = 1 + 4 + 1 + 2 + 2
     private static let checksumBytes = 4
-    /// How many bytes there are for parts and seals.
+    /// How many bytes there are for parts and names.
     static let bodyBytesMax = textBytesMax * 6 / 8 - headBytes - checksumBytes
-    /// The most parts, and seals: as many as there may be shards.
+    /// The most parts, and names: as many as there may be shards.
     private static let shardsMax = 4_096
 
     /// As a client carries it: letters, digits, `-` and `_`, at most `textBytesMax` of them.
@@ -37,14 +37,12 @@ extension Token: WireValue {
             last = part.shard.number
             part.encodeEntries(into: &body)
         }
-        body.write(count: seals.count)
+        body.write(count: names.count)
         last = 0
-        for seal in seals {
-            body.write(varint: UInt64(seal.shard.number - last))
-            last = seal.shard.number
-            for shift: UInt32 in [16, 8, 0] {
-                body.write(UInt8(truncatingIfNeeded: seal.hash >> shift))
-            }
+        for name in names {
+            body.write(varint: UInt64(name.shard.number - last))
+            last = name.shard.number
+            body.write(fixed: name.short)
         }
         body.withUnsafeBytes {
             writer.write(raw: $0)
@@ -62,15 +60,13 @@ extension Token: WireValue {
             let shard = try reader.readShard(after: parts.last?.shard)
             parts.append(try Part(shard, from: &reader))
         }
-        var seals: [Seal] = []
+        var names: [Name] = []
         for _ in 0..<(try reader.readCount(limit: Token.shardsMax)) {
-            let shard = try reader.readShard(after: seals.last?.shard)
-            var hash: UInt32 = 0
-            for byte in try reader.readRaw(3) { hash = hash << 8 | UInt32(byte) }
-            seals.append(Seal(shard: shard, hash: hash))
+            let shard = try reader.readShard(after: names.last?.shard)
+            names.append(Name(shard: shard, short: try reader.readFixed()))
         }
         self.parts = parts
-        self.seals = seals
+        self.names = names
         let sum: UInt32 = try reader.readFixed()
         var copy = ByteWriter()
         encode(into: &copy)
@@ -89,7 +85,9 @@ private func fixed(_ number: UInt32) -> [UInt8] {
 
 extension Token.Part {
     func encodeEntries(into writer: inout ByteWriter) {
-        writer.write(varint: UInt64(entries.count) << 1 | (isWhole ? 1 : 0))
+        writer.write(
+            varint: UInt64(entries.count) << 2 | (checkpoint == nil ? 0 : 2) | (isWhole ? 1 : 0))
+        if let checkpoint { writer.write(fixed: checkpoint) }
         for entry in entries {
             writer.write(fixed: entry.prefix)
             entry.seqs.encode(into: &writer)
@@ -99,8 +97,9 @@ extension Token.Part {
     init(_ shard: ShardID, from reader: inout ByteReader) throws(WireError) {
         let count = try reader.readVarint()
         var entries: [Token.Entry] = []
-        guard count >> 1 <= UInt64(reader.remaining) else { throw .truncated }
-        for _ in 0..<(count >> 1) {
+        guard count >> 2 <= UInt64(reader.remaining) else { throw .truncated }
+        let checkpoint: UInt32? = count & 2 == 2 ? try reader.readFixed() : nil
+        for _ in 0..<(count >> 2) {
             let prefix: UInt32 = try reader.readFixed()
             if let last = entries.last, last.prefix >= prefix {
                 throw .invalid("replicas that ascend")
@@ -111,7 +110,8 @@ extension Token.Part {
             }
             entries.append(Token.Entry(prefix: prefix, seqs: seqs))
         }
-        self.init(shard: shard, entries: entries, isWhole: count & 1 == 1)
+        self.init(
+            shard: shard, checkpoint: checkpoint, entries: entries, isWhole: count & 1 == 1)
     }
 }
 

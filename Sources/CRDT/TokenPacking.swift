@@ -3,15 +3,18 @@ import Wire
 extension Token {
     /// What was seen, as far as it fits.
     ///
-    /// Each shard is named by all its entries where there is room, else by its seal. For SINCE a
-    /// seal is worth most for its bytes, so entries take only what seals leave; then the shards
-    /// that did not fit whole get what entries still fit.
+    /// Each shard is named by all its entries where there is room, else by a checkpoint and the
+    /// entries beyond it, else by the name of the whole vector. For SINCE such a name is worth most
+    /// for its bytes, so entries take only what names leave; then the shards that are not whole get
+    /// what entries still fit.
     ///
     /// - Parameters:
     ///   - seen: ascending by shard, each once.
     ///   - first: the shards that matter most, in that order; behind them those of the most seqs.
+    ///   - checkpoints: those that other nodes may be taken to know, too.
     public init(
-        of seen: [(shard: ShardID, vector: Vector)], first: [ShardID] = [], cluster: ClusterID
+        of seen: [(shard: ShardID, vector: Vector)], first: [ShardID] = [], cluster: ClusterID,
+        checkpoints: Checkpoints = Checkpoints()
     ) {
         let ranks = Dictionary(zip(first, 0...)) { one, _ in one }
         let order = seen.filter { !$0.vector.isEmpty }.map { shard, vector in
@@ -19,70 +22,90 @@ extension Token {
         }.sorted {
             ($0.rank, $1.count, $0.shard) < ($1.rank, $0.count, $1.shard)
         }
-        var packing = TokenPacking(sealing: order.map(\.shard))
-        for (shard, vector, _, _) in order { packing.add(vector, of: shard) }
+        var packing = TokenPacking(naming: order.map(\.shard))
+        for (shard, vector, _, _) in order { packing.add(vector, of: shard, checkpoints[shard]) }
         packing.fill()
         self.init(
             cluster: Token.hash(of: cluster),
             parts: packing.parts.sorted { $0.shard < $1.shard },
-            seals: packing.seals.sorted { $0.shard < $1.shard }, isRounded: packing.isRounded)
+            names: packing.names.sorted { $0.shard < $1.shard }, isRounded: packing.isRounded)
     }
 }
 
 /// What is put into a token, the most important first.
 private struct TokenPacking {
     var parts: [Token.Part] = []
-    var seals: [Token.Seal] = []
+    var names: [Token.Name] = []
     var isRounded = false
-    /// How many bytes there are for parts and seals.
-    private var room = Token.bodyBytesMax
-    /// How many of those the seals of the shards that are still to come take.
+    /// How many bytes there are for parts and names.
+    private var capacity = Token.bodyBytesMax
+    /// How many of those the names of the shards that are still to come take.
     private var reserved: Int
-    /// What did not fit whole and has a seal, in order.
-    private var sealed: [(shard: ShardID, entries: [Token.Entry])] = []
+    /// The parts with the most entries of shards that did not fit whole, in order.
+    private var named: [Token.Part] = []
 
-    init(sealing shards: [ShardID]) {
-        reserved = shards.reduce(0) { $0 + Token.Seal.bytesMax(of: $1) }
+    init(naming shards: [ShardID]) {
+        reserved = shards.reduce(0) { $0 + Token.Name.bytesMax(of: $1) }
     }
 
-    mutating func add(_ vector: Vector, of shard: ShardID) {
-        reserved -= Token.Seal.bytesMax(of: shard)
-        let entries = TokenPacking.entries(of: vector)
-        if entries.count == vector.entries.count {
-            let part = Token.Part(shard: shard, entries: entries, isWhole: true)
-            if part.bytesMax + reserved <= room {
-                room -= part.bytesMax
-                parts.append(part)
-                return
-            }
+    mutating func add(_ vector: Vector, of shard: ShardID, _ history: CheckpointHistory) {
+        reserved -= Token.Name.bytesMax(of: shard)
+        let plain = TokenPacking.part(of: vector, in: shard)
+        if addWhole(plain) { return }
+        let checkpoints = history.within(vector)
+        // The one that histories keep longest, then the one with the least beyond it.
+        let durable = checkpoints.max { $0.id.level < $1.id.level }
+        var best = plain
+        for checkpoint in [durable, checkpoints.first].compactMap({ $0 }) {
+            let rest = history.rest(of: vector, beyond: checkpoint)
+            best = TokenPacking.part(of: rest, in: shard, beyond: checkpoint.id)
+            if addWhole(best) { return }
         }
-        guard Token.Seal.bytesMax(of: shard) <= room else {
+        let name = Token.Name(shard: shard, short: CheckpointID(of: vector).short)
+        guard Token.Name.bytesMax(of: shard) <= capacity else {
             isRounded = true
             return
         }
-        room -= Token.Seal.bytesMax(of: shard)
-        seals.append(Token.Seal(shard, of: vector))
-        sealed.append((shard, entries))
+        capacity -= Token.Name.bytesMax(of: shard)
+        names.append(name)
+        named.append(best)
     }
 
-    /// Gives what room is left to the shards that have only a seal.
+    /// - Returns: whether the part says all and fits.
+    private mutating func addWhole(_ part: Token.Part) -> Bool {
+        guard part.isWhole, part.bytesMax + reserved <= capacity else { return false }
+        capacity -= part.bytesMax
+        parts.append(part)
+        return true
+    }
+
+    /// Gives what capacity is left to the shards that have only a name.
     mutating func fill() {
-        for (shard, entries) in sealed {
+        for part in named {
             var kept: [Token.Entry] = []
-            var bytes = Token.Part(shard: shard, entries: [], isWhole: false).bytesMax
-            for entry in entries.sorted(by: { $1.seqs.count < $0.seqs.count }) {
-                guard let entry = entry.fitting(room - bytes) else { continue }
+            var bytes = part.keeping([]).bytesMax
+            for entry in part.entries.sorted(by: { $1.seqs.count < $0.seqs.count }) {
+                guard let entry = entry.fitting(capacity - bytes) else { continue }
                 bytes += entry.bytes
                 kept.append(entry)
             }
-            guard !kept.isEmpty else { continue }
-            kept.sort { $0.prefix < $1.prefix }
-            let part = Token.Part(shard: shard, entries: kept, isWhole: false)
+            let part = part.keeping(kept.sorted { $0.prefix < $1.prefix })
             // A count of many entries takes a byte more than one of none.
-            guard part.bytesMax <= room else { continue }
-            room -= part.bytesMax
+            guard part.checkpoint != nil || !kept.isEmpty, part.bytesMax <= capacity else {
+                continue
+            }
+            capacity -= part.bytesMax
             parts.append(part)
         }
+    }
+
+    private static func part(
+        of vector: Vector, in shard: ShardID, beyond checkpoint: CheckpointID? = nil
+    ) -> Token.Part {
+        let entries = entries(of: vector)
+        return Token.Part(
+            shard: shard, checkpoint: checkpoint?.short, entries: entries,
+            isWhole: entries.count == vector.entries.count)
     }
 
     /// An entry for each replica that can be told from the others.
@@ -99,17 +122,22 @@ private struct TokenPacking {
 }
 
 extension Token.Part {
+    /// The same with these entries alone.
+    func keeping(_ entries: [Token.Entry]) -> Token.Part {
+        Token.Part(shard: shard, checkpoint: checkpoint, entries: entries, isWhole: false)
+    }
+
     /// The most bytes that it takes, whatever stands before it.
     var bytesMax: Int {
-        varintBytes(UInt64(shard.number)) + varintBytes(UInt64(entries.count) << 1)
-            + entries.reduce(0) { $0 + $1.bytes }
+        varintBytes(UInt64(shard.number)) + varintBytes(UInt64(entries.count) << 2)
+            + (checkpoint == nil ? 0 : 4) + entries.reduce(0) { $0 + $1.bytes }
     }
 }
 
-extension Token.Seal {
+extension Token.Name {
     /// The most bytes that one takes, whatever stands before it.
     static func bytesMax(of shard: ShardID) -> Int {
-        varintBytes(UInt64(shard.number)) + 3
+        varintBytes(UInt64(shard.number)) + 4
     }
 }
 

@@ -65,6 +65,12 @@ public struct Vector: Hashable, Sendable {
         }
     }
 
+    /// Takes out all seqs of a replica.
+    mutating func remove(_ replica: ReplicaID) {
+        let index = firstIndex(notBefore: replica)
+        if index < entries.count, entries[index].replica == replica { entries.remove(at: index) }
+    }
+
     /// Adds the seqs that a document names.
     public mutating func insert(_ context: Context) {
         for dot in context.dots { insert(dot) }

@@ -172,6 +172,7 @@ package actor Node {
     var ownFrames: [WatchFrame] = []
     /// Who types.
     var typing = Typing()
+    var checkpoints = CheckpointExchange()
     /// What it has done so far.
     var tally = NodeTally()
     var isEnding = false
@@ -565,6 +566,7 @@ extension Node {
         tickRequests(now: now)
         tickBootstrap(now: now)
         tickScrub(now: now)
+        tickCheckpoints(now: now)
         dial(now: now)
         if !links.isEmpty || cluster == nil { reachedAt = now }
         let isAlone =

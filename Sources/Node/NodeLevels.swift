@@ -21,7 +21,9 @@ extension Node {
     package func token(
         of seen: [(shard: ShardID, vector: Vector)], first: [ShardID]
     ) -> Token? {
-        cluster.map { Token(of: seen, first: first, cluster: $0.id) }
+        cluster.map {
+            Token(of: seen, first: first, cluster: $0.id, checkpoints: checkpoints.known)
+        }
     }
 
     /// What the copies that answer here hold, of all shards or of a partition's.
@@ -248,7 +250,8 @@ extension Node {
     }
 
     private func isHeld(_ floor: Floor, by shard: Shard) -> Bool {
-        shard.assumeIsolated { floor.isCovered(by: $0.stored.vector, of: $0.id) }
+        let known = checkpoints.known
+        return shard.assumeIsolated { floor.isCovered(by: $0.stored.vector, of: $0.id, known) }
     }
 
     private func endLevelling(_ waiter: Levelling.Waiter) {

@@ -133,7 +133,8 @@ extension Node {
         switch frame {
         case .hello(let hello): onHello(hello, greeting)
         case .reject(let reason): onRejected(reason, greeting)
-        case .gossip, .replication, .ask, .told, .clock, .watch, .typing: drop(greeting)
+        case .gossip, .replication, .ask, .told, .clock, .watch, .typing, .checkpoint:
+            drop(greeting)
         }
     }
 
@@ -194,6 +195,7 @@ extension Node {
         let name = link.name
         onLinkLost(link.channel.id, to: name)
         for shard in shards { within(shard) { $0.onPeerDown(name) } }
+        checkpoints.onDisconnected(name)
     }
 
     private func send(_ frame: PeerFrame, on channel: any Channel) {
@@ -343,6 +345,7 @@ extension Node {
                 process: hello.process, isDialedByLesser: isDialedByLesser(greeting, name),
                 link: Link(to: name, now: now), limits: options.peerLimits))
         for shard in shards { within(shard) { $0.onPeerUp(name) } }
+        checkpoints.onConnected(name)
         membership.onUp(name, process: hello.process, now: now)
         watching.isLost = true
         tickLinks(now: now)
@@ -382,6 +385,8 @@ extension Node {
             onWatchFrame(frame, from: name)
         case .typing(let frame):
             onTypingFrame(frame, from: name)
+        case .checkpoint(let frame):
+            onCheckpoint(frame, from: name)
         }
         return true
     }

@@ -148,7 +148,7 @@ extension Node {
         let event = Event(
             .typing(isOn: isOn), in: place.conversation, by: place.user,
             at: HybridTimestamp(milliseconds: ports.clock.wallMilliseconds))
-        hand(event, watching.token(of: session, in: cluster.id), to: session)
+        hand(event, watching.token(of: session, in: cluster.id, checkpoints.known), to: session)
     }
 
     /// Who begins to watch is told who types.

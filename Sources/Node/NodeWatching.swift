@@ -86,7 +86,8 @@ extension Node {
                 continue
             }
             // Who has seen more than is told of here is told nothing older meanwhile.
-            let floor = watcher.since?.floor(of: id, knowing: position) ?? position
+            let floor =
+                watcher.since?.floor(of: id, knowing: position, checkpoints.known) ?? position
             let holder = watching.feeds[number].holder
             // Until it says so, a holder may tell of what comes to all but this user.
             let isTold = watching.feeds[number].isOpen && !(holder.map(late.contains) ?? true)
@@ -99,7 +100,7 @@ extension Node {
             $0.isAnswered = true
             $0.behind = behind
         }
-        let token = watching.token(of: session, in: cluster.id)
+        let token = watching.token(of: session, in: cluster.id, checkpoints.known)
         sinks[session]?.onSettled(watcher.slot.number, .watching(token))
         for id in behind.keys.sorted() { askReplay(of: id, for: session) }
         tellTyping(to: session, watching: watcher.user)
@@ -302,12 +303,12 @@ extension Node {
             let isLast = last[delivery.session] == index && position != nil
             let token: String
             if isLast {
-                token = watching.token(of: delivery.session, in: cluster.id)
+                token = watching.token(of: delivery.session, in: cluster.id, checkpoints.known)
             } else if watcher.isLevel, let known = earlier[watcher.concerns] {
                 token = known
             } else {
                 token = watching.token(
-                    of: delivery.session, at: (id, before), in: cluster.id)
+                    of: delivery.session, at: (id, before), in: cluster.id, checkpoints.known)
                 if watcher.isLevel { earlier[watcher.concerns] = token }
             }
             hand(delivery.event, token, to: delivery.session)
@@ -320,7 +321,7 @@ extension Node {
         if told.contains(where: { !$0.isForEverybody }) {
             watching.noteConcern(id, of: session)
         }
-        let token = watching.token(of: session, in: cluster.id)
+        let token = watching.token(of: session, in: cluster.id, checkpoints.known)
         for announcement in told { hand(announcement.event, token, to: session) }
     }
 

@@ -95,6 +95,7 @@ package enum PeerFrame: Hashable, Sendable {
     case watch(WatchFrame)
     /// Somebody types, or stopped.
     case typing(TypingFrame)
+    case checkpoint(CheckpointFrame)
 
     /// The version of everything that travels between nodes.
     package static let version: UInt8 = 1
@@ -111,6 +112,7 @@ extension PeerFrame: WireValue {
         static let clock: UInt8 = 7
         static let watch: UInt8 = 8
         static let typing: UInt8 = 9
+        static let checkpoint: UInt8 = 10
     }
 
     package func encode(into writer: inout ByteWriter) {
@@ -143,6 +145,9 @@ extension PeerFrame: WireValue {
         case .typing(let frame):
             writer.write(Kind.typing)
             frame.encode(into: &writer)
+        case .checkpoint(let frame):
+            writer.write(Kind.checkpoint)
+            frame.encode(into: &writer)
         }
     }
 
@@ -164,6 +169,7 @@ extension PeerFrame: WireValue {
         case Kind.clock: self = .clock(try reader.readVarint())
         case Kind.watch: self = .watch(try WatchFrame(from: &reader))
         case Kind.typing: self = .typing(try TypingFrame(from: &reader))
+        case Kind.checkpoint: self = .checkpoint(try CheckpointFrame(from: &reader))
         default: throw .invalid("a frame of a known kind")
         }
     }

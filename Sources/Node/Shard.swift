@@ -77,6 +77,8 @@ package actor Shard {
     /// What is on disk.
     package var stored: CopyHeader { machine.copy.stored }
 
+    var storedHash: UInt64 { machine.copy.storedHash }
+
     /// What is here, on disk or on its way there.
     var vector: Vector { machine.copy.current.vector }
 

@@ -180,7 +180,7 @@ struct Watching: Sendable {
     /// - Parameter earlier: where a shard's feed stood before the last of what is being told.
     mutating func token(
         of session: UInt64, at earlier: (shard: ShardID, position: Vector?)? = nil,
-        in cluster: ClusterID
+        in cluster: ClusterID, _ checkpoints: Checkpoints
     ) -> String {
         guard let watcher = watchers[session] else { return "" }
         let isShared = watcher.isLevel && earlier == nil
@@ -194,7 +194,9 @@ struct Watching: Sendable {
             if let lacked = watcher.lacked[id] { vector = vector.subtracting(lacked) }
             seen.append((id, vector))
         }
-        let token = Token(of: seen, first: watcher.concerns, cluster: cluster).text
+        let token = Token(
+            of: seen, first: watcher.concerns, cluster: cluster, checkpoints: checkpoints
+        ).text
         if isShared {
             if tokens.count >= Watching.tokensMax { tokens = [:] }
             tokens[watcher.concerns] = token

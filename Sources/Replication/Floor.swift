@@ -8,14 +8,18 @@ public enum Floor: Hashable, Sendable {
     /// What a client carried here.
     case token(Token)
 
-    /// Whether a copy of the shard that holds `vector` surely holds all of it.
-    public func isCovered(by vector: Vector, of shard: ShardID) -> Bool {
+    /// Whether a replica of the shard that holds `vector` surely holds all of it.
+    ///
+    /// - Parameter checkpoints: those that a token may name.
+    public func isCovered(
+        by vector: Vector, of shard: ShardID, _ checkpoints: Checkpoints = Checkpoints()
+    ) -> Bool {
         #if PlantedBugs
             if PlantedBug.floorIgnored.isOn { return true }
         #endif
         switch self {
         case .vector(let floor): return vector.covers(floor)
-        case .token(let token): return token.verdict(on: vector, of: shard) == .covered
+        case .token(let token): return token.verdict(on: vector, of: shard, checkpoints) == .covered
         }
     }
 }

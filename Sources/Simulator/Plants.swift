@@ -33,7 +33,8 @@ package struct Plant: Hashable, Sendable {
             case .evictedNotDialled, .refutesWithoutRaising, .silenceShrinks,
                 .suspectsAfterOwnPause:
                 .members
-            case .causeForgotten, .floorIgnored, .notificationSentTwice, .tokenForgetsDeletions,
+            case .causeForgotten, .checkpointTakenForHeld, .floorIgnored, .notificationSentTwice,
+                .tokenForgetsDeletions,
                 .typingOutlivesConnection, .unboundedPeerQueue:
                 .whole
             default: .machines
@@ -60,7 +61,7 @@ package struct Plant: Hashable, Sendable {
             case .ruleJudgedAtMerge: [.judgedOnce, .equal]
             case .setContextLost: [.kept, .deleted, .claims]
             // A list that ignores what a token says of it shows what was taken off.
-            case .floorIgnored: [.reads, .oneChange]
+            case .checkpointTakenForHeld, .floorIgnored: [.reads, .oneChange]
             case .shownBeforeStored, .tokenForgetsDeletions: [.reads]
             case .typingOutlivesConnection: [.typing]
             case .unboundedPeerQueue: [.bounded]

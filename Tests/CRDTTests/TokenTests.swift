@@ -74,7 +74,74 @@ struct TokenTests {
         }
     }
 
-    @Test func `shards that fit not even sealed may all be lacking`() throws {
+    @Test func `a token of an old cluster is as exact as a young one's`() throws {
+        let shard = ShardID(5)
+        for seed in 0..<50 as Range<UInt64> {
+            var random = SplitMix64(seed: seed)
+            let vectors = CheckpointHistoryTests.growth(400, &random)
+            var checkpoints = Checkpoints()
+            for vector in vectors.dropLast(3) { checkpoints.add(vector, to: shard) }
+            let (seen, now) = (vectors[397], vectors[399])
+            #expect(seen.entries.count > 40)
+            let token = try TokenTests.carried(
+                Token(
+                    of: [(shard, seen)], cluster: TokenTests.cluster, checkpoints: checkpoints))
+            #expect(token.verdict(on: now, of: shard, checkpoints) == .covered, "seed \(seed)")
+            #expect(token.floor(of: shard, knowing: now, checkpoints) == seen, "seed \(seed)")
+            #expect(token.verdict(on: now, of: shard) == .lacking)
+        }
+    }
+
+    @Test func `a checkpoint is covered by whoever holds its changes, and by nobody else`() throws {
+        for seed in 0..<200 as Range<UInt64> {
+            var random = SplitMix64(seed: seed)
+            var checkpoints = Checkpoints()
+            var seen: [(shard: ShardID, vector: Vector)] = []
+            for number in 0..<UInt16(1 + random.below(64)) {
+                let vectors = CheckpointHistoryTests.growth(20, &random)
+                for vector in vectors.dropLast(random.below(3)) {
+                    checkpoints.add(vector, to: ShardID(number))
+                }
+                seen.append((ShardID(number), vectors[19]))
+            }
+            let token = try TokenTests.carried(
+                Token(of: seen, cluster: TokenTests.cluster, checkpoints: checkpoints))
+            #expect(token.text.utf8.count <= Token.textBytesMax)
+            for (shard, vector) in seen {
+                #expect(token.verdict(on: vector, of: shard, checkpoints) == .covered)
+                let floor = token.floor(of: shard, knowing: vector, checkpoints)
+                #expect(vector.covers(floor), "seed \(seed)")
+                let entry = random.pick(vector.entries)
+                var missing = Vector()
+                missing.insert(
+                    Dot(replica: entry.replica, seq: try #require(entry.seqs.greatest)))
+                let less = vector.subtracting(missing)
+                #expect(token.verdict(on: less, of: shard, checkpoints) == .lacking)
+            }
+        }
+    }
+
+    @Test func `64 quiet shards are exact in one token, after more was written, too`() throws {
+        var random = SplitMix64(seed: 11)
+        var checkpoints = Checkpoints()
+        var seen: [(shard: ShardID, vector: Vector)] = []
+        for number in 0..<64 as Range<UInt16> {
+            let vector = CheckpointHistoryTests.growth(100, &random)[99]
+            checkpoints.add(vector, to: ShardID(number))
+            seen.append((ShardID(number), vector))
+        }
+        let token = try TokenTests.carried(
+            Token(of: seen, cluster: TokenTests.cluster, checkpoints: checkpoints))
+        for (shard, vector) in seen {
+            var more = vector
+            more.insert(Dot(replica: RandomID(from: &random), seq: 1))
+            checkpoints.add(more, to: shard)
+            #expect(token.verdict(on: more, of: shard, checkpoints) == .covered)
+            #expect(token.floor(of: shard, knowing: more, checkpoints) == vector)
+        }
+    }
+
+    @Test func `shards that fit not even by name may all be lacking`() throws {
         var random = SplitMix64(seed: 9)
         let seen = TokenTests.seen(shards: 4_096, replicas: 1, ranges: 1, &random)
         let token = try TokenTests.carried(Token(of: seen, cluster: TokenTests.cluster))

@@ -72,14 +72,14 @@ import Wire
         watching.note(1) { $0.behind[id] = Watching.Behind(since: Vector(), number: 7) }
         watching.endReplay(of: id, to: 1, at: Vector())
         #expect(watching.lagging.isEmpty)
-        #expect(watching.token(of: 1, in: cluster) == token(Vector()))
+        #expect(watching.token(of: 1, in: cluster, Checkpoints()) == token(Vector()))
         // A third holder may have it, and is asked.
         watching.lag(behind: id)
         #expect(watching.lagging == [1] && watching[1]?.behind[id]?.since == Vector())
         watching.endReplay(of: id, to: 1, at: Vector())
         // The holder gets it, and tells everybody.
         watching.noteHeld(ahead, of: id)
-        #expect(watching.token(of: 1, in: cluster) == token(ahead))
+        #expect(watching.token(of: 1, in: cluster, Checkpoints()) == token(ahead))
         #expect(watching[1]?.isLevel == true)
     }
 }

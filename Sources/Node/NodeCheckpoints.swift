@@ -1,0 +1,43 @@
+import Membership
+import Replication
+import Wire
+
+/// The checkpoints by which tokens name what was seen of a shard.
+extension Node {
+    func tickCheckpoints(now: UInt64) {
+        guard let cluster else { return }
+        carryOut(
+            checkpoints.onTick(now: now, shards: cluster.shards) {
+                shards.compactMap { isFirstLivingOwner(of: $0.id) ? candidate($0) : nil }
+            })
+    }
+
+    func onCheckpoint(_ frame: CheckpointFrame, from name: NodeName) {
+        guard let cluster, frame.shard.number < cluster.shards else { return }
+        carryOut(checkpoints.receive(frame, from: name))
+    }
+
+    private func carryOut(_ directives: [CheckpointExchange.Directive]) {
+        for directive in directives {
+            switch directive {
+            case .send(let frame, let name): links[name]?.send(.checkpoint(frame))
+            case .sendToAll(let frame):
+                for link in links.ascending { link.send(.checkpoint(frame)) }
+            }
+        }
+    }
+
+    /// Whether no owner before this node in the order of owners is connected.
+    private func isFirstLivingOwner(of id: ShardID) -> Bool {
+        guard Int(id.number) < owners.count else { return false }
+        return owners[Int(id.number)].first { $0 == me.name || links[$0] != nil } == me.name
+    }
+
+    private func candidate(_ shard: Shard) -> CheckpointExchange.Candidate? {
+        shard.assumeIsolated { shard in
+            guard shard.mayAnswer else { return nil }
+            return CheckpointExchange.Candidate(
+                shard.id, hash: shard.storedHash, vector: shard.stored.vector)
+        }
+    }
+}

@@ -1,0 +1,169 @@
+import CRDT
+import Wire
+
+/// A node's knowledge of the checkpoints of all shards, and the exchange that keeps it equal to the
+/// other nodes'.
+///
+/// The first living owner of a shard names its vector, at most once a second and only while it
+/// changes, and tells every node. Two nodes that connect compare the newest checkpoint of each
+/// shard and send the history where they differ: so a node that was cut off or has just started
+/// learns what it missed. What is lost on the way is not repeated; tokens that need it are less precise
+/// until the two connect again.
+public struct CheckpointExchange: Sendable {
+    public private(set) var known = Checkpoints()
+    /// The next shard to ask a connected node about; none for a node that was asked about all.
+    private var cursors: [NodeName: UInt16] = [:]
+    /// When vectors were last named, in milliseconds.
+    private var namedAt: UInt64 = 0
+    /// The hash of the replica whose vector was last named, by shard.
+    private var named: [ShardID: UInt64] = [:]
+
+    /// How often the vector of a shard is named, in milliseconds.
+    static let pauseMilliseconds: UInt64 = 1_000
+    /// How many shards a node is asked about in one tick.
+    static let questionsMax: UInt16 = 64
+
+    /// A frame to one node, or to every connected one.
+    public enum Directive: Hashable, Sendable {
+        case send(CheckpointFrame, to: NodeName)
+        case sendToAll(CheckpointFrame)
+    }
+
+    /// What a replica that this node is to name has on disk.
+    public struct Candidate: Sendable {
+        let shard: ShardID
+        /// Differs where the vector does.
+        let hash: UInt64
+        let vector: Vector
+
+        public init(_ shard: ShardID, hash: UInt64, vector: Vector) {
+            self.shard = shard
+            self.hash = hash
+            self.vector = vector
+        }
+    }
+
+    public init() {}
+
+    public mutating func onConnected(_ peer: NodeName) { cursors[peer] = 0 }
+
+    public mutating func onDisconnected(_ peer: NodeName) { cursors[peer] = nil }
+
+    /// - Parameters:
+    ///   - shards: how many the cluster has.
+    ///   - candidates: the replicas of which this node is the first living owner; asked for once a
+    ///     second.
+    public mutating func onTick(
+        now: UInt64, shards: UInt16, _ candidates: () -> [Candidate]
+    ) -> [Directive] {
+        var directives: [Directive] = []
+        for (peer, next) in cursors.sorted(by: { $0.key < $1.key }) {
+            let end = next + min(CheckpointExchange.questionsMax, shards - min(next, shards))
+            for number in next..<end {
+                let shard = ShardID(number)
+                directives.append(
+                    .send(.compare(shard, newest: known[shard].newest), to: peer))
+            }
+            cursors[peer] = end < shards ? end : nil
+        }
+        guard now >= namedAt + CheckpointExchange.pauseMilliseconds else { return directives }
+        namedAt = now
+        return directives + candidates().compactMap { name($0) }
+    }
+
+    private mutating func name(_ candidate: Candidate) -> Directive? {
+        let shard = candidate.shard
+        guard named[shard] != candidate.hash else { return nil }
+        named[shard] = candidate.hash
+        let vector = candidate.vector
+        let (previous, before) = (known[shard].newest, known[shard].newestVector)
+        guard !vector.isEmpty, CheckpointID(of: vector) != previous else { return nil }
+        known.add(vector, to: shard)
+        // Where the last one is no part of it, the whole of it is told: two sides of a cut met.
+        guard vector.covers(before) else {
+            return .sendToAll(.checkpoint(shard, beyond: nil, vector))
+        }
+        return .sendToAll(.checkpoint(shard, beyond: previous, vector.subtracting(before)))
+    }
+
+    /// Takes a frame of another node's.
+    public mutating func receive(_ frame: CheckpointFrame, from peer: NodeName) -> [Directive] {
+        switch frame {
+        case .checkpoint(let shard, nil, let vector):
+            known.add(vector, to: shard)
+        case .checkpoint(let shard, let previous?, let changes):
+            guard let before = known[shard].vector(named: previous) else {
+                return [.send(.compare(shard, newest: nil), to: peer)]
+            }
+            known.add(before.union(changes), to: shard)
+        case .compare(let shard, let newest):
+            let history = known[shard]
+            guard !history.isEmpty, history.newest != newest else { return [] }
+            return [.send(.history(shard, history), to: peer)]
+        case .history(let shard, let history):
+            known.formUnion(history, of: shard)
+        }
+        return []
+    }
+}
+
+/// What nodes tell each other of checkpoints.
+public enum CheckpointFrame: Hashable, Sendable {
+    /// A checkpoint: a vector, or the changes that it has beyond an earlier one.
+    case checkpoint(ShardID, beyond: CheckpointID?, Vector)
+    /// Asks for the receiver's history where its newest checkpoint is another one.
+    case compare(ShardID, newest: CheckpointID?)
+    case history(ShardID, CheckpointHistory)
+
+    /// The shard that it is about.
+    public var shard: ShardID {
+        switch self {
+        case .checkpoint(let shard, _, _), .compare(let shard, _), .history(let shard, _): shard
+        }
+    }
+}
+
+extension CheckpointFrame: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        switch self {
+        case .checkpoint(let shard, let previous, let vector):
+            writer.write(1)
+            writer.write(shard)
+            CheckpointFrame.write(previous, to: &writer)
+            vector.encode(into: &writer)
+        case .compare(let shard, let newest):
+            writer.write(2)
+            writer.write(shard)
+            CheckpointFrame.write(newest, to: &writer)
+        case .history(let shard, let history):
+            writer.write(3)
+            writer.write(shard)
+            history.encode(into: &writer)
+        }
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        let kind = try reader.readByte()
+        let shard = try reader.readShard()
+        switch kind {
+        case 1:
+            let previous = try CheckpointFrame.readID(from: &reader)
+            self = .checkpoint(shard, beyond: previous, try Vector(from: &reader))
+        case 2: self = .compare(shard, newest: try CheckpointFrame.readID(from: &reader))
+        case 3: self = .history(shard, try CheckpointHistory(from: &reader))
+        default: throw .invalid("a frame about checkpoints")
+        }
+    }
+
+    private static func write(_ id: CheckpointID?, to writer: inout ByteWriter) {
+        writer.write(id != nil)
+        if let id { writer.write(fixed: id.bits) }
+    }
+
+    private static func readID(
+        from reader: inout ByteReader
+    ) throws(WireError) -> CheckpointID? {
+        guard try reader.readFlag() else { return nil }
+        return CheckpointID(bits: try reader.readFixed())
+    }
+}
