@@ -34,16 +34,16 @@ extension ShardMachine {
     mutating func takeAnnouncements(
         to isWatched: (UserID) -> Bool, in world: ShardWorld
     ) throws(StoreFailure) -> [Announcement] {
-        guard
+        let isAll =
             copy.hasCauses(now: world.milliseconds)
-                || committed.count > ShardMachine.changesHeldMax
-        else { return [] }
-        defer { dropAnnouncements() }
-        orderByCause()
+            || committed.count > ShardMachine.changesHeldMax
+        let count = isAll ? committed.count : countHeldLong(now: world.milliseconds)
+        guard isAll || count > 0 else { return [] }
+        defer { if isAll { dropAnnouncements() } else { dropOldest(count) } }
         var told: [Announcement] = []
         var stage = Stage()
         let changed = Set(committed.map(\.after.key))
-        for change in committed {
+        for change in inOrderOfCauses(isAll ? committed : Array(committed.prefix(count))) {
             guard let around = try surroundings(of: change, isWatched, &stage, in: world) else {
                 continue
             }
@@ -66,25 +66,42 @@ extension ShardMachine {
         return told
     }
 
+    /// How many changes have waited for causes as long as any does: there may be no moment at which
+    /// no cause of a later one is on its way.
+    private func countHeldLong(now: UInt64) -> Int {
+        committedAt.prefix { now >= $0.milliseconds + Causes.patienceMilliseconds }
+            .reduce(0) { $0 + $1.count }
+    }
+
+    private mutating func dropOldest(_ count: Int) {
+        committed.removeFirst(count)
+        var left = count
+        while left > 0, let first = committedAt.first {
+            left -= first.count
+            committedAt.removeFirst()
+        }
+    }
+
     /// A stamp is later than all that its writer had seen.
     ///
     /// The changes of one document keep their order: where an earlier sending of its id takes its
     /// place, the stamps of the later one are gone from it.
-    private mutating func orderByCause() {
-        var times = committed.map(\.after.greatestTime)
-        guard zip(times, times.dropFirst()).contains(where: >) else { return }
+    private func inOrderOfCauses(_ changes: [DocumentChange]) -> [DocumentChange] {
+        var times = changes.map(\.after.greatestTime)
+        guard zip(times, times.dropFirst()).contains(where: >) else { return changes }
         var latest: [DocumentKey: HybridTimestamp] = [:]
-        for (index, change) in committed.enumerated() {
+        for (index, change) in changes.enumerated() {
             times[index] = max(times[index], latest[change.after.key] ?? .zero)
             latest[change.after.key] = times[index]
         }
         let order = times.indices.sorted { (times[$0], $0) < (times[$1], $1) }
-        committed = order.map { committed[$0] }
+        return order.map { changes[$0] }
     }
 
     /// Nobody is told of what commits have changed.
     mutating func dropAnnouncements() {
         committed = []
+        committedAt = []
         copy.forgetCauses()
         feedPosition = copy.stored.vector
     }

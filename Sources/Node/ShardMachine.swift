@@ -60,6 +60,8 @@ package struct ShardMachine: Sendable {
     private var clock: HybridClock
     /// What commits have stored, until those who watch are told.
     var committed: [DocumentChange] = []
+    /// When those were stored, so many at each time, oldest first.
+    var committedAt: [(milliseconds: UInt64, count: Int)] = []
     /// All that is in it, or was there from the beginning, has been told to those who watch.
     var feedPosition: Vector
     /// Accepted since the last turn, for the co-owners; each once.
@@ -353,6 +355,7 @@ extension ShardMachine {
         let stored = documents.onCommitted(ticket)
         // Nearly always it is told at once: then nothing is copied.
         committed = committed.isEmpty ? stored : committed + stored
+        if !stored.isEmpty { committedAt.append((now, stored.count)) }
         return copy.onCommitted(ticket, now: now)
     }
 

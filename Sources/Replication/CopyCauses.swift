@@ -5,28 +5,54 @@ import Wire
 ///
 /// An answer may arrive before what it answers, where the two come from different nodes. It is
 /// merged and confirmed at once; who watches is told of it once the cause is on disk, too.
-struct Causes: Sendable {
+public struct Causes: Sendable {
     /// How long they are waited for, in milliseconds: one may exist nowhere any more.
-    static let patienceMilliseconds: UInt64 = 2_000
+    public static let patienceMilliseconds: UInt64 = 2_000
     /// How long one may be on its way before the sender of its effect is asked for it, in
     /// milliseconds.
     static let transitMilliseconds: UInt64 = 50
 
-    private(set) var awaited = Vector()
-    /// Since when the first of them is, in milliseconds.
-    private(set) var since: UInt64 = 0
-    /// Who has them, until it is asked.
+    /// Those that were named within so long are given up together, in milliseconds.
+    private static let batchMilliseconds: UInt64 = 100
+
+    private struct Batch: Sendable {
+        var vector: Vector
+        /// When the first of them was named, in milliseconds.
+        let since: UInt64
+    }
+
+    /// Oldest first: at most one for each tenth of a second of patience.
+    private var batches: [Batch] = []
+    /// Who has them, until it is asked, and since when they are to be.
     private var holders: [NodeName] = []
+    private var holdersSince: UInt64 = 0
+
+    var isEmpty: Bool { batches.isEmpty }
+
+    var awaited: Vector { batches.reduce(into: Vector()) { $0.formUnion($1.vector) } }
 
     mutating func await(_ vector: Vector, of peer: NodeName, now: UInt64) {
-        if awaited.isEmpty { since = now }
-        awaited.formUnion(vector)
+        if let last = batches.last, now < last.since + Causes.batchMilliseconds {
+            batches[batches.count - 1].vector.formUnion(vector)
+        } else {
+            batches.append(Batch(vector: vector, since: now))
+        }
+        if holders.isEmpty { holdersSince = now }
         if !holders.contains(peer) { holders.append(peer) }
+    }
+
+    /// Those are not waited for any more that are stored, or were waited for long enough: each by
+    /// itself, for there may be no moment at which none is on its way.
+    mutating func settle(having stored: Vector, now: UInt64) {
+        for index in batches.indices {
+            batches[index].vector = batches[index].vector.subtracting(stored)
+        }
+        batches.removeAll { $0.vector.isEmpty || now >= $0.since + Causes.patienceMilliseconds }
     }
 
     /// Those to be asked now; each once.
     mutating func takeHolders(now: UInt64) -> [NodeName] {
-        guard !holders.isEmpty, now >= since + Causes.transitMilliseconds else { return [] }
+        guard !holders.isEmpty, now >= holdersSince + Causes.transitMilliseconds else { return [] }
         defer { holders = [] }
         return holders
     }
@@ -37,12 +63,9 @@ extension Copy {
     ///
     /// - Returns: true as well where they were waited for long enough.
     public mutating func hasCauses(now: UInt64) -> Bool {
-        guard !causes.awaited.isEmpty else { return true }
-        let isOver =
-            stored.vector.covers(causes.awaited)
-            || now >= causes.since + Causes.patienceMilliseconds
-        if isOver { causes = Causes() }
-        return isOver
+        guard !causes.isEmpty else { return true }
+        causes.settle(having: stored.vector, now: now)
+        return causes.isEmpty
     }
 
     /// Nobody is told, so nobody waits.
@@ -59,7 +82,7 @@ extension Copy {
 
     /// Asks for causes that do not come by themselves.
     mutating func seekCauses(now: UInt64) {
-        guard !causes.awaited.isEmpty, !current.vector.covers(causes.awaited) else { return }
+        guard !causes.isEmpty, !current.vector.covers(causes.awaited) else { return }
         for peer in causes.takeHolders(now: now) where index(of: peer) != nil {
             outbox.append((peer, .seek(shard)))
         }

@@ -112,4 +112,15 @@ private func change(_ number: UInt64) -> Change {
         let at2000 = hasCauses(now: 2_000)
         #expect(at2000)
     }
+
+    @Test mutating func `a cause that was named later is waited for as long`() {
+        _ = copy.receive(.push(shard, [parcel], cause: vector(dot(1))), from: n2, now: 0)
+        let at1000 = hasCauses(now: 1_000)
+        #expect(!at1000)
+        _ = copy.receive(.push(shard, [parcel], cause: vector(dot(2))), from: n2, now: 1_500)
+        let at2000 = hasCauses(now: 2_000)
+        #expect(!at2000)
+        let at3500 = hasCauses(now: 3_500)
+        #expect(at3500)
+    }
 }
