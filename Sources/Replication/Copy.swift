@@ -58,6 +58,11 @@ public struct Copy: Sendable {
     /// What will be on disk once everything under way is.
     public internal(set) var current: CopyHeader
     public internal(set) var phase: Phase
+    /// Whether only `done` of a pull that began since may end the catching up.
+    ///
+    /// A connection that outlives the time in which the shard belonged elsewhere may still bring
+    /// what a peer said before.
+    var needsPull = false
     /// Who should hold the shard, as this node sees the members.
     public internal(set) var holders: Holders
     /// How far the copy is with being given away; nil where it belongs here.
@@ -150,6 +155,7 @@ public struct Copy: Sendable {
     /// What is here may be shown from here on.
     mutating func serve() {
         phase = .serving
+        needsPull = false
         if isSettled { isServedByDisk = true }
     }
 

@@ -106,7 +106,7 @@ extension Copy {
         peers[index].confirmed = stored.vector
         peers[index].untold = peers[index].untold.subtracting(stored.vector)
         peers[index].holding = stored.isComplete ? .complete : .incomplete
-        if stored.isComplete, !peers[index].isFilledFromHere { serve() }
+        if stored.isComplete, !peers[index].isFilledFromHere, !needsPull { serve() }
     }
 
     /// A frame to a peer was dropped, because too many wait for it: what was counting on the frame
@@ -153,7 +153,7 @@ extension Copy {
         {
             compareAll(with: index, now: now)
         } else if offer.claim.isComplete, !peers[index].isFilledFromHere, current.isComplete,
-            current.vector.covers(offer.claim.vector)
+            current.vector.covers(offer.claim.vector), !needsPull
         {
             serve()
         }

@@ -33,6 +33,7 @@ extension Copy {
             lastMark = handover.mark
             self.handover = nil
             catchUp(now: now)
+            needsPull = true
         }
     }
 

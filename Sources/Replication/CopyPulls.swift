@@ -33,13 +33,17 @@ extension Copy {
         let sources = peers.indices.filter { now >= peers[$0].pullableFrom }
         let source =
             sources.first(where: holdsMore) ?? sources.first { peers[$0].wanted != nil }
-            ?? toBeHeard(of: sources)
+            ?? toBeHeard(of: sources) ?? (needsPull ? sources.first(where: vouches) : nil)
         if let source { open(from: peers[source].name, beyond: current.vector, now: now) }
     }
 
     private func holdsMore(_ index: Int) -> Bool {
         !current.vector.covers(peers[index].confirmed)
             || (peers[index].holding == .complete && !current.isComplete)
+    }
+
+    private func vouches(_ index: Int) -> Bool {
+        peers[index].holding == .complete && !peers[index].isFilledFromHere
     }
 
     private mutating func open(from peer: NodeName, beyond vector: Vector, now: UInt64) {
@@ -89,6 +93,9 @@ extension Copy {
         pullsDone += 1
         noteDone(claim, from: peers[index].name)
         peers[index].confirmed.formUnion(claim.vector)
+        if !claim.isComplete, peers[index].holding == .complete {
+            peers[index].holding = .incomplete
+        }
         noteHeard(peers[index].name, by: number)
         if let mark = open.mark { accept(mark, from: index) }
         #if PlantedBugs

@@ -283,6 +283,16 @@ private func holders(_ owners: [NodeName]) -> Holders {
         owner.own([n2, n3])
         owner.own([n1, n2])
         #expect(!owner.copy.isReady)
+        // What is said on an old connection may have been said before.
+        owner.copy.onLevel(with: n2)
+        #expect(!owner.copy.isReady)
+        _ = owner.said()
+        _ = owner.copy.onTick(now: owner.now)
+        #expect(owner.said() == [.pull(shard, number: 1, Vector())])
+        let claim = Frame.Claim(vector: Vector(), isComplete: true)
+        _ = owner.copy.receive(
+            .done(shard, number: 1, batches: 0, claim), from: n2, now: owner.now)
+        #expect(owner.copy.isReady)
     }
 
     @Test func `who becomes an owner has confirmed nothing yet`() {
