@@ -115,10 +115,14 @@ extension Node {
             let first = forwards.firstSlot(of: session) ?? .max
             let begun = (heldLists[session] ?? []).prefix { $0.slot.number < first }
             ready += begun
-            heldLists[session]?.removeFirst(begun.count)
-            if heldLists[session]?.isEmpty ?? false { heldLists[session] = nil }
         }
-        for list in ready {
+        let time = TurnTime(TurnTime.ofLists, on: ports.clock)
+        for list in ready.sorted(by: { $0.slot.number < $1.slot.number }) {
+            guard !time.isOver else { return ports.host.turnAgain() }
+            heldLists[list.slot.session]?.removeFirst()
+            if heldLists[list.slot.session]?.isEmpty ?? false {
+                heldLists[list.slot.session] = nil
+            }
             switch gather(list.query, for: list.user, slot: list.slot, isLevel: false) {
             case .awaited: break
             case .here(let outcome, let isSettled):

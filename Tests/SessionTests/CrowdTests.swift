@@ -79,4 +79,58 @@ import Testing
         let share = SessionLimits.linesPerTurnMax / greedy.count
         #expect(greedy.allSatisfy { $0.heard().count == share })
     }
+
+    @Test func `who asks for much is answered in turns, and who asks for little at once`() {
+        // Everything takes a quarter of a share or more.
+        node.clock.setStep(microseconds: SessionLimits.turnMicrosecondsMax / 16)
+        let greedy = node.connectShared()
+        greedy.feed(String(repeating: "UNREAD alice\n", count: 200))
+        #expect(greedy.isPaused)
+        let first = greedy.heard().count
+        #expect(first > 0 && first <= 4)
+        let modest = node.connectShared()
+        modest.feed("PING\n")
+        #expect(modest.heard() == ["OK pong"])
+        var answered = first
+        for _ in 0..<200 {
+            node.endTurn()
+            let more = greedy.heard().count
+            #expect(more <= 4)
+            answered += more
+        }
+        #expect(answered == 200)
+    }
+
+    @Test func `reports that are made in order take turns, too`() {
+        node.clock.setStep(microseconds: SessionLimits.turnMicrosecondsMax / 8)
+        let greedy = node.connectShared()
+        greedy.feed(String(repeating: "STATUS\n", count: 64))
+        var answered = 0
+        for _ in 0..<200 {
+            let more = greedy.heard().count { $0.hasPrefix("OK") }
+            #expect(more <= 4)
+            answered += more
+            node.endTurn()
+        }
+        #expect(answered == 64)
+    }
+
+    @Test func `all those together take no longer than a turn may`() {
+        node.clock.setStep(microseconds: SessionLimits.turnMicrosecondsMin)
+        let greedy = (0..<200).map { _ in node.connectShared() }
+        for client in greedy { client.feed(String(repeating: "UNREAD alice\n", count: 20)) }
+        var answered = 0
+        let most = Int(SessionLimits.turnMicrosecondsMax / SessionLimits.turnMicrosecondsMin)
+        for _ in 0..<2_000 where answered < 4_000 {
+            let more = greedy.reduce(0) { $0 + $1.heard().count }
+            // In each turn those that waited have their time, and what is read.
+            #expect(more <= 2 * most)
+            answered += more
+            node.endTurn()
+        }
+        #expect(answered == 4_000)
+        node.clock.setStep(microseconds: 0)
+        node.endTurn()
+        #expect(greedy.allSatisfy { !$0.isPaused })
+    }
 }
