@@ -7,6 +7,8 @@ import Wire
 /// Where a session's replies go, and what slows its client down.
 package protocol SessionOutput: AnyObject, Sendable {
     func write(_ bytes: [UInt8])
+    /// Has what was written leave now, as far as the client takes it.
+    func flush()
     /// How many bytes the client has not taken yet.
     var queuedBytes: Int { get }
     func setReadingPaused(_ isPaused: Bool)
@@ -559,11 +561,15 @@ extension Session {
         guard !hasFinished else { return false }
         events += Admin.line(of: event, token: token)
         sendEvents()
-        guard bytesUntaken < SessionLimits.eventBytesMax else {
+        if output.queuedBytes > SessionLimits.freeBytes { output.flush() }
+        noteHeld()
+        // Who comes back with the last token is told the rest.
+        let isSpent = room?.assumeIsolated { $0.isSpent } ?? false
+        let bytesMax = isSpent ? SessionLimits.freeBytes : SessionLimits.eventBytesMax
+        guard bytesUntaken < bytesMax else {
             output.abort()
             return false
         }
-        noteHeld()
         return noteFull()
     }
 

@@ -59,6 +59,7 @@ package enum SessionLimits {
     /// How long it may stay so, in milliseconds, before its connection is closed.
     package static let fullMillisecondsMax: UInt64 = 5_000
 
-    /// The most bytes of events that wait for one client: whose passes it is closed at once.
+    /// The most bytes of events that wait for one client: whose passes it is closed at once; while
+    /// all clients together hold as much as they may, who holds more than is free to all.
     package static let eventBytesMax = 8 << 20
 }

@@ -59,6 +59,25 @@ import Testing
         #expect(reader.heard().last == "OK")
     }
 
+    @Test func `who watches and does not read is let go where all hold as much as they may`() {
+        let writer = node.connectShared()
+        #expect(writer.ask("CREATE c alice,bob") == ["OK"])
+        let deaf = (0..<8).map { _ in node.connectShared() }
+        for client in deaf {
+            #expect(client.ask("WATCH bob").count == 1)
+            client.clog(true)
+        }
+        let hogs = (0..<400).map { _ in node.connectShared() }
+        for hog in hogs { hog.feed(String(repeating: "x", count: 60_000)) }
+        let text = String(repeating: "x", count: 16_000)
+        for number in 0..<4 {
+            #expect(writer.ask("SEND c alice id=m\(number) \(text)").count == 1)
+            let held = node.room.assumeIsolated { $0.heldBytes }
+            #expect(held < SessionLimits.heldBytesMax + 32_768)
+        }
+        #expect(deaf.contains { $0.output.assumeIsolated { $0.isAborted } })
+    }
+
     @Test func `many lines at once are answered in turns`() {
         let greedy = node.connectShared()
         let count = SessionLimits.slotsMax + 500

@@ -146,6 +146,8 @@ actor FakeOutput: SessionOutput {
 
     nonisolated func write(_ bytes: [UInt8]) { assumeIsolated { $0.bytes += bytes } }
 
+    nonisolated func flush() {}
+
     nonisolated var queuedBytes: Int { assumeIsolated { $0.isClogged ? $0.bytes.count : 0 } }
 
     nonisolated func setReadingPaused(_ isPaused: Bool) {
