@@ -14,6 +14,12 @@ public struct DocumentKey: Hashable, Sendable {
         public static let profile = Kind(number: 4)
         public static let item = Kind(number: 5)
         public static let device = Kind(number: 6)
+
+        /// Of the rows of an index, which are no documents: they are made from those of a disk and
+        /// never leave it.
+        public static func countedRun(_ level: UInt8) -> Kind { Kind(number: 0xF0 + level) }
+
+        public var isCountedRun: Bool { number >= 0xF0 }
     }
 
     public let kind: Kind

@@ -23,7 +23,7 @@ public struct NotificationRule: Hashable, Sendable {
     let added: HybridTimestamp
     /// Ascending.
     let viewings: [Viewing]
-    let takenOff: Vector
+    public let takenOff: Vector
     let latestTakenOff: HybridTimestamp
 
     /// Nil where the device is removed.

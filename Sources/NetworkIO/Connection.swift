@@ -344,7 +344,8 @@ extension Connection {
             seal(shielding)
         }
         guard !isClosing, !isWriting else { return }
-        guard output.count > 0 else { return finishIfFlushed() }
+        // Nothing is left of what `flushNow` gave away.
+        guard output.count > 0 else { return onDrain() }
         var buffer = Self.buffer(output.bytes(from: 0))
         let taken = uv_try_write(stream, &buffer, 1)
         if Int(taken) == output.count {
@@ -354,6 +355,21 @@ extension Connection {
             writeRest(from: max(0, Int(taken)))
         } else {
             close(because: NetworkError(taken, doing: "writing to \(peerAddress)"))
+        }
+    }
+
+    /// Gives the kernel what it takes now: where much is written in one turn.
+    ///
+    /// The owner is told of what was drained, and of an error, at the turn's end.
+    package func flushNow() {
+        loop.checkConfined()
+        guard !isClosing, !isWriting, shielding == nil, output.count > 0 else { return }
+        var buffer = Self.buffer(output.bytes(from: 0))
+        let taken = uv_try_write(stream, &buffer, 1)
+        if Int(taken) == output.count {
+            output.removeAll()
+        } else if taken > 0 {
+            writeRest(from: Int(taken))
         }
     }
 

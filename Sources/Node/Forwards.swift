@@ -99,6 +99,9 @@ struct Forwards: Sendable {
     static let bytesHigh = 16 << 20
     /// The most parts of one answer, each of at most 256 KiB and one thing more.
     static let partsMax = 1_024
+    /// The most parts of all answers that wait for their rest, 16 MiB as they travel: whoever asked
+    /// for one more is refused.
+    static let partsHeldMax = 64
 
     /// By number; whoever goes through them does so in order of numbers.
     private var entries: [UInt64: Forward] = [:]
@@ -110,6 +113,8 @@ struct Forwards: Sendable {
     private var round: UInt64 = 0
 
     var count: Int { entries.count }
+    /// How many parts wait for the rest of their answers; asked only when one more comes.
+    var partsCount: Int { entries.values.reduce(0) { $0 + $1.parts } }
     var isEmpty: Bool { entries.isEmpty }
     var isFull: Bool { entries.count >= Forwards.countMax || bytes >= Forwards.bytesMax }
     var isHigh: Bool { entries.count >= Forwards.countHigh || bytes >= Forwards.bytesHigh }

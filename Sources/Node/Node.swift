@@ -356,6 +356,7 @@ extension Node {
     /// The end of a turn of the event loop: what changed in it goes to the disk as one commit and
     /// to the co-owners as one write each.
     package func onTurnEnd() {
+        continueFrames()
         tendCovers()
         sendForwards()
         startLists()
@@ -455,7 +456,7 @@ extension Node {
             self.isCongested = isCongested
             let now = ports.clock.milliseconds
             for link in links.ascending {
-                link.channel.setPaused(isCongested || cutIn.contains(link.name))
+                updatePause(of: link)
                 link.link.onHeard(now: now)
             }
         }

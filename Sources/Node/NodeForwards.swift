@@ -164,10 +164,23 @@ extension Node {
         sinks[forward.slot.session]?.onSeen([sighting(.member(channel: channel))])
     }
 
+    /// Whether one more part may wait for the rest of its answer: a long answer alone always may.
+    ///
+    /// - Parameter own: how many parts of the same answer wait.
+    func hasRoom(forPartBehind own: Int) -> Bool {
+        let held =
+            forwards.partsCount + listAsks.values.reduce(0) { $0 + $1.found.count }
+            + gatherings.values.reduce(0) { $0 + $1.parts }
+        return held < Forwards.partsHeldMax || held == own
+    }
+
     private func take(_ part: Findings, isLast: Bool, for number: UInt64) {
         guard let forward = forwards[number], forward.parts < Forwards.partsMax,
             case .read(let query, _) = forward.request, part.answers(query)
         else { return }
+        guard isLast || hasRoom(forPartBehind: forward.parts) else {
+            return end(number, with: .failed(.overloaded), nil)
+        }
         var found = forward.found ?? part
         if forward.found != nil { _ = found.append(part) }
         guard !isLast else { return end(number, with: .found(found, isPartial: false), nil) }

@@ -27,6 +27,9 @@ extension Limit {
         Limit("forwards", Forwards.countMax, "requests that wait for other nodes", "503"),
         Limit("forward-bytes", Forwards.bytesMax, "bytes of them", "503"),
         Limit(
+            "answer-parts", Forwards.partsHeldMax, "parts of 256 KiB of other nodes' answers",
+            "503, or partial=true"),
+        Limit(
             "drafts", Draft.countMax, "requests of other nodes that wait for the disk",
             "they ask another"),
         Limit(

@@ -10,6 +10,8 @@ struct Gathering: Sendable {
     /// Whether the member that asked was told that its disks are waited for.
     var isTaken = false
     private(set) var findings: Findings?
+    /// How many parts of members' answers are in it, those alone left out.
+    private(set) var parts = 0
     /// What the copies that made it up hold.
     var seen: [Sighting] = []
     /// How many shards here have shown what is not on disk yet.
@@ -36,8 +38,9 @@ struct Gathering: Sendable {
     func isLate(_ now: UInt64) -> Bool { now >= since + Gathering.patienceMilliseconds }
 
     /// - Returns: false where it is no answer to the query.
-    mutating func take(_ part: Findings) -> Bool {
+    mutating func take(_ part: Findings, isOfMany: Bool = false) -> Bool {
         guard part.answers(query) else { return false }
+        if isOfMany { parts += 1 }
         guard var findings else {
             findings = part
             return true
@@ -115,10 +118,14 @@ extension Node {
             let first = forwards.firstSlot(of: session) ?? .max
             let begun = (heldLists[session] ?? []).prefix { $0.slot.number < first }
             ready += begun
-            heldLists[session]?.removeFirst(begun.count)
-            if heldLists[session]?.isEmpty ?? false { heldLists[session] = nil }
         }
-        for list in ready {
+        let time = TurnTime(TurnTime.ofLists, on: ports.clock)
+        for list in ready.sorted(by: { $0.slot.number < $1.slot.number }) {
+            guard !time.isOver else { return ports.host.turnAgain() }
+            heldLists[list.slot.session]?.removeFirst()
+            if heldLists[list.slot.session]?.isEmpty ?? false {
+                heldLists[list.slot.session] = nil
+            }
             switch gather(list.query, for: list.user, slot: list.slot, isLevel: false) {
             case .awaited: break
             case .here(let outcome, let isSettled):
@@ -282,7 +289,8 @@ extension Node {
         case .taken:
             listAsks[told.number]?.isTaken = true
         case .found(let findings, let part, isLast: false)
-        where part == ask.found.count && part < Forwards.partsMax:
+        where part == ask.found.count && part < Forwards.partsMax
+            && hasRoom(forPartBehind: part + (gatherings[ask.slot]?.parts ?? 0)):
             listAsks[told.number]?.found.append(findings)
         case .listed(let findings, let part, let missing) where part == ask.found.count:
             listAsks[told.number] = nil
@@ -302,7 +310,9 @@ extension Node {
         guard var gathering = gatherings[ask.slot] else { return }
         gathering.asks -= 1
         var missing = missing.filter(ask.shards.contains)
-        for part in parts where !gathering.take(part) { missing = ask.shards }
+        for part in parts where !gathering.take(part, isOfMany: parts.count > 1) {
+            missing = ask.shards
+        }
         let now = ports.clock.milliseconds
         if gathering.isLate(now) {
             gathering.missing += missing

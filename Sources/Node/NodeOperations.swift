@@ -152,7 +152,7 @@ extension Node {
 
     private func applyCuts(to name: NodeName) {
         links[name]?.isCutOut = cutOut.contains(name)
-        links[name]?.channel.setPaused(isCongested || cutIn.contains(name))
+        if let link = links[name] { updatePause(of: link) }
         if cutIn.contains(name) { onTypingLost(from: name) }
     }
 

@@ -89,7 +89,7 @@ extension Node {
             if let link = links[channel: channel] {
                 membership.onHeard(link.name, now: ports.clock.milliseconds)
                 link.append(bytes)
-                try receiveFrames(from: link)
+                if !link.isBehind { try receiveFrames(from: link) }
             } else {
                 greetings[channel]?.hasSpoken = true
                 greetings[channel]?.cutter.append(bytes)
@@ -100,11 +100,38 @@ extension Node {
         }
     }
 
-    /// What came in from a member, as far as it is whole frames.
+    /// What came in from a member, as far as it is whole frames and there is time.
     private func receiveFrames(from link: PeerLink) throws(WireError) {
+        let time = TurnTime(TurnTime.ofMember, on: ports.clock)
         while let payload = try link.cutter.next() {
             var reader = ByteReader(payload)
             guard receive(try PeerFrame(from: &reader), from: link) else { return }
+            if time.isOver { return note(link, isBehind: true) }
+        }
+        note(link, isBehind: false)
+    }
+
+    private func note(_ link: PeerLink, isBehind: Bool) {
+        if isBehind { ports.host.turnAgain() }
+        guard isBehind != link.isBehind else { return }
+        link.isBehind = isBehind
+        updatePause(of: link)
+    }
+
+    /// Reads from a member, or lets what it sends wait.
+    func updatePause(of link: PeerLink) {
+        link.channel.setPaused(isCongested || link.isBehind || cutIn.contains(link.name))
+    }
+
+    /// Goes on with the frames for which there was no time in the last turn.
+    func continueFrames() {
+        for link in links.ascending where link.isBehind && !isCongested {
+            membership.onHeard(link.name, now: ports.clock.milliseconds)
+            do throws(WireError) {
+                try receiveFrames(from: link)
+            } catch {
+                closeUnreadable(link.channel.id, because: error)
+            }
         }
     }
 

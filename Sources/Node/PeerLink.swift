@@ -17,6 +17,8 @@ final class PeerLink {
     /// Whether the member with the lesser name dialled: of two connections, that one stays.
     let isDialedByLesser: Bool
     var link: Link
+    /// Whether frames that came in wait for the next turn.
+    var isBehind = false
     /// Whether what is for the peer stays here, as behind a cut cable.
     var isCutOut = false
     /// The shards of which a frame was dropped since the queue was last short.

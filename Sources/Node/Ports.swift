@@ -18,8 +18,11 @@ package struct ShardWrite: Sendable {
     package let shard: ShardID
     package let header: CopyHeader
     package let records: [Record]
-    /// Documents set aside because their bytes are bad.
+    /// Documents set aside because their bytes are bad; the counted runs of their conversations go
+    /// along.
     package let removed: [DocumentKey]
+    /// What changed in the index of counted runs.
+    package var runs: [CountedRunWrite] = []
 }
 
 /// What is left of a shard on disk without its bad documents.
@@ -63,6 +66,16 @@ package protocol DocumentReader {
         of conversation: ConversationID, in shard: ShardID
     ) throws(StoreFailure) -> [Document]
 
+    /// The counted runs of a level that hold something of a span, and where that begins behind all
+    /// of them the last, ascending; some that hold nothing of it may be among them.
+    ///
+    /// A run that is damaged is left out: what it held is counted one by one. So are all, where a
+    /// store keeps none.
+    func countedRuns(
+        of conversation: ConversationID, in shard: ShardID, level: UInt8,
+        from start: HybridTimestamp, to end: HybridTimestamp
+    ) throws(StoreFailure) -> [CountedRun]
+
     /// The documents of which some last seq is counted in `ours` and not in `theirs`, in order of
     /// seq, without an upper bound; at least one, unless there is none.
     func changes(
@@ -77,6 +90,11 @@ package protocol DocumentReader {
 }
 
 extension DocumentReader {
+    package func countedRuns(
+        of conversation: ConversationID, in shard: ShardID, level: UInt8,
+        from start: HybridTimestamp, to end: HybridTimestamp
+    ) throws(StoreFailure) -> [CountedRun] { [] }
+
     package func shards(
         concerning user: UserID, upTo last: ShardID
     ) throws(StoreFailure) -> Set<ShardID> {

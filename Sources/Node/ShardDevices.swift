@@ -102,7 +102,7 @@ extension ShardMachine {
             && !document.isSent(within: room.hiddenVector(of: user, in: seat))
     }
 
-    /// Goes back from the newest message as far as there may be something to notify of.
+    /// The oldest that the device may be notified of, as many as there is room for.
     private mutating func dueNotices(
         _ query: DueQuery, in conversation: ConversationID, among pending: [Document],
         _ world: ShardWorld
@@ -115,12 +115,21 @@ extension ShardMachine {
         let shown = Set(query.shown.lazy.filter { $0.conversation == conversation }.map(\.message))
         let (floor, vector) = (query.rule.floor(in: room), copy.current.vector)
         var notices: [Notice] = []
-        let page = HistoryPage(.newest, limit: .max)
-        try walk(page, of: conversation, among: pending, in: world) { document in
+        var bytes = 0
+        let user = query.rule.user
+        let start = HistoryPosition(before: HybridTimestamp(bits: floor.bits + 1))
+        try survey(
+            Survey(
+                HistoryPage(.after(start), limit: .max), of: conversation, among: pending),
+            in: world
+        ) { counts in
+            counts.unread(of: user) == 0
+                || hidden.map { counts.areSent(within: $0) ?? false } ?? false
+                || counts.areSent(within: query.rule.takenOff) ?? false
+        } handing: { document in
             guard let position = document.historyPosition, let message = document.message else {
                 return true
             }
-            guard position.time > floor else { return false }
             let dots = document.sendings
             guard let dot = dots.first, !shown.contains(position.id),
                 !document.isSent(within: hidden),
@@ -129,10 +138,14 @@ extension ShardMachine {
             let entry = Listed(
                 dot: dot, conversation: conversation, message: position.id, at: position.time,
                 among: vector.seqs(of: dot.replica))
-            notices.append(
-                Notice(
-                    conversation: conversation, message: position.id,
-                    from: message.header.sender, text: message.text, entry: entry))
+            let notice = Notice(
+                conversation: conversation, message: position.id, from: message.header.sender,
+                text: message.text, entry: entry)
+            // Of those of one time another order decides.
+            let isEnough = notices.count >= query.countMax || bytes > Notice.bytesMax
+            if isEnough, notices.last?.entry?.place.time != position.time { return false }
+            notices.append(notice)
+            bytes += notice.bytes
             return true
         }
         return notices

@@ -22,10 +22,9 @@ extension ShardMachine {
     ) throws(ShardFailure) -> ChatView {
         let seats = try seats(of: id, in: world)
         let seat = seats.first { $0.user == user }?.seat
-        let reader = TallyReader(
-            user: user, room: room, readTo: room.readPosition(of: user, in: seat),
-            hidden: room.hiddenVector(of: user, in: seat), wantsLast: true)
-        let tally = try tally(id, by: reader, among: pendingMessages(of: id), in: world)
+        let reading = Reading(user: user, room: room, seat: seat)
+        let tally = try tally(
+            id, for: reading, among: pendingMessages(of: id), wantsLast: true, in: world)
         var view = tally.view(of: id, room, isArchived: seat?.isArchived ?? false)
         view.archivedBy =
             seats.filter { $0.seat.isArchived && room.participants.contains($0.user) }
@@ -51,11 +50,10 @@ extension ShardMachine {
         in conversation: ConversationID, _ room: Conversation, of user: UserID,
         readTo position: HistoryPosition?, hiding hidden: Vector?, in world: ShardWorld
     ) throws(ShardFailure) -> Int {
-        let reader = TallyReader(
-            user: user, room: room, readTo: position, hidden: hidden, wantsLast: false)
-        return try tally(
-            conversation, by: reader, among: pendingMessages(of: conversation), in: world
-        ).unread
+        try unread(
+            in: conversation,
+            for: Reading(user: user, room: room, readTo: position, hidden: hidden),
+            among: pendingMessages(of: conversation), in: world)
     }
 
     /// - Parameter shown: nil for all of them, without their previews.
@@ -74,12 +72,11 @@ extension ShardMachine {
             let seat = try find(.seat(user, in: id), in: world)?.document.seat
             let isArchived = seat?.isArchived ?? false
             guard shown?.admits(isArchived: isArchived) ?? true else { continue }
-            let reader = TallyReader(
-                user: user, room: room, readTo: room.readPosition(of: user, in: seat),
-                hidden: room.hiddenVector(of: user, in: seat), wantsLast: shown != nil)
-            let tally = try tally(id, by: reader, among: pending[id.text] ?? [], in: world)
+            let tally = try tally(
+                id, for: Reading(user: user, room: room, seat: seat),
+                among: pending[id.text] ?? [], wantsLast: shown != nil, in: world)
             // What was hidden is in no list until something else has come.
-            guard reader.hidden == nil || tally.isSeen else { continue }
+            guard tally.isSeen else { continue }
             handing(id, room, isArchived, tally)
         }
     }
@@ -98,15 +95,19 @@ extension ShardMachine {
         return Set((stored + pending).map(\.partition)).sorted().compactMap(ConversationID.init)
     }
 
-    /// Goes back from the newest message as far as there is something to count or to preview.
+    /// - Parameter wantsLast: whether there is to be a preview.
     private mutating func tally(
-        _ conversation: ConversationID, by reader: TallyReader, among pending: [Document],
-        in world: ShardWorld
+        _ conversation: ConversationID, for reading: Reading, among pending: [Document],
+        wantsLast: Bool, in world: ShardWorld
     ) throws(ShardFailure) -> Tally {
         var tally = Tally()
-        let page = HistoryPage(.newest, limit: .max)
-        try walk(page, of: conversation, among: pending, in: world) {
-            reader.take($0, into: &tally)
+        tally.unread = try unread(in: conversation, for: reading, among: pending, in: world)
+        if wantsLast {
+            tally.last = try preview(of: conversation, for: reading, among: pending, in: world)
+        }
+        tally.isSeen = reading.hidden == nil || tally.unread > 0 || tally.last != nil
+        if !tally.isSeen {
+            tally.isSeen = try isSeen(conversation, for: reading, among: pending, in: world)
         }
         return tally
     }
@@ -115,7 +116,7 @@ extension ShardMachine {
 /// What the messages of a conversation come to for one user.
 private struct Tally {
     var unread = 0
-    /// Whether there is anything that the user sees, placeholders included.
+    /// Whether there is anything that the user has not hidden, placeholders included.
     var isSeen = false
     /// The newest message that the user sees and that is not deleted for everyone.
     var last: Document?
@@ -135,46 +136,6 @@ extension Tally {
             id: id, title: room.header.title, unread: unread, isArchived: isArchived,
             participants: room.participants.elements, createdBy: room.header.creator,
             createdAt: room.header.created.time, last: preview)
-    }
-}
-
-private struct TallyReader {
-    let user: UserID
-    let room: Conversation
-    let readTo: HistoryPosition?
-    let hidden: Vector?
-    let wantsLast: Bool
-
-    /// - Returns: whether an older message may still count.
-    func take(_ document: Document, into tally: inout Tally) -> Bool {
-        guard let position = document.historyPosition, let message = document.message else {
-            return true
-        }
-        let isUnread = readTo.map { $0 < position } ?? true
-        guard !document.isSent(within: hidden) else {
-            return isUnread || (wantsLast && tally.last == nil)
-        }
-        if !message.deletedBy.contains(user) { tally.isSeen = true }
-        if counts(message), isUnread, message.header.sender != user { tally.unread += 1 }
-        if wantsLast, tally.last == nil, previews(message) { tally.last = document }
-        return isUnread || (wantsLast && tally.last == nil)
-    }
-
-    /// Whether it is unread where it lies behind what was read, and another sent it.
-    private func counts(_ message: Message) -> Bool {
-        #if PlantedBugs
-            if PlantedBug.unreadNotRecomputed.isOn { return true }
-        #endif
-        return message.isShown(to: user, among: room.participants)
-    }
-
-    private func previews(_ message: Message) -> Bool {
-        #if PlantedBugs
-            if PlantedBug.previewIgnoresHide.isOn {
-                return !message.isDeletedForEveryone(among: room.participants)
-            }
-        #endif
-        return message.isShown(to: user, among: room.participants)
     }
 }
 

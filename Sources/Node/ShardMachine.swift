@@ -53,6 +53,7 @@ package struct ShardMachine: Sendable {
 
     package internal(set) var copy: Copy
     var documents = ShardDocuments()
+    var counts: ShardCounts
     let shardCount: UInt16
     private var badKeys: [DocumentKey] = []
     /// Whether nothing but deletions is merged: the disk is full.
@@ -69,9 +70,10 @@ package struct ShardMachine: Sendable {
 
     package init(
         _ shard: ShardID, of shardCount: UInt16, stored: CopyHeader, holders: Holders,
-        life: UInt64, now: UInt64
+        life: UInt64, now: UInt64, fanOutBits: Int = CountedRun.fanOutBits
     ) {
         self.shardCount = shardCount
+        counts = ShardCounts(fanOutBits: fanOutBits)
         feedPosition = stored.vector
         copy = Copy(shard, stored: stored, holders: holders, life: life, now: now)
         clock = HybridClock(startingAfter: stored.greatest)
@@ -189,12 +191,15 @@ extension ShardMachine {
         }
         let dot = copy.nextDot { world.entropy.nextID() }
         if let target { clock.observe(target.document.greatestTime) }
+        let latest = clock.greatest
         let time = clock.next(wallMilliseconds: world.judge.wallMilliseconds)
         let stamp = Stamp(time: time, process: dot.replica, counter: dot.seq)
         let author = Authorship(dot: dot, stamp: stamp)
         let document = mutation.applied(
             to: target?.document, setting: mark, hiding: hidden, by: author)
+        let isNewest = target == nil && document.historyTime > latest
         copy.noteWrite(put(document, replacing: target), by: dot)
+        count(document, replacing: target?.document, isNewest: isNewest, in: world)
         accepted.append(document.key)
         return (document, dot)
     }
@@ -269,8 +274,12 @@ extension ShardMachine {
             mine.merge(theirs)
             document = mine
         }
+        let isNewest = old == nil && document.historyTime > clock.greatest
         clock.observe(document.greatestTime)
         let change = document == old?.document ? nil : put(document, replacing: old)
+        if change != nil {
+            count(document, replacing: old?.document, isNewest: isNewest, in: world)
+        }
         #if PlantedBugs
             if PlantedBug.indexNotUpdatedOnMerge.isOn { documents.keepTerms(of: theirs.key) }
         #endif
@@ -295,6 +304,7 @@ extension ShardMachine {
     private func decode(_ parcel: Parcel) throws(ShardFailure) -> Document {
         do throws(WireError) {
             let key = try DocumentKey.decode(parcel.key)
+            guard !key.kind.isCountedRun else { throw WireError.invalid("a document") }
             guard key.shard(of: shardCount) == copy.shard else {
                 throw WireError.invalid("a document of shard \(copy.shard)")
             }
@@ -312,7 +322,7 @@ extension ShardMachine {
         guard let header = copy.beginCommit(ticket) else { return nil }
         return ShardWrite(
             shard: copy.shard, header: header, records: documents.takeRecords(for: ticket),
-            removed: [])
+            removed: [], runs: counts.takeWrites(for: ticket))
     }
 
     private mutating func pushAccepted() {
@@ -353,6 +363,7 @@ extension ShardMachine {
 
     package mutating func onCommitted(_ ticket: UInt64, now: UInt64) -> [(ReplySlot, Stored)] {
         let stored = documents.onCommitted(ticket)
+        counts.onCommitted(ticket)
         // Nearly always it is told at once: then nothing is copied.
         committed = committed.isEmpty ? stored : committed + stored
         if !stored.isEmpty { committedAt.append((now, stored.count)) }
@@ -364,6 +375,7 @@ extension ShardMachine {
     /// - Returns: the replies that will not come.
     package mutating func onCommitFailed() -> [ReplySlot] {
         documents.removeAll()
+        counts.removeAll()
         accepted = []
         return copy.onCommitFailed()
     }
@@ -396,6 +408,7 @@ extension ShardMachine {
     /// - Returns: the replies that will not come.
     package mutating func onSetAside(_ header: CopyHeader, now: UInt64) -> [ReplySlot] {
         documents.removeAll()
+        counts.removeAll()
         clock.observe(header.greatest)
         defer { dropAnnouncements() }
         return copy.onSetAside(header, now: now)

@@ -158,10 +158,13 @@ extension ShardMachine {
         _ page: HistoryPage, as listing: Listing, in world: ShardWorld
     ) throws(ShardFailure) -> [MessageView] {
         var views: [MessageView] = []
-        try walk(
+        try list(
             page, of: listing.conversation, among: pendingMessages(of: listing.conversation),
             in: world
-        ) { document in
+        ) { counts in
+            counts.seen(by: listing.user) == 0
+                || listing.hidden.map { counts.areSent(within: $0) ?? false } ?? false
+        } handing: { document in
             if let view = listing.view(of: document) { views.append(view) }
             return views.count < page.limit
         }

@@ -9,6 +9,8 @@ final class ClientOutput: SessionOutput {
 
     func write(_ bytes: [UInt8]) { connection.write(bytes) }
 
+    func flush() { connection.flushNow() }
+
     var queuedBytes: Int { connection.queuedBytes }
 
     func setReadingPaused(_ isPaused: Bool) {

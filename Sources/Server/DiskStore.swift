@@ -46,9 +46,12 @@ final class DiskStore: Store {
     ) {
         let batch = WriteBatch(
             shards: writes.map { write in
-                CopyWrite(
-                    shard: write.shard, header: write.header.encoded, documents: write.records,
-                    removed: write.removed)
+                let runs = write.runs.map {
+                    Record($0.run, of: $0.key.conversation, level: $0.key.level)
+                }
+                return CopyWrite(
+                    shard: write.shard, header: write.header.encoded,
+                    documents: write.records + runs, removed: write.removed)
             },
             settings: settings.map { ($0.name, $0.value) }, dropped: drops,
             failuresKnown: failuresKnown.withLock { $0 }, isUrgent: isUrgent.withLock { $0 })
@@ -114,6 +117,18 @@ final class DiskStore: Store {
     func shards(concerning user: UserID, upTo last: ShardID) throws(StoreFailure) -> Set<ShardID> {
         do throws(StorageError) {
             return try database.reader.shards(concerning: user, upTo: last)
+        } catch {
+            throw failure(error)
+        }
+    }
+
+    func countedRuns(
+        of conversation: ConversationID, in shard: ShardID, level: UInt8,
+        from start: HybridTimestamp, to end: HybridTimestamp
+    ) throws(StoreFailure) -> [CountedRun] {
+        do throws(StorageError) {
+            return try database.reader.countedRuns(
+                of: conversation, in: shard, level: level, from: start, to: end)
         } catch {
             throw failure(error)
         }

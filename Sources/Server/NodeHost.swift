@@ -261,9 +261,12 @@ extension NodeHost {
     /// At the end of each turn: who stood back for others goes on, and who finds the room that it
     /// waited for.
     func makeRoom() {
-        let (yielding, isAwaited) = room.assumeIsolated { ($0.endTurn(), $0.isAwaited) }
-        for id in yielding { clients[id]?.session.assumeIsolated { $0.onTurn() } }
-        if !yielding.isEmpty { turnAgain() }
+        room.assumeIsolated { $0.endTurn() }
+        while let id = room.assumeIsolated({ $0.takeTurn() }) {
+            clients[id]?.session.assumeIsolated { $0.onTurn() }
+        }
+        let (isWaiting, isAwaited) = room.assumeIsolated { ($0.openTurn(), $0.isAwaited) }
+        if isWaiting { turnAgain() }
         guard isAwaited else { return }
         while let id = room.assumeIsolated({ $0.takeWaiting() }) {
             clients[id]?.session.assumeIsolated { $0.onRoom() }

@@ -2,12 +2,7 @@
 package actor ClientRoom {
     private nonisolated let executor: any SerialExecutor
     private var held = HeldBytes()
-    /// Sessions that have answered enough lines for one turn.
-    private var yielding: [UInt64] = []
-    /// How many lines each session may answer in a turn.
-    private(set) var linesPerTurn = SessionLimits.slotsMax
-    /// Counts the turns of the event loop.
-    private(set) var turn: UInt64 = 0
+    private var queue = TurnQueue()
     /// Is told at once when memory becomes tight, and when there is room again.
     private let onTight: @Sendable (Bool) -> Void
 
@@ -35,21 +30,30 @@ package actor ClientRoom {
 
     func wait(_ id: UInt64, for bytes: Int) { held.wait(id, for: bytes) }
 
-    func yield(_ id: UInt64) { yielding.append(id) }
+    // MARK: Turns
 
-    /// The end of a turn.
-    ///
-    /// - Returns: the sessions that may go on in the next: `Session.onTurn` is due.
-    package func endTurn() -> [UInt64] {
-        turn += 1
-        linesPerTurn = min(
-            SessionLimits.slotsMax,
-            max(
-                SessionLimits.linesPerTurnMin,
-                SessionLimits.linesPerTurnMax / max(1, yielding.count)))
-        defer { yielding = [] }
-        return yielding
+    /// What a session may use of the turn.
+    var grant: TurnShare.Grant { queue.grant }
+
+    /// - Parameter time: what a session has used, in microseconds.
+    func note(used time: UInt64) { queue.note(used: time) }
+
+    /// A session has more to do than its share of the turn.
+    func standBack(_ id: UInt64) { queue.wait(id) }
+
+    /// The end of a turn: `takeTurn` is due until there is nobody, then `openTurn`.
+    package func endTurn() { queue.endTurn() }
+
+    /// A session that goes on in this turn: `Session.onTurn` is due.
+    package func takeTurn() -> UInt64? { queue.takeWaiting() }
+
+    /// - Returns: whether somebody waits for the next turn.
+    package func openTurn() -> Bool {
+        queue.open()
+        return !queue.isEmpty
     }
+
+    // MARK: Room
 
     /// A session whose request has waited for room that is there: `Session.onRoom` is due.
     package func takeWaiting() -> UInt64? { held.takeWaiting() }

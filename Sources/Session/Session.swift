@@ -7,6 +7,8 @@ import Wire
 /// Where a session's replies go, and what slows its client down.
 package protocol SessionOutput: AnyObject, Sendable {
     func write(_ bytes: [UInt8])
+    /// Has what was written leave now, as far as the client takes it.
+    func flush()
     /// How many bytes the client has not taken yet.
     var queuedBytes: Int { get }
     func setReadingPaused(_ isPaused: Bool)
@@ -54,18 +56,13 @@ package actor Session: ReplySink {
     private var watchNumber: UInt64?
     /// Since when the client takes too little of what is told, in milliseconds.
     private var fullSince: UInt64?
-    /// Read, but not cut into lines yet, from `backlogStart` on; never more than one read.
-    private var backlog: [UInt8] = []
-    private var backlogStart = 0
+    private var backlog = Backlog()
     /// A request that waits until there is room for its reply, and then what follows it.
     private var crowdedOut: (request: Request, asked: Asked)?
     /// What is reckoned for replies that are made elsewhere, by the numbers of their slots.
     private var reckoned: [UInt64: Int] = [:]
     private var reckonedBytes = 0
-    /// How many lines were answered in the turn of this number.
-    private var linesTaken = 0
-    private var linesMax = SessionLimits.slotsMax
-    private var turn: UInt64 = 0
+    private var share = TurnShare()
     /// How many bytes were ever written.
     private var written: UInt64 = 0
     /// What the shared room was last told.
@@ -105,14 +102,15 @@ package actor Session: ReplySink {
     package func onBytes(_ bytes: UnsafeRawBufferPointer) {
         readAt = clock.microseconds
         var taken = 0
-        noteTurn()
+        beginShare()
         if backlog.isEmpty {
             taken = cutter.feed(bytes, while: { !isFull }, { answer($0) })
         }
-        backlog.append(contentsOf: bytes[taken...])
+        backlog.append(bytes[taken...])
         noteHeld()
         if isLineTooMuch { refuseLine() }
         sendReplies()
+        endShare()
         noteHeld()
         updateReading()
     }
@@ -128,7 +126,7 @@ package actor Session: ReplySink {
 
     /// After a turn in which enough lines were answered.
     package func onTurn() {
-        noteTurn()
+        share.isWaiting = false
         continueBacklog()
     }
 
@@ -223,8 +221,7 @@ package actor Session: ReplySink {
         head = 0
         headSent = 0
         replyBytes = 0
-        backlog = []
-        backlogStart = 0
+        backlog = Backlog()
         crowdedOut = nil
         reckoned = [:]
         reckonedBytes = 0
@@ -244,21 +241,25 @@ extension Session {
     }
 
     /// Whether the others are to have their turn.
-    private var isTired: Bool { room != nil && linesTaken >= linesMax }
+    private var isTired: Bool { room != nil && share.isSpent }
 
-    private func noteTurn() {
-        guard let (turn, lines) = room?.assumeIsolated({ ($0.turn, $0.linesPerTurn) }),
-            turn != self.turn
-        else { return }
-        self.turn = turn
-        linesMax = lines
-        linesTaken = 0
+    private func beginShare() {
+        guard let grant = room?.assumeIsolated({ $0.grant }) else { return }
+        share.begin(grant, now: clock.microseconds)
     }
 
-    private func countLine() {
-        linesTaken += 1
-        guard isTired, linesTaken == linesMax else { return }
-        room?.assumeIsolated { [id] in $0.yield(id) }
+    /// Who has used up its share comes again in the next turn.
+    private func endShare() {
+        guard let room else { return }
+        share.note(now: clock.microseconds)
+        let used = share.end()
+        let isWaiting = share.isSpent && !share.isWaiting
+        if isWaiting { share.isWaiting = true }
+        guard used > 0 || isWaiting else { return }
+        room.assumeIsolated { [id] in
+            $0.note(used: used)
+            if isWaiting { $0.standBack(id) }
+        }
     }
 
     /// Whether so much waits here that no more lines are taken.
@@ -271,12 +272,12 @@ extension Session {
 
     private func answer(_ cut: LineCutter.Cut) {
         guard !isTurnedAway else { return }
-        countLine()
         switch cut {
         case .line(let line): answer(line)
         case .tooLong: say(signIn.onNonsense(.lineTooLong), to: .nothing(readAt: readAt))
         case .notEnded: say(signIn.onNonsense(.lineNotEnded), to: .nothing(readAt: readAt))
         }
+        if room != nil { share.noteLine(now: clock.microseconds) }
     }
 
     private func answer(_ line: UnsafeRawBufferPointer) {
@@ -359,30 +360,25 @@ extension Session {
     }
 
     private func continueBacklog() {
+        beginShare()
         if takeBacklog() { node.assumeIsolated { $0.turnAgain() } }
         if isEnding, backlog.isEmpty, !hasCutEnd, !isFull {
             hasCutEnd = true
             if let cut = cutter.finish() { answer(cut) }
         }
         sendReplies()
+        endShare()
         noteHeld()
         updateReading()
     }
 
     /// - Returns: whether any line of it was taken.
     private func takeBacklog() -> Bool {
-        noteTurn()
         guard !backlog.isEmpty, !isFull else { return false }
-        let taken = backlog.withUnsafeBytes { bytes in
-            let rest = UnsafeRawBufferPointer(rebasing: bytes[backlogStart...])
-            return cutter.feed(rest, while: { !isFull }, { answer($0) })
-        }
-        backlogStart += taken
-        if backlogStart == backlog.count {
-            backlog = []
-            backlogStart = 0
-        }
-        return taken > 0
+        var rest = Backlog()
+        swap(&rest, &backlog)
+        defer { backlog = rest }
+        return rest.feed { cutter.feed($0, while: { !isFull }, { answer($0) }) }
     }
 
     private func updateReading() {
@@ -401,7 +397,7 @@ extension Session {
         guard let room, !hasFinished else { return }
         let queued = output.queuedBytes
         let held =
-            cutter.keptCount + backlog.count - backlogStart + replyBytes + reckonedBytes + queued
+            cutter.keptCount + backlog.count + replyBytes + reckonedBytes + queued
             + events.count
         guard max(held, notedBytes) > SessionLimits.freeBytes else { return }
         notedBytes = held
@@ -453,8 +449,10 @@ extension Session {
 
     /// After replies were settled: sends what may leave, and goes on with what waits unread.
     private func sendSettled() {
+        if share.isSpent { beginShare() }
         guard head < slots.count, case .ready = slots[head] else { return noteHeld() }
         sendReplies()
+        endShare()
         noteHeld()
         if !backlog.isEmpty || isPaused || isEnding { continueBacklog() }
     }
@@ -473,10 +471,11 @@ extension Session {
             }
             if case .report(let request) = slots[head] {
                 // A report that finds the client's queue full is made when that is drained.
-                guard output.queuedBytes < SessionLimits.replyBytesMax else { break }
+                guard output.queuedBytes < SessionLimits.replyBytesMax, !isTired else { break }
                 fill(head, with: admin.report(request, to: state))
+                share.note(now: clock.microseconds)
             }
-            if case .work(let request) = slots[head] { begin(request) }
+            if case .work(let request) = slots[head], !isTired { begin(request) }
             sendEvents()
             guard case .ready(let bytes) = slots[head], send(bytes) else { break }
             answered.append(asked[head].answered(by: bytes))
@@ -562,11 +561,15 @@ extension Session {
         guard !hasFinished else { return false }
         events += Admin.line(of: event, token: token)
         sendEvents()
-        guard bytesUntaken < SessionLimits.eventBytesMax else {
+        if output.queuedBytes > SessionLimits.freeBytes { output.flush() }
+        noteHeld()
+        // Who comes back with the last token is told the rest.
+        let isSpent = room?.assumeIsolated { $0.isSpent } ?? false
+        let bytesMax = isSpent ? SessionLimits.freeBytes : SessionLimits.eventBytesMax
+        guard bytesUntaken < bytesMax else {
             output.abort()
             return false
         }
-        noteHeld()
         return noteFull()
     }
 

@@ -13,6 +13,15 @@ package enum SessionLimits {
     /// A connection's share of them, at least.
     package static let linesPerTurnMin = 16
 
+    /// How long clients' requests may take in a turn of the event loop, in microseconds: what waits
+    /// for its turn and what is read in it have that each.
+    ///
+    /// Then it is the turn of members, of the disk and of time.
+    package static let turnMicrosecondsMax: UInt64 = 8_000
+
+    /// A connection's share of that, at least; a request that was begun is finished.
+    package static let turnMicrosecondsMin: UInt64 = 250
+
     /// How many bytes of a reply are handed to the network at a time: the rest of a long one is
     /// not held twice.
     package static let aheadBytesMax = 256 << 10
@@ -50,6 +59,7 @@ package enum SessionLimits {
     /// How long it may stay so, in milliseconds, before its connection is closed.
     package static let fullMillisecondsMax: UInt64 = 5_000
 
-    /// The most bytes of events that wait for one client: whose passes it is closed at once.
+    /// The most bytes of events that wait for one client: whose passes it is closed at once; while
+    /// all clients together hold as much as they may, who holds more than is free to all.
     package static let eventBytesMax = 8 << 20
 }

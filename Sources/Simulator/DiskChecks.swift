@@ -21,6 +21,7 @@ extension World {
             for key in part.removed { node.disk.state.shards[shard].remove(key) }
             if !part.removed.isEmpty { before = CopyHeader(isComplete: false) }
             for record in part.records { try apply(record, to: shard, on: node) }
+            for run in part.runs { node.disk.state.shards[shard].put(run) }
             let header = try decoded(part.header, on: node)
             node.disk.state.shards[shard].header = part.header
             node.disk.state.shards[shard].claim = header
@@ -144,6 +145,9 @@ extension World {
                         explanation: "\(node.name) finds \(key) under "
                             + "\(indexed(key, shard, node)), not \(document.terms)")
                 }
+            }
+            if let wrong = disk.wrongRun {
+                throw Violation(invariant: .index, explanation: "\(node.name): \(wrong)")
             }
             guard digest == disk.claim.digest else {
                 throw Violation(

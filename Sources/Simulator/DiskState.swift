@@ -1,5 +1,6 @@
 import CRDT
 import Chat
+import Node
 import Replication
 import Wire
 
@@ -28,6 +29,8 @@ struct ShardDisk {
     var keys: [DocumentKey] = []
     /// The index: the words of each document that carries any.
     var terms: [DocumentKey: [String]] = [:]
+    /// The index of counted runs.
+    private(set) var runs: [CountedRunKey: CountedRun] = [:]
     /// The sum of the documents' digests, counted apart from the header.
     var digest = Hash128.zero
     /// The greatest stamp in any document.
@@ -43,7 +46,12 @@ struct ShardDisk {
         greatest = max(greatest, document.greatest)
     }
 
+    mutating func put(_ write: CountedRunWrite) { runs[write.key] = write.run }
+
     mutating func remove(_ key: DocumentKey) {
+        if key.kind == .message {
+            runs = runs.filter { $0.key.conversation.text != key.partition }
+        }
         guard let old = documents.removeValue(forKey: key) else { return }
         terms[key] = nil
         digest -= old.digest

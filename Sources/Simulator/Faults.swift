@@ -183,7 +183,8 @@ extension World {
     func machine(of shard: Int, at node: SimNode, holders: Holders) -> ShardMachine {
         ShardMachine(
             ShardID(UInt16(shard)), of: UInt16(plan.shards), stored: storedHeader(of: node, shard),
-            holders: holders, life: node.shell?.copiesDropped ?? 0, now: milliseconds)
+            holders: holders, life: node.shell?.copiesDropped ?? 0, now: milliseconds,
+            fanOutBits: CountedRun.fanOutBitsOfSimulation)
     }
 
     private func storedHeader(of node: SimNode, _ shard: Int) -> CopyHeader {

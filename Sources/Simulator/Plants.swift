@@ -55,7 +55,7 @@ package struct Plant: Hashable, Sendable {
             case .evictedNotDialled, .refutesWithoutRaising: [.oneView]
             case .silenceShrinks, .suspectsAfterOwnPause: [.noFalseDeath]
             case .editRevivesDeleted, .pinRevivesDeleted, .servesOldDisk: [.deleted]
-            case .indexNotUpdatedOnMerge: [.index]
+            case .indexNotUpdatedOnMerge, .countsNotUpdated: [.index]
             case .previewIgnoresHide, .unreadNotRecomputed: [.kept]
             case .notificationSentTwice: [.oneChange]
             case .ruleJudgedAtMerge: [.judgedOnce, .equal]

@@ -15,14 +15,26 @@ final class SimDisk {
             let header: [UInt8]
             let records: [Record]
             let removed: [DocumentKey]
+            let runs: [CountedRunWrite]
             /// The copy goes, with all that is in it.
             let isDrop: Bool
 
-            init(shard: Int, header: [UInt8], records: [Record], removed: [DocumentKey]) {
+            init(_ write: ShardWrite) {
+                shard = Int(write.shard.number)
+                header = write.header.encoded
+                records = write.records
+                removed = write.removed
+                runs = write.runs
+                isDrop = false
+            }
+
+            /// What is set aside.
+            init(removing keys: [DocumentKey], of shard: Int, header: [UInt8]) {
                 self.shard = shard
                 self.header = header
-                self.records = records
-                self.removed = removed
+                records = []
+                removed = keys
+                runs = []
                 isDrop = false
             }
 
@@ -31,6 +43,7 @@ final class SimDisk {
                 header = []
                 records = []
                 removed = []
+                runs = []
                 isDrop = true
             }
         }
@@ -73,11 +86,7 @@ final class SimDisk {
     }
 
     func hand(in writes: [ShardWrite], dropping drops: [Commit.Part], ticket: UInt64) {
-        let parts = writes.map {
-            Commit.Part(
-                shard: Int($0.shard.number), header: $0.header.encoded, records: $0.records,
-                removed: $0.removed)
-        }
+        let parts = writes.map(Commit.Part.init)
         waiting.append(Commit(ticket: ticket, parts: parts + drops))
     }
 
@@ -141,6 +150,15 @@ extension SimDisk: DocumentReader {
             key.kind == kind && partition.map { $0 == key.partition } ?? true
                 && state.shards[Int(shard.number)].terms[key]?.contains(term) ?? false
         }.sorted()
+    }
+
+    func countedRuns(
+        of conversation: ConversationID, in shard: ShardID, level: UInt8,
+        from start: HybridTimestamp, to end: HybridTimestamp
+    ) throws(StoreFailure) -> [CountedRun] {
+        state.shards[Int(shard.number)].runs
+            .filter { $0.key.conversation == conversation && $0.key.level == level }
+            .values.sorted { $0.start < $1.start }
     }
 
     func seats(

@@ -285,8 +285,7 @@ extension World {
             shell.repairs[shard]?.header = header
             shell.repairs[shard]?.ticket = shell.ticket
             drops.append(
-                SimDisk.Commit.Part(
-                    shard: shard, header: header.encoded, records: [], removed: removed))
+                SimDisk.Commit.Part(removing: removed, of: shard, header: header.encoded))
         }
         return drops
     }

@@ -119,6 +119,7 @@ actor WholeDisk: Store {
                 disk.state.shards[shard].terms[record.key] =
                     record.terms.isEmpty ? nil : record.terms
             }
+            for run in write.runs { disk.state.shards[shard].put(run) }
         }
     }
 
@@ -214,6 +215,16 @@ extension WholeDisk {
     ) throws(StoreFailure) -> [DocumentKey] {
         try read { disk throws(StoreFailure) in
             try disk.keys(of: kind, carrying: term, in: shard, partition: partition)
+        }
+    }
+
+    nonisolated func countedRuns(
+        of conversation: ConversationID, in shard: ShardID, level: UInt8,
+        from start: HybridTimestamp, to end: HybridTimestamp
+    ) throws(StoreFailure) -> [CountedRun] {
+        try read { disk throws(StoreFailure) in
+            try disk.countedRuns(
+                of: conversation, in: shard, level: level, from: start, to: end)
         }
     }
 

@@ -125,6 +125,8 @@ final class WholeOutput: SessionOutput {
         desk.note(.reply(visit: id, bytes))
     }
 
+    func flush() {}
+
     var queuedBytes: Int { desk.queuedBytes(on: id) }
 
     func setReadingPaused(_ isPaused: Bool) { desk.note(.holdLines(visit: id, isPaused)) }

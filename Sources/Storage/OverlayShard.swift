@@ -21,6 +21,8 @@ struct OverlayShard {
     /// Of each replica, ascending by seq; changes that later ones have superseded are among them.
     private(set) var changes: [ReplicaID: [OverlayChange]] = [:]
     private(set) var carriers: [String: Set<DocumentKey>] = [:]
+    /// The rows of counted runs, which are no documents, by their starts.
+    private(set) var runs: [CountedRuns: [HybridTimestamp: [UInt8]]] = [:]
 
     mutating func add(_ records: [Record]) {
         waiting.append(records)
@@ -39,6 +41,11 @@ struct OverlayShard {
 
     private mutating func index(_ record: Record) {
         let key = record.key
+        guard !key.kind.isCountedRun else {
+            runs[CountedRuns(kind: key.kind, partition: key.partition), default: [:]][record.time] =
+                record.bytes
+            return
+        }
         let old = records.updateValue(record, forKey: key)
         if key.kind == .message {
             if old?.time != record.time {

@@ -18,6 +18,7 @@ package final class Reader: @unchecked Sendable {
     private let anchor: Statement
     private let replicas: ReplicaNumbers
     let histories: Histories
+    let countedRuns: CountedRunRows
     let changeScan: ChangeScan
     let walks: Walks
     let terms: TermIndex
@@ -58,6 +59,7 @@ package final class Reader: @unchecked Sendable {
             connection, "SELECT 1 FROM sqlite_schema LIMIT 1", doing: "reading a document")
         replicas = try ReplicaNumbers(connection, interning: false)
         histories = try Histories(connection)
+        countedRuns = try CountedRunRows(connection)
         changeScan = try ChangeScan(connection, replicas)
         walks = try Walks(connection)
         terms = try TermIndex(connection)

@@ -44,6 +44,10 @@ final class Tables {
                 doing: "giving up the headers"),
             try Statement(
                 connection, "UPDATE copy SET header = x''", doing: "giving up the headers"),
+            try Statement(
+                connection,
+                "DELETE FROM document WHERE kind > \(DocumentKey.Kind.countedRun(0).number)",
+                doing: "giving up the counted runs"),
         ]
         anySetting = try Statement(
             connection, "SELECT 1 FROM setting LIMIT 1", doing: "looking for settings")

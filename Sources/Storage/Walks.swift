@@ -20,7 +20,8 @@ struct Walks {
             try Statement(
                 connection,
                 """
-                SELECT \(StoredRow.columns) FROM document d WHERE shard = ?1 \(place)
+                SELECT \(StoredRow.columns) FROM document d
+                WHERE shard = ?1 AND kind < \(DocumentKey.Kind.countedRun(0).number) \(place)
                 ORDER BY partition, kind, time, id
                 """, doing: "walking through a shard")
         }

@@ -100,7 +100,7 @@ extension Record {
         if key.isTooLong { return "the key \(key)" }
         let (time, timeBefore) = (time.bits, previous?.time.bits ?? 0)
         // Where a document stands that is no message is found without its time.
-        let timeMax = key.kind == .message ? Record.numberMax : 0
+        let timeMax = key.kind == .message || key.kind.isCountedRun ? Record.numberMax : 0
         if time > timeMax || timeBefore > timeMax { return "the time of \(key)" }
         if terms.contains(where: isTooLong) || previous?.terms.contains(where: isTooLong) ?? false {
             return "a term of \(key)"

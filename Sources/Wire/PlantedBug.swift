@@ -9,6 +9,7 @@
         case claimFromMemory = "claim-from-memory"
         case claimsUnited = "claims-united"
         case confirmationOutlivesConnection = "confirmation-outlives-connection"
+        case countsNotUpdated = "counts-not-updated"
         case coversFirstRangeOnly = "covers-first-range-only"
         case droppedBeforeAllAccepted = "dropped-before-all-accepted"
         case droppedOnConfirmedVectors = "dropped-on-confirmed-vectors"

@@ -46,6 +46,9 @@ final class MemoryStore: Store {
 
     nonisolated(unsafe) private(set) var documents: [ShardID: [DocumentKey: Record]] = [:]
     nonisolated(unsafe) private(set) var headers: [ShardID: CopyHeader] = [:]
+    nonisolated(unsafe) private(set) var runs: [CountedRunKey: CountedRun] = [:]
+    /// How many messages and runs were handed out.
+    nonisolated(unsafe) var rowsRead = 0
     nonisolated(unsafe) private(set) var settings: [String: [UInt8]] = [:]
     nonisolated(unsafe) private(set) var waiting: [Commit] = []
     /// What an applied record said the disk held, and it did not.
@@ -131,6 +134,7 @@ final class MemoryStore: Store {
     func apply(_ write: ShardWrite) {
         headers[write.shard] = write.header
         for key in write.removed { documents[write.shard]?[key] = nil }
+        for write in write.runs { runs[write.key] = write.run }
         for record in write.records {
             if unindexed.remove(record.key) != nil {
                 documents[write.shard, default: [:]][record.key] = record
@@ -209,8 +213,22 @@ final class MemoryStore: Store {
         }
         let ascending = records.sorted { ($0.time, $0.key.id) < ($1.time, $1.key.id) }
         for record in page.isDescending ? ascending.reversed() : ascending {
+            rowsRead += 1
             guard handing(try decode(record)) else { return }
         }
+    }
+
+    /// As few as the port allows.
+    func countedRuns(
+        of conversation: ConversationID, in shard: ShardID, level: UInt8,
+        from start: HybridTimestamp, to end: HybridTimestamp
+    ) throws(StoreFailure) -> [CountedRun] {
+        let all = runs.filter { $0.key.conversation == conversation && $0.key.level == level }
+            .values.sorted { $0.start < $1.start }
+        let first = all.last { $0.start <= start }?.start ?? start
+        let found = all.filter { $0.start >= first && ($0.start <= start || $0.start < end) }
+        rowsRead += found.count
+        return found
     }
 
     func changes(

@@ -26,6 +26,12 @@ extension Chat.Event.Kind {
     }
 }
 
+private let bob = UserID(checked: "bob")
+
+private func createForBoth() -> Mutation {
+    Mutation(.create(participants: [alice, bob], title: nil), in: lobby, by: alice)
+}
+
 /// A shard's machine with a disk in memory, driven by a seed, beside a naive model of it.
 private struct Driven {
     var machine: ShardMachine
@@ -38,10 +44,11 @@ private struct Driven {
     var model: [DocumentKey: Document] = [:]
     var number: UInt64 = 0
 
-    init(seed: UInt64) {
+    /// - Parameter fanOutBits: few, so that a dozen messages make counted runs of all levels.
+    init(seed: UInt64, fanOutBits: Int = 1) {
         machine = ShardMachine(
             ShardID(0), of: 1, stored: CopyHeader(isComplete: false), holders: .sole,
-            life: 0, now: now)
+            life: 0, now: now, fanOutBits: fanOutBits)
         machine.found()
         entropy = SeededEntropy(seed: seed)
         random = SplitMix64(seed: seed)
@@ -78,6 +85,9 @@ private struct Driven {
                     .edit(id, text: "text \(now)", operation: operation), in: lobby, by: alice))
         case 5: submit(Mutation(.hide(id), in: lobby, by: alice))
         case 6: submit(Mutation(.restore(id), in: lobby, by: alice))
+        case 7 where random.below(4) == 0:
+            submit(Mutation(.read(id), in: lobby, by: bob))
+        case 7 where random.below(8) == 0: submit(Mutation(.hideChat, in: lobby, by: bob))
         case 7: submit(Mutation(.retract(id), in: lobby, by: alice))
         case 8 where !remote.isEmpty:
             let parcel = random.pick(remote)
@@ -126,6 +136,45 @@ private struct Driven {
         guard case .messages(let views) = findings else { return [] }
         return views.map { "\($0.id) \($0.text)" }
     }
+
+    /// How much a user has not read.
+    mutating func unread(of user: UserID) throws -> Int {
+        let slot = ReplySlot(session: 2, number: 0)
+        let (findings, _) = try machine.answer(.unread, for: user, slot: slot, in: world)
+        guard case .unread(let counts) = findings else { return -1 }
+        return counts.reduce(0) { $0 + $1.count }
+    }
+
+    /// The newest message that a user's list shows.
+    mutating func preview(of user: UserID) throws -> MessageID? {
+        let slot = ReplySlot(session: 2, number: 0)
+        let (findings, _) = try machine.answer(.chats(.all), for: user, slot: slot, in: world)
+        guard case .chats(let chats) = findings else { return nil }
+        return chats.first?.last?.id
+    }
+
+    /// What a user sees, out of the model, oldest first; what the user hides is left out.
+    private func shown(to user: UserID) -> [(position: HistoryPosition, message: Message)] {
+        guard let room = model[.conversation(lobby)]?.conversation else { return [] }
+        let hidden = room.hiddenVector(of: user, in: model[.seat(user, in: lobby)]?.seat)
+        return model.values.compactMap { document in
+            guard let position = document.historyPosition, let message = document.message,
+                message.isShown(to: user, among: room.participants),
+                !document.isSent(within: hidden)
+            else { return nil }
+            return (position, message)
+        }.sorted { $0.position < $1.position }
+    }
+
+    func modelUnread(of user: UserID) -> Int {
+        let room = model[.conversation(lobby)]?.conversation
+        let read = room?.readPosition(of: user, in: model[.seat(user, in: lobby)]?.seat)
+        return shown(to: user).count { position, message in
+            message.header.sender != user && read.map { $0 < position } ?? true
+        }
+    }
+
+    func modelPreview(of user: UserID) -> MessageID? { shown(to: user).last?.position.id }
 
     /// The same page out of the model.
     func modelPage(_ place: Query.Place, limit: Int) -> [String] {
@@ -186,18 +235,24 @@ private struct Driven {
             driven.machine.onPeerUp(NodeName(checked: "n2"))
             var remote = Self.parcels(seed: seed)
             #expect(!remote.isEmpty)
-            driven.submit(create())
+            driven.submit(createForBoth())
             for _ in 0..<80 {
                 try driven.step(&remote)
                 let limit = 1 + driven.random.below(8)
                 let places: [Query.Place] =
                     [.newest]
-                    + driven.model.keys.sorted().flatMap { key in
+                    + driven.model.keys.filter { $0.kind == .message }.sorted().flatMap { key in
                         MessageID(key.id).map { [.before($0), .after($0)] } ?? []
                     }
                 let place = driven.random.pick(places)
                 let page = try driven.page(place, limit: limit)
                 #expect(page == driven.modelPage(place, limit: limit), "seed \(seed) \(place)")
+                for user in [alice, bob] {
+                    let unread = try driven.unread(of: user)
+                    #expect(unread == driven.modelUnread(of: user), "seed \(seed) \(user)")
+                    let preview = try driven.preview(of: user)
+                    #expect(preview == driven.modelPreview(of: user), "seed \(seed) \(user)")
+                }
             }
             driven.settle()
             check(driven, seed)
@@ -219,6 +274,34 @@ private struct Driven {
         #expect(header.documents == UInt64(driven.model.count), "seed \(seed)")
         #expect(header.vector.covers(vector), "seed \(seed)")
         #expect(driven.machine.documents.pending.isEmpty)
+        for (key, run) in driven.store.runs {
+            var counts = MessageCounts()
+            for document in driven.model.values
+            where document.historyTime >= run.start && document.historyTime < run.end {
+                counts.add(document)
+            }
+            #expect(counts.countsSame(as: run.counts), "seed \(seed) level \(key.level)")
+        }
+    }
+
+    @Test func `a count costs the same however long a conversation is`() throws {
+        var costs: [Int] = []
+        for messages in [300, 4_800] {
+            var driven = Driven(seed: 3, fanOutBits: 4)
+            driven.submit(createForBoth())
+            for number in 0..<messages {
+                driven.now += 1
+                driven.submit(send("m\(number)"))
+                if number % 100 == 99 { driven.settle() }
+            }
+            driven.settle()
+            driven.store.rowsRead = 0
+            #expect(try driven.unread(of: bob) == messages)
+            #expect(try driven.preview(of: bob) == MessageID(checked: "m\(messages - 1)"))
+            costs.append(driven.store.rowsRead)
+        }
+        // In all four levels, and behind the last run, some 16 rows each.
+        #expect(costs.allSatisfy { $0 < 300 }, "\(costs)")
     }
 
     @Test func `changes of one document in one turn are each sent, and stored once`() throws {

@@ -59,6 +59,25 @@ import Testing
         #expect(reader.heard().last == "OK")
     }
 
+    @Test func `who watches and does not read is let go where all hold as much as they may`() {
+        let writer = node.connectShared()
+        #expect(writer.ask("CREATE c alice,bob") == ["OK"])
+        let deaf = (0..<8).map { _ in node.connectShared() }
+        for client in deaf {
+            #expect(client.ask("WATCH bob").count == 1)
+            client.clog(true)
+        }
+        let hogs = (0..<400).map { _ in node.connectShared() }
+        for hog in hogs { hog.feed(String(repeating: "x", count: 60_000)) }
+        let text = String(repeating: "x", count: 16_000)
+        for number in 0..<4 {
+            #expect(writer.ask("SEND c alice id=m\(number) \(text)").count == 1)
+            let held = node.room.assumeIsolated { $0.heldBytes }
+            #expect(held < SessionLimits.heldBytesMax + 32_768)
+        }
+        #expect(deaf.contains { $0.output.assumeIsolated { $0.isAborted } })
+    }
+
     @Test func `many lines at once are answered in turns`() {
         let greedy = node.connectShared()
         let count = SessionLimits.slotsMax + 500
@@ -78,5 +97,59 @@ import Testing
         node.endTurn()
         let share = SessionLimits.linesPerTurnMax / greedy.count
         #expect(greedy.allSatisfy { $0.heard().count == share })
+    }
+
+    @Test func `who asks for much is answered in turns, and who asks for little at once`() {
+        // Everything takes a quarter of a share or more.
+        node.clock.setStep(microseconds: SessionLimits.turnMicrosecondsMax / 16)
+        let greedy = node.connectShared()
+        greedy.feed(String(repeating: "UNREAD alice\n", count: 200))
+        #expect(greedy.isPaused)
+        let first = greedy.heard().count
+        #expect(first > 0 && first <= 4)
+        let modest = node.connectShared()
+        modest.feed("PING\n")
+        #expect(modest.heard() == ["OK pong"])
+        var answered = first
+        for _ in 0..<200 {
+            node.endTurn()
+            let more = greedy.heard().count
+            #expect(more <= 4)
+            answered += more
+        }
+        #expect(answered == 200)
+    }
+
+    @Test func `reports that are made in order take turns, too`() {
+        node.clock.setStep(microseconds: SessionLimits.turnMicrosecondsMax / 8)
+        let greedy = node.connectShared()
+        greedy.feed(String(repeating: "STATUS\n", count: 64))
+        var answered = 0
+        for _ in 0..<200 {
+            let more = greedy.heard().count { $0.hasPrefix("OK") }
+            #expect(more <= 4)
+            answered += more
+            node.endTurn()
+        }
+        #expect(answered == 64)
+    }
+
+    @Test func `all those together take no longer than a turn may`() {
+        node.clock.setStep(microseconds: SessionLimits.turnMicrosecondsMin)
+        let greedy = (0..<200).map { _ in node.connectShared() }
+        for client in greedy { client.feed(String(repeating: "UNREAD alice\n", count: 20)) }
+        var answered = 0
+        let most = Int(SessionLimits.turnMicrosecondsMax / SessionLimits.turnMicrosecondsMin)
+        for _ in 0..<2_000 where answered < 4_000 {
+            let more = greedy.reduce(0) { $0 + $1.heard().count }
+            // In each turn those that waited have their time, and what is read.
+            #expect(more <= 2 * most)
+            answered += more
+            node.endTurn()
+        }
+        #expect(answered == 4_000)
+        node.clock.setStep(microseconds: 0)
+        node.endTurn()
+        #expect(greedy.allSatisfy { !$0.isPaused })
     }
 }

@@ -24,6 +24,9 @@ actor FakeClock: Clock {
     private let executor: InlineExecutor
     private var passed: UInt64 = 10_000
     private var wall: UInt64 = 1_795_240_800_000
+    /// How long everything takes between two looks at the clock, in microseconds.
+    private var step: UInt64 = 0
+    private var steps: UInt64 = 0
 
     init(on executor: InlineExecutor) { self.executor = executor }
 
@@ -32,6 +35,16 @@ actor FakeClock: Clock {
     nonisolated var milliseconds: UInt64 { assumeIsolated { $0.passed } }
 
     nonisolated var wallMilliseconds: UInt64 { assumeIsolated { $0.wall } }
+
+    nonisolated var microseconds: UInt64 {
+        assumeIsolated {
+            $0.steps += $0.step
+            return $0.passed * 1_000 + $0.steps
+        }
+    }
+
+    /// Has everything take so long between two looks at the clock.
+    nonisolated func setStep(microseconds: UInt64) { assumeIsolated { $0.step = microseconds } }
 
     nonisolated func advance(milliseconds: UInt64) {
         assumeIsolated {
@@ -132,6 +145,8 @@ actor FakeOutput: SessionOutput {
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     nonisolated func write(_ bytes: [UInt8]) { assumeIsolated { $0.bytes += bytes } }
+
+    nonisolated func flush() {}
 
     nonisolated var queuedBytes: Int { assumeIsolated { $0.isClogged ? $0.bytes.count : 0 } }
 

@@ -51,9 +51,11 @@ final class TestNode {
 
     /// The end of a turn, as it is for those that share the room.
     func endTurn() {
-        for id in room.assumeIsolated({ $0.endTurn() }) {
+        room.assumeIsolated { $0.endTurn() }
+        while let id = room.assumeIsolated({ $0.takeTurn() }) {
             sharing[id]?.session.assumeIsolated { $0.onTurn() }
         }
+        _ = room.assumeIsolated { $0.openTurn() }
         while let id = room.assumeIsolated({ $0.takeWaiting() }) {
             sharing[id]?.session.assumeIsolated { $0.onRoom() }
         }

@@ -134,8 +134,7 @@ import Wire
         let commit = SimDisk.Commit(
             ticket: 1,
             parts: [
-                SimDisk.Commit.Part(
-                    shard: shard, header: copy.current.encoded, records: [], removed: [])
+                SimDisk.Commit.Part(removing: [], of: shard, header: copy.current.encoded)
             ])
         #expect(invariant { try world.apply(commit, on: world.nodes[0]) } == .claims)
         #expect(document.message != nil)

@@ -1,0 +1,234 @@
+import CRDT
+import Chat
+import Replication
+import Wire
+
+/// How a shard keeps the index of counted runs.
+///
+/// A message behind all others changes no run; one in 64 ends a run, which is stored once. Only
+/// what is deleted, restored, or late in a run that was stored changes one row for each level.
+extension ShardMachine {
+    /// The most messages that are read to make a run.
+    private static let messagesReadMax = 1_024
+
+    /// Counts a message as it is, after it was put.
+    ///
+    /// - Parameter isNewest: whether it was sent after all that was here.
+    mutating func count(
+        _ document: Document, replacing old: Document?, isNewest: Bool, in world: ShardWorld
+    ) {
+        guard document.key.kind == .message,
+            let conversation = ConversationID(document.key.partition)
+        else { return }
+        #if PlantedBugs
+            if PlantedBug.countsNotUpdated.isOn, old != nil { return }
+        #endif
+        do throws(ShardFailure) {
+            if let old, old.historyTime == document.historyTime {
+                try recount(document, replacing: old, in: conversation, world)
+            } else {
+                if let old { try add(old, to: conversation, times: -1, in: world) }
+                try insert(document, in: conversation, isNewest: isNewest, world)
+            }
+        } catch {
+            // A disk that cannot be read ends the process; a message that is bad is set aside, and
+            // with it go the conversation's runs.
+            counts[tail: conversation] = nil
+        }
+    }
+
+    private mutating func recount(
+        _ document: Document, replacing old: Document, in conversation: ConversationID,
+        _ world: ShardWorld
+    ) throws(ShardFailure) {
+        var before = MessageCounts()
+        before.add(old)
+        var after = MessageCounts()
+        after.add(document)
+        // Where the sending changes it has to be found in the run.
+        guard before != after else { return }
+        try add(old, to: conversation, times: -1, in: world)
+        try add(document, to: conversation, times: 1, in: world)
+    }
+
+    private mutating func insert(
+        _ document: Document, in conversation: ConversationID, isNewest: Bool,
+        _ world: ShardWorld
+    ) throws(ShardFailure) {
+        let time = document.historyTime
+        let level = CountedRun.level(at: time, fanOutBits: counts.fanOutBits)
+        if isNewest, level == 0 { return counts.append(document, to: conversation) }
+        let end = try tail(of: conversation, in: world).ends[0]
+        guard time >= end else {
+            try add(document, to: conversation, times: 1, in: world)
+            try split(conversation, at: time, upTo: level, in: world)
+            return
+        }
+        guard level > 0, time > end else { return counts.append(document, to: conversation) }
+        try endRuns(of: conversation, at: time, upTo: level, isNewest: isNewest, in: world)
+        counts.append(document, to: conversation)
+    }
+
+    /// Counts a message in the runs that hold it, or behind them.
+    private mutating func add(
+        _ document: Document, to conversation: ConversationID, times sign: Int,
+        in world: ShardWorld
+    ) throws(ShardFailure) {
+        let time = document.historyTime
+        let ends = try tail(of: conversation, in: world).ends
+        guard time < ends[0] else {
+            if var tail = counts[tail: conversation] {
+                tail.counts?.add(document, times: sign)
+                counts[tail: conversation] = tail
+            }
+            return
+        }
+        for level in CountedRun.levels where time < ends[Int(level) - 1] {
+            guard var run = try run(of: conversation, level: level, at: time, in: world) else {
+                continue
+            }
+            run.counts.add(document, times: sign)
+            counts.put(run, at: CountedRunKey(conversation, level: level, start: run.start))
+        }
+    }
+
+    /// Has runs of the levels up to one end where a message stands that is behind them all.
+    private mutating func endRuns(
+        of conversation: ConversationID, at time: HybridTimestamp, upTo level: UInt8,
+        isNewest: Bool, in world: ShardWorld
+    ) throws(ShardFailure) {
+        var tail = try tail(of: conversation, in: world)
+        for level in 1...level {
+            let start = tail.ends[Int(level) - 1]
+            tail.ends[Int(level) - 1] = time
+            var counted = level == 1 && isNewest ? tail.counts : nil
+            if counted == nil {
+                counted = try self.counted(
+                    conversation, from: start, to: time, below: level, in: world)
+            }
+            // What was not counted is no run: it is counted one by one by whoever asks.
+            guard let counted else {
+                if level == 1 { tail.counts = nil }
+                continue
+            }
+            let run = CountedRun(from: start, to: time, counted)
+            counts.put(run, at: CountedRunKey(conversation, level: level, start: start))
+            if level == 1, !isNewest { tail.counts?.add(counted, times: -1) }
+        }
+        if isNewest { tail.counts = MessageCounts() }
+        counts[tail: conversation] = tail
+    }
+
+    /// Has the runs that hold a time be two each: the one begins there.
+    private mutating func split(
+        _ conversation: ConversationID, at time: HybridTimestamp, upTo level: UInt8,
+        in world: ShardWorld
+    ) throws(ShardFailure) {
+        guard level > 0 else { return }
+        for level in 1...level {
+            guard var rest = try run(of: conversation, level: level, at: time, in: world),
+                rest.start < time,
+                let first = try counted(
+                    conversation, from: rest.start, to: time, below: level, in: world)
+            else { continue }
+            rest.counts.add(first, times: -1)
+            counts.put(
+                CountedRun(from: rest.start, to: time, first),
+                at: CountedRunKey(conversation, level: level, start: rest.start))
+            counts.put(
+                CountedRun(from: time, to: rest.end, rest.counts),
+                at: CountedRunKey(conversation, level: level, start: time))
+        }
+    }
+
+    /// What the messages of a span come to; nil where too many would have to be read.
+    private mutating func counted(
+        _ conversation: ConversationID, from start: HybridTimestamp, to end: HybridTimestamp,
+        below level: UInt8, in world: ShardWorld
+    ) throws(ShardFailure) -> MessageCounts? {
+        var sum = MessageCounts()
+        guard level > 1 else {
+            var left = ShardMachine.messagesReadMax
+            let page = HistoryPage(.after(HistoryPosition(before: start)), limit: .max)
+            let pending = pendingMessages(of: conversation)
+            try walk(page, of: conversation, among: pending, in: world) {
+                guard $0.historyTime < end else { return false }
+                left -= 1
+                sum.add($0)
+                return left > 0
+            }
+            return left > 0 ? sum : nil
+        }
+        var next = start
+        for run in try runs(of: conversation, level: level - 1, from: start, to: end, in: world) {
+            guard run.start == next, run.end <= end else { return nil }
+            sum.add(run.counts)
+            next = run.end
+        }
+        return next == end ? sum : nil
+    }
+
+    /// Where the runs of a conversation end.
+    private mutating func tail(
+        of conversation: ConversationID, in world: ShardWorld
+    ) throws(ShardFailure) -> ShardCounts.Tail {
+        if let tail = counts[tail: conversation] { return tail }
+        var ends: [HybridTimestamp] = []
+        for level in CountedRun.levels {
+            // Without runs of a level there are none of a higher one.
+            guard ends.last != .zero else {
+                ends.append(.zero)
+                continue
+            }
+            let last = try runs(
+                of: conversation, level: level, from: .greatest, to: .greatest, in: world
+            ).last
+            ends.append(last?.end ?? .zero)
+        }
+        let tail = ShardCounts.Tail(ends: ends, counts: nil)
+        counts[tail: conversation] = tail
+        return tail
+    }
+
+    private mutating func run(
+        of conversation: ConversationID, level: UInt8, at time: HybridTimestamp,
+        in world: ShardWorld
+    ) throws(ShardFailure) -> CountedRun? {
+        let next = HybridTimestamp(bits: time.bits + 1)
+        return try runs(of: conversation, level: level, from: time, to: next, in: world).first
+    }
+
+    /// The runs of a level that hold something of a span, ascending; where it begins behind all,
+    /// the last.
+    mutating func runs(
+        of conversation: ConversationID, level: UInt8, from start: HybridTimestamp,
+        to end: HybridTimestamp, in world: ShardWorld
+    ) throws(ShardFailure) -> [CountedRun] {
+        let shard = copy.shard
+        let isLast = start == .greatest
+        var found = try read { () throws(StoreFailure) in
+            try world.reader.countedRuns(
+                of: conversation, in: shard, level: level, from: start, to: end)
+        }
+        let pending = counts.runs(of: conversation, level: level)
+        if !pending.isEmpty {
+            let changed = Set(pending.map(\.start))
+            found = (found.filter { !changed.contains($0.start) } + pending)
+                .sorted { $0.start < $1.start }
+        }
+        if isLast { return found.suffix(1) }
+        return found.filter { $0.start < end && $0.end > start }
+    }
+}
+
+extension HistoryPosition {
+    /// Before all messages that were sent at a time.
+    init(before time: HybridTimestamp) {
+        self.init(time: time, id: MessageID(checked: ""))
+    }
+}
+
+extension HybridTimestamp {
+    /// Behind every time that a document can have.
+    static let greatest = HybridTimestamp(bits: UInt64(Int64.max))
+}

@@ -1,0 +1,264 @@
+import CRDT
+import Chat
+import Wire
+
+/// A look through a conversation's history that reads messages only where their counts do not say
+/// enough.
+struct Survey {
+    let conversation: ConversationID
+    /// What is looked at, and in which direction.
+    let page: HistoryPage
+    /// The messages that are on their way to disk.
+    let pending: [Document]
+
+    init(_ page: HistoryPage, of conversation: ConversationID, among pending: [Document]) {
+        self.conversation = conversation
+        self.page = page
+        self.pending = pending
+    }
+
+    /// The times between which it lies: the first is in it, the second is not.
+    var span: (start: HybridTimestamp, end: HybridTimestamp) {
+        switch page.place {
+        case .newest: (.zero, .greatest)
+        case .before(let bound): (.zero, HybridTimestamp(bits: bound.time.bits + 1))
+        case .after(let bound): (bound.time, .greatest)
+        }
+    }
+
+    /// Whether all messages of a run are in it.
+    func holds(_ run: CountedRun) -> Bool {
+        switch page.place {
+        case .newest: true
+        case .before(let bound): run.end <= bound.time
+        case .after(let bound): run.start > bound.time
+        }
+    }
+}
+
+extension ShardMachine {
+    /// Hands the messages of a survey in its page's direction, until told to stop; of runs that
+    /// `passing` takes as they are none.
+    ///
+    /// The work is some 64 runs of each level and some 64 messages, however long the history.
+    ///
+    /// - Parameter passing: whether a run is done with: its messages are not handed.
+    mutating func survey(
+        _ survey: Survey, in world: ShardWorld, passing: (MessageCounts) -> Bool,
+        handing: (Document) -> Bool
+    ) throws(ShardFailure) {
+        let (start, end) = survey.span
+        let last = try runs(
+            of: survey.conversation, level: 1, from: .greatest, to: .greatest, in: world
+        ).last
+        // Most conversations are short.
+        guard let last, last.end > start else {
+            return try walk(
+                survey.page, of: survey.conversation, among: survey.pending, in: world,
+                handing: handing)
+        }
+        let level = CountedRun.levels.upperBound
+        _ = try look(
+            through: survey, from: start, to: end, level: level, in: world, passing: passing,
+            handing: handing)
+    }
+
+    /// - Returns: whether it goes on.
+    private mutating func look(
+        through survey: Survey, from start: HybridTimestamp, to end: HybridTimestamp,
+        level: UInt8, in world: ShardWorld, passing: (MessageCounts) -> Bool,
+        handing: (Document) -> Bool
+    ) throws(ShardFailure) -> Bool {
+        guard level > 0 else {
+            return try messages(of: survey, from: start, to: end, in: world, handing: handing)
+        }
+        var parts: [(start: HybridTimestamp, end: HybridTimestamp, counts: MessageCounts?)] = []
+        var next = start
+        let found = try runs(
+            of: survey.conversation, level: level, from: start, to: end, in: world)
+        for run in found {
+            // What no run covers is looked at below.
+            if run.start > next { parts.append((next, run.start, nil)) }
+            let isWhole = run.start >= next && run.end <= end && survey.holds(run)
+            parts.append((max(next, run.start), min(end, run.end), isWhole ? run.counts : nil))
+            next = run.end
+        }
+        if next < end { parts.append((next, end, nil)) }
+        for part in survey.page.isDescending ? parts.reversed() : parts {
+            if let counts = part.counts, passing(counts) { continue }
+            let goesOn = try look(
+                through: survey, from: part.start, to: part.end, level: level - 1, in: world,
+                passing: passing, handing: handing)
+            guard goesOn else { return false }
+        }
+        return true
+    }
+
+    /// - Returns: whether it goes on.
+    private mutating func messages(
+        of survey: Survey, from start: HybridTimestamp, to end: HybridTimestamp,
+        in world: ShardWorld, handing: (Document) -> Bool
+    ) throws(ShardFailure) -> Bool {
+        let place: HistoryPage.Place
+        switch survey.page.place {
+        case .newest where end == .greatest: place = .newest
+        case .newest: place = .before(HistoryPosition(before: end))
+        case .before(let bound): place = .before(min(bound, HistoryPosition(before: end)))
+        case .after(let bound): place = .after(max(bound, HistoryPosition(before: start)))
+        }
+        var goesOn = true
+        try walk(
+            HistoryPage(place, limit: .max), of: survey.conversation, among: survey.pending,
+            in: world
+        ) { document in
+            let time = document.historyTime
+            guard survey.page.isDescending ? time >= start : time < end else { return false }
+            goesOn = handing(document)
+            return goesOn
+        }
+        return goesOn
+    }
+}
+
+/// What one user sees of a conversation, and of it what they have not read.
+struct Reading {
+    let user: UserID
+    let room: Conversation
+    let readTo: HistoryPosition?
+    /// What the user hides.
+    let hidden: Vector?
+
+    init(user: UserID, room: Conversation, readTo: HistoryPosition?, hidden: Vector?) {
+        self.user = user
+        self.room = room
+        self.readTo = readTo
+        self.hidden = hidden
+    }
+
+    init(user: UserID, room: Conversation, seat: Seat?) {
+        self.init(
+            user: user, room: room, readTo: room.readPosition(of: user, in: seat),
+            hidden: room.hiddenVector(of: user, in: seat))
+    }
+
+    /// Where a run lies for what the user hides: true where all of it is hidden, nil where that has
+    /// to be looked at.
+    func hides(_ counts: MessageCounts) -> Bool? {
+        hidden.map { counts.areSent(within: $0) } ?? false
+    }
+}
+
+extension ShardMachine {
+    /// How much the user has not read.
+    mutating func unread(
+        in conversation: ConversationID, for reading: Reading, among pending: [Document],
+        in world: ShardWorld
+    ) throws(ShardFailure) -> Int {
+        var unread = 0
+        let page = HistoryPage(reading.readTo.map { .after($0) } ?? .newest, limit: .max)
+        try survey(
+            Survey(page, of: conversation, among: pending), in: world,
+            passing: { counts in
+                guard let isHidden = reading.hides(counts) else { return false }
+                if !isHidden { unread += counts.unread(of: reading.user) }
+                return true
+            },
+            handing: { document in
+                if reading.counts(document) { unread += 1 }
+                return true
+            })
+        return unread
+    }
+
+    /// The newest message that the user sees and that is not deleted for everyone.
+    mutating func preview(
+        of conversation: ConversationID, for reading: Reading, among pending: [Document],
+        in world: ShardWorld
+    ) throws(ShardFailure) -> Document? {
+        try first(
+            HistoryPage(.newest, limit: .max), of: conversation, for: reading, among: pending,
+            in: world, passing: { $0.shown(to: reading.user) == 0 },
+            where: { reading.previews($0) })
+    }
+
+    /// Whether there is anything that the user sees, placeholders included.
+    mutating func isSeen(
+        _ conversation: ConversationID, for reading: Reading, among pending: [Document],
+        in world: ShardWorld
+    ) throws(ShardFailure) -> Bool {
+        try first(
+            HistoryPage(.newest, limit: .max), of: conversation, for: reading, among: pending,
+            in: world, passing: { $0.seen(by: reading.user) == 0 },
+            where: {
+                !($0.message?.deletedBy.contains(reading.user) ?? true)
+                    && !$0.isSent(within: reading.hidden)
+            }) != nil
+    }
+
+    /// The first message of a page for which something holds; it is nearly always the first.
+    private mutating func first(
+        _ page: HistoryPage, of conversation: ConversationID, for reading: Reading,
+        among pending: [Document], in world: ShardWorld,
+        passing: (MessageCounts) -> Bool, where isMeant: (Document) -> Bool
+    ) throws(ShardFailure) -> Document? {
+        var found: Document?
+        try list(page, of: conversation, among: pending, in: world) { counts in
+            reading.hides(counts) ?? false || passing(counts)
+        } handing: { document in
+            if isMeant(document) { found = document }
+            return found == nil
+        }
+        return found
+    }
+
+    /// How many messages are read one by one before it is asked which runs can be passed.
+    private static let walkedMax = 64
+
+    /// Hands the messages of a page, but not those of runs that hold nothing to be listed.
+    mutating func list(
+        _ page: HistoryPage, of conversation: ConversationID, among pending: [Document],
+        in world: ShardWorld, passing: (MessageCounts) -> Bool, handing: (Document) -> Bool
+    ) throws(ShardFailure) {
+        var walked = 0
+        var last: HistoryPosition?
+        var goesOn = true
+        try walk(page, of: conversation, among: pending, in: world) { document in
+            walked += 1
+            last = document.historyPosition
+            goesOn = handing(document)
+            return goesOn && walked < max(page.limit, ShardMachine.walkedMax)
+        }
+        guard goesOn, let last, walked >= max(page.limit, ShardMachine.walkedMax) else { return }
+        let rest = HistoryPage(
+            page.isDescending ? .before(last) : .after(last), limit: page.limit)
+        try survey(
+            Survey(rest, of: conversation, among: pending), in: world, passing: passing,
+            handing: handing)
+    }
+}
+
+extension Reading {
+    /// Whether a message counts as unread that lies behind what was read.
+    func counts(_ document: Document) -> Bool {
+        guard let message = document.message, message.header.sender != user,
+            !document.isSent(within: hidden)
+        else { return false }
+        #if PlantedBugs
+            if PlantedBug.unreadNotRecomputed.isOn { return true }
+        #endif
+        return message.isShown(to: user, among: room.participants)
+    }
+
+    /// Whether a message is one that a list shows.
+    func previews(_ document: Document) -> Bool {
+        guard let message = document.message, !document.isSent(within: hidden) else {
+            return false
+        }
+        #if PlantedBugs
+            if PlantedBug.previewIgnoresHide.isOn {
+                return !message.isDeletedForEveryone(among: room.participants)
+            }
+        #endif
+        return message.isShown(to: user, among: room.participants)
+    }
+}

@@ -1,0 +1,106 @@
+import CRDT
+import Chat
+import Wire
+
+/// The counted runs of one conversation and level.
+struct CountedRuns: Hashable {
+    let kind: DocumentKey.Kind
+    let partition: String
+}
+
+/// Reads the index of counted runs: rows of `document` under kinds of their own, by the time at
+/// which they start, so that they are journaled, folded and dropped as documents are.
+struct CountedRunRows {
+    private let first: Statement
+    private let others: Statement
+
+    init(_ connection: Connection) throws(StorageError) {
+        func prepare(_ place: String) throws(StorageError) -> Statement {
+            try Statement(
+                connection,
+                """
+                SELECT \(StoredRow.columns) FROM document d
+                WHERE shard = ?1 AND partition = ?2 AND kind = ?3 \(place)
+                """, doing: "reading counted runs")
+        }
+        first = try prepare("AND time <= ?4 ORDER BY time DESC LIMIT 1")
+        others = try prepare("AND time > ?4 AND time < ?5 ORDER BY time")
+    }
+
+    /// Hands the row that starts at a time or before it, and then those that start before another.
+    func read(
+        _ runs: CountedRuns, in shard: ShardID, from start: HybridTimestamp,
+        to end: HybridTimestamp, handing: (HybridTimestamp, [UInt8]) -> Void
+    ) throws(StorageError) {
+        for statement in end > start ? [first, others] : [first] {
+            try statement.bind(Int64(shard.number), at: 1)
+            try statement.bind(runs.partition, at: 2)
+            try statement.bind(Int64(runs.kind.number), at: 3)
+            try statement.bind(Int64(clamping: start.bits), at: 4)
+            if statement === others { try statement.bind(Int64(clamping: end.bits), at: 5) }
+            defer { statement.reset() }
+            let row = StoredRow(statement, shard: shard)
+            while try statement.step() {
+                // A damaged row counts for nothing.
+                guard let bytes = row.bytes else { continue }
+                handing(HybridTimestamp(bits: UInt64(bitPattern: row.time)), bytes)
+            }
+        }
+    }
+}
+
+extension Reader {
+    /// The counted runs of a level that hold something of a span, ascending; where it begins behind
+    /// all of them, the last is among them.
+    package func countedRuns(
+        of conversation: ConversationID, in shard: ShardID, level: UInt8,
+        from start: HybridTimestamp, to end: HybridTimestamp
+    ) throws(StorageError) -> [CountedRun] {
+        try checkOpen()
+        let runs = CountedRuns(kind: .countedRun(level), partition: conversation.text)
+        var rows: [HybridTimestamp: [UInt8]] = [:]
+        let journaled = overlay.layers(of: shard)?.runs(runs) ?? [:]
+        try countedRuns.read(runs, in: shard, from: start, to: end) { rows[$0] = $1 }
+        for (time, bytes) in journaled where time < end || start >= end { rows[time] = bytes }
+        var found: [CountedRun] = []
+        for (time, bytes) in rows {
+            // One that cannot be read counts for nothing.
+            if let run = CountedRun(decoding: bytes), run.start == time { found.append(run) }
+        }
+        return found.sorted { $0.start < $1.start }
+    }
+}
+
+extension CountedRun {
+    /// Nil for bytes that are no run.
+    init?(decoding bytes: [UInt8]) {
+        do throws(WireError) {
+            self = try CountedRun.decode(bytes)
+        } catch {
+            return nil
+        }
+    }
+}
+
+extension OverlayLayers {
+    /// What the journal alone has of these runs, by their starts.
+    func runs(_ runs: CountedRuns) -> [HybridTimestamp: [UInt8]] {
+        var found: [HybridTimestamp: [UInt8]] = [:]
+        for layer in layers {
+            if let rows = layer.runs[runs] { found.merge(rows) { newer, _ in newer } }
+        }
+        return found
+    }
+}
+
+extension Record {
+    /// A row of the index of counted runs.
+    package init(_ run: CountedRun, of conversation: ConversationID, level: UInt8) {
+        self.init(
+            key: DocumentKey(
+                checked: .countedRun(level), partition: conversation.text,
+                id: hexadecimal(run.start.bits)),
+            changedBy: Context(), time: run.start, bytes: run.encoded, previous: nil,
+            purges: false)
+    }
+}
