@@ -74,6 +74,8 @@ extension Admin {
                 $0.pair("name", report.member.name)
                 // Who is out of the ring for having been dead so long has left it, too.
                 $0.pair("state", report.state == .evicted ? "left" : report.state.description)
+                // Until it is forgotten, others wait for what it may hold.
+                $0.flag("evicted", report.state == .evicted)
                 $0.flag("self", report.isSelf)
                 $0.pair("gossip", report.member.gossip)
                 $0.pair("admin", report.member.admin)

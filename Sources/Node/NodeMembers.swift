@@ -76,9 +76,16 @@ extension Node {
         }
     }
 
-    /// Every member but this one, also those that are about to leave.
+    /// Every member but this one that may hold a shard: also those that are about to leave, and
+    /// those that were evicted and not forgotten.
     private var others: [NodeName] {
-        (membership.ring + membership.leaving).filter { $0 != me.name }
+        var holders = membership.ring + membership.leaving
+        #if PlantedBugs
+            if !PlantedBug.evictedNotHeard.isOn { holders += membership.evicted }
+        #else
+            holders += membership.evicted
+        #endif
+        return holders.filter { $0 != me.name }
     }
 
     private var dead: Set<NodeName> {

@@ -30,10 +30,11 @@ package struct Plant: Hashable, Sendable {
     extension PlantedBug {
         var world: WorldKind {
             switch self {
-            case .evictedNotDialled, .refutesWithoutRaising, .silenceShrinks,
+            case .evictedNotDialled, .minorityEvicts, .refutesWithoutRaising, .silenceShrinks,
                 .suspectsAfterOwnPause:
                 .members
-            case .causeForgotten, .checkpointTakenForHeld, .floorIgnored, .notificationSentTwice,
+            case .causeForgotten, .checkpointTakenForHeld, .evictedNotHeard, .floorIgnored,
+                .notificationSentTwice,
                 .tokenForgetsDeletions,
                 .typingOutlivesConnection, .unboundedPeerQueue:
                 .whole
@@ -53,6 +54,8 @@ package struct Plant: Hashable, Sendable {
                 .numberingContinuedAfterRestore:
                 [.oneDot]
             case .evictedNotDialled, .refutesWithoutRaising: [.oneView]
+            case .evictedNotHeard: [.reads, .answered]
+            case .minorityEvicts: [.eviction]
             case .silenceShrinks, .suspectsAfterOwnPause: [.noFalseDeath]
             case .editRevivesDeleted, .pinRevivesDeleted, .servesOldDisk: [.deleted]
             case .indexNotUpdatedOnMerge: [.index]

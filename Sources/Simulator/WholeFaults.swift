@@ -35,6 +35,7 @@ extension WholeWorld {
             guard machine.process != nil else { return }
             machine.pausedUntil = max(machine.pausedUntil, now + lasts)
         case .cut, .cutOneWay, .isolate:
+            if plan.cutsMinority { noteFound() }
             for pair in pairs(cutBy: fault) { cuts[pair, default: 0] += 1 }
             push(.faultEnds(index), after: lasts)
         case .reset:
