@@ -165,12 +165,14 @@ extension Membership {
         send(.ping(number: lastNumber, tableHash: table.hash, []), to: name)
     }
 
-    mutating func onAck(_ number: UInt64, from name: NodeName) {
-        guard let ping = peers[name]?.ping, ping.number == number else { return }
+    /// - Returns: how long the answer took, in milliseconds; nil where it answers no open ping.
+    mutating func onAck(_ number: UInt64, from name: NodeName) -> UInt64? {
+        guard let ping = peers[name]?.ping, ping.number == number else { return nil }
         let rtt = elapsed(since: ping.at)
         peers[name]?.ping = nil
         peers[name]?.rttMilliseconds = rtt
         health.onSuccess()
+        return rtt
     }
 
     /// Asks up to three others whether they hear a member, first the one that last did.

@@ -16,6 +16,8 @@ package enum ShardFailure: Error, Hashable, Sendable {
     case behind
     /// Too much waits for other members already.
     case overloaded
+    /// The wall clock here is so many milliseconds ahead of the cluster's.
+    case clock(Int64)
     case store(StoreFailure)
     /// A co-owner sent what it cannot have meant.
     case badFrame(WireError)
@@ -186,8 +188,8 @@ extension ShardMachine {
             pushAccepted()
         }
         let dot = copy.nextDot { world.entropy.nextID() }
-        if let target { clock.observe(target.document.greatestTime) }
-        let time = clock.next(wallMilliseconds: world.judge.wallMilliseconds)
+        let time = clock.next(
+            at: world.judge.wall, replacing: target?.document.greatestTime ?? .zero)
         let stamp = Stamp(time: time, process: dot.replica, counter: dot.seq)
         let author = Authorship(dot: dot, stamp: stamp)
         let document = mutation.applied(
@@ -227,7 +229,9 @@ extension ShardMachine {
     }
 
     /// Sees a time that this node gave in another shard: what is accepted here after it is later.
-    package mutating func observe(_ time: HybridTimestamp) { clock.observe(time) }
+    package mutating func observe(_ time: HybridTimestamp, at wall: WallTime) {
+        clock.observe(time, at: wall)
+    }
 
     /// The time that the next stamp is greater than.
     package var greatestTime: HybridTimestamp { clock.greatest }
@@ -267,7 +271,7 @@ extension ShardMachine {
             mine.merge(theirs)
             document = mine
         }
-        clock.observe(document.greatestTime)
+        clock.observe(document.greatestTime, at: world.judge.wall)
         let change = document == old?.document ? nil : put(document, replacing: old)
         #if PlantedBugs
             if PlantedBug.indexNotUpdatedOnMerge.isOn { documents.keepTerms(of: theirs.key) }
@@ -391,9 +395,11 @@ extension ShardMachine {
     ///
     /// - Parameter header: made from the remaining documents alone.
     /// - Returns: the replies that will not come.
-    package mutating func onSetAside(_ header: CopyHeader, now: UInt64) -> [ReplySlot] {
+    package mutating func onSetAside(
+        _ header: CopyHeader, at wall: WallTime, now: UInt64
+    ) -> [ReplySlot] {
         documents.removeAll()
-        clock.observe(header.greatest)
+        clock.observe(header.greatest, at: wall)
         defer { dropAnnouncements() }
         return copy.onSetAside(header, now: now)
     }

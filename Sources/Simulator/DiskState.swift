@@ -10,7 +10,7 @@ struct ShardDisk {
         let changedBy: Context
         let time: HybridTimestamp
         let digest: Hash128
-        /// The greatest stamp in it.
+        /// The greatest stamp in it; zero where it was not believed.
         let greatest: HybridTimestamp
         /// Whether a byte of it has flipped: the checksum says so to whoever reads it.
         var isBad = false
@@ -30,7 +30,7 @@ struct ShardDisk {
     var terms: [DocumentKey: [String]] = [:]
     /// The sum of the documents' digests, counted apart from the header.
     var digest = Hash128.zero
-    /// The greatest stamp in any document.
+    /// The greatest of those of the documents.
     var greatest = HybridTimestamp.zero
 
     mutating func put(_ document: StoredDocument, at key: DocumentKey) {

@@ -33,9 +33,8 @@ package struct Plant: Hashable, Sendable {
             case .evictedNotDialled, .minorityEvicts, .refutesWithoutRaising, .silenceShrinks,
                 .suspectsAfterOwnPause:
                 .members
-            case .causeForgotten, .checkpointTakenForHeld, .evictedNotHeard, .floorIgnored,
-                .notificationSentTwice,
-                .tokenForgetsDeletions,
+            case .causeForgotten, .checkpointTakenForHeld, .clockFollowsAny, .evictedNotHeard,
+                .floorIgnored, .notificationSentTwice, .tokenForgetsDeletions,
                 .typingOutlivesConnection, .unboundedPeerQueue:
                 .whole
             default: .machines
@@ -69,6 +68,7 @@ package struct Plant: Hashable, Sendable {
             case .typingOutlivesConnection: [.typing]
             case .unboundedPeerQueue: [.bounded]
             case .wallClockOnly: [.stamps]
+            case .clockFollowsAny: [.times]
             }
         }
     }

@@ -28,6 +28,7 @@ package enum Invariant: String, CaseIterable, Sendable {
     case level = "W5 nodes are level after the heal, in time"
     case placed = "W6 level nodes hold the shards that they own, and no others"
     case same = "W7 one seed gives one run"
+    case times = "W9 a wrong clock moves no other, and not its own once it is corrected"
     case cause = "W8 an answer is told behind what it answers"
 
     /// Its number in the list, such as `I1`.

@@ -213,6 +213,7 @@ extension WholeWorld {
         guard let replicas = answers.last?.fields?["replicas"] else {
             return fail(.answered, "n\(index + 1) takes no message in the quiet")
         }
+        checkTime(answers.last?.fields?["at"], at: index)
         let parts = replicas.split(separator: "/")
         guard parts.count == 2, parts[0] == parts[1] else {
             return fail(.level, "a message to n\(index + 1) is on \(replicas) owners in the quiet")

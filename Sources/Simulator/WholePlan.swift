@@ -30,6 +30,8 @@ struct WholeFault {
         case block
         case blockIn = "block-in"
         case blockOut = "block-out"
+        /// The wall clock of `node` is years ahead, or behind where `other` is odd.
+        case wrongClock = "wrong-clock"
     }
 
     let at: UInt64
@@ -96,6 +98,12 @@ struct WholePlan {
         cutsMinority = minority != nil
         evictAfterMilliseconds = minority?.evictAfter ?? evictAfter
         if let minority { faults.append(minority.fault) }
+        var clockDice = Dice(seed: seed, stream: 116)
+        // What devices are notified of, and how far marks reach, goes by timestamps: the rules for
+        // both count on clocks that are right.
+        if phones == 0, !setsMarks, clockDice.chance(percent: 50) {
+            faults.append(WholePlan.fault(nodes, chaos, of: [.wrongClock], &clockDice))
+        }
         var limitDice = Dice(seed: seed, stream: 107)
         let isTight = limitDice.chance(percent: 25)
         if isTight, nodes > 1 { faults.append(WholePlan.longCut(nodes, chaos, &limitDice)) }
@@ -167,7 +175,7 @@ struct WholePlan {
             case .reset: UInt64(0)
             case .diskFull: dice.between(1...400)
             case .diskSlow: dice.between(50...2_000)
-            case .block, .blockIn, .blockOut: dice.between(50...4_000)
+            case .block, .blockIn, .blockOut, .wrongClock: dice.between(50...4_000)
             }
         return WholeFault(
             at: dice.between(20...chaos), kind: kind, node: node, other: other,

@@ -8,6 +8,7 @@
         case checkpointTakenForHeld = "checkpoint-taken-for-held"
         case claimFromMemory = "claim-from-memory"
         case claimsUnited = "claims-united"
+        case clockFollowsAny = "clock-follows-any"
         case confirmationOutlivesConnection = "confirmation-outlives-connection"
         case coversFirstRangeOnly = "covers-first-range-only"
         case droppedBeforeAllAccepted = "dropped-before-all-accepted"
