@@ -31,11 +31,11 @@ USER 10001:10001
 VOLUME /data
 # 7101 for other nodes, 7201 for clients.
 EXPOSE 7101 7201
-# Who answers PING at the admin port serves. GRAPEVINE_KEY_FILE is the key of that port, where it
-# has one, as it has wherever it can be reached from beyond this container.
+# Who answers OK to READY at the admin port should get requests. GRAPEVINE_KEY_FILE is the key of
+# that port, where it has one, as it has wherever it can be reached from beyond this container.
 ENV GRAPEVINE_KEY_FILE=
 HEALTHCHECK --interval=5s --timeout=3s --start-period=30s --retries=3 \
-    CMD grapevine ask ${GRAPEVINE_KEY_FILE:+--key-file "$GRAPEVINE_KEY_FILE"} 127.0.0.1:7201 PING
+    CMD grapevine ask ${GRAPEVINE_KEY_FILE:+--key-file "$GRAPEVINE_KEY_FILE"} 127.0.0.1:7201 READY
 # The node is process 1: it takes SIGTERM itself and stops within 5 s.
 ENTRYPOINT ["grapevine"]
 CMD ["node", "--name", "n1", "--data", "/data", "--gossip", "127.0.0.1:7101", \

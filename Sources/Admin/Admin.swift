@@ -213,7 +213,7 @@ package struct Admin: Sendable {
             .beginWhenFirst(request)
         case .typing(let typing):
             type(typing, for: slot, on: &connection)
-        case .token, .status, .metrics, .members, .shards, .owners, .digest, .vector:
+        case .token, .status, .ready, .metrics, .members, .shards, .owners, .digest, .vector:
             .reportWhenFirst(request)
         }
     }

@@ -20,6 +20,7 @@ extension LineError {
                     + "seen; try again, or ask another node")
         case .overloaded:
             self.init(503, "Too many requests wait for other nodes; try again shortly")
+        case .clock(let offset): self.init(503, ClusterTime.sentence(offset))
         case .store(.full):
             self.init(503, "The disk is full: free some space; DELETE works")
         case .store(.badRecord(let key)):
@@ -27,6 +28,18 @@ extension LineError {
                 503, "A damaged record of \(key.partition) is being fetched anew; ask again")
         case .store(.failed(let reason)): self.init(500, "This node cannot go on: \(reason)")
         case .badFrame: self.init(500, "A frame cannot be the answer to a request")
+        }
+    }
+
+    init(_ reason: Unreadiness) {
+        switch reason {
+        case .noCluster: self.init(503, "No cluster yet: no node that it is to join has answered")
+        case .fetching(let shards):
+            self.init(503, "Shard replicas not fetched yet: \(shards) are left")
+        case .leaving(let shards): self.init(503, "Leaving: \(shards) shards to hand over are left")
+        case .stopping: self.init(503, "Stopping")
+        case .diskFull: self.init(ShardFailure.store(.full))
+        case .clock(let offset): self.init(ShardFailure.clock(offset))
         }
     }
 

@@ -15,6 +15,7 @@ extension Admin {
         case .help(let words): help(words, &writer)
         case .ping: writer.ok(word: "pong")
         case .status: status(&writer)
+        case .ready: ready(&writer)
         case .metrics: metrics(&writer)
         case .members: members(&writer)
         case .shards: shards(&writer)
@@ -57,10 +58,18 @@ extension Admin {
             $0.pair("messages", report.messages)
             $0.pair("rss", report.residentBytes)
             $0.flag("converged", report.isConverged)
+            $0.flag("safe", report.isSafe)
+            $0.pair("clock", report.clockOffsetMilliseconds.map { "\($0)ms" })
+            $0.pair("leaving", report.leavingShards)
             $0.pair("digest", report.digest)
             $0.pair("disk", report.isDiskFull ? "full" : nil)
         }
         writer.ok()
+    }
+
+    private func ready(_ writer: inout ReplyWriter) {
+        guard let reason = node.assumeIsolated({ $0.unreadiness }) else { return writer.ok() }
+        writer.error(LineError(reason))
     }
 
     private func metrics(_ writer: inout ReplyWriter) {
@@ -74,6 +83,8 @@ extension Admin {
                 $0.pair("name", report.member.name)
                 // Who is out of the ring for having been dead so long has left it, too.
                 $0.pair("state", report.state == .evicted ? "left" : report.state.description)
+                // Until it is forgotten, others wait for what it may hold.
+                $0.flag("evicted", report.state == .evicted)
                 $0.flag("self", report.isSelf)
                 $0.pair("gossip", report.member.gossip)
                 $0.pair("admin", report.member.admin)

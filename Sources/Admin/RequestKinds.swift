@@ -14,7 +14,8 @@ extension Request {
         case .history, .edits, .pinned, .chats, .chat, .marks, .unread, .actions, .devices,
             .notifications:
             .read
-        case .help, .auth, .ping, .status, .metrics, .members, .shards, .owners, .digest, .vector,
+        case .help, .auth, .ping, .status, .ready, .metrics, .members, .shards, .owners, .digest,
+            .vector,
             .set, .token, .since,
             .wait, .block, .unblock, .join, .leave, .forget, .backup,
             .scrub, .shutdown, .watch, .unwatch, .typing:

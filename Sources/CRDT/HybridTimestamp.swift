@@ -42,24 +42,51 @@ extension HybridTimestamp: WireValue {
     }
 }
 
-/// Gives timestamps that never go back, whatever the wall clock does.
+/// Gives timestamps that never go back while the wall clock is right.
 ///
-/// Invariant: each timestamp given is greater than every one given or observed before it. Starting
-/// from the greatest stamp on disk, that holds over restarts too.
+/// Invariants: each timestamp given is greater than every one that was given or observed before it,
+/// except those that the wall clock is too far behind to believe: they were given by a wrong clock,
+/// this one or another. Starting from the greatest on disk, that holds over restarts too.
 public struct HybridClock: Sendable {
     public private(set) var greatest: HybridTimestamp
 
     public init(startingAfter greatest: HybridTimestamp = .zero) { self.greatest = greatest }
 
-    public mutating func next(wallMilliseconds: UInt64) -> HybridTimestamp {
-        let wall = HybridTimestamp(milliseconds: wallMilliseconds)
+    /// The next timestamp.
+    ///
+    /// - Parameter replaced: the greatest timestamp in the document that is changed: the result is
+    ///   greater, and moves the clock only where it is believed.
+    public mutating func next(
+        at wall: WallTime, replacing replaced: HybridTimestamp = .zero
+    ) -> HybridTimestamp {
+        let now = HybridTimestamp(milliseconds: wall.milliseconds)
         #if PlantedBugs
-            if PlantedBug.wallClockOnly.isOn { return wall }
+            if PlantedBug.wallClockOnly.isOn { return now }
         #endif
-        greatest = max(wall, greatest.next)
-        return greatest
+        forgetUnbelieved(at: wall)
+        greatest = max(now, greatest.next)
+        guard replaced >= greatest else { return greatest }
+        observe(replaced.next, at: wall)
+        return replaced.next
     }
 
     /// Sees a timestamp of another replica: what is written after it is later.
-    public mutating func observe(_ time: HybridTimestamp) { greatest = max(greatest, time) }
+    public mutating func observe(_ time: HybridTimestamp, at wall: WallTime) {
+        forgetUnbelieved(at: wall)
+        guard wall.believes(time) || followsAny else { return }
+        greatest = max(greatest, time)
+    }
+
+    /// What was given or seen before the wall clock was corrected does not count any more.
+    private mutating func forgetUnbelieved(at wall: WallTime) {
+        if !wall.believes(greatest), !followsAny { greatest = .zero }
+    }
+
+    private var followsAny: Bool {
+        #if PlantedBugs
+            return PlantedBug.clockFollowsAny.isOn
+        #else
+            return false
+        #endif
+    }
 }

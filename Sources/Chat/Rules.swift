@@ -9,8 +9,16 @@ public struct Judge: Sendable {
     /// may not.
     public let editWindowMilliseconds: UInt64
 
+    /// The same moment, with what is believed of the future.
+    public let wall: WallTime
+
     public init(wallMilliseconds: UInt64, editWindowMilliseconds: UInt64) {
-        self.wallMilliseconds = wallMilliseconds
+        self.init(WallTime(milliseconds: wallMilliseconds), editWindowMilliseconds)
+    }
+
+    public init(_ wall: WallTime, _ editWindowMilliseconds: UInt64) {
+        self.wall = wall
+        wallMilliseconds = wall.milliseconds
         self.editWindowMilliseconds = editWindowMilliseconds
     }
 }
@@ -164,10 +172,12 @@ extension Mutation {
 #endif
 
 extension Message {
+    /// The window of a message from further in the future than is believed is closed: its clock was
+    /// wrong.
     func mayEdit(_ user: UserID, by judge: Judge) -> Bool {
         let sent = header.sent.time.milliseconds
         let age = judge.wallMilliseconds > sent ? judge.wallMilliseconds - sent : 0
         return header.sender == user && !deletedBy.contains(user)
-            && age < judge.editWindowMilliseconds
+            && age < judge.editWindowMilliseconds && judge.wall.believes(header.sent.time)
     }
 }

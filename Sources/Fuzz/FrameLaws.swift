@@ -33,7 +33,7 @@ enum FrameLaws {
     private static func check(_ frame: PeerFrame) {
         switch frame {
         case .hello(let hello): check(hello.members)
-        case .gossip(.table(let table)): check(table)
+        case .gossip(.table(let table), _): check(table)
         case .replication(.confirm(_, let vector)): check(vector)
         case .replication(.pull(_, _, let vector)): check(vector)
         case .replication(.done(_, _, _, let claim)): check(claim.vector)

@@ -31,7 +31,7 @@ package enum ChatCommand {
     /// - Parameter arguments: the words behind `grapevine chat`.
     /// - Returns: the exit status of the process.
     package static func run(_ arguments: [String]) -> Int32 {
-        if let first = arguments.first, ["--help", "-h"].contains(first) {
+        if arguments.contains("--help") || arguments.contains("-h") {
             writeAll(Array(usage.utf8), to: 1)
             return 0
         }

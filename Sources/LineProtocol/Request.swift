@@ -49,6 +49,7 @@ public enum Request: Hashable, Sendable {
     case auth(Secret)
     case ping
     case status
+    case ready
     case metrics
     case members
     case shards

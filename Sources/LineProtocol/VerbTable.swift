@@ -141,8 +141,12 @@ extension Verb {
         ) { words throws(LineError) in .auth(try words.secret(0)) },
         Verb("PING", about: "Answers pong.") { _ throws(LineError) in .ping },
         Verb(
-            "STATUS", about: "Tells how this node is doing, and whether its copies agree."
+            "STATUS",
+            about: "Tells how this node is doing, and whether it may be stopped (safe=true)."
         ) { _ throws(LineError) in .status },
+        Verb(
+            "READY", about: "Answers OK where this node should get requests, else 503 with why not."
+        ) { _ throws(LineError) in .ready },
         Verb(
             "METRICS", about: "Tells of this node in numbers, as Prometheus reads them."
         ) { _ throws(LineError) in .metrics },

@@ -6,6 +6,7 @@ extension Membership {
     public mutating func onTick(now: UInt64) {
         wake(now)
         lastTickAt = self.now
+        majoritySince = hearsMajority ? majoritySince ?? self.now : nil
         outbidTwin()
         for entry in table.entries where entry.member.name != me.name {
             switch entry.state {
@@ -26,6 +27,7 @@ extension Membership {
         self.now = max(self.now, now)
         guard elapsed(since: lastTickAt) > Timing.lateTick else { return }
         lastTickAt = self.now
+        majoritySince = nil
         health.onFailure()
         #if PlantedBugs
             if PlantedBug.suspectsAfterOwnPause.isOn { return }
@@ -44,6 +46,7 @@ extension Membership {
         // Where it lies: what comes from the most talkative member costs no copy of what is known.
         guard let index = peers.index(forKey: name) else { return }
         peers.values[index].onSign(now: now)
+        peers.values[index].spokeAt = now
         for asker in peers.values[index].takeAskers(now: now) {
             send(.heard(number: asker.number, of: name), to: asker.name)
         }
@@ -100,11 +103,43 @@ extension Membership {
         merge(MemberEntry(member: entry.member, state: .dead), from: nil)
     }
 
+    /// Evicts a member that was dead for long enough while this node heard a majority.
+    ///
+    /// A minority that evicted the others would take their shards for its own. Time without a
+    /// majority does not count: who has just been heard again may know that the member lives.
     private mutating func evictIfDue(_ entry: MemberEntry) {
         guard let evictAfter, let since = peers[entry.member.name]?.deadSince,
-            elapsed(since: since) >= evictAfter
+            let heardSince = decidesSince, elapsed(since: max(since, heardSince)) >= evictAfter
         else { return }
         merge(MemberEntry(member: entry.member, state: .evicted), from: nil)
+    }
+
+    /// Since when this node may decide who is evicted; nil while it may not.
+    private var decidesSince: UInt64? {
+        #if PlantedBugs
+            if PlantedBug.minorityEvicts.isOn { return 0 }
+        #endif
+        return majoritySince
+    }
+
+    /// Whether more than half of the members, counting this one, are heard by this node itself.
+    ///
+    /// Evicted members count until they are forgotten: otherwise the rest of a majority could go on
+    /// to evict the rest of it.
+    private var hearsMajority: Bool {
+        var (members, heard) = (0, 0)
+        for entry in table.entries where entry.state != .left {
+            members += 1
+            if entry.member.name == me.name || isHeard(entry) { heard += 1 }
+        }
+        return heard * 2 > members
+    }
+
+    private func isHeard(_ entry: MemberEntry) -> Bool {
+        guard entry.state == .alive, let peer = peers[entry.member.name], peer.link != nil,
+            let spokeAt = peer.spokeAt
+        else { return false }
+        return elapsed(since: spokeAt) < Timing.silenceSuspects
     }
 
     /// How many others are taken to run.
@@ -130,12 +165,14 @@ extension Membership {
         send(.ping(number: lastNumber, tableHash: table.hash, []), to: name)
     }
 
-    mutating func onAck(_ number: UInt64, from name: NodeName) {
-        guard let ping = peers[name]?.ping, ping.number == number else { return }
+    /// - Returns: how long the answer took, in milliseconds; nil where it answers no open ping.
+    mutating func onAck(_ number: UInt64, from name: NodeName) -> UInt64? {
+        guard let ping = peers[name]?.ping, ping.number == number else { return nil }
         let rtt = elapsed(since: ping.at)
         peers[name]?.ping = nil
         peers[name]?.rttMilliseconds = rtt
         health.onSuccess()
+        return rtt
     }
 
     /// Asks up to three others whether they hear a member, first the one that last did.

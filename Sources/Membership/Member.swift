@@ -72,7 +72,8 @@ public enum MemberState: UInt8, CaseIterable, Comparable, Sendable, CustomString
     case suspect
     /// Not heard of; its shards wait for it.
     case dead
-    /// Dead for so long that it is out of the ring; it is dialled all the same.
+    /// Dead for so long that a majority took it out of the ring; it is dialled all the same, and
+    /// counts as a holder of shards until it leaves or is forgotten.
     case evicted
     /// Gone of its own will, or forgotten by somebody's.
     case left

@@ -21,6 +21,9 @@ public struct Membership: Sendable {
     /// Until when nobody is suspected.
     var graceUntil: UInt64
     let evictAfter: UInt64?
+    /// Since when more than half of the members are heard, as of the last tick; nil while they are
+    /// not.
+    var majoritySince: UInt64?
     var random: SeededNumbers
 
     public internal(set) var me: Member
@@ -52,7 +55,8 @@ public struct Membership: Sendable {
     /// - Parameters:
     ///   - me: this process; its incarnation is raised above what `table` says of an older life.
     ///   - table: as kept from an older life, or empty.
-    ///   - evictAfterMilliseconds: how long a dead member stays in the ring; nil for ever.
+    ///   - evictAfterMilliseconds: how long a dead member stays in the ring; nil for ever. Only a
+    ///     node that hears a majority of the members evicts.
     ///   - seed: decides whom it asks.
     ///   - now: milliseconds of a clock that only goes forward.
     public init(
@@ -86,6 +90,11 @@ public struct Membership: Sendable {
     /// Who is about to leave and may still hold what it has not handed over, ascending.
     public var leaving: [NodeName] {
         table.entries.filter { $0.state.isInRing && $0.member.isLeaving }.map(\.member.name)
+    }
+
+    /// Who is out of the ring and was not forgotten, ascending: each may hold what no other does.
+    public var evicted: [NodeName] {
+        table.entries.filter { $0.state == .evicted }.map(\.member.name)
     }
 
     /// Whom to keep a link to: all others that have not left.

@@ -21,6 +21,8 @@ struct Peer: Hashable, Sendable {
 
     /// The last sign of life, on whatever path.
     var heardAt: UInt64
+    /// When something last came from it over a link, in milliseconds; nil where nothing has.
+    var spokeAt: UInt64?
     /// The process at the other end of the link, while there is one.
     var link: RandomID?
     /// Since when the link is lost and nobody has heard the member.

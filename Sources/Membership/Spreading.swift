@@ -24,9 +24,13 @@ extension Membership {
     }
 
     /// - Parameter name: who sent it.
-    public mutating func receive(_ gossip: Gossip, from name: NodeName, now: UInt64) {
+    /// - Returns: how long the ping took that it answers, in milliseconds; nil if it answers none.
+    @discardableResult
+    public mutating func receive(
+        _ gossip: Gossip, from name: NodeName, now: UInt64
+    ) -> UInt64? {
         wake(now)
-        guard name != me.name, peers[name] != nil else { return }
+        guard name != me.name, peers[name] != nil else { return nil }
         sign(name)
         switch gossip {
         case .ping(let number, let hash, let entries):
@@ -34,9 +38,10 @@ extension Membership {
             send(.ack(number: number, tableHash: table.hash, []), to: name)
             compare(hash, with: name)
         case .ack(let number, let hash, let entries):
-            onAck(number, from: name)
+            let rtt = onAck(number, from: name)
             absorb(entries, from: name)
             compare(hash, with: name)
+            return rtt
         case .probe(let number, let other): onProbe(number, of: other, from: name)
         case .heard(let number, let other): onHearsay(number, of: other, from: name)
         case .updates(let entries): absorb(entries, from: name)
@@ -44,6 +49,7 @@ extension Membership {
             absorb(table.entries, from: name)
             compare(table.hash, with: name)
         }
+        return nil
     }
 
     private mutating func absorb(_ entries: [MemberEntry], from name: NodeName?) {

@@ -2,8 +2,8 @@ import CLibuv
 
 /// What the operating system refused: the cases a caller decides by, and the code of all others.
 package enum NetworkError: Error, Hashable, Sendable {
-    /// Another socket listens at this address.
-    case addressInUse
+    /// Another socket listens at this address: what was being done, which names it.
+    case addressInUse(doing: String)
 
     /// Nobody listens at the address that was dialled.
     case refused
@@ -29,7 +29,7 @@ package enum NetworkError: Error, Hashable, Sendable {
     init(_ code: Int32, doing: String) {
         self =
             switch code {
-            case UV_EADDRINUSE.rawValue: .addressInUse
+            case UV_EADDRINUSE.rawValue: .addressInUse(doing: doing)
             case UV_ECONNREFUSED.rawValue: .refused
             case UV_ECONNRESET.rawValue, UV_EPIPE.rawValue: .reset
             case UV_ETIMEDOUT.rawValue: .timedOut
@@ -48,7 +48,7 @@ package enum NetworkError: Error, Hashable, Sendable {
 extension NetworkError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .addressInUse: "the address is in use"
+        case .addressInUse(let doing): "\(doing): the address is in use"
         case .refused: "the connection was refused"
         case .reset: "the connection was reset by the peer"
         case .unresolved(let name, let why): "the name \(name) leads to no address: \(why)"

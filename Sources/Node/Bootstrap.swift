@@ -1,3 +1,5 @@
+import Membership
+
 /// Which of several nodes that start together with empty folders founds their cluster, and when.
 ///
 /// Each is given the same list of addresses, its own among them. The node at the first address
@@ -56,8 +58,26 @@ extension Node {
         waitingSaidAt = now
         let missing = bootstrap?.missing(now: now) ?? unanswered.sorted()
         ports.host.log(
-            .info,
+            .warn,
             "waiting for a cluster: start a node that is in it, or all of --join "
                 + "without=\(missing.joined(separator: ","))")
+    }
+
+    /// Says at once that nobody answers at an address that an operator gave: it may be wrong.
+    ///
+    /// Once for each address; before there is a cluster, once none of them answers. Where all are
+    /// started together nothing is said.
+    func noteJoinUnanswered(_ address: String) {
+        let isMember = membership.table.entries.contains { $0.member.gossip == address }
+        guard unanswered.contains(address), !isMember, bootstrap == nil,
+            silentJoins.insert(address).inserted
+        else { return }
+        if cluster != nil {
+            ports.host.log(.warn, "no node answers at \(address), it is dialled until one does")
+        } else if unanswered.isSubset(of: silentJoins) {
+            let addresses = unanswered.sorted().joined(separator: ",")
+            ports.host.log(
+                .warn, "no node answers at --join \(addresses), they are dialled until one does")
+        }
     }
 }

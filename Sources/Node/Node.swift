@@ -5,55 +5,6 @@ import Placement
 import Replication
 import Wire
 
-/// What a node is told when it is started.
-package struct NodeOptions: Hashable, Sendable {
-    package let name: NodeName
-    /// Where it listens, with the real ports.
-    package let gossip: String
-    package let admin: String
-    /// Members to ask for their table.
-    package let join: [String]
-    /// Whether the nodes at all of those are to found a cluster where none of them has one.
-    package let isBootstrapping: Bool
-    /// Nil where nothing was said: the cluster's holds.
-    package let cluster: ClusterName?
-    package let shards: UInt16?
-    package let replicas: Replicas?
-    package let ackLevel: AckLevel
-    package let editWindowMilliseconds: UInt64
-    /// How long a dead member keeps its shards; nil for ever.
-    package let evictAfterMilliseconds: UInt64?
-    /// Whether connections may be cut by request.
-    package let mayBlock: Bool
-    package let peerLimits: PeerLimits
-
-    /// How long a dead member keeps its shards where nothing else was said, in milliseconds.
-    package static let evictAfterMillisecondsDefault: UInt64 = 10 * 60 * 1_000
-
-    package init(
-        name: NodeName, gossip: String, admin: String, join: [String],
-        isBootstrapping: Bool = false, cluster: ClusterName?,
-        shards: UInt16?, replicas: Replicas? = nil, ackLevel: AckLevel,
-        editWindowMilliseconds: UInt64,
-        evictAfterMilliseconds: UInt64? = evictAfterMillisecondsDefault, mayBlock: Bool = false,
-        peerLimits: PeerLimits = .standard
-    ) {
-        self.name = name
-        self.gossip = gossip
-        self.admin = admin
-        self.join = join
-        self.isBootstrapping = isBootstrapping
-        self.cluster = cluster
-        self.shards = shards
-        self.replicas = replicas
-        self.evictAfterMilliseconds = evictAfterMilliseconds
-        self.mayBlock = mayBlock
-        self.peerLimits = peerLimits
-        self.ackLevel = ackLevel
-        self.editWindowMilliseconds = editWindowMilliseconds
-    }
-}
-
 /// The hub of a node: its shards, the links to the other members, and the turn in which what
 /// changed goes to the disk and to them.
 ///
@@ -104,6 +55,8 @@ package actor Node {
     var dialer = Dialer()
     /// Addresses given by `--join` that have not answered yet.
     var unanswered: Set<String>
+    /// Those of which that was said.
+    var silentJoins: Set<String> = []
     /// What those said, as long as they may have to found a cluster together.
     var bootstrap: Bootstrap?
     /// When it was last said that this node waits for a cluster, or the start.
@@ -125,9 +78,13 @@ package actor Node {
     /// When a member was last connected or said that this node's name is taken, or the start.
     var reachedAt: UInt64
 
-    /// The latest time that any shard here gave or saw: the stamps that one node gives are in the
+    /// Passes every time that a shard here gave or saw: the stamps that one node gives are in the
     /// order in which it accepts, whatever the shards.
-    var latestTime = HybridTimestamp.zero
+    var clock = HybridClock()
+    var clusterTime: ClusterTime
+    var safety = Safety()
+    /// Whether all that this node owns was here once since its start.
+    var hasFetched = false
     /// Requests for notifications, and the number of the next.
     var notifyings: [UInt64: Notifying] = [:]
     var nextNotifying: UInt64 = 1
@@ -199,6 +156,8 @@ package actor Node {
         isDebugging = ports.host.isDebugging
         process = ports.entropy.nextID()
         startedAt = ports.clock.milliseconds
+        clusterTime = ClusterTime(
+            maxOffsetMilliseconds: options.maxOffsetMilliseconds, ports.clock)
         scrub = Scrub(now: startedAt)
         reachedAt = startedAt
         tickedAt = startedAt
@@ -563,6 +522,7 @@ extension Node {
         if isCongested { for link in links.ascending { membership.onHeard(link.name, now: now) } }
         membership.onTick(now: now)
         followMembership()
+        tickClock()
         tickLinks(now: now, isDeaf: isLate || isCongested)
         tickRequests(now: now)
         tickBootstrap(now: now)
@@ -581,6 +541,8 @@ extension Node {
                 })
         }
         noteReady()
+        noteFetched()
+        tickSafety(now: now)
     }
 
     /// How long a node that joined may take to fetch what it owns before it takes clients all the

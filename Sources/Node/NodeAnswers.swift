@@ -77,7 +77,8 @@ extension Node {
         guard let id = shardID(of: partition) else { return }
         let place = AskedShard(session: slot.session, shard: id)
         let isDenied = denials[place].map { ask.round <= $0.round } ?? false
-        guard isWelcome, !isDenied, let shard = shard(id), shard.assumeIsolated({ $0.mayAnswer })
+        guard isWelcome, !isDenied, mayCarryOut(ask.request), let shard = shard(id),
+            shard.assumeIsolated({ $0.mayAnswer })
         else {
             denials[place] = Denial(
                 round: ask.round, until: ports.clock.milliseconds + Denial.milliseconds)
@@ -90,6 +91,11 @@ extension Node {
             seen = [SeenShard(shard: id, vector: shard.assumeIsolated { $0.vector })]
         }
         keep(outcome, isSettled, for: slot, ask.round, seen: seen)
+    }
+
+    /// Whether the clock is right, or does not matter.
+    private func mayCarryOut(_ request: Ask.Request) -> Bool {
+        if case .write = request { clusterTime.refusedOffset == nil } else { true }
     }
 
     // MARK: Replies

@@ -237,7 +237,8 @@ extension ShardFailure {
     var isOfItsMember: Bool {
         switch self {
         case .refused: false
-        case .notReady, .unreachable, .unanswered, .behind, .overloaded, .store, .badFrame: true
+        case .notReady, .unreachable, .unanswered, .behind, .overloaded, .clock, .store, .badFrame:
+            true
         }
     }
 
@@ -245,7 +246,7 @@ extension ShardFailure {
     /// another owner.
     var isUndone: Bool {
         switch self {
-        case .refused, .notReady, .behind, .overloaded: true
+        case .refused, .notReady, .behind, .overloaded, .clock: true
         case .unreachable, .unanswered, .store, .badFrame: false
         }
     }

@@ -367,7 +367,8 @@ extension ShardFailure {
     /// Whether it is over shortly, so that a list without that shard is better than none.
     var isPassing: Bool {
         switch self {
-        case .notReady, .unreachable, .unanswered, .behind, .overloaded, .store(.badRecord): true
+        case .notReady, .unreachable, .unanswered, .behind, .overloaded, .clock, .store(.badRecord):
+            true
         case .refused, .badFrame, .store(.full), .store(.failed): false
         }
     }

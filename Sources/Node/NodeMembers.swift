@@ -19,7 +19,10 @@ extension Node {
 
     /// Carries out what membership decided.
     func followMembership() {
-        for (name, gossip) in membership.takeOutbox() { links[name]?.send(.gossip(gossip)) }
+        for (name, gossip) in membership.takeOutbox() {
+            links[name]?.send(
+                .gossip(gossip, wallMilliseconds: ports.clock.wallMilliseconds))
+        }
         for event in membership.takeEvents() { follow(event) }
         guard membership.table.hash != followedTable else { return }
         followedTable = membership.table.hash
@@ -30,7 +33,8 @@ extension Node {
     private func follow(_ event: MemberEvent) {
         switch event {
         case .changed(let name, _, let state):
-            ports.host.log(.info, "member \(state) peer=\(name)")
+            let isGone = state == .dead || state == .evicted
+            ports.host.log(isGone ? .warn : .info, "member \(state) peer=\(name)")
             guard state == .alive, links[name] == nil,
                 let member = membership.table[name]?.member
             else { return }
@@ -76,9 +80,16 @@ extension Node {
         }
     }
 
-    /// Every member but this one, also those that are about to leave.
+    /// Every member but this one that may hold a shard: also those that are about to leave, and
+    /// those that were evicted and not forgotten.
     private var others: [NodeName] {
-        (membership.ring + membership.leaving).filter { $0 != me.name }
+        var holders = membership.ring + membership.leaving
+        #if PlantedBugs
+            if !PlantedBug.evictedNotHeard.isOn { holders += membership.evicted }
+        #else
+            holders += membership.evicted
+        #endif
+        return holders.filter { $0 != me.name }
     }
 
     private var dead: Set<NodeName> {
@@ -97,9 +108,9 @@ extension Node {
         let shard = Shard(
             id, of: cluster.shards, stored: stored, holders: holders, life: tally.copiesDropped,
             isFounded: isFounded, ports: ports,
-            editWindowMilliseconds: options.editWindowMilliseconds)
+            editWindowMilliseconds: options.editWindowMilliseconds, horizon: clusterTime.current)
         if isDiskFull { within(shard) { $0.setFull(true) } }
-        latestTime = max(latestTime, stored.greatest)
+        observe(stored.greatest)
         held[Int(id.number)] = shard
         shards = held.compactMap { $0 }
         stirred.insert(id)
@@ -112,6 +123,7 @@ extension Node {
         for id in drops {
             if let copy = shard(id)?.assumeIsolated({ $0.tally }) { tally.add(copy) }
             held[Int(id.number)] = nil
+            safety.forget(id)
             forgetWitness(of: id)
         }
         shards = held.compactMap { $0 }

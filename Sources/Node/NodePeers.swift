@@ -73,6 +73,7 @@ extension Node {
     package func onDialFailed(_ address: String, isRefused: Bool) {
         let now = ports.clock.milliseconds
         dialer.onEnd(of: address, now: now)
+        noteJoinUnanswered(address)
         guard isRefused else { return }
         for member in membership.dialable where member.gossip == address {
             if links[member.name] == nil { membership.onRefused(member.name, now: now) }
@@ -160,7 +161,7 @@ extension Node {
         switch frame {
         case .hello(let hello): onHello(hello, greeting)
         case .reject(let reason): onRejected(reason, greeting)
-        case .gossip, .replication, .ask, .told, .clock, .watch, .typing, .checkpoint:
+        case .gossip, .replication, .ask, .told, .clock, .watch, .typing, .checkpoint, .pulse:
             drop(greeting)
         }
     }
@@ -169,7 +170,7 @@ extension Node {
     private func closeUnreadable(_ channel: UInt64, because error: WireError) {
         if let link = links[channel: channel] {
             ports.host.log(
-                .error, "connection closed: unreadable frame: \(error) peer=\(link.name)")
+                .warn, "connection closed: unreadable frame: \(error) peer=\(link.name)")
             link.channel.close()
         } else {
             noteStranger(error)
@@ -333,7 +334,7 @@ extension Node {
         guard unanswered.contains(address), options.join.contains(address) else {
             unanswered.remove(address)
             if strangers.insert(address).inserted {
-                ports.host.log(.error, "another cluster at \(address)")
+                ports.host.log(.warn, "another cluster at \(address)")
             }
             return
         }
@@ -391,8 +392,10 @@ extension Node {
         switch frame {
         case .hello, .reject:
             break
-        case .gossip(let gossip):
-            membership.receive(gossip, from: name, now: now)
+        case .gossip(let gossip, let wall):
+            if let rtt = membership.receive(gossip, from: name, now: now) {
+                noteClock(of: name, wall: wall, rttMilliseconds: rtt)
+            }
             followMembership()
         case .replication(.summary(let theirs)):
             onSummary(theirs, from: link, now: now)
@@ -414,6 +417,9 @@ extension Node {
             onTypingFrame(frame, from: name)
         case .checkpoint(let frame):
             onCheckpoint(frame, from: name)
+        case .pulse(let pulse):
+            link.pulse = (pulse, now)
+            onSummary(pulse.hash, from: link, now: now)
         }
         return true
     }
@@ -427,10 +433,10 @@ extension Node {
         }
         debug(frame, from: name)
         let failure = within(shard) { $0.receive(frame, from: name) }
-        latestTime = max(latestTime, shard.assumeIsolated { $0.greatestTime })
+        observe(shard.assumeIsolated { $0.greatestTime })
         guard let failure else { return true }
         // What was not merged must not be claimed: with the connection ends the pull it came in.
-        ports.host.log(.error, "connection closed: \(failure) shard=\(id) peer=\(name)")
+        ports.host.log(.warn, "connection closed: \(failure) shard=\(id) peer=\(name)")
         link.channel.close()
         forget(link.channel.id)
         return false
@@ -481,14 +487,14 @@ extension Node {
         }
         for link in links.ascending {
             guard isDeaf || !link.link.isSilent(now: now) else {
-                ports.host.log(.info, "member silent peer=\(link.name)")
+                ports.host.log(.warn, "member silent peer=\(link.name)")
                 link.channel.close()
                 forget(link.channel.id)
                 membership.onGivenUp(link.name, now: now)
                 continue
             }
             if link.link.takesSummary(now: now) {
-                link.send(.summary(Link.summary(of: hashes(sharedWith: link.name))))
+                link.send(.pulse(pulse(to: link, now: now)))
             }
             if link.takesClock(now: now) { link.send(.clock(now)) }
         }

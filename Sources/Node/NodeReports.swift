@@ -15,6 +15,13 @@ package struct NodeReport: Sendable {
     package let messages: UInt64
     package let residentBytes: UInt64
     package let isConverged: Bool
+    /// Whether it may be stopped and nothing is missing meanwhile.
+    package let isSafe: Bool
+    /// How many shards are left to hand over; nil where it does not leave.
+    package let leavingShards: Int?
+    /// How far the wall clock is ahead of the median of the members that are heard, in
+    /// milliseconds; nil while nobody is.
+    package let clockOffsetMilliseconds: Int64?
     /// Whether the disk takes nothing but deletions.
     package let isDiskFull: Bool
     package let digest: Hash128
@@ -49,7 +56,9 @@ extension Node {
             conversations: headers.reduce(0) { $0 + $1.count(ofKind: 1) },
             messages: headers.reduce(0) { $0 + $1.count(ofKind: 2) },
             residentBytes: ports.host.residentBytes, isConverged: isConverged,
-            isDiskFull: isDiskFull, digest: Node.digest(over: digests()))
+            isSafe: isSafe, leavingShards: isLeaving ? shards.count : nil,
+            clockOffsetMilliseconds: clusterTime.offset, isDiskFull: isDiskFull,
+            digest: Node.digest(over: digests()))
     }
 
     /// Whether every living co-owner said within the last two seconds that it holds what is on disk

@@ -94,6 +94,9 @@ extension Node {
         guard let id = shardID(of: partition) else {
             return .here(.failed(.notReady), isSettled: true)
         }
+        if case .write = request, let offset = clusterTime.refusedOffset {
+            return .here(.failed(.clock(offset)), isSettled: true)
+        }
         guard forwards.isIdle(id), sights.isLevel(id, with: .here) else {
             return forward(request, of: id, for: slot)
         }
@@ -135,7 +138,7 @@ extension Node {
     }
 
     private func note(_ carriedOut: CarriedOut) -> (Outcome, isSettled: Bool) {
-        latestTime = max(latestTime, carriedOut.greatestTime)
+        observe(carriedOut.greatestTime)
         return (carriedOut.outcome, carriedOut.isSettled)
     }
 

@@ -82,8 +82,8 @@ package enum Rejection: UInt8, Hashable, Sendable {
 package enum PeerFrame: Hashable, Sendable {
     case hello(Hello)
     case reject(Rejection)
-    /// Who is alive.
-    case gossip(Gossip)
+    /// Who is alive, and what the sender's wall clock says.
+    case gossip(Gossip, wallMilliseconds: UInt64)
     case replication(Frame)
     /// A request that the receiver should answer.
     case ask(Ask)
@@ -96,6 +96,8 @@ package enum PeerFrame: Hashable, Sendable {
     /// Somebody types, or stopped.
     case typing(TypingFrame)
     case checkpoint(CheckpointFrame)
+    /// The sign of life, twice a second.
+    case pulse(Pulse)
 
     /// The version of everything that travels between nodes.
     package static let version: UInt8 = 1
@@ -113,6 +115,7 @@ extension PeerFrame: WireValue {
         static let watch: UInt8 = 8
         static let typing: UInt8 = 9
         static let checkpoint: UInt8 = 10
+        static let pulse: UInt8 = 11
     }
 
     package func encode(into writer: inout ByteWriter) {
@@ -124,8 +127,9 @@ extension PeerFrame: WireValue {
         case .reject(let reason):
             writer.write(Kind.reject)
             writer.write(reason.rawValue)
-        case .gossip(let gossip):
+        case .gossip(let gossip, let wall):
             writer.write(Kind.gossip)
+            writer.write(varint: wall)
             gossip.encode(into: &writer)
         case .replication(let frame):
             writer.write(Kind.replication)
@@ -148,6 +152,9 @@ extension PeerFrame: WireValue {
         case .checkpoint(let frame):
             writer.write(Kind.checkpoint)
             frame.encode(into: &writer)
+        case .pulse(let pulse):
+            writer.write(Kind.pulse)
+            pulse.encode(into: &writer)
         }
     }
 
@@ -162,7 +169,9 @@ extension PeerFrame: WireValue {
                 throw .invalid("a reason")
             }
             self = .reject(reason)
-        case Kind.gossip: self = .gossip(try Gossip(from: &reader))
+        case Kind.gossip:
+            let wall = try reader.readVarint()
+            self = .gossip(try Gossip(from: &reader), wallMilliseconds: wall)
         case Kind.replication: self = .replication(try Frame(from: &reader))
         case Kind.ask: self = .ask(try Ask(from: &reader))
         case Kind.told: self = .told(try Told(from: &reader))
@@ -170,6 +179,7 @@ extension PeerFrame: WireValue {
         case Kind.watch: self = .watch(try WatchFrame(from: &reader))
         case Kind.typing: self = .typing(try TypingFrame(from: &reader))
         case Kind.checkpoint: self = .checkpoint(try CheckpointFrame(from: &reader))
+        case Kind.pulse: self = .pulse(try Pulse(from: &reader))
         default: throw .invalid("a frame of a known kind")
         }
     }

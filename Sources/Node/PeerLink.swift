@@ -21,6 +21,8 @@ final class PeerLink {
     var isBehind = false
     /// Whether what is for the peer stays here, as behind a cut cable.
     var isCutOut = false
+    /// What the peer last said twice a second, and when.
+    var pulse: (said: Pulse, at: UInt64)?
     /// The shards of which a frame was dropped since the queue was last short.
     private(set) var dropped: Set<ShardID> = []
     /// What went over it, and what did not.

@@ -252,7 +252,7 @@ package struct ProcessUsage: Hashable, Sendable {
 }
 
 package enum LogLevel: String, Comparable, CaseIterable, Sendable {
-    case error, info, debug
+    case error, warn, info, debug
 
     package static func < (left: LogLevel, right: LogLevel) -> Bool {
         left.rank < right.rank
@@ -261,8 +261,9 @@ package enum LogLevel: String, Comparable, CaseIterable, Sendable {
     private var rank: Int {
         switch self {
         case .error: 0
-        case .info: 1
-        case .debug: 2
+        case .warn: 1
+        case .info: 2
+        case .debug: 3
         }
     }
 }

@@ -79,6 +79,9 @@ extension ShardFailure: WireValue {
         case .overloaded: writer.write(7)
         case .unanswered: writer.write(8)
         case .behind: writer.write(9)
+        case .clock(let offset):
+            writer.write(10)
+            writer.write(fixed: UInt64(bitPattern: offset))
         case .store(.full): writer.write(3)
         case .store(.badRecord(let key)):
             writer.write(4)
@@ -108,6 +111,7 @@ extension ShardFailure: WireValue {
         case 7: self = .overloaded
         case 8: self = .unanswered
         case 9: self = .behind
+        case 10: self = .clock(Int64(bitPattern: try reader.readFixed()))
         default: throw .invalid("a failure")
         }
     }

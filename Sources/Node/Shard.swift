@@ -9,15 +9,17 @@ package actor Shard {
     private nonisolated let executor: any SerialExecutor
     private let ports: NodePorts
     private let editWindowMilliseconds: UInt64
+    private var horizon: TimeHorizon
     private var machine: ShardMachine
 
     init(
         _ id: ShardID, of count: UInt16, stored: CopyHeader, holders: Holders, life: UInt64,
-        isFounded: Bool, ports: NodePorts, editWindowMilliseconds: UInt64
+        isFounded: Bool, ports: NodePorts, editWindowMilliseconds: UInt64, horizon: TimeHorizon
     ) {
         self.id = id
         self.ports = ports
         self.editWindowMilliseconds = editWindowMilliseconds
+        self.horizon = horizon
         executor = ports.executor
         machine = ShardMachine(
             id, of: count, stored: stored, holders: holders, life: life,
@@ -32,11 +34,12 @@ package actor Shard {
     private var world: ShardWorld {
         ShardWorld(
             milliseconds: ports.clock.milliseconds,
-            judge: Judge(
-                wallMilliseconds: ports.clock.wallMilliseconds,
-                editWindowMilliseconds: editWindowMilliseconds),
+            judge: Judge(horizon.wallTime(ports.clock), editWindowMilliseconds),
             entropy: ports.entropy, reader: ports.store)
     }
+
+    /// What the members' clocks say has changed.
+    func setHorizon(_ horizon: TimeHorizon) { self.horizon = horizon }
 
     // MARK: Requests
 
@@ -53,7 +56,9 @@ package actor Shard {
         }
     }
 
-    func observe(_ time: HybridTimestamp) { machine.observe(time) }
+    func observe(_ time: HybridTimestamp) {
+        machine.observe(time, at: horizon.wallTime(ports.clock))
+    }
 
     /// The time that the next stamp is greater than.
     var greatestTime: HybridTimestamp { machine.greatestTime }
@@ -94,6 +99,8 @@ package actor Shard {
     var tally: CopyTally { machine.copy.tally }
 
     package func copies(of vector: Vector) -> Int { machine.copy.copies(of: vector) }
+
+    func isOnAllOwners(_ vector: Vector) -> Bool { machine.copy.isOnAllOwners(vector) }
 
     /// How many changes on this disk are not known to be on a co-owner's.
     func changesLacked(by peer: NodeName) -> UInt64 {
@@ -188,7 +195,8 @@ package actor Shard {
     func suspend() { machine.suspend(now: ports.clock.milliseconds) }
 
     func onSetAside(_ header: CopyHeader) -> [ReplySlot] {
-        machine.onSetAside(header, now: ports.clock.milliseconds)
+        machine.onSetAside(
+            header, at: horizon.wallTime(ports.clock), now: ports.clock.milliseconds)
     }
 
     func onPeerUp(_ peer: NodeName) { machine.onPeerUp(peer) }

@@ -16,6 +16,8 @@ package enum ShardFailure: Error, Hashable, Sendable {
     case behind
     /// Too much waits for other members already.
     case overloaded
+    /// The wall clock here is so many milliseconds ahead of the cluster's.
+    case clock(Int64)
     case store(StoreFailure)
     /// A co-owner sent what it cannot have meant.
     case badFrame(WireError)
@@ -190,9 +192,10 @@ extension ShardMachine {
             pushAccepted()
         }
         let dot = copy.nextDot { world.entropy.nextID() }
-        if let target { clock.observe(target.document.greatestTime) }
-        let latest = clock.greatest
-        let time = clock.next(wallMilliseconds: world.judge.wallMilliseconds)
+        // Not the clock's, which a time far ahead does not move.
+        let latest = copy.current.greatest
+        let time = clock.next(
+            at: world.judge.wall, replacing: target?.document.greatestTime ?? .zero)
         let stamp = Stamp(time: time, process: dot.replica, counter: dot.seq)
         let author = Authorship(dot: dot, stamp: stamp)
         let document = mutation.applied(
@@ -234,7 +237,9 @@ extension ShardMachine {
     }
 
     /// Sees a time that this node gave in another shard: what is accepted here after it is later.
-    package mutating func observe(_ time: HybridTimestamp) { clock.observe(time) }
+    package mutating func observe(_ time: HybridTimestamp, at wall: WallTime) {
+        clock.observe(time, at: wall)
+    }
 
     /// The time that the next stamp is greater than.
     package var greatestTime: HybridTimestamp { clock.greatest }
@@ -274,8 +279,8 @@ extension ShardMachine {
             mine.merge(theirs)
             document = mine
         }
-        let isNewest = old == nil && document.historyTime > clock.greatest
-        clock.observe(document.greatestTime)
+        let isNewest = old == nil && document.historyTime > copy.current.greatest
+        clock.observe(document.greatestTime, at: world.judge.wall)
         let change = document == old?.document ? nil : put(document, replacing: old)
         if change != nil {
             count(document, replacing: old?.document, isNewest: isNewest, in: world)
@@ -406,10 +411,12 @@ extension ShardMachine {
     ///
     /// - Parameter header: made from the remaining documents alone.
     /// - Returns: the replies that will not come.
-    package mutating func onSetAside(_ header: CopyHeader, now: UInt64) -> [ReplySlot] {
+    package mutating func onSetAside(
+        _ header: CopyHeader, at wall: WallTime, now: UInt64
+    ) -> [ReplySlot] {
         documents.removeAll()
         counts.removeAll()
-        clock.observe(header.greatest)
+        clock.observe(header.greatest, at: wall)
         defer { dropAnnouncements() }
         return copy.onSetAside(header, now: now)
     }

@@ -178,6 +178,7 @@ public struct Change: Sendable {
     /// The document's digest before; nil where it is new.
     public let before: Hash128?
     public let after: Hash128
+    /// What the clock of the copy comes to: behind it the next process starts.
     public let greatest: HybridTimestamp
 
     public init(kind: UInt8, before: Hash128?, after: Hash128, greatest: HybridTimestamp) {
@@ -247,7 +248,7 @@ extension Copy {
             current.count(change.kind)
         }
         current.digest += change.after
-        current.greatest = max(current.greatest, change.greatest)
+        current.greatest = change.greatest
         isDirty = true
     }
 
@@ -435,6 +436,14 @@ extension Copy {
             let others = peers.filter(\.isOwner).map { $0.confirmed.seqs(of: entry.replica) }
             return (isHere && holders.isOwnedHere ? 1 : 0) + fewest(entry.seqs, in: others)
         }.min() ?? holders.owners.count
+    }
+
+    /// Whether all of these seqs are known to be on the disks of all owners.
+    public func isOnAllOwners(_ vector: Vector) -> Bool {
+        holders.owners.allSatisfy { owner in
+            guard owner != holders.me else { return stored.vector.covers(vector) }
+            return index(of: owner).map { peers[$0].confirmed.covers(vector) } ?? false
+        }
     }
 
     /// How many of the sets hold each seq: the smallest such number.

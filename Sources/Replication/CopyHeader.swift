@@ -12,7 +12,7 @@ public struct CopyHeader: Hashable, Sendable {
     public internal(set) var digest = Hash128.zero
     /// How many documents there are of each kind, tombstones too; indexed by the kind's number.
     public internal(set) var counts: [UInt64] = []
-    /// The greatest stamp seen: the hybrid clock of the next process starts behind it.
+    /// The greatest stamp that the clock followed: that of the next process starts behind it.
     public internal(set) var greatest = HybridTimestamp.zero
     /// Whether it has had `done` from a complete copy, or was there from the beginning.
     public internal(set) var isComplete: Bool

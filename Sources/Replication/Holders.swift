@@ -7,8 +7,10 @@ public struct Holders: Hashable, Sendable {
     public let owners: [NodeName]
     /// How many of the owners are not held dead.
     public let livingOwners: Int
-    /// Every other member, dead ones and those on their way out too: only when all of them have
-    /// been heard is what they hold together all that is left.
+    /// Every other member: dead ones, those on their way out and evicted ones too, until they have
+    /// left or are forgotten.
+    ///
+    /// Only when all of them have been heard is what they hold together all that is left.
     public let others: [NodeName]
 
     public init(me: NodeName, owners: [NodeName], livingOwners: Int, others: [NodeName]) {

@@ -1,3 +1,4 @@
+import CRDT
 import LineProtocol
 import NetworkIO
 import Node
@@ -21,9 +22,12 @@ package struct NodeCommand: Sendable {
     package var ackLevel = Replication.AckLevel.majority
     package var editWindowMilliseconds: UInt64 = 15 * 60 * 1_000
     package var evictAfterMilliseconds: UInt64? = NodeOptions.evictAfterMillisecondsDefault
+    package var maxOffsetMilliseconds = WallTime.maxOffsetMillisecondsDefault
     package var mayBlock = false
     /// The file with the cluster's key; without one nothing leaves this machine.
     package var keyFile: String?
+    /// The file with the key that clients sign in with beyond loopback, in place of the cluster's.
+    package var adminKeyFile: String?
     package var logLevel = LogLevel.info
     /// Whether a crash may leave a core dump, with messages and keys in it.
     package var mayDumpCore = false
@@ -32,8 +36,9 @@ package struct NodeCommand: Sendable {
         usage: grapevine node --name <node> --data <folder> --gossip <host:port> --admin <host:port>
                [--advertise <host>] [--join <gossip host:port>[,…] [--bootstrap]]
                [--cluster <name>] [--replicas 3|all] [--shards 64] [--ack local|majority|all]
-               [--edit-window 15m] [--evict-after 10m|never] [--key-file <file>] [--faults]
-               [--log error|info|debug] [--core-dumps]
+               [--edit-window 15m] [--evict-after 10m|never] [--max-offset 500ms]
+               [--key-file <file>] [--admin-key-file <file>] [--faults]
+               [--log error|warn|info|debug] [--core-dumps]
 
         Runs one node. Once it serves it prints: ready name=… gossip=… admin=…
           --name         this node's name: 1-64 of A-Z a-z 0-9 _ . : @ -
@@ -51,11 +56,16 @@ package struct NodeCommand: Sendable {
           --shards       how many shards the cluster has, fixed by its first node (64)
           --ack          how many owners an OK waits for, at most a second (majority)
           --edit-window  how long after its sending a message may be edited (15m)
-          --evict-after  how long a dead node keeps its shards before others take them (10m)
+          --evict-after  how long a dead node keeps its shards before others take them; only nodes
+                         that hear more than half of the members decide it (10m)
+          --max-offset   how far this node's clock may be from the others'; beyond that it
+                         refuses writes (500ms)
           --key-file     the cluster's key, the same file on every node: openssl rand -hex 32;
                          its user alone may read it; nodes encrypt and prove it to each other,
                          and an address beyond this machine needs it; SIGHUP has the node
                          read it again
+          --admin-key-file  what AUTH takes beyond this machine in place of the cluster's key, so
+                         that an operator of a node cannot act as a node
           --faults       lets BLOCK cut this node off from others, for tests
           --log          what is logged to standard error (info)
           --core-dumps   lets a crash leave a core dump; deleted texts and keys may be in it
@@ -64,23 +74,18 @@ package struct NodeCommand: Sendable {
 
     private static let options: Set<String> = [
         "--name", "--data", "--gossip", "--admin", "--advertise", "--join", "--cluster",
-        "--replicas", "--shards", "--ack", "--edit-window", "--evict-after", "--key-file",
-        "--log",
-    ]
-
-    /// What the contract names and this version lacks, each with what follows for its user.
-    private static let lacking = [
-        "--max-offset": "keep the clocks of all nodes in step"
+        "--replicas", "--shards", "--ack", "--edit-window", "--evict-after", "--max-offset",
+        "--key-file", "--admin-key-file", "--log",
     ]
 
     /// Reads the words behind `grapevine node`.
     package init(_ words: [String]) throws(UsageError) {
         let options = try Options(
-            words, known: NodeCommand.options, flags: ["--faults", "--bootstrap", "--core-dumps"],
-            lacking: NodeCommand.lacking)
+            words, known: NodeCommand.options, flags: ["--faults", "--bootstrap", "--core-dumps"])
         name = try options.required("--name", "1-64 of A-Z a-z 0-9 _ . : @ -") { NodeName($0) }
         folder = try options.required("--data") { $0.isEmpty ? nil : $0 }
         keyFile = try options.optional("--key-file", "a path") { $0.isEmpty ? nil : $0 }
+        adminKeyFile = try options.optional("--admin-key-file", "a path") { $0.isEmpty ? nil : $0 }
         gossip = try NodeCommand.address("--gossip", options)
         admin = try NodeCommand.address("--admin", options)
         join =
@@ -119,9 +124,15 @@ package struct NodeCommand: Sendable {
         let eviction = try options.optional(
             "--evict-after", "a number and ms, s, m or h, or never", Eviction.init)
         if let eviction { evictAfterMilliseconds = eviction.afterMilliseconds }
+        let offset = try options.optional("--max-offset", "a number and ms, s, m or h") {
+            Duration(lineValue: $0)
+        }
+        if let offset { maxOffsetMilliseconds = offset.wholeMilliseconds }
         mayBlock = options.has("--faults")
         mayDumpCore = options.has("--core-dumps")
-        let log = try options.optional("--log", "error, info or debug") { LogLevel(rawValue: $0) }
+        let log = try options.optional("--log", "error, warn, info or debug") {
+            LogLevel(rawValue: $0)
+        }
         if let log { logLevel = log }
     }
 

@@ -60,14 +60,14 @@ actor NodeHost: Host {
 
     /// - Parameter standardError: where the log goes.
     init(
-        _ command: NodeCommand, keys: KeyRing?, on loop: EventLoop, log standardError: LineWriter
+        _ command: NodeCommand, keys: NodeKeys, on loop: EventLoop, log standardError: LineWriter
     ) throws(NetworkError) {
         self.command = command
         self.loop = loop
         clock = SystemClock(loop)
         let journal = NodeLog(command, at: clock, to: standardError)
         self.journal = journal
-        gate = keys.map { keys in Gate(keys, on: loop) { journal.write(.error, $0) } }
+        gate = keys.ofNodes.map { keys in Gate(keys, on: loop) { journal.write(.error, $0) } }
         peerListener = try Listener(command.gossip, on: loop)
         clientListener = try Listener(command.admin, on: loop)
         hostLimits = HostLimits(descriptors: Int(max(0, csystem_raise_descriptor_limit())))
@@ -89,12 +89,15 @@ actor NodeHost: Host {
         )
     }
 
-    /// Starts the node and has the others reach it; clients come once it is ready.
+    /// Starts the node and has others and clients reach it: before it serves, `READY` says why not.
     func start(_ node: Node) -> Result<Void, NetworkError> {
         self.node = node
         do throws(NetworkError) {
             try peerListener.start { [self] connection in
                 assumeIsolated { $0.admit(connection, dialed: nil) }
+            }
+            try clientListener.start { [self] connection in
+                assumeIsolated { $0.takeClient(connection) }
             }
             return .success(())
         } catch {
@@ -240,18 +243,21 @@ extension NodeHost {
     nonisolated func rereadKeys() { assumeIsolated { $0.changeKeys() } }
 
     private func changeKeys() {
-        guard let path = command.keyFile else {
+        guard command.keyFile != nil || command.adminKeyFile != nil else {
             return log(.info, "nothing to read again: this node has no --key-file")
         }
-        let keys: KeyRing
-        do throws(KeyFileError) {
-            keys = try KeyFile.read(path)
+        let keys: NodeKeys
+        do throws(NodeKeys.Unusable) {
+            keys = try NodeKeys(of: command)
         } catch {
-            return log(.error, "keys unchanged: \(error.sentence(of: path))")
+            return log(.error, "keys unchanged: \(error.sentence)")
         }
-        gate?.change(to: keys)
-        for id in frontDoor?.change(to: keys) ?? [] { clients[id]?.connection.close() }
-        log(.info, "keys read again: \(keys.keys.count) in \(path)")
+        if let ofNodes = keys.ofNodes { gate?.change(to: ofNodes) }
+        if let ofClients = keys.ofClients {
+            for id in frontDoor?.change(to: ofClients) ?? [] { clients[id]?.connection.close() }
+        }
+        let counts = [keys.ofNodes, keys.ofClients].map { $0?.keys.count ?? 0 }
+        log(.info, "keys read again: nodes=\(counts[0]) clients=\(counts[1])")
     }
 }
 
@@ -320,13 +326,6 @@ extension NodeHost {
     nonisolated func onReady() { assumeIsolated { $0.serve() } }
 
     private func serve() {
-        do throws(NetworkError) {
-            try clientListener.start { [self] connection in
-                assumeIsolated { $0.takeClient(connection) }
-            }
-        } catch {
-            return end(.unusable("cannot take clients: \(error)"))
-        }
         do throws(NetworkError) {
             // Who started the node may have stopped to read it, and does not stop the node.
             let output = try LineWriter(1) { "lines dropped: \($0)" }

@@ -12,10 +12,8 @@ struct Options {
     /// - Parameters:
     ///   - known: the options that take a value.
     ///   - flags: those that take none.
-    ///   - lacking: those that are not there yet, each with what follows from that.
     init(
-        _ words: [String], known: Set<String>, flags: Set<String> = [],
-        lacking: [String: String] = [:]
+        _ words: [String], known: Set<String>, flags: Set<String> = []
     ) throws(UsageError) {
         var rest = words[...]
         while let word = rest.popFirst() {
@@ -24,9 +22,6 @@ struct Options {
             }
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(parts[0])
-            if let consequence = lacking[name] {
-                throw UsageError("\(name) is not in this version: \(consequence)")
-            }
             guard known.contains(name) || flags.contains(name) else {
                 throw UsageError("unknown option: \(name)")
             }

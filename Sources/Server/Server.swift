@@ -1,4 +1,5 @@
 import CSystem
+import Chat
 import Glibc
 import NetworkIO
 import Node
@@ -49,11 +50,11 @@ package struct Server {
 
     /// - Returns: the exit status, and what went wrong.
     private func run(log standardError: LineWriter) -> (status: Int32, sentence: String?) {
-        let keys: KeyRing?
-        do throws(KeyFileError) {
-            keys = try command.keyFile.map { path throws(KeyFileError) in try KeyFile.read(path) }
+        let keys: NodeKeys
+        do throws(NodeKeys.Unusable) {
+            keys = try NodeKeys(of: command)
         } catch {
-            return (ExitStatus.usage, error.sentence(of: command.keyFile ?? ""))
+            return (ExitStatus.usage, error.sentence)
         }
         do throws(NetworkError) {
             let loop = try EventLoop()
@@ -68,13 +69,14 @@ package struct Server {
             defer { database.close() }
             return try serve(database, keys, on: loop, log: standardError)
         } catch {
-            let status = error == .addressInUse ? ExitStatus.unavailable : ExitStatus.failure
+            var status = ExitStatus.failure
+            if case .addressInUse = error { status = ExitStatus.unavailable }
             return (status, "\(error)")
         }
     }
 
     private func serve(
-        _ database: Database, _ keys: KeyRing?, on loop: EventLoop, log standardError: LineWriter
+        _ database: Database, _ keys: NodeKeys, on loop: EventLoop, log standardError: LineWriter
     ) throws(NetworkError) -> (status: Int32, sentence: String?) {
         let store = DiskStore(database, in: command.folder, on: loop)
         let host = try NodeHost(command, keys: keys, on: loop, log: standardError)
@@ -84,7 +86,7 @@ package struct Server {
         let hangup = try SignalWatcher(SIGHUP, on: loop) { host.rereadKeys() }
         let interrupt = try SignalWatcher(SIGINT, on: loop) { host.end(.shutdown) }
         loop.post {
-            if let keys { host.assumeIsolated { $0.open(with: keys) } }
+            if let keys = keys.ofClients { host.assumeIsolated { $0.open(with: keys) } }
             do throws(NetworkError) {
                 try start(host, store, database, loop)
             } catch {
@@ -112,7 +114,8 @@ package struct Server {
                 join: command.join, isBootstrapping: command.isBootstrapping,
                 cluster: command.cluster, shards: command.shards, replicas: command.replicas,
                 ackLevel: command.ackLevel, editWindowMilliseconds: command.editWindowMilliseconds,
-                evictAfterMilliseconds: command.evictAfterMilliseconds, mayBlock: command.mayBlock),
+                evictAfterMilliseconds: command.evictAfterMilliseconds,
+                maxOffsetMilliseconds: command.maxOffsetMilliseconds, mayBlock: command.mayBlock),
             ports: ports)
         store.tell(node)
         try host.assumeIsolated { $0.start(node) }.get()
@@ -187,7 +190,7 @@ extension StorageError {
             "grapevine.sqlite is damaged (\(doing)); wipe the folder and join again, the others "
                 + "hold the data; a node without others needs a backup put back"
         case .badRecord(let shard, let key):
-            "the record of \(key) in shard \(shard) is damaged"
+            "the record partition=\(key.partition) id=\(key.id) of shard \(shard) is damaged"
         case .io(let code, let doing):
             "the disk failed while \(doing) (code \(code)); look after the disk, then start again: "
                 + "what was acknowledged is kept"

@@ -50,7 +50,8 @@ package struct Coverage: Sendable {
     private static let requiredOfMembers = [
         "alive", "suspect", "dead", "evicted", "left", "refuted", "restarted", "twin",
         "closed link", "link given up", "refused dial",
-        "chaos", "cut", "eviction", "fast restart", "forget", "hundred", "join", "kill", "leave",
+        "chaos", "cut", "eviction", "eviction decided", "fast restart", "forget", "hundred", "join",
+        "kill", "leave", "no eviction",
         "long pause", "partial cut", "reset", "rest", "short cut", "short pause",
         "start with a table", "start without a table", "twins",
     ]

@@ -82,10 +82,13 @@ extension World {
         guard document.encoded == record.bytes else { throw fail(.oneDot, "not canonically") }
         let digest = Document.digest(of: record.key, bytes: record.bytes)
         if checked.insert(digest).inserted { try Model(of: document, in: ledger).check(document) }
+        // What a clock years ahead wrote does not count as seen.
+        let isBelieved = wall(of: node).believes(document.greatestTime)
         node.disk.state.shards[shard].put(
             ShardDisk.StoredDocument(
                 bytes: record.bytes, changedBy: record.changedBy, time: record.time,
-                digest: digest, greatest: document.greatestTime), at: record.key)
+                digest: digest, greatest: isBelieved ? document.greatestTime : .zero),
+            at: record.key)
         node.disk.state.shards[shard].terms[record.key] = record.terms.isEmpty ? nil : record.terms
     }
 
@@ -107,7 +110,7 @@ extension World {
                 "the header counts \(header.documents) documents of digest \(header.digest), "
                     + "the disk holds \(disk.keys.count) of \(disk.digest)")
         }
-        guard header.greatest >= disk.greatest else {
+        guard header.greatest >= disk.greatest || !wall(of: node).believes(disk.greatest) else {
             throw fail(.stamps, "a stamp on disk is later than the greatest that it says")
         }
         guard before.vector.subtracting(header.vector).isEmpty else {

@@ -11,7 +11,7 @@ struct ShardDisk {
         let changedBy: Context
         let time: HybridTimestamp
         let digest: Hash128
-        /// The greatest stamp in it.
+        /// The greatest stamp in it; zero where it was not believed.
         let greatest: HybridTimestamp
         /// Whether a byte of it has flipped: the checksum says so to whoever reads it.
         var isBad = false
@@ -33,7 +33,7 @@ struct ShardDisk {
     private(set) var runs: [CountedRunKey: CountedRun] = [:]
     /// The sum of the documents' digests, counted apart from the header.
     var digest = Hash128.zero
-    /// The greatest stamp in any document.
+    /// The greatest of those of the documents.
     var greatest = HybridTimestamp.zero
 
     mutating func put(_ document: StoredDocument, at key: DocumentKey) {

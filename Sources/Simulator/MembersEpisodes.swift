@@ -76,11 +76,20 @@ extension MembersWorld {
         try run(milliseconds: dice.pick([0, 1_000, 20_000]))
         if let evictAfter, evictAfter <= 30_000, dice.chance(percent: 30) {
             try run(milliseconds: evictAfter + 500)
-            coverage.count("eviction")
-            try require(victims, .evicted ... .left, at: running, .seenDead, after: "eviction")
+            try requireEviction(of: victims)
         }
         for victim in victims { startAgain(victim) }
         try awaitOneView(within: MembersWorld.oneViewWithin, after: "a start")
+    }
+
+    /// The dead are evicted where more than half of the members are left, and else nobody is.
+    private func requireEviction(of victims: [MembersNode]) throws(Violation) {
+        let members = running.first?.core?.table.entries.count { $0.state != .left } ?? 0
+        let isMajority = running.count * 2 > members
+        coverage.count(isMajority ? "eviction" : "no eviction")
+        let states = isMajority ? MemberState.evicted ... .left : .dead ... .dead
+        try require(
+            victims, states, at: running, isMajority ? .seenDead : .eviction, after: "eviction")
     }
 
     /// With its table or without, and sometimes with a clock that went back.

@@ -46,6 +46,10 @@ final class MembersNode {
     var lastIncarnation: UInt64 = 0
     /// How often the process was told of another life of a name.
     var restartsSeen: [NodeName: Int] = [:]
+    /// Since when more than half of the members can be heard here, or cannot, in milliseconds: as
+    /// the world knows it, which no process does.
+    var majoritySince: UInt64?
+    var minoritySince: UInt64?
     var hasSeenTwin = false
     var hasLeft = false
 

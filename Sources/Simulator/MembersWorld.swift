@@ -108,8 +108,11 @@ final class MembersWorld {
         if now - node.lastTickAt > 200 {
             for slot in node.ends.keys { node.ends[slot]?.heardAt = now }
         }
+        noteHearing(of: node)
         node.lastTickAt = now
+        let before = node.core?.table
         call(node) { $0.onTick(now: now) }
+        checkEvictions(by: node, since: before)
         giveUpSilentLinks(of: node)
         dial(from: node)
     }
@@ -142,6 +145,8 @@ final class MembersWorld {
         node.restartsSeen = [:]
         node.hasSeenTwin = false
         node.hasLeft = false
+        node.majoritySince = nil
+        node.minoritySince = nil
         note("start \(node.name) at \(node.slot)\(table == nil ? " without a table" : "")")
         push(.tick(generation: node.generation), to: node.slot, after: dice.between(0...100_000))
         push(.beat(generation: node.generation), to: node.slot, after: dice.between(0...500_000))

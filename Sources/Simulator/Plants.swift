@@ -30,11 +30,11 @@ package struct Plant: Hashable, Sendable {
     extension PlantedBug {
         var world: WorldKind {
             switch self {
-            case .evictedNotDialled, .refutesWithoutRaising, .silenceShrinks,
+            case .evictedNotDialled, .minorityEvicts, .refutesWithoutRaising, .silenceShrinks,
                 .suspectsAfterOwnPause:
                 .members
-            case .causeForgotten, .checkpointTakenForHeld, .floorIgnored, .notificationSentTwice,
-                .tokenForgetsDeletions,
+            case .causeForgotten, .checkpointTakenForHeld, .clockFollowsAny, .evictedNotHeard,
+                .floorIgnored, .notificationSentTwice, .tokenForgetsDeletions,
                 .typingOutlivesConnection, .unboundedPeerQueue:
                 .whole
             default: .machines
@@ -53,6 +53,8 @@ package struct Plant: Hashable, Sendable {
                 .numberingContinuedAfterRestore:
                 [.oneDot]
             case .evictedNotDialled, .refutesWithoutRaising: [.oneView]
+            case .evictedNotHeard: [.reads, .answered]
+            case .minorityEvicts: [.eviction]
             case .silenceShrinks, .suspectsAfterOwnPause: [.noFalseDeath]
             case .editRevivesDeleted, .pinRevivesDeleted, .servesOldDisk: [.deleted]
             case .indexNotUpdatedOnMerge, .countsNotUpdated: [.index]
@@ -66,6 +68,7 @@ package struct Plant: Hashable, Sendable {
             case .typingOutlivesConnection: [.typing]
             case .unboundedPeerQueue: [.bounded]
             case .wallClockOnly: [.stamps]
+            case .clockFollowsAny: [.times]
             }
         }
     }

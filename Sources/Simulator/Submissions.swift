@@ -111,14 +111,16 @@ extension World {
         edit.base == document.message?.header.sent
     }
 
-    /// A stamp is greater than every one that this disk holds, and than the process's last.
+    /// A stamp is greater than every one that this disk holds, and than the process's last, except
+    /// those from so far ahead that they are not believed.
     private func checkStamp(
         _ entry: Ledger.Entry, _ node: SimNode, _ shell: Shell
     ) throws(Violation) {
         guard let time = entry.stamp?.time else { return }
         let stored = node.disk.state.shards[entry.shard].greatest
-        let last = max(shell.stamped[entry.shard], stored)
-        shell.stamped[entry.shard] = max(last, time)
+        let wall = wall(of: node)
+        let last = [shell.stamped[entry.shard], stored].filter(wall.believes).max() ?? .zero
+        shell.stamped[entry.shard] = wall.believes(time) ? max(last, time) : last
         guard time > last else {
             throw Violation(
                 invariant: .stamps,

@@ -296,7 +296,9 @@ extension World {
             repair.ticket <= ticket
         else { return }
         shell.repairs[shard] = nil
-        for slot in shell.machines[shard].onSetAside(header, now: milliseconds) {
+        for slot in shell.machines[shard].onSetAside(
+            header, at: wall(of: nodes[shell.address.node]), now: milliseconds)
+        {
             requests[Int(slot.number)].state = .failed
         }
         coverage.count("set-aside")

@@ -20,6 +20,7 @@ package enum Invariant: String, CaseIterable, Sendable {
     case incarnations = "M4 a member's own incarnation never falls"
     case gossipBounds = "M5 gossip and tables within their bounds"
     case twins = "M6 a twin is told apart from an older life"
+    case eviction = "M7 only who has heard a majority for long enough evicts anybody"
     case formed = "W1 nodes that are told of each other form a cluster"
     case running = "W2 a node goes on running"
     case answered = "W3 each request has one answer, in order, in time"
@@ -27,6 +28,7 @@ package enum Invariant: String, CaseIterable, Sendable {
     case level = "W5 nodes are level after the heal, in time"
     case placed = "W6 level nodes hold the shards that they own, and no others"
     case same = "W7 one seed gives one run"
+    case times = "W9 a wrong clock moves no other, and not its own once it is corrected"
     case cause = "W8 an answer is told behind what it answers"
 
     /// Its number in the list, such as `I1`.

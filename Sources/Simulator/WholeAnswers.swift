@@ -10,6 +10,7 @@ extension WholeWorld {
         }
         coverage.count(answer.code.map { "ERR \($0)" } ?? "OK")
         judgeRefusal(answer, to: request)
+        judgeNotFound(answer, to: request, on: visit)
         noteTypingAnswered(answer, request, on: visit)
         if let code = answer.code {
             noteUnwatched(request, on: visit)
@@ -146,7 +147,7 @@ extension WholeWorld {
         where name.conversation == conversation && !ids.contains(name.id) {
             guard let message = book.messages[name.id], message.isAcknowledged(.sent),
                 !message.hidesAsked.contains(visit.user),
-                isOneOwner || (isEverywhere && !hasMoved)
+                isOneOwner || (isEverywhere && !mayOwnersChange)
             else { continue }
             fail(.reads, "\(name.id) is missing on the connection that sent it")
         }
@@ -162,7 +163,7 @@ extension WholeWorld {
     /// requests another owner answers from then on sees what that one has, and so does one whose
     /// node comes to own it, or owns it no more.
     func isAnsweredByOneOwner(_ conversation: String, at machine: Int) -> Bool {
-        guard !hasMoved else { return false }
+        guard !mayOwnersChange else { return false }
         guard !owners(of: conversation).contains(machine) else { return true }
         guard let disturbedAt else { return true }
         return now > disturbedAt + WholeWorld.disturbanceMicroseconds

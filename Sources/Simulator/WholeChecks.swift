@@ -156,15 +156,23 @@ extension WholeWorld {
         let gone = machines.filter { $0.isGone || $0.isOut }.map(\.name)
         for line in lines where line["state"] != "alive" {
             guard let name = line["name"], gone.contains(name) else { return "sees another member" }
-            guard line["state"] != "left" else { continue }
+            let isEvicted = line.isTrue("evicted")
+            guard line["state"] != "left" || isEvicted else { continue }
             // Whoever was told that it goes may have been emptied before it told the others, and
-            // who dies with its last word on its lips is dead to them.
-            if !plan.moves.allSatisfy({ $0.kind == .evict }) {
+            // who dies with its last word on its lips is dead to them. Who is evicted may hold what
+            // nobody else does, and a minority evicts nobody.
+            if isEvicted || !isEvictedByThemselves(lines) {
                 _ = order("FORGET \(name)", codes: [409], to: index)
             }
             return "waits for \(name)"
         }
         return nil
+    }
+
+    /// Whether those that are left evict the dead without being told to.
+    private func isEvictedByThemselves(_ lines: [ReplyFields]) -> Bool {
+        let count = lines.count { $0["state"] != "left" || $0.isTrue("evicted") }
+        return plan.moves.allSatisfy { $0.kind == .evict } && members.count * 2 > count
     }
 
     // MARK: The last reads
@@ -205,6 +213,7 @@ extension WholeWorld {
         guard let replicas = answers.last?.fields?["replicas"] else {
             return fail(.answered, "n\(index + 1) takes no message in the quiet")
         }
+        checkTime(answers.last?.fields?["at"], at: index)
         let parts = replicas.split(separator: "/")
         guard parts.count == 2, parts[0] == parts[1] else {
             return fail(.level, "a message to n\(index + 1) is on \(replicas) owners in the quiet")

@@ -35,6 +35,7 @@ extension WholeWorld {
             guard machine.process != nil else { return }
             machine.pausedUntil = max(machine.pausedUntil, now + lasts)
         case .cut, .cutOneWay, .isolate:
+            if plan.cutsMinority { noteFound() }
             for pair in pairs(cutBy: fault) { cuts[pair, default: 0] += 1 }
             push(.faultEnds(index), after: lasts)
         case .reset:
@@ -51,7 +52,19 @@ extension WholeWorld {
             let line = "BLOCK \(machines[fault.other].name)\(way)"
             guard order(line, codes: [404], to: fault.node) != nil else { return }
             push(.faultEnds(index), after: lasts)
+        case .wrongClock:
+            setClock(machine, error: fault.other % 2 == 0 ? WholeWorld.years : -WholeWorld.years)
+            push(.faultEnds(index), after: lasts)
         }
+    }
+
+    /// Ten of them, in milliseconds.
+    private static let years: Int64 = 10 * 365 * 86_400_000
+
+    private func setClock(_ machine: WholeMachine, error: Int64) {
+        machine.wallErrorMilliseconds = error
+        guard let desk = machine.process?.desk else { return }
+        machine.executor.run { desk.assumeIsolated { $0.setWallError(error) } }
     }
 
     func end(_ fault: WholeFault) {
@@ -72,6 +85,7 @@ extension WholeWorld {
         case .block, .blockIn, .blockOut:
             // What cannot be asked for here is asked for at the heal.
             _ = order("UNBLOCK \(machines[fault.other].name)", codes: [404], to: fault.node)
+        case .wrongClock: setClock(machine, error: 0)
         case .kill, .killAll, .wipe, .pause, .reset: break
         }
     }
@@ -80,7 +94,7 @@ extension WholeWorld {
     private func noteDisturbed(_ fault: WholeFault, until moment: UInt64) {
         let concerned: [Int]
         switch fault.kind {
-        case .diskFull, .diskSlow: concerned = []
+        case .diskFull, .diskSlow, .wrongClock: concerned = []
         case .killAll, .isolate: concerned = Array(machines.indices)
         default: concerned = [fault.node, fault.other]
         }

@@ -33,9 +33,11 @@ final class WholeMachine {
     private let wallOffsetMilliseconds: UInt64
     /// Whether its processes say what they hear.
     private let isTraced: Bool
+    /// How far the wall clock is off, in milliseconds.
+    var wallErrorMilliseconds: Int64 = 0
 
     /// Milliseconds since 1970 at the beginning of every run.
-    private static let wallStartMilliseconds: UInt64 = 1_790_000_000_000
+    static let wallStartMilliseconds: UInt64 = 1_790_000_000_000
 
     init(
         _ index: Int, shards: Int, join: [String], wallAheadMilliseconds: UInt64, isTraced: Bool
@@ -62,7 +64,10 @@ final class WholeMachine {
             on: executor, wallOffsetMilliseconds: wallOffsetMilliseconds, isDebugging: isTraced)
         let entropy = SimEntropy(seed: dice.next())
         let process = executor.run {
-            desk.assumeIsolated { $0.setNow(now) }
+            desk.assumeIsolated { [wallErrorMilliseconds] in
+                $0.setNow(now)
+                $0.setWallError(wallErrorMilliseconds)
+            }
             disk.assumeIsolated { $0.serve(desk) }
             let node = makeNode(by: plan, desk: desk, entropy: entropy)
             return WholeProcess(id, node: node, desk: desk)

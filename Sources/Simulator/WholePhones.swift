@@ -165,7 +165,7 @@ extension WholeWorld {
             judgeNotification(line, of: phone)
             let id = line["message"] ?? ""
             // Where copies move, nobody may have what a token stands for.
-            guard !hasMoved, takenOff.contains(id), phone.book.takenOff.contains(id) else {
+            guard !mayOwnersChange, takenOff.contains(id), phone.book.takenOff.contains(id) else {
                 continue
             }
             fail(.oneChange, "\(phone.user) \(phone.device) is notified of \(id) a second time")

@@ -30,6 +30,8 @@ struct WholeFault {
         case block
         case blockIn = "block-in"
         case blockOut = "block-out"
+        /// The wall clock of `node` is years ahead, or behind where `other` is odd.
+        case wrongClock = "wrong-clock"
     }
 
     let at: UInt64
@@ -60,6 +62,8 @@ struct WholePlan {
     let moves: [WholeMove]
     /// How long a dead member keeps its shards.
     let evictAfterMilliseconds: UInt64
+    /// Whether one node is cut off for longer than that, which is to change nothing that it says.
+    let cutsMinority: Bool
     /// How much may wait for one other node.
     let peerLimits: PeerLimits
     /// Whether clients pin messages, and say how far they have read.
@@ -88,7 +92,18 @@ struct WholePlan {
                 WholePlan.fault(nodes, chaos, of: WholePlan.lotsOfOperators, &moveDice)
             }
         }
-        (moves, evictAfterMilliseconds) = WholePlan.moves(nodes, chaos, &moveDice)
+        let (moves, evictAfter) = WholePlan.moves(nodes, chaos, &moveDice)
+        self.moves = moves
+        let minority = moves.isEmpty ? WholePlan.minority(seed, nodes, chaos) : nil
+        cutsMinority = minority != nil
+        evictAfterMilliseconds = minority?.evictAfter ?? evictAfter
+        if let minority { faults.append(minority.fault) }
+        var clockDice = Dice(seed: seed, stream: 116)
+        // What devices are notified of, and how far marks reach, goes by timestamps: the rules for
+        // both count on clocks that are right.
+        if phones == 0, !setsMarks, clockDice.chance(percent: 50) {
+            faults.append(WholePlan.fault(nodes, chaos, of: [.wrongClock], &clockDice))
+        }
         var limitDice = Dice(seed: seed, stream: 107)
         let isTight = limitDice.chance(percent: 25)
         if isTight, nodes > 1 { faults.append(WholePlan.longCut(nodes, chaos, &limitDice)) }
@@ -96,7 +111,8 @@ struct WholePlan {
         textBytes = isTight ? 8_000 : nil
         self.faults = faults.sorted { $0.at < $1.at }
         chaosMilliseconds =
-            chaos + (isTight ? 3_000 : 0) + (moves.isEmpty ? 0 : moveDice.between(1_000...6_000))
+            chaos + (minority?.fault.milliseconds ?? 0) + (isTight ? 3_000 : 0)
+            + (moves.isEmpty ? 0 : moveDice.between(1_000...6_000))
     }
 
     /// A cut behind which much comes to wait, and which no connection is given up for.
@@ -105,6 +121,24 @@ struct WholePlan {
         return WholeFault(
             at: dice.between(20...chaos), kind: dice.pick([.cut, .cutOneWay]), node: node,
             other: (node + 1 + dice.below(nodes - 1)) % nodes, milliseconds: 5_000)
+    }
+
+    /// How long a cut takes to become a death, in milliseconds: silence kills in 6 s.
+    private static let deathMilliseconds: UInt64 = 6_500
+
+    /// A node that is cut off for longer than members take to be evicted; from dice of its own, so
+    /// that what is drawn here changes nothing else of a seed's plan.
+    private static func minority(
+        _ seed: UInt64, _ nodes: Int, _ chaos: UInt64
+    ) -> (fault: WholeFault, evictAfter: UInt64)? {
+        var dice = Dice(seed: seed, stream: 115)
+        guard nodes > 2, dice.chance(percent: 20) else { return nil }
+        let evictAfter = dice.between(800...3_000)
+        let node = dice.below(nodes)
+        let fault = WholeFault(
+            at: dice.between(20...chaos), kind: .isolate, node: node, other: node,
+            milliseconds: deathMilliseconds + evictAfter + dice.between(1_000...4_000))
+        return (fault, evictAfter)
     }
 
     /// Limits that the load of a few clients meets behind a cut.
@@ -141,7 +175,7 @@ struct WholePlan {
             case .reset: UInt64(0)
             case .diskFull: dice.between(1...400)
             case .diskSlow: dice.between(50...2_000)
-            case .block, .blockIn, .blockOut: dice.between(50...4_000)
+            case .block, .blockIn, .blockOut, .wrongClock: dice.between(50...4_000)
             }
         return WholeFault(
             at: dice.between(20...chaos), kind: kind, node: node, other: other,

@@ -26,6 +26,7 @@ actor WholeDesk: Host, Clock {
     private nonisolated let executor: WholeExecutor
     private let wallOffsetMilliseconds: UInt64
     nonisolated let isDebugging: Bool
+    private var wallErrorMilliseconds: Int64 = 0
     private var nowMicroseconds: UInt64 = 0
     private var effects: [WholeEffect] = []
     /// Bytes that were sent and not taken yet, by channel or visit.
@@ -42,6 +43,8 @@ actor WholeDesk: Host, Clock {
     // MARK: The world's side
 
     func setNow(_ microseconds: UInt64) { nowMicroseconds = microseconds }
+
+    func setWallError(_ milliseconds: Int64) { wallErrorMilliseconds = milliseconds }
 
     func takeEffects() -> [WholeEffect] {
         defer { effects = [] }
@@ -66,7 +69,10 @@ actor WholeDesk: Host, Clock {
     nonisolated var milliseconds: UInt64 { assumeIsolated { $0.nowMicroseconds / 1_000 } }
 
     nonisolated var wallMilliseconds: UInt64 {
-        assumeIsolated { $0.wallOffsetMilliseconds + $0.nowMicroseconds / 1_000 }
+        assumeIsolated {
+            let right = Int64($0.wallOffsetMilliseconds + $0.nowMicroseconds / 1_000)
+            return UInt64(max(0, right + $0.wallErrorMilliseconds))
+        }
     }
 
     nonisolated var microseconds: UInt64 { assumeIsolated { $0.nowMicroseconds } }

@@ -121,8 +121,8 @@ extension WholeWorld {
         guard one != other else {
             return machines[one].pausedUntil < moment
         }
-        guard last > 0 || hasMoved else { return true }
-        return !hasMoved && last + WholeWorld.disturbanceMicroseconds < moment
+        guard last > 0 || mayOwnersChange else { return true }
+        return !mayOwnersChange && last + WholeWorld.disturbanceMicroseconds < moment
     }
 
     // MARK: In the quiet

@@ -58,6 +58,8 @@ final class WholeWorld {
     let movers: [WholeMover]
     /// Whether any has, yet.
     var hasMoved = false
+    /// Conversations that were on the disks of all of their owners before a node was cut off.
+    var found: Set<String> = []
     /// When disks were lost with all that was on them, in microseconds.
     var disksLostAt: [UInt64] = []
     /// When members left in order, in microseconds, and to how many owners they handed over.

@@ -142,10 +142,13 @@ final class World {
     /// Milliseconds since the run began: the machines' time.
     var milliseconds: UInt64 { now / 1_000 }
 
+    func wall(of node: SimNode) -> WallTime {
+        WallTime(milliseconds: node.wall.milliseconds(now: now))
+    }
+
     /// What a node's machines are handed.
     func world(of node: SimNode, _ shell: Shell) -> ShardWorld {
-        let judge = Judge(
-            wallMilliseconds: node.wall.milliseconds(now: now), editWindowMilliseconds: 900_000)
+        let judge = Judge(wall(of: node), 900_000)
         return ShardWorld(
             milliseconds: milliseconds, judge: judge, entropy: shell.entropy, reader: node.disk)
     }

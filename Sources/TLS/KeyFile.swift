@@ -25,8 +25,10 @@ package enum KeyFileError: Error, Hashable, Sendable {
 
     /// What happened and what to do.
     ///
-    /// - Parameter path: the file's, as it was given.
-    package func sentence(of path: String) -> String {
+    /// - Parameters:
+    ///   - path: the file's, as it was given.
+    ///   - option: by which it was given.
+    package func sentence(of path: String, option: String = "--key-file") -> String {
         let said =
             switch self {
             case .unreadable(ENOENT):
@@ -43,7 +45,7 @@ package enum KeyFileError: Error, Hashable, Sendable {
             case .badKey(let line, let fault):
                 "line \(line) is not a key: \(fault.sentence); \(KeyFileError.making)"
             }
-        return "--key-file \(path) \(said)"
+        return "\(option) \(path) \(said)"
     }
 }
 

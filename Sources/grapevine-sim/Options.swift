@@ -50,7 +50,7 @@ struct Options {
         var (isTraced, isShrunk) = (false, false)
         while let word = rest.popFirst() {
             switch word {
-            case "--help": job = .help
+            case "--help", "-h": job = .help
             case "--planted-all": job = .plantedAll
             case "--trace": isTraced = true
             case "--shrink": isShrunk = true

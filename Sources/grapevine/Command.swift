@@ -30,7 +30,7 @@ enum Command {
     }
 
     private static func node(_ words: [String]) -> Int32 {
-        if words.contains("--help") { return say(NodeCommand.usage) }
+        if words.contains("--help") || words.contains("-h") { return say(NodeCommand.usage) }
         do throws(UsageError) {
             return Server(try NodeCommand(words)).run()
         } catch {

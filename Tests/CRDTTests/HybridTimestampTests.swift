@@ -5,25 +5,34 @@ import Wire
 @testable import CRDT
 
 struct HybridTimestampTests {
-    @Test func `a clock never goes back, however the wall clock jumps`() throws {
+    private func wall(_ milliseconds: UInt64) -> WallTime {
+        WallTime(milliseconds: milliseconds, latestMilliseconds: milliseconds + 500)
+    }
+
+    @Test func `a clock never goes back behind what it believes, however the wall clock jumps`()
+        throws
+    {
         for seed in 0..<500 as Range<UInt64> {
             var random = SplitMix64(seed: seed)
             var clock = HybridClock()
             var greatest = HybridTimestamp.zero
             for _ in 0..<40 {
-                // 1970, one moment, an hour about it, the year 2100, beyond the year 10000.
-                let wall = random.pick(
-                    [
-                        0, 1_700_000_000_000, 1_700_003_600_000, 1_699_996_400_000,
-                        4_102_444_800_000, .max,
-                    ] as [UInt64])
+                // 1970, moments within and beyond half a second of each other, the year 2100.
+                let wall = wall(
+                    random.pick(
+                        [
+                            0, 1_700_000_000_000, 1_700_000_000_300, 1_699_999_999_700,
+                            1_700_003_600_000, 4_102_444_800_000,
+                        ] as [UInt64]))
+                if !wall.believes(greatest) { greatest = .zero }
                 if random.chance(30) {
-                    let seen = HybridTimestamp(milliseconds: wall / 2)
-                    clock.observe(seen)
-                    greatest = max(greatest, seen)
+                    let seen = HybridTimestamp(
+                        milliseconds: wall.milliseconds + random.pick([0, 400, 600, 1 << 40]))
+                    clock.observe(seen, at: wall)
+                    if wall.believes(seen) { greatest = max(greatest, seen) }
                 }
-                let time = clock.next(wallMilliseconds: wall == .max ? 0 : wall)
-                try #require(time > greatest, "seed \(seed)")
+                let time = clock.next(at: wall)
+                try #require(time > greatest && wall.believes(time), "seed \(seed)")
                 greatest = time
             }
         }
@@ -31,23 +40,33 @@ struct HybridTimestampTests {
 
     @Test func `a clock follows the wall clock where it can`() {
         var clock = HybridClock()
-        #expect(clock.next(wallMilliseconds: 5) == HybridTimestamp(milliseconds: 5))
-        #expect(clock.next(wallMilliseconds: 5).bits == 5 << 16 + 1)
-        #expect(clock.next(wallMilliseconds: 4).bits == 5 << 16 + 2)
-        #expect(clock.next(wallMilliseconds: 6) == HybridTimestamp(milliseconds: 6))
+        #expect(clock.next(at: wall(5)) == HybridTimestamp(milliseconds: 5))
+        #expect(clock.next(at: wall(5)).bits == 5 << 16 + 1)
+        #expect(clock.next(at: wall(4)).bits == 5 << 16 + 2)
+        #expect(clock.next(at: wall(6)) == HybridTimestamp(milliseconds: 6))
     }
 
     @Test func `a restarted clock starts behind the greatest stamp on disk`() {
-        let greatest = HybridTimestamp(milliseconds: 1_700_003_600_000)
+        let greatest = HybridTimestamp(milliseconds: 1_700_000_000_400)
         var clock = HybridClock(startingAfter: greatest)
-        #expect(clock.next(wallMilliseconds: 1_700_000_000_000) > greatest)
+        #expect(clock.next(at: wall(1_700_000_000_000)) > greatest)
+    }
+
+    @Test func `what a wrong clock wrote moves no clock, and is replaced all the same`() {
+        let far = HybridTimestamp(milliseconds: 2_000_000_000_000)
+        var clock = HybridClock(startingAfter: far)
+        let now = HybridTimestamp(milliseconds: 1_700_000_000_000)
+        #expect(clock.next(at: wall(1_700_000_000_000)) == now)
+        clock.observe(far, at: wall(1_700_000_000_000))
+        #expect(clock.next(at: wall(1_700_000_000_000), replacing: far) == far.next)
+        #expect(clock.next(at: wall(1_700_000_000_001)).milliseconds == 1_700_000_000_001)
     }
 
     @Test func `70,000 writes within a millisecond run into the next one`() {
         var clock = HybridClock()
         var last = HybridTimestamp.zero
         for _ in 0..<70_000 {
-            let time = clock.next(wallMilliseconds: 1_000)
+            let time = clock.next(at: wall(1_000))
             guard time > last else {
                 Issue.record("\(time)")
                 return

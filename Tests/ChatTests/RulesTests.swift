@@ -248,12 +248,19 @@ struct RulesTests {
         #expect(verdict(of: edit, by: People.alice, conversation, target, age: age) == expected)
     }
 
-    @Test func `a message from a clock that runs ahead may be edited`() throws {
+    @Test func `a message from a clock that runs a little ahead may be edited, and no other`()
+        throws
+    {
         let (conversation, target) = try stage(.message)
-        let judge = Judge(wallMilliseconds: 1, editWindowMilliseconds: 900_000)
+        let sent = try #require(target?.message).header.sent.time.milliseconds
         let edit = Mutation(
             .edit("new", operation: 500), in: People.conversation, by: People.alice)
-        #expect(try edit.judge(conversation: conversation, target: target, by: judge))
+        let near = Judge(wallMilliseconds: sent - 400, editWindowMilliseconds: 900_000)
+        #expect(try edit.judge(conversation: conversation, target: target, by: near))
+        let far = Judge(wallMilliseconds: sent - 600, editWindowMilliseconds: 900_000)
+        #expect(throws: Refusal.editForbidden) {
+            try edit.judge(conversation: conversation, target: target, by: far)
+        }
     }
 
     @Test func `a repeated edit is done even after the window`() throws {

@@ -181,6 +181,40 @@ struct MembershipTests {
         #expect(events == [.restarted(name("b"))])
     }
 
+    @Test func `a minority evicts nobody, and its time alone counts for nothing later`() {
+        var scene = Scene(others: ["b", "c", "x", "y"], evictAfter: 10_000)
+        for lost in scene.others { scene.one.onDown(lost, now: scene.now) }
+        scene.tick(milliseconds: 30_000, hearing: [])
+        #expect(scene.others.allSatisfy { scene.one.state(of: $0) == .dead })
+        // Two that say that they live, and have not said yet who else does.
+        for known in ["b", "c"].map({ name($0) }) {
+            scene.one.onUp(known, process: RandomID(high: 1, low: 7), now: scene.now)
+            let alive = entry(known.text, incarnation: 8, .alive)
+            scene.one.receive(.updates([alive]), from: known, now: scene.now)
+        }
+        let majority = ["b", "c"].map { name($0) }
+        scene.tick(milliseconds: 10_000, hearing: majority)
+        #expect(scene.state("x") == .dead)
+        scene.tick(milliseconds: 200, hearing: majority)
+        #expect(scene.state("x") == .evicted)
+        #expect(scene.one.evicted == [name("x"), name("y")])
+        // The evicted count: three of five are what it hears, and two of five decide nothing.
+        scene.one.onDown(name("c"), now: scene.now)
+        scene.tick(milliseconds: 30_000, hearing: [name("b")])
+        #expect(scene.state("c") == .dead)
+    }
+
+    @Test func `a pause of its own is no time in which a node heard a majority`() {
+        var scene = Scene(others: ["b", "x"], evictAfter: 10_000)
+        scene.one.onDown(name("x"), now: scene.now)
+        scene.tick(milliseconds: 1_000, hearing: [name("b")])
+        scene.now += 60_000
+        scene.tick(milliseconds: 9_000, hearing: [name("b")])
+        #expect(scene.state("x") == .dead)
+        scene.tick(milliseconds: 2_000, hearing: [name("b")])
+        #expect(scene.state("x") == .evicted)
+    }
+
     @Test func `the dead are evicted in time, stay dialled, and can be forgotten`() {
         var scene = Scene(others: ["b", "x"], evictAfter: 10_000)
         let wasForgotten = scene.forgets("x")

@@ -20,7 +20,8 @@ import Testing
     @Test func `an address is listened at once only`() async throws {
         try await withLoop { loop in
             let address = try await loop.listen { _ in }
-            await #expect(throws: NetworkError.addressInUse) {
+            let inUse = NetworkError.addressInUse(doing: "binding \(address)")
+            await #expect(throws: inUse) {
                 try await loop.perform {
                     try Listener(address, on: loop).start { _ in }
                 }

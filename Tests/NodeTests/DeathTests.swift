@@ -1,5 +1,7 @@
 import Membership
+import Placement
 import Testing
+import Wire
 
 @testable import Node
 
@@ -75,19 +77,41 @@ private func cluster(of count: Int) -> (world: NodeWorld, seats: [NodeSeat]) {
         let world = NodeWorld()
         let first = world.add("n1", evictAfterMilliseconds: 3_000)
         let second = world.add("n2", join: ["n1"], shards: nil, evictAfterMilliseconds: 3_000)
+        world.add("n3", join: ["n1"], shards: nil, evictAfterMilliseconds: 3_000)
         world.run(milliseconds: 1_000)
         let store = second.store
         world.kill("n2")
         world.run(milliseconds: 3_000)
         #expect(first.state(of: "n2") == .dead)
-        #expect(Set(first.owners(of: 0)) == ["n1", "n2"])
+        #expect(Set(first.owners(of: 0)) == ["n1", "n2", "n3"])
         world.run(milliseconds: 1_000)
         #expect(first.state(of: "n2") == .evicted)
-        #expect(first.owners(of: 0) == ["n1"])
+        #expect(Set(first.owners(of: 0)) == ["n1", "n3"])
         let again = world.add("n2", store: store, shards: nil)
         world.run(milliseconds: 2_000)
-        #expect(first.living == 2)
-        #expect(Set(first.owners(of: 0)) == ["n1", "n2"])
+        #expect(first.living == 3)
+        #expect(Set(first.owners(of: 0)) == ["n1", "n2", "n3"])
         #expect(again.digest == first.digest)
+    }
+
+    @Test func `who is evicted may hold what nobody else does, until it is forgotten`() {
+        let world = NodeWorld()
+        let seats = ["n1", "n2", "n3"].map { name in
+            world.add(
+                name, join: name == "n1" ? [] : ["n1"], shards: name == "n1" ? 8 : nil,
+                replicas: name == "n1" ? .count(1) : nil, evictAfterMilliseconds: 3_000)
+        }
+        world.run(milliseconds: 3_000)
+        let lost = seats[1].held
+        #expect(!lost.isEmpty)
+        world.kill("n2")
+        world.run(milliseconds: 6_000)
+        #expect(seats[0].state(of: "n2") == .evicted)
+        #expect(seats[0].held.count + seats[2].held.count == 8)
+        // They own its shards, and cannot know what was in them.
+        #expect(!seats[0].isConverged || !seats[2].isConverged)
+        _ = seats[0].run { $0.forget(NodeName(checked: "n2")) }
+        world.run(milliseconds: 3_000)
+        #expect(seats[0].isConverged && seats[2].isConverged)
     }
 }

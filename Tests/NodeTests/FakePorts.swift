@@ -27,6 +27,20 @@ final class FakeClock: Clock {
     }
 }
 
+/// The clocks of one machine, whose wall clock may be wrong.
+final class WrongClock: Clock {
+    private let right: FakeClock
+    nonisolated(unsafe) var aheadMilliseconds: Int64 = 0
+
+    init(_ right: FakeClock) { self.right = right }
+
+    var milliseconds: UInt64 { right.milliseconds }
+
+    var wallMilliseconds: UInt64 {
+        UInt64(Int64(right.wallMilliseconds) + aheadMilliseconds)
+    }
+}
+
 final class SeededEntropy: Entropy {
     nonisolated(unsafe) private var random: SplitMix64
 

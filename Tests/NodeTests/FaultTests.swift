@@ -174,7 +174,8 @@ private func pair() -> (world: NodeWorld, first: NodeSeat, second: NodeSeat) {
         channel.queuedBytes = 2 * PeerLimits.standard.queueBytesMax
         peer.inbox = []
         var flood = ByteWriter()
-        let ping = PeerFrame.gossip(.ping(number: 1, tableHash: 1, []))
+        let ping = PeerFrame.gossip(
+            .ping(number: 1, tableHash: 1, []), wallMilliseconds: 0)
         for _ in 0..<1_000 { flood.writeEnvelope { ping.encode(into: &$0) } }
         world.receive(flood.bytes, on: channel)
         #expect(peer.inbox.isEmpty)

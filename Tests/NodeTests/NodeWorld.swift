@@ -45,6 +45,7 @@ final class NodeSeat: Sendable {
     let store: MemoryStore
     let host = FakeHost()
     let sink = RecordingSink()
+    let clock: WrongClock
     let node: Node
 
     init(
@@ -56,6 +57,7 @@ final class NodeSeat: Sendable {
     ) {
         self.name = name
         self.store = store
+        self.clock = WrongClock(clock)
         let options = NodeOptions(
             name: NodeName(checked: name), gossip: address ?? name, admin: "admin-" + name,
             join: join, isBootstrapping: isBootstrapping,
@@ -64,7 +66,7 @@ final class NodeSeat: Sendable {
             evictAfterMilliseconds: evictAfterMilliseconds, mayBlock: mayBlock)
         let ports = NodePorts(
             executor: InlineExecutor(), store: store, entropy: SeededEntropy(seed: seed),
-            clock: clock, host: host)
+            clock: self.clock, host: host)
         node = Node(options, ports: ports)
         run { [sink] in $0.attach(sink, as: 1) }
     }
@@ -116,6 +118,7 @@ final class NodeSeat: Sendable {
     var digest: String { run { "\($0.report().digest)" } }
     var members: [String] { run { $0.memberReports().map(\.member.name.text) } }
     var isConverged: Bool { run { $0.report().isConverged } }
+    var isSafe: Bool { run { $0.report().isSafe } }
 
     /// The numbers of the shards that are held here.
     var held: [UInt16] { run { $0.shards.map(\.id.number) } }

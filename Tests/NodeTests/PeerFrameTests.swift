@@ -36,10 +36,13 @@ import Wire
             Hello(
                 process: RandomID(high: 3, low: 4), member: me, cluster: nil,
                 members: MemberTable())),
-        .reject(.connected), .reject(.nameTaken), .gossip(.table(table)),
-        .gossip(.ping(number: 0, tableHash: 1, [])),
-        .gossip(.ack(number: .max, tableHash: .max, table.entries)),
+        .reject(.connected), .reject(.nameTaken),
+        .gossip(.table(table), wallMilliseconds: 1_800_000_000_000),
+        .gossip(.ping(number: 0, tableHash: 1, []), wallMilliseconds: 0),
+        .gossip(
+            .ack(number: .max, tableHash: .max, table.entries), wallMilliseconds: .max),
         .replication(.summary(5)), .replication(.confirm(ShardID(3), Vector())),
+        .pulse(Pulse(hash: .max, silence: 3, unready: [ShardID(0), ShardID(4)])),
     ]
 
     @Test(arguments: frames)

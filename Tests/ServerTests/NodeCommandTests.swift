@@ -25,6 +25,7 @@ import Wire
         #expect(command.ackLevel == .majority)
         #expect(command.editWindowMilliseconds == 900_000)
         #expect(command.evictAfterMilliseconds == 600_000)
+        #expect(command.maxOffsetMilliseconds == 500)
         #expect(command.keyFile == nil)
         #expect(!command.mayBlock)
         #expect(!command.mayDumpCore)
@@ -36,7 +37,8 @@ import Wire
             least + [
                 "--join=127.0.0.1:7102,[::1]:7103", "--cluster", "team", "--replicas", "all",
                 "--shards", "16", "--ack=all", "--edit-window", "2s", "--evict-after", "30s",
-                "--faults", "--log", "debug", "--core-dumps",
+                "--faults", "--log", "warn", "--core-dumps", "--max-offset", "2s",
+                "--admin-key-file", "admin",
             ])
         #expect(command.join == ["127.0.0.1:7102", "[::1]:7103"])
         #expect(command.cluster == ClusterName("team"))
@@ -47,7 +49,9 @@ import Wire
         #expect(command.evictAfterMilliseconds == 30_000)
         #expect(command.mayBlock)
         #expect(command.mayDumpCore)
-        #expect(command.logLevel == .debug)
+        #expect(command.logLevel == .warn)
+        #expect(command.maxOffsetMilliseconds == 2_000)
+        #expect(command.adminKeyFile == "admin")
     }
 
     @Test func `members may be told by name, and others what to dial`() throws {
@@ -102,7 +106,7 @@ import Wire
         (["--cluster", "a b"], "--cluster cannot be 'a b'"),
         (["--ack", "most"], "--ack cannot be 'most': local, majority or all"),
         (["--edit-window", "15"], "--edit-window cannot be '15': a number and ms, s, m or h"),
-        (["--log", "loud"], "--log cannot be 'loud': error, info or debug"),
+        (["--log", "loud"], "--log cannot be 'loud': error, warn, info or debug"),
         (["--replicas", "0"], "--replicas cannot be '0': 1-100 or all"),
         (["--replicas", "101"], "--replicas cannot be '101': 1-100 or all"),
         (["--replicas", "most"], "--replicas cannot be 'most': 1-100 or all"),
@@ -116,8 +120,8 @@ import Wire
         ),
         (["--key-file", ""], "--key-file cannot be '': a path"),
         (
-            ["--max-offset=500ms"],
-            "--max-offset is not in this version: keep the clocks of all nodes in step"
+            ["--max-offset=500"],
+            "--max-offset cannot be '500': a number and ms, s, m or h"
         ),
         (["--bootstrap"], "--bootstrap needs --join: the same list on every node, this one in it"),
         (

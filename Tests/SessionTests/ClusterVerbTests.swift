@@ -29,7 +29,7 @@ import Testing
             client.ask("STATUS") == [
                 "NODE name=n1 version=\(Node.version) protocol=1 cluster=grapevine uptime=3 "
                     + "members=1/1 shards=4 conversations=1 messages=1 rss=1234567 "
-                    + "converged=true digest=\(digest)", "OK",
+                    + "converged=true safe=true digest=\(digest)", "OK",
             ])
         #expect(
             client.ask("MEMBERS").first?.hasPrefix(

@@ -39,8 +39,9 @@ struct Chats {
         let id = Chats.replica(replica)
         let dot = Dot(replica: id, seq: seqs[id, default: 0] + 1)
         seqs[id] = dot.seq
+        let wall = WallTime(milliseconds: 0, latestMilliseconds: .max)
         let stamp = Stamp(
-            time: time ?? clock.next(wallMilliseconds: 0), process: dot.replica, counter: dot.seq)
+            time: time ?? clock.next(at: wall), process: dot.replica, counter: dot.seq)
         let author = Authorship(dot: dot, stamp: stamp)
         let old = documents[mutation.key]
         return put(mutation.applied(to: old, by: author), purges: purges)

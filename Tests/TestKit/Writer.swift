@@ -24,7 +24,7 @@ package struct Writer {
     }
 
     package mutating func nextTime() -> HybridTimestamp {
-        clock.next(wallMilliseconds: wallMilliseconds)
+        clock.next(at: wall)
     }
 
     /// An operation that this replica reads and executes itself.
@@ -33,7 +33,12 @@ package struct Writer {
         return Stamp(time: nextTime(), process: replica, counter: counter)
     }
 
-    package mutating func observe(_ time: HybridTimestamp) { clock.observe(time) }
+    package mutating func observe(_ time: HybridTimestamp) { clock.observe(time, at: wall) }
+
+    /// It believes every time, however far ahead.
+    private var wall: WallTime {
+        WallTime(milliseconds: wallMilliseconds, latestMilliseconds: .max)
+    }
 
     /// A new process on the same disk, or on an empty one: it never continues a numbering.
     package mutating func restart(as replica: ReplicaID, startingAfter greatest: HybridTimestamp) {

@@ -204,7 +204,7 @@ M_56() {
     does 51 "EDIT $c1 w $alice in time"
     rely sleep 2.1
     ask 51 "EDIT $c1 w $alice too late"
-    GRAPEVINE_STATE=$work/window "$root/cluster/down" >"$work/cluster" 2>&1 || :
+    GRAPEVINE_STATE=$work/window "$root/cluster/down" --wipe >"$work/cluster" 2>&1 || :
     expect 'ERR 403 You can only edit your own messages within 15 minutes'
     unit RulesTests
 }

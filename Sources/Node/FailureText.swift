@@ -1,0 +1,42 @@
+import Chat
+import Wire
+
+/// What failed, as a log line says it.
+extension StoreFailure: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .full: "the disk is full"
+        case .badRecord(let key):
+            "the record partition=\(key.partition) id=\(key.id) is damaged"
+        case .failed(let reason): reason
+        }
+    }
+}
+
+extension BackupFailure: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .exists: "the file exists already"
+        case .noFolder: "there is no such folder"
+        case .forbidden: "the folder cannot be written"
+        case .full: "the disk is full"
+        case .failed(let reason): reason
+        }
+    }
+}
+
+extension ShardFailure: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .refused: "a rule forbids it"
+        case .notReady: "the shard replica is catching up"
+        case .unreachable: "no replica can be reached"
+        case .unanswered: "the node that was asked did not answer"
+        case .behind: "no replica holds what was seen"
+        case .overloaded: "too many requests wait for other nodes"
+        case .clock(let offset): ClusterTime.sentence(offset)
+        case .store(let failure): failure.description
+        case .badFrame(let error): "unreadable document: \(error)"
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import CRDT
+import Placement
+import Replication
+import Wire
+
+/// What a node is told when it is started.
+package struct NodeOptions: Hashable, Sendable {
+    package let name: NodeName
+    /// Where it listens, with the real ports.
+    package let gossip: String
+    package let admin: String
+    /// Members to ask for their table.
+    package let join: [String]
+    /// Whether the nodes at all of those are to found a cluster where none of them has one.
+    package let isBootstrapping: Bool
+    /// Nil where nothing was said: the cluster's holds.
+    package let cluster: ClusterName?
+    package let shards: UInt16?
+    package let replicas: Replicas?
+    package let ackLevel: AckLevel
+    package let editWindowMilliseconds: UInt64
+    /// How long a dead member keeps its shards; nil for ever.
+    package let evictAfterMilliseconds: UInt64?
+    /// How far the own clock may be from the cluster's, in milliseconds.
+    package let maxOffsetMilliseconds: UInt64
+    /// Whether connections may be cut by request.
+    package let mayBlock: Bool
+    package let peerLimits: PeerLimits
+
+    /// How long a dead member keeps its shards where nothing else was said, in milliseconds.
+    package static let evictAfterMillisecondsDefault: UInt64 = 10 * 60 * 1_000
+
+    package init(
+        name: NodeName, gossip: String, admin: String, join: [String],
+        isBootstrapping: Bool = false, cluster: ClusterName?,
+        shards: UInt16?, replicas: Replicas? = nil, ackLevel: AckLevel,
+        editWindowMilliseconds: UInt64,
+        evictAfterMilliseconds: UInt64? = evictAfterMillisecondsDefault,
+        maxOffsetMilliseconds: UInt64 = WallTime.maxOffsetMillisecondsDefault,
+        mayBlock: Bool = false, peerLimits: PeerLimits = .standard
+    ) {
+        self.name = name
+        self.gossip = gossip
+        self.admin = admin
+        self.join = join
+        self.isBootstrapping = isBootstrapping
+        self.cluster = cluster
+        self.shards = shards
+        self.replicas = replicas
+        self.evictAfterMilliseconds = evictAfterMilliseconds
+        self.maxOffsetMilliseconds = maxOffsetMilliseconds
+        self.mayBlock = mayBlock
+        self.peerLimits = peerLimits
+        self.ackLevel = ackLevel
+        self.editWindowMilliseconds = editWindowMilliseconds
+    }
+}

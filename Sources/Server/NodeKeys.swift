@@ -1,0 +1,43 @@
+import NetworkIO
+import TLS
+
+/// The keys of a node: those that nodes prove to each other, and those that clients sign in with.
+struct NodeKeys: Sendable {
+    /// Of `--key-file`; nil where the node has none.
+    let ofNodes: KeyRing?
+    /// Of `--admin-key-file`, else those of the nodes.
+    ///
+    /// Who knows no more than the keys of that file cannot speak as a node.
+    let ofClients: KeyRing?
+
+    /// Why the files are of no use, for the person who named them.
+    struct Unusable: Error {
+        let sentence: String
+    }
+
+    init(of command: NodeCommand) throws(Unusable) {
+        ofNodes = try NodeKeys.read(command.keyFile, "--key-file")
+        guard let path = command.adminKeyFile else {
+            ofClients = ofNodes
+            return
+        }
+        let keys = try NodeKeys.read(path, "--admin-key-file")
+        if let ofNodes, let keys, keys.keys.contains(where: ofNodes.contains) {
+            throw Unusable(
+                sentence: "--admin-key-file \(path) holds a key of --key-file: with it an operator "
+                    + "could act as a node")
+        }
+        ofClients = keys
+    }
+
+    private static func read(
+        _ path: String?, _ option: String
+    ) throws(Unusable) -> KeyRing? {
+        guard let path else { return nil }
+        do throws(KeyFileError) {
+            return try KeyFile.read(path)
+        } catch {
+            throw Unusable(sentence: error.sentence(of: path, option: option))
+        }
+    }
+}

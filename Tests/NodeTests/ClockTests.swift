@@ -1,0 +1,160 @@
+import CRDT
+import Chat
+import Replication
+import Testing
+import Wire
+
+@testable import Node
+
+private let decade: Int64 = 10 * 365 * 86_400_000
+
+private func cluster(of count: Int) -> (world: NodeWorld, seats: [NodeSeat]) {
+    let world = NodeWorld()
+    let seats = (1...count).map { number in
+        world.add(
+            "n\(number)", join: number == 1 ? [] : ["n1"], shards: number == 1 ? 2 : nil)
+    }
+    world.run(milliseconds: 4_000)
+    return (world, seats)
+}
+
+extension NodeSeat {
+    var clockOffset: Int64? { run { $0.report().clockOffsetMilliseconds } }
+
+    /// The greatest timestamp that a shard here would go on from, in milliseconds.
+    var storedGreatest: UInt64 {
+        store.headers.values.map(\.greatest.milliseconds).max() ?? 0
+    }
+}
+
+@Suite struct ClockTests {
+    @Test(arguments: [decade, -decade, 10_000, -10_000])
+    func `a node whose clock is wrong refuses writes until it is right`(error: Int64) {
+        let (world, seats) = cluster(of: 3)
+        #expect(seats.allSatisfy { $0.clockOffset == 0 })
+        seats[2].clock.aheadMilliseconds = error
+        world.run(milliseconds: 4_000)
+        #expect(seats.map(\.clockOffset) == [0, 0, error])
+        seats[2].handle(create(), number: 1)
+        #expect(seats[2].sink.outcomes[1] == .answered(.failed(.clock(error)), nil))
+        #expect(seats[2].run { $0.unreadiness } == .clock(error))
+        let wrong = seats[2].host.lines.filter { $0.hasPrefix("Clock is ") }
+        #expect(wrong.count == 1)
+        seats[0].handle(create(), number: 1)
+        world.run(milliseconds: 500)
+        guard case .stored? = seats[0].sink.outcomes[1] else {
+            Issue.record("the others take writes: \(seats[0].sink.outcomes)")
+            return
+        }
+        seats[2].clock.aheadMilliseconds = 0
+        world.run(milliseconds: 200)
+        #expect(seats[2].run { $0.unreadiness } == nil)
+        seats[2].handle(send("m1"), number: 2)
+        world.run(milliseconds: 500)
+        guard case .stored? = seats[2].sink.outcomes[2] else {
+            Issue.record("it takes writes again: \(seats[2].sink.outcomes)")
+            return
+        }
+    }
+
+    @Test func `what a node wrote alone with a wrong clock moves no clock, after restarts too`() {
+        let world = NodeWorld()
+        let first = world.add("n1")
+        first.clock.aheadMilliseconds = decade
+        world.run(milliseconds: 1_000)
+        #expect(first.submit(create(), number: 1))
+        world.run(milliseconds: 1_000)
+        #expect(first.storedGreatest > world.clock.wallMilliseconds + UInt64(decade) / 2)
+        let store = first.store
+        world.kill("n1")
+        let again = world.add("n1", store: store, shards: nil)
+        let second = world.add("n2", join: ["n1"], shards: nil)
+        world.run(milliseconds: 4_000)
+        #expect(again.clockOffset == 0)
+        for (number, seat) in [again, second].enumerated() {
+            #expect(seat.submit(send("m\(number)"), number: 9))
+            world.run(milliseconds: 500)
+            let sent = seat.run { node in
+                node.shard(of: lobby).map { shard in
+                    shard.assumeIsolated { $0.greatestTime.milliseconds }
+                }
+            }
+            let now = world.clock.wallMilliseconds
+            #expect(sent.map { now - 1_000...now + 1_000 ~= $0 } == true)
+        }
+    }
+
+    @Test func `of an even number of others the own clock decides, so that one is not believed`() {
+        let clock = FakeClock()
+        var time = ClusterTime(maxOffsetMilliseconds: 500, clock)
+        let names = ["a", "b", "c"].map { NodeName(checked: $0) }
+        #expect(time.offset == nil)
+        time.note(names[0], wall: clock.wallMilliseconds, rttMilliseconds: 0, clock)
+        time.note(names[1], wall: clock.wallMilliseconds + 10_000, rttMilliseconds: 0, clock)
+        time.onTick(hearing: names, clock)
+        #expect(time.offset == 0)
+        time.note(names[2], wall: clock.wallMilliseconds + 10_000, rttMilliseconds: 0, clock)
+        time.onTick(hearing: names, clock)
+        #expect(time.refusedOffset == -10_000)
+        #expect(ClusterTime.sentence(-10_000) == "Clock is 10 s behind the cluster's")
+        #expect(ClusterTime.sentence(10_400) == "Clock is 10 s ahead of the cluster's")
+        // Who hears nobody takes its own word; an answer that took a second proves nothing.
+        time.onTick(hearing: [], clock)
+        #expect(time.offset == nil && time.refusedOffset == nil)
+        time.note(names[0], wall: 0, rttMilliseconds: 1_000, clock)
+        time.onTick(hearing: names, clock)
+        #expect(time.offset == nil)
+    }
+}
+
+@Suite struct SafetyTests {
+    @Test func `a node is safe under load, and not while an owner is cut off or catches up`() {
+        let (world, seats) = cluster(of: 3)
+        #expect(seats.allSatisfy { $0.isSafe })
+        seats[0].handle(create(), number: 1, level: .majority)
+        world.run(milliseconds: 500)
+        for number in 0..<100 {
+            for (index, seat) in seats.enumerated() {
+                seat.handle(send("m\(number).\(index)"), number: UInt64(number) + 2)
+            }
+            world.run(milliseconds: 100)
+            #expect(seats.allSatisfy { $0.isSafe }, "send \(number)")
+        }
+        for channel in world.channels where channel.owner == "n3" || channel.other?.owner == "n3" {
+            channel.isCut = true
+        }
+        world.unreachable = ["n1", "n2", "n3"]
+        world.run(milliseconds: 1_500)
+        #expect(seats.allSatisfy { !$0.isSafe })
+        world.run(milliseconds: 20_000)
+        #expect(seats.allSatisfy { !$0.isSafe })
+        world.unreachable = []
+        world.run(milliseconds: 4_000)
+        #expect(seats.allSatisfy { $0.isSafe })
+    }
+
+    @Test func `who is heard and does not hear keeps others from being safe`() {
+        let (world, seats) = cluster(of: 3)
+        for channel in world.channels
+        where channel.owner == "n1" && channel.other?.owner == "n3" { channel.isCut = true }
+        world.run(milliseconds: 2_000)
+        #expect(!seats[0].isSafe)
+    }
+
+    @Test func `a node is ready once it has fetched what it owns, and not while it leaves`() {
+        let world = NodeWorld()
+        let lone = world.add("n2", join: ["n1"], shards: nil)
+        world.run(milliseconds: 500)
+        #expect(lone.run { $0.unreadiness } == .noCluster)
+        let first = world.add("n1")
+        world.run(milliseconds: 1_000)
+        #expect(first.run { $0.unreadiness } == nil)
+        world.run(milliseconds: 3_000)
+        #expect(lone.run { $0.unreadiness } == nil)
+        #expect(lone.isSafe)
+        world.stalled = ["n1"]
+        _ = lone.run { $0.leave() }
+        #expect(lone.run { $0.unreadiness } == .leaving(shards: 2))
+        #expect(lone.run { $0.report().leavingShards } == 2)
+    }
+}
