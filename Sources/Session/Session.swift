@@ -70,7 +70,7 @@ package actor Session: ReplySink {
     private var written: UInt64 = 0
     /// What the shared room was last told.
     private var notedBytes = 0
-    /// The number of what is not answered and holds what follows it.
+    /// The number of what is not answered and must not see what follows it.
     private var moving: UInt64?
     private var isPaused = false
     private var isHeld = false
@@ -113,6 +113,7 @@ package actor Session: ReplySink {
         noteHeld()
         if isLineTooMuch { refuseLine() }
         sendReplies()
+        guard backlog.isEmpty else { return continueBacklog() }
         noteHeld()
         updateReading()
     }
@@ -209,7 +210,7 @@ package actor Session: ReplySink {
         }
     }
 
-    package nonisolated func onEvent(_ event: WatchedEvent, token: String) -> Bool {
+    package nonisolated func onEvent(_ event: WatchedEvent, token: String?) -> Bool {
         assumeIsolated { $0.tell(event, token) }
     }
 
@@ -286,9 +287,8 @@ extension Session {
             let asked = Asked(verb: verb, kind: request.kind, readAt: readAt)
             if isHeard(request, asked) { answer(request, asked) }
         } catch {
-            say(
-                signIn.onNonsense(error),
-                to: Asked(verb: verb, kind: .other, readAt: readAt))
+            let asked = Asked(verb: verb, kind: .other, readAt: readAt)
+            say(signIn.onNonsense(error), to: asked)
         }
     }
 
@@ -333,15 +333,19 @@ extension Session {
         switch admin.answer(request, for: slot, on: &state) {
         case .now(let bytes): append(.ready(bytes), to: asked)
         case .later(let reply):
-            if reply.isMadeElsewhere { reckon(bytes, for: number) }
+            if reply.isMadeElsewhere {
+                reckon(bytes, for: number)
+                if node.assumeIsolated({ $0.isGathering(slot) }) { moving = number }
+            }
             append(.pending(reply), to: asked)
         case .whenFirst(let copies, let milliseconds):
             append(
                 .whenFirst(copies: copies, deadline: clock.milliseconds + milliseconds), to: asked)
         case .reportWhenFirst(let request):
+            moving = number
             append(.report(request), to: asked)
         case .beginWhenFirst(let request):
-            if request.holdsWhatFollows { moving = number }
+            moving = number
             append(.work(request), to: asked)
         }
     }
@@ -359,7 +363,11 @@ extension Session {
     }
 
     private func continueBacklog() {
-        if takeBacklog() { node.assumeIsolated { $0.turnAgain() } }
+        sendReplies()
+        while takeBacklog() {
+            node.assumeIsolated { $0.turnAgain() }
+            sendReplies()
+        }
         if isEnding, backlog.isEmpty, !hasCutEnd, !isFull {
             hasCutEnd = true
             if let cut = cutter.finish() { answer(cut) }
@@ -442,7 +450,7 @@ extension Session {
             let (bytes, write) = reply.settle(outcome)
             if let write { state.note(write, isHere: reply.isWrittenHere) }
             if !reply.seen.isEmpty { state.note(reply.seen) }
-            if moving == number { endMove(outcome) }
+            if outcome == .level { state.isStrict = true }
             fill(index, with: bytes)
         case .waiting:
             fill(index, with: Admin.reply(toWait: outcome))
@@ -462,6 +470,7 @@ extension Session {
     private func fill(_ index: Int, with bytes: [UInt8]) {
         replyBytes += bytes.count - slots[index].bytesCount
         slots[index] = .ready(bytes)
+        if moving == headNumber + UInt64(index - head) { moving = nil }
     }
 
     /// Writes every reply that is settled and has none before it.
@@ -521,12 +530,6 @@ extension Session {
         }
     }
 
-    /// What follows is taken up.
-    private func endMove(_ outcome: Settled) {
-        moving = nil
-        if outcome == .level { state.isStrict = true }
-    }
-
     private func wait(for copies: Int, until deadline: UInt64) {
         let slot = ReplySlot(session: id, number: headNumber)
         let writes = state.writes
@@ -558,7 +561,7 @@ extension Session {
 
 extension Session {
     /// - Returns: whether the client takes too little.
-    private func tell(_ event: WatchedEvent, _ token: String) -> Bool {
+    private func tell(_ event: WatchedEvent, _ token: String?) -> Bool {
         guard !hasFinished else { return false }
         events += Admin.line(of: event, token: token)
         sendEvents()
