@@ -16,6 +16,8 @@ package struct ConnectionState: Sendable {
     /// Whether it may be shown nothing older than that, whatever cannot be reached: it came with a
     /// token.
     package var isStrict = false
+    /// Whether a write that is stored on fewer owners than its level asks for is answered 504.
+    package var isLevelStrict = false
 
     /// The most ranges of seqs kept for one replica.
     ///
@@ -76,6 +78,8 @@ package struct PendingReply: Sendable {
     }
 
     let form: Form
+    /// Whether a write that is stored on too few owners is answered 504.
+    var isStrict = false
     /// The copies that it shows.
     package var seen: [Sighting] = []
 
@@ -121,7 +125,7 @@ package struct PendingReply: Sendable {
             return (ReplyWriter.status { $0.pair("token", token) }, nil)
         case .answered(.written(let receipt, let shard), let stored?):
             let write = Write(shard: shard, context: receipt.context)
-            return (Admin.reply(to: receipt, stored), write)
+            return (reply(to: receipt, stored), write)
         case .answered(let outcome, _):
             return (Admin.reply(with: outcome), nil)
         case .level:
@@ -137,10 +141,18 @@ package struct PendingReply: Sendable {
             return (bytes, nil)
         case .written(let receipt, let shard):
             let write = Write(shard: shard, context: receipt.context)
-            return (Admin.reply(to: receipt, stored), write)
+            return (reply(to: receipt, stored), write)
         case .awaited:
             preconditionFailure("a reply is settled by what it waits for")
         }
+    }
+
+    /// The write stays, whatever is said of it.
+    private func reply(to receipt: Receipt, _ stored: Stored) -> [UInt8] {
+        guard !isStrict || stored.isEnough else {
+            return LineError(504, "Stored on \(stored.on) of \(stored.owners) owners").reply
+        }
+        return Admin.reply(to: receipt, stored)
     }
 }
 
@@ -196,8 +208,8 @@ package struct Admin: Sendable {
             list(chats, for: slot, on: &connection)
         case .unread(let user):
             read(.unread, by: user, slot: slot, on: &connection)
-        case .set(let level):
-            set(level, on: &connection)
+        case .set(let it):
+            set(it, on: &connection)
         case .wait(let wait):
             .whenFirst(copies: wait.replicas, milliseconds: wait.timeout.wholeMilliseconds)
         case .auth:
@@ -218,15 +230,19 @@ package struct Admin: Sendable {
         }
     }
 
-    private func set(_ level: LineProtocol.AckLevel, on connection: inout ConnectionState) -> Answer
-    {
+    private func set(_ it: Request.SetLevel, on connection: inout ConnectionState) -> Answer {
         connection.ackLevel =
-            switch level {
+            switch it.level {
             case .local: .local
             case .majority: .majority
             case .all: .all
             }
-        return .now(ReplyWriter.status { $0.pair("ack", level) })
+        connection.isLevelStrict = it.isStrict
+        return .now(
+            ReplyWriter.status {
+                $0.pair("ack", it.level)
+                $0.flag("strict", it.isStrict)
+            })
     }
 
     /// What `WAIT` says once it settled.
@@ -294,9 +310,12 @@ extension Admin {
     ) -> Answer {
         switch handling {
         case .awaited:
-            return .later(PendingReply(form: .awaited(bytes: bytes)))
+            return .later(
+                PendingReply(form: .awaited(bytes: bytes), isStrict: connection.isLevelStrict))
         case .here(.written(let receipt, let shard), _):
-            return .later(PendingReply(form: .written(receipt, in: shard)))
+            return .later(
+                PendingReply(
+                    form: .written(receipt, in: shard), isStrict: connection.isLevelStrict))
         case .here(let outcome, let isSettled):
             let bytes = Admin.reply(with: outcome)
             let seen =

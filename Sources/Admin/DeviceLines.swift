@@ -47,6 +47,7 @@ extension ReplyWriter {
             $0.pair("conversation", notification.conversation)
             $0.pair("message", notification.message)
             $0.pair("from", notification.from)
+            $0.pair("fromName", notification.fromName)
             $0.pair("text", notification.text)
         }
     }

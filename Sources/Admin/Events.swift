@@ -6,13 +6,13 @@ import Wire
 
 extension Admin {
     /// The line of an event, with its end.
-    package static func line(of event: Event, token: String) -> [UInt8] {
+    package static func line(of event: Event, token: String?) -> [UInt8] {
         var writer = ReplyWriter(reserving: 512)
         writer.line("EVENT") {
             $0.pair("kind", event.kind.word)
             $0.pair("conversation", event.conversation)
             $0.pair("by", event.by)
-            $0.pair("at", time: event.lineTime)
+            $0.pair("at", time: event.at.lineTime)
             event.kind.write(to: &$0)
             $0.pair("token", token)
         }
@@ -34,16 +34,6 @@ extension Admin {
     }
 }
 
-extension Event {
-    /// That of a message is when it was sent, as in its `MESSAGE` line.
-    var lineTime: Int64 {
-        switch kind {
-        case .message(let view), .edit(let view), .restore(let view): view.sentAt.lineTime
-        default: at.lineTime
-        }
-    }
-}
-
 extension Event.Kind {
     var word: String {
         switch self {
@@ -59,6 +49,7 @@ extension Event.Kind {
         case .member: "member"
         case .archive: "archive"
         case .unarchive: "unarchive"
+        case .hide: "hide"
         case .action, .actionDeleted: "action"
         case .profile: "profile"
         }
@@ -81,7 +72,7 @@ extension Event.Kind {
         case .member(let user, let isIn):
             pairs.pair("user", user)
             pairs.pair("change", isIn ? "added" : "left")
-        case .archive, .unarchive:
+        case .archive, .unarchive, .hide:
             break
         case .action(let item):
             pairs.action(item)

@@ -21,7 +21,9 @@ extension Admin {
             case .scrub:
                 node.scrub(for: slot)
                 return .success(())
-            case .watch(let watch): return node.watch(watch.user, since: watch.since, for: slot)
+            case .watch(let watch):
+                return node.watch(
+                    watch.user, since: watch.since, hasTokens: watch.hasTokens, for: slot)
             default: preconditionFailure("answered elsewhere")
             }
         }

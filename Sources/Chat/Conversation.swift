@@ -31,16 +31,25 @@ public struct Conversation: Hashable, Sendable {
         public let title: String?
     }
 
-    /// When somebody was last invited.
+    /// When somebody was last invited, and by whom.
     public struct Invitation: Hashable, Sendable {
         public let user: UserID
-        public internal(set) var stamp: Stamp
+        public let stamp: Stamp
+        public let by: UserID
+
+        /// Stamps are never equal unless the invitations are; the rest makes the order total over
+        /// any bytes.
+        func isEarlier(than other: Invitation) -> Bool {
+            (stamp, by) < (other.stamp, other.by)
+        }
     }
 
     public private(set) var header: Header
     public private(set) var participants: ObservedRemoveSet<UserID>
     /// Of everybody who was ever invited, in or not; ascending by user.
     public private(set) var invitations: [Invitation]
+    /// When participants last left.
+    public private(set) var departureTimes = ChangeTimes()
 
     init(header: Header) {
         self.header = header
@@ -50,38 +59,43 @@ public struct Conversation: Hashable, Sendable {
     }
 
     /// When `user` was last invited; nil for who never was.
-    public func invitation(of user: UserID) -> Stamp? {
+    public func invitation(of user: UserID) -> Stamp? { lastInvitation(of: user)?.stamp }
+
+    func lastInvitation(of user: UserID) -> Invitation? {
         let index = firstIndex(notBefore: user)
         guard index < invitations.count, invitations[index].user == user else { return nil }
-        return invitations[index].stamp
+        return invitations[index]
     }
 
     var greatestTime: HybridTimestamp {
-        invitations.reduce(max(header.created.time, participants.greatestTime)) {
+        let times = [header.created.time, participants.greatestTime, departureTimes.greatest]
+        return invitations.reduce(times.max() ?? .zero) {
             max($0, $1.stamp.time)
         }
     }
 
-    mutating func invite(_ user: UserID, by operation: Stamp) {
+    mutating func invite(_ user: UserID, of host: UserID, by operation: Stamp) {
         participants.insert(user, by: operation)
-        note(Invitation(user: user, stamp: operation))
+        note(Invitation(user: user, stamp: operation, by: host))
     }
 
     mutating func leave(_ user: UserID, by operation: Stamp) {
         participants.remove(user, by: operation)
+        departureTimes.note(user, .removed, at: operation.time)
     }
 
     mutating func merge(_ other: Conversation) {
         header = min(header, other.header)
         participants.merge(other.participants)
         for invitation in other.invitations { note(invitation) }
+        departureTimes.merge(other.departureTimes)
     }
 
     /// Of two invitations of one user, the later.
     private mutating func note(_ invitation: Invitation) {
         let index = firstIndex(notBefore: invitation.user)
         if index < invitations.count, invitations[index].user == invitation.user {
-            invitations[index].stamp = max(invitations[index].stamp, invitation.stamp)
+            if invitations[index].isEarlier(than: invitation) { invitations[index] = invitation }
         } else {
             invitations.insert(invitation, at: index)
         }
@@ -126,6 +140,7 @@ extension Conversation {
         static let header: UInt64 = 1
         static let participants: UInt64 = 2
         static let invitations: UInt64 = 3
+        static let departureTimes: UInt64 = 4
     }
 
     func write(to fields: inout some FieldSink & ~Copyable) {
@@ -134,6 +149,7 @@ extension Conversation {
         if !invitations.isEmpty {
             fields.set(FieldNumber.invitations, to: Invitations(list: invitations))
         }
+        if !departureTimes.isEmpty { fields.set(FieldNumber.departureTimes, to: departureTimes) }
     }
 
     init(from fields: inout Fields) throws(WireError) {
@@ -145,6 +161,9 @@ extension Conversation {
         invitations = []
         if let bytes = fields.take(FieldNumber.invitations) {
             invitations = try Invitations.decode(bytes).list
+        }
+        if let bytes = fields.take(FieldNumber.departureTimes) {
+            departureTimes = try ChangeTimes.decodeSome(bytes)
         }
     }
 }
@@ -160,6 +179,7 @@ private struct Invitations: WireValue {
         for invitation in list {
             writer.write(invitation.user)
             invitation.stamp.encode(into: &writer)
+            writer.write(invitation.by)
         }
     }
 
@@ -167,7 +187,8 @@ private struct Invitations: WireValue {
         var list: [Conversation.Invitation] = []
         for _ in 0..<(try reader.readCount()) {
             let invitation = Conversation.Invitation(
-                user: try reader.readName(), stamp: try Stamp(from: &reader))
+                user: try reader.readName(), stamp: try Stamp(from: &reader),
+                by: try reader.readName())
             guard list.last.map({ $0.user < invitation.user }) ?? true else {
                 throw .invalid("invitations that ascend")
             }

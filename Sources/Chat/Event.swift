@@ -17,6 +17,8 @@ public struct Event: Hashable, Sendable {
         case member(UserID, isIn: Bool)
         case archive
         case unarchive
+        /// All that a node held of the conversation goes from the user's own view.
+        case hide
         case action(ItemView)
         case actionDeleted(ItemID)
         case profile(ProfileView)
@@ -24,9 +26,9 @@ public struct Event: Hashable, Sendable {
 
     public let kind: Kind
     public let conversation: ConversationID?
-    /// Who did it; nil where the documents do not tell.
+    /// Who did it; nil for a profile.
     public let by: UserID?
-    /// When; where the documents do not tell, when it was learnt.
+    /// When it was accepted; where no document tells any more, when it is told.
     public let at: HybridTimestamp
 
     public init(

@@ -21,6 +21,7 @@ extension Event: WireValue {
         static let action: UInt8 = 16
         static let actionDeleted: UInt8 = 17
         static let profile: UInt8 = 18
+        static let hide: UInt8 = 19
     }
 
     public func encode(into writer: inout ByteWriter) {
@@ -41,6 +42,7 @@ extension Event: WireValue {
         case .member(let user, let isIn): encode(isIn ? Number.added : Number.left, user, &writer)
         case .archive: writer.write(Number.archive)
         case .unarchive: writer.write(Number.unarchive)
+        case .hide: writer.write(Number.hide)
         case .action(let view): encode(Number.action, view, into: &writer)
         case .actionDeleted(let id): encode(Number.actionDeleted, id, &writer)
         case .profile(let view): encode(Number.profile, view, into: &writer)
@@ -78,6 +80,7 @@ extension Event: WireValue {
             case Number.left: .member(try reader.readName(), isIn: false)
             case Number.archive: .archive
             case Number.unarchive: .unarchive
+            case Number.hide: .hide
             case Number.action: .action(try ItemView(from: &reader))
             case Number.actionDeleted: .actionDeleted(try reader.readName())
             case Number.profile: .profile(try ProfileView(from: &reader))

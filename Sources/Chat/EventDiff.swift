@@ -31,7 +31,7 @@ extension Document {
         case (.conversation(let room), .conversation(let old)):
             return ToldRoom(room, in: conversation, surroundings).differing(from: old)
         default:
-            return ownAnnouncements(since: before, at: surroundings.time)
+            return ownAnnouncements(since: before)
         }
     }
 
@@ -57,11 +57,11 @@ extension Document {
             guard let told = told(message, nil, in: conversation, surroundings) else { return [] }
             return known.contains(message.header.dot) ? told.asKnown() : told.asNew()
         case .seat(let seat):
-            return told(seat, in: conversation, surroundings)?.asIs() ?? []
+            return told(seat, in: conversation, surroundings)?.asIs(beyond: known) ?? []
         case .conversation(let room):
             return ToldRoom(room, in: conversation, surroundings).asIs()
         default:
-            return ownAnnouncements(since: nil, at: surroundings.time)
+            return ownAnnouncements(since: nil)
         }
     }
 
@@ -120,7 +120,8 @@ private struct ToldMessage {
 
     private func tellRetracted() -> [Announcement] {
         tell(
-            .delete(id, isForEveryone: true), by: message.header.sender, at: nil, to: participants)
+            .delete(id, isForEveryone: true), by: message.header.sender,
+            at: message.retractedAt, to: participants)
     }
 
     /// Who deletes for everyone hides it from themselves, too: that goes without saying.
@@ -132,7 +133,9 @@ private struct ToldMessage {
 
     private func tellHidden(from users: [UserID]) -> [Announcement] {
         users.flatMap { user in
-            tell(.delete(id, isForEveryone: false), by: user, at: nil, to: [user])
+            tell(
+                .delete(id, isForEveryone: false), by: user, at: message.deletionTimes.added(user),
+                to: [user])
         }
     }
 
@@ -145,7 +148,8 @@ private struct ToldMessage {
                     as: id, for: user, among: room.participants,
                     progress: surroundings.progress)
             else { return [Announcement]() }
-            return tell(.restore(view), by: user, at: nil, to: [user])
+            return tell(
+                .restore(view), by: user, at: message.deletionTimes.removed(user), to: [user])
         }
     }
 
@@ -155,8 +159,8 @@ private struct ToldMessage {
 
     private func tellPin() -> [Announcement] {
         guard let pin = message.pin else { return [] }
-        let kind: Event.Kind = pin.value.by == nil ? .unpin(id) : .pin(id)
-        return tell(kind, by: pin.value.by, at: pin.stamp.time, to: participants)
+        let kind: Event.Kind = pin.value.isOn ? .pin(id) : .unpin(id)
+        return tell(kind, by: pin.value.user, at: pin.stamp.time, to: participants)
     }
 
     func asNew() -> [Announcement] {
@@ -213,40 +217,52 @@ private struct ToldSeat {
     let room: Conversation
     let surroundings: Surroundings
 
-    private func tell(_ kind: Event.Kind, to audience: [UserID]) -> Announcement {
+    private func tell(
+        _ kind: Event.Kind, at time: HybridTimestamp?, to audience: [UserID]
+    ) -> Announcement {
         Announcement(
-            Event(kind, in: conversation, by: user, at: surroundings.time), to: audience)
+            Event(kind, in: conversation, by: user, at: time ?? surroundings.time), to: audience)
     }
 
     private func tellMarks(from old: Seat) -> [Announcement] {
         guard room.participants.contains(user) else { return [] }
         let everybody = room.participants.elements
         var told: [Announcement] = []
-        let (read, oldRead) = (seat.read, old.read)
-        if read != oldRead, let mark = room.position(of: read, of: user) {
-            told.append(tell(.read(mark.id), to: everybody))
+        if seat.read != old.read, let mark = room.mark(of: user, in: seat.read) {
+            told.append(tell(.read(mark.position.id), at: mark.at, to: everybody))
         }
-        if seat.delivered != old.delivered, let mark = room.position(of: seat.delivered, of: user) {
-            told.append(tell(.delivered(mark.id), to: everybody))
+        if seat.delivered != old.delivered, let mark = room.mark(of: user, in: seat.delivered) {
+            told.append(tell(.delivered(mark.position.id), at: mark.at, to: everybody))
         }
         return told
+    }
+
+    private func tellArchived() -> Announcement {
+        let times = seat.archiveTimes
+        return seat.isArchived
+            ? tell(.archive, at: times.added(user), to: [user])
+            : tell(.unarchive, at: times.removed(user), to: [user])
     }
 
     func differing(from old: Seat) -> [Announcement] {
         var told = tellMarks(from: old)
-        if seat.isArchived != old.isArchived {
-            told.append(tell(seat.isArchived ? .archive : .unarchive, to: [user]))
+        if seat.isArchived != old.isArchived { told.append(tellArchived()) }
+        if let hidden = room.hidden(by: user, in: seat), hidden != old.hidden {
+            told.append(tell(.hide, at: hidden.at, to: [user]))
         }
         return told
     }
 
-    func asIs() -> [Announcement] {
-        var told = tellMarks(from: Seat())
-        if seat.isArchived {
-            told.append(tell(.archive, to: [user]))
-        } else if !seat.archivedBy.removed.isEmpty {
-            told.append(tell(.unarchive, to: [user]))
+    /// As it is; a hiding that is in `known` is not told again, since what came later shows.
+    func asIs(beyond known: Vector) -> [Announcement] {
+        var told: [Announcement] = []
+        if let hidden = room.hidden(by: user, in: seat),
+            !(hidden.dot.map(known.contains) ?? false)
+        {
+            told.append(tell(.hide, at: hidden.at, to: [user]))
         }
+        told += tellMarks(from: Seat())
+        if seat.isArchived || !seat.archivedBy.removed.isEmpty { told.append(tellArchived()) }
         return told
     }
 }
@@ -265,11 +281,11 @@ private struct ToldRoom {
 
     private func tellAdded(_ users: [UserID], to audience: [UserID]) -> [Announcement] {
         users.map { user in
-            let invitation = room.invitation(of: user)
+            let invitation = room.lastInvitation(of: user)
             let event = Event(
                 .member(user, isIn: true), in: conversation,
-                by: invitation == nil ? room.header.creator : nil,
-                at: invitation?.time ?? room.header.created.time)
+                by: invitation?.by ?? room.header.creator,
+                at: invitation?.stamp.time ?? room.header.created.time)
             return Announcement(event, to: audience)
         }
     }
@@ -277,7 +293,8 @@ private struct ToldRoom {
     private func tellLeft(_ users: [UserID], to audience: [UserID]) -> [Announcement] {
         users.map { user in
             let event = Event(
-                .member(user, isIn: false), in: conversation, by: user, at: time)
+                .member(user, isIn: false), in: conversation, by: user,
+                at: room.departureTimes.removed(user) ?? time)
             return Announcement(event, to: audience)
         }
     }

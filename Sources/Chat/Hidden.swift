@@ -11,18 +11,38 @@ public struct Hidden: Hashable, Sendable {
     public let invitation: Stamp?
     /// All that the node that accepted it held of the shard, on its way to the disk or there.
     public private(set) var vector: Vector
+    /// When that was last asked.
+    public private(set) var at: HybridTimestamp
+    /// By which mutation: who has seen that need not be told.
+    public private(set) var dot: Dot?
 
-    public init(invitation: Stamp?, vector: Vector) {
+    public init(
+        invitation: Stamp?, vector: Vector, at: HybridTimestamp = .zero, dot: Dot? = nil
+    ) {
         self.invitation = invitation
         self.vector = vector
+        self.at = at
+        self.dot = dot
+    }
+
+    /// The same, as this mutation hides it.
+    func set(by author: Authorship) -> Hidden {
+        Hidden(invitation: invitation, vector: vector, at: author.stamp.time, dot: author.dot)
     }
 
     public mutating func merge(_ other: Hidden) {
         if invitation == other.invitation {
             vector.formUnion(other.vector)
+            if isBefore(other) { (at, dot) = (other.at, other.dot) }
         } else if other.isLater(than: invitation) {
             self = other
         }
+    }
+
+    private func isBefore(_ other: Hidden) -> Bool {
+        guard at == other.at else { return at < other.at }
+        guard let theirs = other.dot else { return false }
+        return dot.map { $0 < theirs } ?? true
     }
 
     private func isLater(than other: Stamp?) -> Bool {
@@ -35,21 +55,29 @@ extension Hidden: WireValue {
     public func encode(into writer: inout ByteWriter) {
         writer.writeOptional(invitation) { $1.encode(into: &$0) }
         vector.encode(into: &writer)
+        at.encode(into: &writer)
+        writer.writeOptional(dot) { $1.encode(into: &$0) }
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
         invitation = try reader.readFlag() ? try Stamp(from: &reader) : nil
         vector = try Vector(from: &reader)
+        at = try HybridTimestamp(from: &reader)
+        dot = try reader.readFlag() ? try Dot(from: &reader) : nil
     }
 }
 
 extension Conversation {
     /// What `user` hides of it, as their seat says; nil where nothing counts.
     public func hiddenVector(of user: UserID, in seat: Seat?) -> Vector? {
+        hidden(by: user, in: seat)?.vector
+    }
+
+    func hidden(by user: UserID, in seat: Seat?) -> Hidden? {
         guard let hidden = seat?.hidden, hidden.invitation == invitation(of: user) else {
             return nil
         }
-        return hidden.vector
+        return hidden
     }
 }
 

@@ -102,6 +102,11 @@ public struct Item: Hashable, Sendable {
     public var isDone: Bool { handling?.course?.value == .done }
     public var isDeleted: Bool { handling?.isDeleted ?? false }
 
+    /// When what shows of it last changed.
+    var changedAt: HybridTimestamp {
+        max(header.created.time, handling?.greatestTime ?? .zero)
+    }
+
     var greatestTime: HybridTimestamp {
         handlings.reduce(header.created.time) { max($0, $1.greatestTime) }
     }

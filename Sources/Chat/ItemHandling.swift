@@ -19,14 +19,17 @@ extension Item {
         var due: Register<Clearable<DueTime>>?
         var priority: Register<Clearable<ItemPriority>>?
         var course: Register<Course>?
-        private(set) var isDeleted = false
+        /// When it was deleted; of two times, the earlier.
+        private(set) var deletedAt: HybridTimestamp?
+
+        var isDeleted: Bool { deletedAt != nil }
 
         init(owner: UserID) { self.owner = owner }
 
         var greatestTime: HybridTimestamp {
-            [title?.stamp, due?.stamp, priority?.stamp, course?.stamp].reduce(.zero) {
-                max($0, $1?.time ?? .zero)
-            }
+            [title?.stamp, due?.stamp, priority?.stamp, course?.stamp].reduce(
+                deletedAt ?? .zero
+            ) { max($0, $1?.time ?? .zero) }
         }
 
         mutating func set(_ edit: Edit, at stamp: Stamp) {
@@ -39,13 +42,16 @@ extension Item {
             course = Register(isDone ? .done : .open, at: stamp)
         }
 
-        mutating func delete() {
+        mutating func delete(at time: HybridTimestamp) {
+            let first = min(deletedAt ?? time, time)
             self = Handling(owner: owner)
-            isDeleted = true
+            deletedAt = first
         }
 
         mutating func merge(_ other: Handling) {
-            guard !isDeleted, !other.isDeleted else { return delete() }
+            if let time = deletedAt ?? other.deletedAt {
+                return delete(at: min(time, other.deletedAt ?? time))
+            }
             title.merge(other.title)
             due.merge(other.due)
             priority.merge(other.priority)
@@ -63,7 +69,7 @@ extension Item {
 extension Item.Handling: WireValue {
     func encode(into writer: inout ByteWriter) {
         writer.write(owner)
-        writer.write(isDeleted)
+        writer.writeOptional(deletedAt) { $1.encode(into: &$0) }
         guard !isDeleted else { return }
         writer.writeOptional(title) { $1.encode(into: &$0) }
         writer.writeOptional(due) { $1.encode(into: &$0) }
@@ -73,7 +79,7 @@ extension Item.Handling: WireValue {
 
     init(from reader: inout ByteReader) throws(WireError) {
         self.init(owner: try reader.readName())
-        isDeleted = try reader.readFlag()
+        deletedAt = try reader.readFlag() ? try HybridTimestamp(from: &reader) : nil
         guard !isDeleted else { return }
         title = try reader.readFlag() ? try Register(from: &reader) : nil
         due = try reader.readFlag() ? try Register(from: &reader) : nil

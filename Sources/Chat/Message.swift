@@ -59,9 +59,13 @@ public struct Message: Hashable, Sendable {
     static let versionsMax = 2 * ChatLimits.editsMax
     /// Who deleted it for themselves.
     public internal(set) var deletedBy = ObservedRemoveSet<UserID>()
+    /// When they last did, and when they last took it back.
+    public internal(set) var deletionTimes = ChangeTimes()
     public internal(set) var pin: Register<Pin>?
-    /// Deleted for everyone: once set, it stays set.
-    public internal(set) var isRetracted = false
+    /// When it was deleted for everyone: once set, it stays set; of two times, the earlier.
+    public internal(set) var retractedAt: HybridTimestamp?
+
+    public var isRetracted: Bool { retractedAt != nil }
 
     /// The text that shows, were it shown.
     public var text: String { versions.last?.text ?? header.text }
@@ -71,7 +75,8 @@ public struct Message: Hashable, Sendable {
     var greatestTime: HybridTimestamp {
         max(
             header.sent.time, editedAt ?? .zero, pin?.stamp.time ?? .zero,
-            strays.last?.version.stamp.time ?? .zero, deletedBy.greatestTime)
+            strays.last?.version.stamp.time ?? .zero, deletedBy.greatestTime, retractedAt ?? .zero,
+            deletionTimes.greatest)
     }
 
     /// Whether somebody has it pinned.
@@ -94,17 +99,19 @@ extension Message {
     }
 
     mutating func hide(for user: UserID, by operation: Stamp) {
+        if !deletedBy.contains(user) { deletionTimes.note(user, .added, at: operation.time) }
         deletedBy.insert(user, by: operation)
     }
 
     mutating func restore(for user: UserID, by operation: Stamp) {
         deletedBy.remove(user, by: operation)
+        deletionTimes.note(user, .removed, at: operation.time)
     }
 
     mutating func setPin(_ pin: Pin, at stamp: Stamp) { self.pin = Register(pin, at: stamp) }
 
-    mutating func retract() {
-        isRetracted = true
+    mutating func retract(at time: HybridTimestamp) {
+        retractedAt = min(retractedAt ?? time, time)
         normalize()
     }
 
@@ -117,7 +124,8 @@ extension Message {
         header = winner
         deletedBy.merge(other.deletedBy)
         if let theirs = other.pin { pin = pin.map { merged($0, theirs) } ?? theirs }
-        isRetracted = isRetracted || other.isRetracted
+        deletionTimes.merge(other.deletionTimes)
+        retractedAt = [retractedAt, other.retractedAt].compactMap(\.self).min()
         normalize()
     }
 
@@ -178,11 +186,11 @@ extension Message {
         guard isRetracted else { return }
         #if PlantedBugs
             if PlantedBug.editRevivesDeleted.isOn, !versions.isEmpty {
-                isRetracted = false
+                retractedAt = nil
                 return
             }
             if PlantedBug.pinRevivesDeleted.isOn, isPinned {
-                isRetracted = false
+                retractedAt = nil
                 return
             }
         #endif
@@ -237,11 +245,16 @@ extension Message.Stray: Comparable {
     }
 }
 
-/// Who has a message pinned, if anybody; when is the register's stamp.
+/// Who pinned a message, or took its pin off; when is the register's stamp.
 public struct Pin: Hashable, Comparable, Sendable {
-    public let by: UserID?
+    public let user: UserID
+    public let isOn: Bool
+
+    /// Who has it pinned, if anybody.
+    public var by: UserID? { isOn ? user : nil }
 
     public static func < (left: Pin, right: Pin) -> Bool {
-        (left.by?.text ?? "") < (right.by?.text ?? "")
+        guard left.isOn == right.isOn else { return right.isOn }
+        return left.user < right.user
     }
 }

@@ -13,6 +13,7 @@ extension Message {
         static let dot: UInt64 = 7
         static let silent: UInt64 = 8
         static let rivals: UInt64 = 9
+        static let deletionTimes: UInt64 = 10
     }
 
     /// - Parameter changedBy: what changed the document: it names the replica that sent it.
@@ -21,11 +22,12 @@ extension Message {
         if !versions.isEmpty { fields.set(FieldNumber.versions, to: Versions(list: versions)) }
         if deletedBy != ObservedRemoveSet() { fields.set(FieldNumber.deletedBy, to: deletedBy) }
         if let pin { fields.set(FieldNumber.pin, to: pin) }
-        if isRetracted { fields.set(FieldNumber.retracted) { _ in } }
+        if let retractedAt { fields.set(FieldNumber.retracted, to: retractedAt) }
         if !strays.isEmpty { fields.set(FieldNumber.strays, to: Strays(list: strays)) }
         fields.set(FieldNumber.dot) { $0.write(header.dot, in: changedBy) }
         if header.isSilent { fields.set(FieldNumber.silent) { _ in } }
         if !rivals.isEmpty { fields.set(FieldNumber.rivals, to: rivals) }
+        if !deletionTimes.isEmpty { fields.set(FieldNumber.deletionTimes, to: deletionTimes) }
     }
 
     init(from fields: inout Fields, changedBy: Context) throws(WireError) {
@@ -55,8 +57,10 @@ extension Message {
         }
         if let bytes = fields.take(FieldNumber.pin) { pin = try Register.decode(bytes) }
         if let bytes = fields.take(FieldNumber.retracted) {
-            guard bytes.isEmpty else { throw .invalid("a mark of deletion") }
-            isRetracted = true
+            retractedAt = try HybridTimestamp.decode(bytes)
+        }
+        if let bytes = fields.take(FieldNumber.deletionTimes) {
+            deletionTimes = try ChangeTimes.decodeSome(bytes)
         }
         if let bytes = fields.take(FieldNumber.strays) {
             strays = try Strays.decode(bytes).list
@@ -209,11 +213,12 @@ extension MessageType {
 
 extension Pin: WireValue {
     public func encode(into writer: inout ByteWriter) {
-        writer.write(by != nil)
-        if let by { writer.write(by) }
+        writer.write(isOn)
+        writer.write(user)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
-        by = try reader.readFlag() ? try reader.readName() : nil
+        isOn = try reader.readFlag()
+        user = try reader.readName()
     }
 }

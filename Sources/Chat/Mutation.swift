@@ -189,7 +189,7 @@ extension Mutation {
 
     private func change(_ conversation: inout Conversation, by author: Authorship) {
         switch action {
-        case .invite(let guest): conversation.invite(guest, by: author.stamp)
+        case .invite(let guest): conversation.invite(guest, of: user, by: author.stamp)
         case .leave: conversation.leave(user, by: author.stamp)
         default: preconditionFailure("its key is not a conversation's, or judge accepts it once")
         }
@@ -198,10 +198,10 @@ extension Mutation {
     private func change(
         _ seat: inout Seat, setting mark: Mark?, hiding hidden: Hidden?, by author: Authorship
     ) {
-        if case .hideChat = action, let hidden { return seat.hide(hidden) }
+        if case .hideChat = action, let hidden { return seat.hide(hidden.set(by: author)) }
         switch (action, mark) {
-        case (.archive, _): seat.archivedBy.insert(user, by: author.stamp)
-        case (.unarchive, _): seat.archivedBy.remove(user, by: author.stamp)
+        case (.archive, _): seat.archive(for: user, by: author.stamp)
+        case (.unarchive, _): seat.unarchive(for: user, by: author.stamp)
         case (.read, let mark?): seat.raiseRead(to: mark.set(at: author.stamp.time))
         case (.deliver, let mark?): seat.raiseDelivered(to: mark.set(at: author.stamp.time))
         default: preconditionFailure("its key is not a seat's, or judge saw no mark")
@@ -217,13 +217,13 @@ extension Mutation {
             message.hide(for: user, by: author.stamp)
         case .retract:
             message.hide(for: user, by: author.stamp)
-            message.retract()
+            message.retract(at: author.stamp.time)
         case .restore:
             message.restore(for: user, by: author.stamp)
         case .pin:
-            message.setPin(Pin(by: user), at: author.stamp)
+            message.setPin(Pin(user: user, isOn: true), at: author.stamp)
         case .unpin:
-            message.setPin(Pin(by: nil), at: author.stamp)
+            message.setPin(Pin(user: user, isOn: false), at: author.stamp)
         default:
             preconditionFailure("its key is not a message's, or judge accepts it once")
         }

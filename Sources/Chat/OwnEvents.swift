@@ -1,29 +1,27 @@
-import CRDT
 import Wire
 
 /// The events of what belongs to one user and to no conversation.
 extension Document {
     /// What changed; all of it where it was not there.
-    func ownAnnouncements(
-        since before: Document?, at time: HybridTimestamp
-    ) -> [Announcement] {
+    func ownAnnouncements(since before: Document?) -> [Announcement] {
         if let item, let id = ItemID(key.partition) {
-            return announcements(of: item, id, since: before?.item, at: time)
+            return announcements(of: item, id, since: before?.item)
         }
         if let profile, let user = UserID(key.partition) {
             let view = profile.view(of: user)
             guard before?.profile?.view(of: user) != view else { return [] }
-            return [Announcement(toEverybody: Event(.profile(view), in: nil, by: user, at: time))]
+            let event = Event(.profile(view), in: nil, by: nil, at: profile.greatestTime)
+            return [Announcement(toEverybody: event)]
         }
         return []
     }
 
     /// An item is its owner's alone; one that turns out to be another's is gone for who lost it.
     private func announcements(
-        of item: Item, _ id: ItemID, since before: Item?, at time: HybridTimestamp
+        of item: Item, _ id: ItemID, since before: Item?
     ) -> [Announcement] {
         func tell(_ kind: Event.Kind, _ owner: UserID) -> Announcement {
-            Announcement(Event(kind, in: nil, by: owner, at: time), to: [owner])
+            Announcement(Event(kind, in: nil, by: owner, at: item.changedAt), to: [owner])
         }
         var told: [Announcement] = []
         if let before, before.owner != item.owner, !before.isDeleted {

@@ -85,7 +85,7 @@ extension Mutation {
             switch action {
             case .editItem(let edit): handling.set(edit, at: author.stamp)
             case .finishItem(let isDone): handling.finish(isDone, at: author.stamp)
-            case .deleteItem: handling.delete()
+            case .deleteItem: handling.delete(at: author.stamp.time)
             default: preconditionFailure("its key is not an item's, or judge accepts it once")
             }
         }

@@ -9,6 +9,8 @@ public struct Seat: Hashable, Sendable {
     /// The user's element of the conversation's archivers: an archiving wins over an unarchiving
     /// that did not know of it.
     public internal(set) var archivedBy: ObservedRemoveSet<UserID>
+    /// When they last archived it, and when they last took that back.
+    public internal(set) var archiveTimes = ChangeTimes()
     /// Up to where they have read.
     public internal(set) var read: MaxRegister<Mark>?
     /// Up to where it came to one of their devices.
@@ -28,15 +30,29 @@ public struct Seat: Hashable, Sendable {
         if hidden == nil { hidden = part } else { hidden?.merge(part) }
     }
 
+    mutating func archive(for user: UserID, by operation: Stamp) {
+        if !isArchived { archiveTimes.note(user, .added, at: operation.time) }
+        archivedBy.insert(user, by: operation)
+    }
+
+    mutating func unarchive(for user: UserID, by operation: Stamp) {
+        archivedBy.remove(user, by: operation)
+        archiveTimes.note(user, .removed, at: operation.time)
+    }
+
     mutating func merge(_ other: Seat) {
         if let theirs = other.hidden { hide(theirs) }
         archivedBy.merge(other.archivedBy)
+        archiveTimes.merge(other.archiveTimes)
         if let theirs = other.read { raiseRead(to: theirs.value) }
         if let theirs = other.delivered { raiseDelivered(to: theirs.value) }
     }
 
     var greatestTime: HybridTimestamp {
-        max(archivedBy.greatestTime, read?.value.at ?? .zero, delivered?.value.at ?? .zero)
+        [
+            archivedBy.greatestTime, archiveTimes.greatest, read?.value.at ?? .zero,
+            delivered?.value.at ?? .zero, hidden?.at ?? .zero,
+        ].reduce(.zero, max)
     }
 
     private func raised(_ register: MaxRegister<Mark>?, to mark: Mark) -> MaxRegister<Mark> {
@@ -112,6 +128,7 @@ extension Seat {
         static let read: UInt64 = 2
         static let delivered: UInt64 = 3
         static let hidden: UInt64 = 4
+        static let archiveTimes: UInt64 = 5
     }
 
     func write(to fields: inout some FieldSink & ~Copyable) {
@@ -119,6 +136,7 @@ extension Seat {
         if let read { fields.set(FieldNumber.read, to: read) }
         if let delivered { fields.set(FieldNumber.delivered, to: delivered) }
         if let hidden { fields.set(FieldNumber.hidden, to: hidden) }
+        if !archiveTimes.isEmpty { fields.set(FieldNumber.archiveTimes, to: archiveTimes) }
     }
 
     init(from fields: inout Fields) throws(WireError) {
@@ -132,5 +150,8 @@ extension Seat {
             delivered = try MaxRegister.decode(bytes)
         }
         if let bytes = fields.take(FieldNumber.hidden) { hidden = try Hidden.decode(bytes) }
+        if let bytes = fields.take(FieldNumber.archiveTimes) {
+            archiveTimes = try ChangeTimes.decodeSome(bytes)
+        }
     }
 }

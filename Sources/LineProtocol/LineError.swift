@@ -26,6 +26,9 @@ extension LineError {
     public static let notUTF8 = LineError(400, "Not valid UTF-8")
     public static let holdsNUL = LineError(400, "A NUL character is not allowed")
 
+    public static let speaksHTTP = LineError(
+        400, "This port speaks lines, not HTTP; HELP lists the verbs")
+
     public static let signInFirst = LineError(401, "Sign in first: AUTH <secret>")
     public static let wrongSecret = LineError(401, "Wrong secret")
     public static let signInLate = LineError(401, "Not signed in within 10 s; connect again")

@@ -45,8 +45,10 @@ extension Option {
     static let scope = Option("for", choices(of: DeleteScope.self))
     static let show = Option("show", choices(of: ChatsShown.self))
     static let since = Option("since", "<token>")
+    static let strict = Option("strict", choices(of: Truth.self))
     static let title = Option("title", "\"…\"", isClearable: true)
     static let token = Option("token", "…", isRequired: true)
+    static let tokens = Option("tokens", choices(of: Toggle.self))
     static let type = Option("type", choices(of: MessageType.self))
 }
 

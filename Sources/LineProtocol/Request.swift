@@ -57,7 +57,7 @@ public enum Request: Hashable, Sendable {
     /// Of one shard, or of all that are held here.
     case digest(ShardID?)
     case vector(ShardID)
-    case set(AckLevel)
+    case set(SetLevel)
     case wait(Wait)
     case token
     case since(Token)
@@ -82,6 +82,12 @@ public enum AckLevel: String, CaseIterable, Sendable {
     case majority
     /// On every owner.
     case all
+}
+
+/// Whether something holds, as an option says it.
+public enum Truth: String, CaseIterable, Sendable {
+    case yes = "true"
+    case no = "false"
 }
 
 /// What of a node's traffic with another is dropped.
@@ -260,6 +266,17 @@ extension Request {
             self.message = message
             self.user = user
             self.scope = scope
+        }
+    }
+
+    public struct SetLevel: Hashable, Sendable {
+        public var level: AckLevel
+        /// Whether a write that is stored on fewer owners is answered 504.
+        public var isStrict: Bool
+
+        public init(level: AckLevel, isStrict: Bool) {
+            self.level = level
+            self.isStrict = isStrict
         }
     }
 

@@ -24,6 +24,7 @@ extension Request {
     ) throws(LineError) -> Request? {
         guard let first = nextWord(in: line, from: 0) else { return nil }
         guard let (place, end) = find(first, in: line, among: verbs) else {
+            guard !isHTTP(line[first]) else { throw .speaksHTTP }
             throw LineError(
                 400, "Unknown verb\(plain(line[first], before: " ")); HELP lists them all")
         }
@@ -31,6 +32,21 @@ extension Request {
         let verb = verbs[place]
         let words = try Words(cutting: line, as: verb, from: end)
         return try verb.build(words)
+    }
+
+    /// The methods of HTTP and its extensions that are no verbs of this protocol, and the header
+    /// that every request has.
+    private static let browserWords: Set<String> = [
+        "GET", "POST", "PUT", "HEAD", "OPTIONS", "PATCH", "CONNECT", "TRACE", "PRI", "PROPFIND",
+        "PROPPATCH", "MKCOL", "COPY", "MOVE", "LOCK", "UNLOCK", "REPORT", "SEARCH", "HOST:",
+    ]
+
+    /// Whether a line that begins with this word is of a browser's request.
+    ///
+    /// Its `DELETE` is a verb's name here; the `Host:` behind it is not.
+    private static func isHTTP(_ word: Slice<UnsafeRawBufferPointer>) -> Bool {
+        let name = String(decoding: word.prefix(16), as: UTF8.self).uppercased()
+        return (word.count <= 16 && browserWords.contains(name)) || name.hasPrefix("HOST:")
     }
 
     /// The place of the verb whose words stand there, and where they end.
@@ -168,6 +184,13 @@ extension Request.Delete {
         message = try words.name(1)
         user = try words.name(2)
         scope = try words.choice(.scope, of: DeleteScope.self) ?? .me
+    }
+}
+
+extension Request.SetLevel {
+    init(_ words: borrowing Words) throws(LineError) {
+        level = try words.choice(.ack, of: AckLevel.self) ?? .majority
+        isStrict = try words.choice(.strict, of: Truth.self) == .yes
     }
 }
 

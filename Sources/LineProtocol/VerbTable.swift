@@ -120,11 +120,11 @@ extension Verb {
             "SEED", about: "Adds sample data, once: two users, two conversations, action items."
         ) { _ throws(LineError) in .seed },
         Verb(
-            "TYPING", ["<conversation>", "<user>", choices(of: TypingSwitch.self)],
+            "TYPING", ["<conversation>", "<user>", choices(of: Toggle.self)],
             about: "Shows the others that a user types, for six seconds, or that they stopped."
         ) { words throws(LineError) in .typing(try Request.Typing(words)) },
         Verb(
-            "WATCH", ["<user>"], options: [.since],
+            "WATCH", ["<user>"], options: [.since, .tokens],
             about: "Tells what happens to a user from here on, or since a token, as EVENT lines."
         ) { words throws(LineError) in .watch(try Request.Watch(words)) },
         Verb("UNWATCH", about: "Ends what WATCH began.") { _ throws(LineError) in .unwatch },
@@ -133,7 +133,8 @@ extension Verb {
     private static let cluster: [Verb] = [
         Verb(
             "HELP", optional: ["<verb>|limits", "<word>"],
-            about: "Tells how each verb, or this one, is written; or what is limited, and how."
+            about: "Tells how each verb, or this one, is written; or what is limited, and how. "
+                + "The whole protocol, with examples, is cluster/PROTOCOL.md."
         ) { words throws(LineError) in .help(words.help()) },
         Verb(
             "AUTH", ["<secret>"],
@@ -170,11 +171,10 @@ extension Verb {
             "VECTOR", ["<shard>"], about: "Shows which changes of each replica a shard holds."
         ) { words throws(LineError) in .vector(try words.shard(0)) },
         Verb(
-            "SET", options: [.ack],
-            about: "Sets on how many owners this connection's writes wait to be stored."
-        ) { words throws(LineError) in
-            .set(try words.choice(.ack, of: AckLevel.self) ?? .majority)
-        },
+            "SET", options: [.ack, .strict],
+            about: "Sets on how many owners this connection's writes wait to be stored, and "
+                + "whether one that is on fewer after a second is answered 504."
+        ) { words throws(LineError) in .set(try Request.SetLevel(words)) },
         Verb(
             "WAIT", ["<replicas>", "<milliseconds>"],
             about: "Waits until this connection's writes are stored on that many owners."

@@ -2,8 +2,8 @@ import CRDT
 import Chat
 import Wire
 
-/// Whether somebody types.
-public enum TypingSwitch: String, CaseIterable, Sendable {
+/// Whether something is to be, as in `TYPING c1 alice on`.
+public enum Toggle: String, CaseIterable, Sendable {
     case on
     case off
 }
@@ -13,10 +13,13 @@ extension Request {
         public var user: UserID
         /// What was seen elsewhere; nil for all that comes from here on.
         public var since: Token?
+        /// Whether each event says with which token to go on behind it.
+        public var hasTokens: Bool
 
-        public init(user: UserID, since: Token?) {
+        public init(user: UserID, since: Token?, hasTokens: Bool = true) {
             self.user = user
             self.since = since
+            self.hasTokens = hasTokens
         }
     }
 
@@ -43,6 +46,7 @@ extension Request.Watch {
                 throw words.refusedOption("since= is not a token that a node gave")
             }
         }
+        hasTokens = try words.choice(.tokens, of: Toggle.self) != .off
     }
 }
 
@@ -50,6 +54,6 @@ extension Request.Typing {
     init(_ words: borrowing Words) throws(LineError) {
         conversation = try words.name(0)
         user = try words.name(1)
-        isOn = try words.choice(2, of: TypingSwitch.self) == .on
+        isOn = try words.choice(2, of: Toggle.self) == .on
     }
 }

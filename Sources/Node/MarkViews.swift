@@ -20,7 +20,7 @@ extension MarkView.Place {
     init(_ mark: Mark) { self.init(id: mark.position.id, at: mark.at) }
 }
 
-/// Marks and devices as they travel to the node that was asked for them.
+/// Marks, names and devices as they travel to the node that was asked for them.
 extension MarkView: WireValue {
     package func encode(into writer: inout ByteWriter) {
         writer.write(user)
@@ -44,6 +44,18 @@ extension MarkView.Place: WireValue {
     package init(from reader: inout ByteReader) throws(WireError) {
         id = try reader.readName()
         at = try HybridTimestamp(from: &reader)
+    }
+}
+
+extension NameView: WireValue {
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(user)
+        writer.write(name)
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        user = try reader.readName()
+        name = try reader.readText(limit: ChatLimits.titleBytesMax)
     }
 }
 

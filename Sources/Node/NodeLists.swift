@@ -100,6 +100,14 @@ extension Node {
         return .awaited
     }
 
+    /// Whether a part of a list is still to be read: what is written before then would show in it.
+    package func isGathering(_ slot: ReplySlot) -> Bool {
+        if let gathering = gatherings[slot] {
+            return gathering.asks > 0 || !gathering.later.isEmpty
+        }
+        return heldLists[slot.session]?.contains { $0.slot == slot } ?? false
+    }
+
     /// Whether who answers for a shard holds what was seen of it.
     private func mayAnswer(_ id: ShardID, having sights: Sights) -> Bool {
         switch route(of: id) {

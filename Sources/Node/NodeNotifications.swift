@@ -13,8 +13,9 @@ struct Notifying: Sendable {
         case reading
         /// Can transition to: noting.
         case gathering(Device)
-        /// What the reply will say.
+        /// What the reply will say. Can transition to: naming.
         case noting([NotificationView], isPartial: Bool, isNew: Bool)
+        case naming([NotificationView], isPartial: Bool)
     }
 
     let slot: ReplySlot
@@ -59,7 +60,7 @@ private final class StepSink: ReplySink {
     func forgetWitness(of shard: ShardID) { client?.forgetWitness(of: shard) }
 
     /// A step watches nobody.
-    func onEvent(_ event: Event, token: String) -> Bool { false }
+    func onEvent(_ event: Event, token: String?) -> Bool { false }
 
     func isStillFull() -> Bool { false }
 
@@ -129,9 +130,14 @@ extension Node {
         case (.gathering(let device), .found(.notices(let notices), let isPartial)):
             note(notices, of: device, isPartial, notifying, id)
         case (.noting(let views, let isPartial, _), .written):
-            end(id, .found(.notifications(views), isPartial: isPartial))
+            name(views, isPartial, notifying, id)
         // Nothing was to be written but what was there: it is shown all the same.
         case (.noting(let views, let isPartial, isNew: false), .failed(.store(.full))):
+            name(views, isPartial, notifying, id)
+        case (.naming(let views, let isPartial), .found(.names(let names), _)):
+            end(id, .found(.notifications(views.named(names)), isPartial: isPartial))
+        // What it is of is noted as shown: it is shown without names rather than not at all.
+        case (.naming(let views, let isPartial), _):
             end(id, .found(.notifications(views), isPartial: isPartial))
         case (_, .failed(let failure)):
             end(id, .failed(failure))
@@ -169,6 +175,17 @@ extension Node {
         }
     }
 
+    /// Asks what those call themselves whose messages these are.
+    private func name(
+        _ views: [NotificationView], _ isPartial: Bool, _ notifying: Notifying, _ id: UInt64
+    ) {
+        let users = Set(views.map(\.from)).sorted().prefix(Query.namesMax)
+        take(.naming(views, isPartial: isPartial), of: id, in: nil) {
+            $0.handle(
+                .names(of: Array(users)), of: notifying.user, for: $1, having: notifying.sights)
+        }
+    }
+
     private func end(_ id: UInt64, _ outcome: Outcome) {
         guard let notifying = notifyings.removeValue(forKey: id) else { return }
         detach(id)
@@ -186,6 +203,18 @@ extension Node {
         let told = notified
         notified = []
         for (slot, outcome) in told { finish(slot, outcome, nil) }
+    }
+}
+
+extension [NotificationView] {
+    /// The same, with what their senders call themselves.
+    func named(_ names: [NameView]) -> [NotificationView] {
+        let names = Dictionary(names.map { ($0.user, $0.name) }) { one, _ in one }
+        return map { view in
+            var view = view
+            view.fromName = names[view.from]
+            return view
+        }
     }
 }
 

@@ -73,9 +73,11 @@ extension Node {
         _ mutation: Mutation, isMinted: Bool, level: AckLevel, for slot: ReplySlot,
         having sights: Sights = Sights()
     ) -> Handling {
-        handle(
+        let handling = handle(
             .write(mutation, level, isMinted ? .minted : .first), in: mutation.partition,
             for: slot, having: sights)
+        endTyping(by: mutation, handling, for: slot)
+        return handling
     }
 
     package func handle(

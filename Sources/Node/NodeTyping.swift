@@ -15,7 +15,7 @@ extension Node {
             return .failure(.tooManyTyping)
         }
         let handling = handle(.participants(conversation), of: user, for: slot)
-        var asked = Typing.Asked(place: place, isOn: isOn, participants: nil)
+        var asked = Typing.Asked(place: place, word: isOn ? .on : .off, participants: nil)
         switch handling {
         case .awaited:
             typing.asked[slot] = asked
@@ -29,6 +29,28 @@ extension Node {
             break
         }
         return .success(handling)
+    }
+
+    /// Who sends what they typed, or leaves, types no more: as soon as that is accepted.
+    func endTyping(by mutation: Mutation, _ handling: Handling, for slot: ReplySlot) {
+        switch mutation.action {
+        case .send, .leave: break
+        default: return
+        }
+        guard let conversation = mutation.conversation else { return }
+        let place = Typing.Place(conversation: conversation, user: mutation.user)
+        guard typing.concerns(place) else { return }
+        switch handling {
+        case .awaited: break
+        case .here(.written, _):
+            // What was said before and waits for the disk is shown first.
+            let isBehind = typing.asked.contains { slot, asked in
+                asked.place == place && !typing.allowed.contains(slot)
+            }
+            if !isBehind { typing.allowed.append(slot) }
+        case .here: return
+        }
+        typing.asked[slot] = Typing.Asked(place: place, word: .ended, participants: [])
     }
 
     /// The end of a turn: what was allowed in it is shown.
@@ -45,14 +67,26 @@ extension Node {
             return
         }
         var participants = asked.participants
-        if case .found(.users(let users), _) = outcome { participants = users }
+        switch outcome {
+        case .found(.users(let users), _)?: participants = users
+        case .failed?: return
+        default: break
+        }
         guard let participants else { return }
         let now = ports.clock.milliseconds
-        if asked.isOn {
-            typing.say(asked.place, by: slot.session, to: participants, now: now)
+        switch asked.word {
+        case .on:
+            typing.say(
+                asked.place, by: slot.session, to: participants, now: now,
+                at: ports.clock.wallMilliseconds)
             broadcast(asked.place, for: Typing.millisecondsMax, to: participants)
-        } else if typing.unsay(asked.place, by: slot.session) {
-            broadcast(asked.place, for: nil, to: participants)
+        case .off:
+            if typing.unsay(asked.place, by: slot.session) {
+                broadcast(asked.place, for: nil, to: participants)
+            }
+        case .ended:
+            _ = typing.end(asked.place)
+            broadcast(asked.place, for: nil, to: [], isEnded: true)
         }
     }
 
@@ -63,13 +97,18 @@ extension Node {
 
     /// - Parameter milliseconds: for how long it counts; nil where it is over.
     private func broadcast(
-        _ place: Typing.Place, for milliseconds: UInt64?, to participants: [UserID]
+        _ place: Typing.Place, for milliseconds: UInt64?, to participants: [UserID],
+        isEnded: Bool = false
     ) {
         let now = ports.clock.milliseconds
-        for name in links.names { send(place, for: milliseconds, participants, to: name) }
+        for name in links.names {
+            send(place, for: milliseconds, participants, to: name, isEnded: isEnded)
+        }
         let frame = TypingFrame(
             conversation: place.conversation, user: place.user,
-            until: milliseconds.map { now + $0 }, participants: participants)
+            until: milliseconds.map { now + $0 }, isEnded: isEnded,
+            at: typing.said[place]?.at ?? ports.clock.wallMilliseconds,
+            participants: participants)
         onTypingFrame(frame, from: me.name)
         ports.host.turnAgain()
     }
@@ -80,7 +119,7 @@ extension Node {
     /// told with its first word of that.
     private func send(
         _ place: Typing.Place, for milliseconds: UInt64?, _ participants: [UserID],
-        to name: NodeName
+        to name: NodeName, isEnded: Bool = false
     ) {
         var until: UInt64?
         if let milliseconds {
@@ -89,7 +128,8 @@ extension Node {
             guard until != nil else { return }
         }
         let frame = TypingFrame(
-            conversation: place.conversation, user: place.user, until: until,
+            conversation: place.conversation, user: place.user, until: until, isEnded: isEnded,
+            at: typing.said[place]?.at ?? ports.clock.wallMilliseconds,
             participants: participants)
         // Where there is no room for it, it is said again: an end that is not heard would be shown
         // for seconds.
@@ -123,38 +163,58 @@ extension Node {
     func onTypingFrame(_ frame: TypingFrame, from name: NodeName) {
         let place = Typing.Place(conversation: frame.conversation, user: frame.user)
         let now = ports.clock.milliseconds
-        guard let until = frame.until, until > now else { return hideTyping(place, by: name) }
-        if typing.show(place, by: name, to: frame.participants, until: until, now: now) {
-            tellTyping(place, isOn: true, to: frame.participants)
+        if frame.isEnded { return onTypingEnded(place, at: frame.at, by: name) }
+        guard let until = frame.until, until > now else {
+            return hideTyping(place, by: name, at: frame.at)
+        }
+        if typing.show(
+            place, by: name, to: frame.participants, until: until, now: now, at: frame.at)
+        {
+            tellTyping(place, isOn: true, at: frame.at, to: frame.participants)
         }
     }
 
-    private func hideTyping(_ place: Typing.Place, by name: NodeName) {
-        guard let participants = typing.hide(place, by: name) else { return }
-        tellTyping(place, isOn: false, to: participants)
+    /// Nobody's word counts any more, that of clients here included.
+    private func onTypingEnded(_ place: Typing.Place, at time: UInt64, by name: NodeName) {
+        if name != me.name, typing.end(place) { broadcast(place, for: nil, to: []) }
+        guard let participants = typing.hide(place) else { return }
+        tellTyping(place, isOn: false, at: time, to: participants)
     }
 
-    private func tellTyping(_ place: Typing.Place, isOn: Bool, to participants: [UserID]) {
+    private func hideTyping(_ place: Typing.Place, by name: NodeName, at time: UInt64? = nil) {
+        guard let participants = typing.hide(place, by: name) else { return }
+        tellTyping(
+            place, isOn: false, at: time ?? ports.clock.wallMilliseconds, to: participants)
+    }
+
+    private func tellTyping(
+        _ place: Typing.Place, isOn: Bool, at time: UInt64, to participants: [UserID]
+    ) {
         for user in participants {
             for session in watching.sessions(of: user) where watching[session]?.isAnswered ?? false
             {
-                tellTyping(place, isOn: isOn, to: session)
+                tellTyping(place, isOn: isOn, at: time, to: session)
             }
         }
     }
 
-    private func tellTyping(_ place: Typing.Place, isOn: Bool, to session: UInt64) {
+    private func tellTyping(
+        _ place: Typing.Place, isOn: Bool, at time: UInt64, to session: UInt64
+    ) {
         guard let cluster else { return }
         let event = Event(
             .typing(isOn: isOn), in: place.conversation, by: place.user,
-            at: HybridTimestamp(milliseconds: ports.clock.wallMilliseconds))
-        hand(event, watching.token(of: session, in: cluster.id, checkpoints.known), to: session)
+            at: HybridTimestamp(milliseconds: time))
+        let token = watching.eventToken(of: session, in: cluster.id, checkpoints.known)
+        hand(event, token, to: session)
     }
 
     /// Who begins to watch is told who types.
     func tellTyping(to session: UInt64, watching user: UserID) {
         for place in typing.places(shownTo: user) {
-            tellTyping(place, isOn: true, to: session)
+            tellTyping(
+                place, isOn: true, at: typing.shown[place]?.at ?? ports.clock.wallMilliseconds,
+                to: session)
         }
     }
 

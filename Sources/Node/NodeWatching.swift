@@ -8,8 +8,10 @@ import Wire
 /// Tells those who watch here what happens anywhere.
 extension Node {
     /// Begins to tell a session of a user's events; replaces what it watched.
+    ///
+    /// - Parameter hasTokens: whether each event comes with a token.
     package func watch(
-        _ user: UserID, since: Token?, for slot: ReplySlot
+        _ user: UserID, since: Token?, hasTokens: Bool = true, for slot: ReplySlot
     ) -> Result<Void, OperationFailure> {
         guard let cluster else { return .failure(.stopping) }
         if let since, !since.isOf(cluster.id) { return .failure(.foreignToken) }
@@ -24,7 +26,7 @@ extension Node {
         let now = ports.clock.milliseconds
         watching.add(
             Watching.Watcher(
-                slot: slot, user: user, since: since,
+                slot: slot, user: user, hasTokens: hasTokens, since: since,
                 deadline: now + Watching.Watcher.patienceMilliseconds,
                 concerns: [ShardID(of: user.text, count: cluster.shards)]))
         tendFeeds()
@@ -301,8 +303,10 @@ extension Node {
         for (index, delivery) in deliveries.enumerated() {
             guard let watcher = watching[delivery.session] else { continue }
             let isLast = last[delivery.session] == index && position != nil
-            let token: String
-            if isLast {
+            let token: String?
+            if !watcher.hasTokens {
+                token = nil
+            } else if isLast {
                 token = watching.token(of: delivery.session, in: cluster.id, checkpoints.known)
             } else if watcher.isLevel, let known = earlier[watcher.concerns] {
                 token = known
@@ -321,12 +325,12 @@ extension Node {
         if told.contains(where: { !$0.isForEverybody }) {
             watching.noteConcern(id, of: session)
         }
-        let token = watching.token(of: session, in: cluster.id, checkpoints.known)
+        let token = watching.eventToken(of: session, in: cluster.id, checkpoints.known)
         for announcement in told { hand(announcement.event, token, to: session) }
     }
 
     /// Tells one watcher, and stops where its client takes nothing.
-    func hand(_ event: Event, _ token: String, to session: UInt64) {
+    func hand(_ event: Event, _ token: String?, to session: UInt64) {
         guard let isFull = sinks[session]?.onEvent(event, token: token) else { return }
         if isFull { watching.full.insert(session) }
     }

@@ -52,6 +52,8 @@ package struct NotificationView: Hashable, Sendable {
     package let conversation: ConversationID
     package let message: MessageID
     package let from: UserID
+    /// What that user calls themselves; nil where they do not, or where nobody could be asked.
+    package var fromName: String?
     /// Nil where the message was deleted since it was shown.
     package let text: String?
 }
@@ -106,6 +108,7 @@ extension NotificationView: WireValue {
         writer.write(conversation)
         writer.write(message)
         writer.write(from)
+        writer.writeOptional(fromName) { $0.write($1) }
         writer.writeOptional(text) { $0.write($1) }
     }
 
@@ -114,6 +117,8 @@ extension NotificationView: WireValue {
         conversation = try reader.readName()
         message = try reader.readName()
         from = try reader.readName()
+        fromName =
+            try reader.readFlag() ? try reader.readText(limit: ChatLimits.titleBytesMax) : nil
         text = try reader.readFlag() ? try reader.readText(limit: ChatLimits.textBytesMax) : nil
     }
 }

@@ -324,7 +324,7 @@ package protocol ReplySink: AnyObject, Sendable {
     ///
     /// - Parameter token: what comes back with it is told the rest.
     /// - Returns: whether the client is full: `isStillFull` is due with each tick.
-    func onEvent(_ event: WatchedEvent, token: String) -> Bool
+    func onEvent(_ event: WatchedEvent, token: String?) -> Bool
 
     /// Whether a client that was full still is; one that stays so is cut off.
     func isStillFull() -> Bool
@@ -341,6 +341,6 @@ extension ReplySink {
     package func onSeen(_ sightings: [Sighting]) {}
     package func onLevel(_ sighting: Sighting) {}
     package func forgetWitness(of shard: ShardID) {}
-    package func onEvent(_ event: Event, token: String) -> Bool { false }
+    package func onEvent(_ event: Event, token: String?) -> Bool { false }
     package func isStillFull() -> Bool { false }
 }

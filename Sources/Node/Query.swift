@@ -41,8 +41,13 @@ package enum Query: Hashable, Sendable {
     case device(DeviceID, of: UserID)
     /// A user's devices.
     case devices(of: UserID)
+    /// What those of these users call themselves who say so; at most `namesMax`, ascending.
+    case names(of: [UserID])
     /// What a device is to be notified of.
     indirect case due(DueQuery)
+
+    /// As many as one list of notifications may be of.
+    static let namesMax = DueQuery.shownMax + Listed.countMax
 
     /// What the shard is a hash of; nil where it is gathered over all shards.
     package var partition: String? {
@@ -51,7 +56,7 @@ package enum Query: Hashable, Sendable {
         case .pinned(let conversation), .participants(let conversation): conversation.text
         case .chat(let conversation), .marks(let conversation): conversation.text
         case .profile(let user), .device(_, let user), .devices(let user): user.text
-        case .chats, .unread, .actions, .due: nil
+        case .chats, .unread, .actions, .due, .names: nil
         }
     }
 }
@@ -69,6 +74,7 @@ package enum Findings: Hashable, Sendable {
     case marks([MarkView])
     indirect case device(Device)
     case devices([DeviceView])
+    case names([NameView])
     case notices([Notice])
     case notifications([NotificationView])
 }
@@ -119,6 +125,12 @@ package struct MarkView: Hashable, Sendable {
     package let delivered: Place?
 }
 
+/// What a user calls themselves.
+package struct NameView: Hashable, Sendable {
+    package let user: UserID
+    package let name: String
+}
+
 /// A device in its user's list.
 package struct DeviceView: Hashable, Sendable {
     package let id: DeviceID
@@ -139,7 +151,7 @@ extension Findings {
         case (.messages, .history), (.messages, .pinned), (.edits, .edits), (.chats, .chats),
             (.users, .participants), (.unread, .unread), (.profile, .profile),
             (.actions, .actions), (.device, .device), (.notices, .due), (.chats, .chat),
-            (.marks, .marks), (.devices, .devices):
+            (.marks, .marks), (.devices, .devices), (.names, .names):
             true
         default: false
         }
@@ -162,6 +174,7 @@ extension Findings {
         case .unread(let counts): runs(of: counts, bytesMax).map(Findings.unread)
         case .profile, .device, .devices: [self]
         case .marks(let views): runs(of: views, bytesMax).map(Findings.marks)
+        case .names(let views): runs(of: views, bytesMax).map(Findings.names)
         case .notices(let notices): runs(of: notices, bytesMax).map(Findings.notices)
         case .notifications(let views): runs(of: views, bytesMax).map(Findings.notifications)
         case .actions(let views): runs(of: views, bytesMax).map(Findings.actions)
@@ -177,6 +190,7 @@ extension Findings {
         case (.edits(let mine), .edits(let more)): self = .edits(mine + more)
         case (.chats(let mine), .chats(let more)): self = .chats(mine + more)
         case (.marks(let mine), .marks(let more)): self = .marks(mine + more)
+        case (.names(let mine), .names(let more)): self = .names(mine + more)
         case (.unread(let mine), .unread(let more)): self = .unread(mine + more)
         case (.actions(let mine), .actions(let more)): self = .actions(mine + more)
         case (.notices(let mine), .notices(let more)): self = .notices(mine + more)
@@ -199,7 +213,7 @@ extension Findings {
     /// once.
     package var gathered: Findings {
         switch self {
-        case .messages, .edits, .users, .profile, .marks, .device, .devices, .notices,
+        case .messages, .edits, .users, .profile, .marks, .device, .devices, .names, .notices,
             .notifications:
             return self
         case .actions(let views):

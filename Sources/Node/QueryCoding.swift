@@ -45,6 +45,9 @@ extension Query: WireValue {
         case .devices(let user):
             writer.write(22)
             writer.write(user)
+        case .names(let users):
+            writer.write(23)
+            writer.write(users: users)
         case .due(let query):
             writer.write(21)
             query.encode(into: &writer)
@@ -77,6 +80,12 @@ extension Query: WireValue {
         case 20: self = .device(try reader.readName(), of: try reader.readName())
         case 21: self = .due(try DueQuery(from: &reader))
         case 22: self = .devices(of: try reader.readName())
+        case 23:
+            let users = try reader.readUsers()
+            guard users.count <= Query.namesMax else {
+                throw .tooLong(count: UInt64(users.count), limit: Query.namesMax)
+            }
+            self = .names(of: users)
         default: throw .invalid("a query")
         }
     }
@@ -121,6 +130,7 @@ extension Findings: WireValue {
             writer.write(users: users)
         case .marks(let views): write(8, views, to: &writer)
         case .devices(let views): write(23, views, to: &writer)
+        case .names(let views): write(24, views, to: &writer)
         case .device(let device):
             writer.write(20)
             device.encode(into: &writer)
@@ -149,6 +159,7 @@ extension Findings: WireValue {
         case 21: self = .notices(try Findings.read(from: &reader))
         case 22: self = .notifications(try Findings.read(from: &reader))
         case 23: self = .devices(try Findings.read(from: &reader))
+        case 24: self = .names(try Findings.read(from: &reader))
         default: throw .invalid("findings")
         }
     }

@@ -147,6 +147,9 @@ extension ShardMachine {
                 $0.changedBy.dots.allSatisfy(known.contains)
             }
         }
+        // What came behind a hiding shows: it is told behind it.
+        let hidings = told.filter { $0.event.kind == .hide }
+        if !hidings.isEmpty { told = hidings + told.filter { $0.event.kind != .hide } }
         return (told, found.next)
     }
 
@@ -188,7 +191,8 @@ extension ShardMachine {
             guard let document, isMeant(document) else { continue }
             told += try announcements(of: document, beyond: Vector(), isWatched, &stage, in: world)
         }
-        return told
+        // Who hears of it for the first time has nothing of it to hide.
+        return told.filter { $0.event.kind != .hide }
     }
 
     /// The profiles on disk, a batch of them.

@@ -14,6 +14,21 @@ extension ShardMachine {
         return profile.view(of: user)
     }
 
+    /// Of those whose profiles are here and say a name, ascending.
+    mutating func names(
+        of users: [UserID], in world: ShardWorld
+    ) throws(ShardFailure) -> [NameView] {
+        var views: [NameView] = []
+        for user in users {
+            let key = DocumentKey.profile(user)
+            guard key.shard(of: shardCount) == copy.shard,
+                let name = try find(key, in: world)?.document.profile?.name
+            else { continue }
+            views.append(NameView(user: user, name: name))
+        }
+        return views
+    }
+
     /// The user's action items, those that are deleted left out; in no order that counts.
     mutating func items(
         of user: UserID, in world: ShardWorld

@@ -22,6 +22,8 @@ extension ShardMachine {
             let listing = try listing(of: conversation, for: user, query, world)
             findings = .marks(
                 listing.room.marks(by: try seats(of: conversation, in: world)))
+        case .names(let users):
+            findings = .names(try names(of: users, in: world))
         case .devices(let owner):
             findings = .devices(try devices(of: owner, in: world))
         case .unread:

@@ -20,6 +20,8 @@ package struct Typing: Sendable {
 
     /// What clients of this node said of a place.
     struct Said: Sendable {
+        /// When that was last said, in milliseconds since 1970.
+        var at: UInt64 = 0
         /// Until when each connection's word counts, in milliseconds.
         var until: [UInt64: UInt64] = [:]
         var participants: [UserID] = []
@@ -27,6 +29,8 @@ package struct Typing: Sendable {
 
     /// What is shown of a place to those who watch here.
     struct Shown: Sendable {
+        /// When that was said first, in milliseconds since 1970.
+        var at: UInt64 = 0
         /// Until when each node's word counts, in milliseconds.
         var until: [NodeName: UInt64] = [:]
         var participants: [UserID] = []
@@ -34,8 +38,15 @@ package struct Typing: Sendable {
 
     /// What a client asked for, until it is known whether it may.
     struct Asked: Sendable {
+        enum Word: Sendable {
+            case on
+            case off
+            /// What was typed is sent, or its user left: it is over on every connection.
+            case ended
+        }
+
         let place: Place
-        let isOn: Bool
+        let word: Word
         /// Nil as long as others are asked.
         var participants: [UserID]?
     }
@@ -67,10 +78,25 @@ package struct Typing: Sendable {
         return mine < Typing.ofConnectionMax && said.count < Typing.ofNodeMax
     }
 
-    mutating func say(_ place: Place, by session: UInt64, to participants: [UserID], now: UInt64) {
+    mutating func say(
+        _ place: Place, by session: UInt64, to participants: [UserID], now: UInt64, at: UInt64
+    ) {
         said[place, default: Said()].until[session] = now + Typing.millisecondsMax
         said[place]?.participants = participants
+        said[place]?.at = at
     }
+
+    /// Whether a place may be shown, or be about to be.
+    func concerns(_ place: Place) -> Bool {
+        guard !said.isEmpty || !shown.isEmpty || !asked.isEmpty else { return false }
+        return said[place] != nil || shown[place] != nil
+            || asked.values.contains { $0.place == place }
+    }
+
+    /// No connection's word counts any more.
+    ///
+    /// - Returns: whether one did.
+    mutating func end(_ place: Place) -> Bool { said.removeValue(forKey: place) != nil }
 
     /// For how long the last word on a place still counts; nil where none does.
     func millisecondsLeft(at place: Place, now: UInt64) -> UInt64? {
@@ -106,14 +132,21 @@ package struct Typing: Sendable {
 
     /// - Returns: whether that was not shown already.
     mutating func show(
-        _ place: Place, by name: NodeName, to participants: [UserID], until: UInt64, now: UInt64
+        _ place: Place, by name: NodeName, to participants: [UserID], until: UInt64, now: UInt64,
+        at: UInt64
     ) -> Bool {
         let isFirst = shown[place] == nil
         guard !isFirst || shown.values.count(where: { $0.until[name] != nil }) < Typing.ofNodeMax
         else { return false }
         shown[place, default: Shown()].until[name] = min(until, now + Typing.millisecondsMax)
         shown[place]?.participants = participants
+        if isFirst { shown[place]?.at = at }
         return isFirst
+    }
+
+    /// - Returns: to whom it was shown; nil where it was not.
+    mutating func hide(_ place: Place) -> [UserID]? {
+        shown.removeValue(forKey: place)?.participants
     }
 
     /// - Returns: to whom it was shown, where nobody says so any more.

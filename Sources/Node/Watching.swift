@@ -32,6 +32,8 @@ struct Watching: Sendable {
     struct Watcher: Sendable {
         let slot: ReplySlot
         let user: UserID
+        /// Whether each event comes with a token.
+        var hasTokens = true
         /// What it has seen elsewhere, until it is told what it has not.
         var since: Token?
         /// The holders that have not said that they tell of its user, by the numbers they have.
@@ -174,6 +176,14 @@ struct Watching: Sendable {
     }
 
     // MARK: Tokens
+
+    /// Where a watcher stands that wants to know it with each event; nil for the others.
+    mutating func eventToken(
+        of session: UInt64, in cluster: ClusterID, _ checkpoints: Checkpoints
+    ) -> String? {
+        guard watchers[session]?.hasTokens ?? false else { return nil }
+        return token(of: session, in: cluster, checkpoints)
+    }
 
     /// Where a watcher stands, as a word.
     ///

@@ -19,19 +19,22 @@ public struct ReplySlot: Hashable, Sendable {
 public struct Stored: Hashable, Sendable {
     public let on: Int
     public let owners: Int
+    /// Whether that is as many as the write's level asks for, whoever is dead.
+    public let isEnough: Bool
 }
 
 extension Stored: WireValue {
     public func encode(into writer: inout ByteWriter) {
         writer.write(count: on)
         writer.write(count: owners)
+        writer.write(isEnough)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
         let on = try reader.readVarint()
         let owners = try reader.readVarint()
         guard max(on, owners) <= Stored.ownersMax else { throw .invalid("a number of copies") }
-        self.init(on: Int(on), owners: Int(owners))
+        self.init(on: Int(on), owners: Int(owners), isEnough: try reader.readFlag())
     }
 
     /// More than a cluster has members.
@@ -42,12 +45,15 @@ extension Stored: WireValue {
 public enum AckLevel: String, Hashable, Sendable {
     case local, majority, all
 
-    /// How many copies this asks for: never more than there are owners not held dead.
-    func copies(owners: Int, living: Int) -> Int {
+    /// How many copies an `OK` waits for: never more than there are owners not held dead.
+    func copies(owners: Int, living: Int) -> Int { min(copies(owners: owners), living) }
+
+    /// How many copies this asks for, whoever is dead.
+    func copies(owners: Int) -> Int {
         switch self {
         case .local: 1
-        case .majority: min(owners / 2 + 1, living)
-        case .all: min(owners, living)
+        case .majority: owners / 2 + 1
+        case .all: owners
         }
     }
 }

@@ -412,7 +412,9 @@ extension Copy {
         let (holders, peers) = (holders, peers)
         let owners = holders.owners.count
         return acknowledgements.takeSettled { waiter in
-            guard !waiter.context.isEmpty else { return Stored(on: 1, owners: owners) }
+            guard !waiter.context.isEmpty else {
+                return Stored(on: 1, owners: owners, isEnough: true)
+            }
             var on = holders.isOwnedHere ? 1 : 0
             // By index: what is known of a peer is large, and nothing of it is to be copied.
             for index in peers.indices where peers[index].isOwner {
@@ -422,7 +424,9 @@ extension Copy {
             guard on >= copies || waiter.level == .local || now >= waiter.deadline else {
                 return nil
             }
-            return Stored(on: on, owners: owners)
+            let isEnough =
+                waiter.level == .local || on >= waiter.level.copies(owners: owners)
+            return Stored(on: on, owners: owners, isEnough: isEnough)
         }
     }
 

@@ -67,7 +67,7 @@ package actor Session: ReplySink {
     private var written: UInt64 = 0
     /// What the shared room was last told.
     private var notedBytes = 0
-    /// The number of what is not answered and holds what follows it.
+    /// The number of what is not answered and must not see what follows it.
     private var moving: UInt64?
     private var isPaused = false
     private var isHeld = false
@@ -110,6 +110,7 @@ package actor Session: ReplySink {
         noteHeld()
         if isLineTooMuch { refuseLine() }
         sendReplies()
+        guard backlog.isEmpty else { return continueBacklog() }
         endShare()
         noteHeld()
         updateReading()
@@ -207,7 +208,7 @@ package actor Session: ReplySink {
         }
     }
 
-    package nonisolated func onEvent(_ event: WatchedEvent, token: String) -> Bool {
+    package nonisolated func onEvent(_ event: WatchedEvent, token: String?) -> Bool {
         assumeIsolated { $0.tell(event, token) }
     }
 
@@ -287,9 +288,8 @@ extension Session {
             let asked = Asked(verb: verb, kind: request.kind, readAt: readAt)
             if isHeard(request, asked) { answer(request, asked) }
         } catch {
-            say(
-                signIn.onNonsense(error),
-                to: Asked(verb: verb, kind: .other, readAt: readAt))
+            let asked = Asked(verb: verb, kind: .other, readAt: readAt)
+            say(signIn.onNonsense(error), to: asked)
         }
     }
 
@@ -334,15 +334,19 @@ extension Session {
         switch admin.answer(request, for: slot, on: &state) {
         case .now(let bytes): append(.ready(bytes), to: asked)
         case .later(let reply):
-            if reply.isMadeElsewhere { reckon(bytes, for: number) }
+            if reply.isMadeElsewhere {
+                reckon(bytes, for: number)
+                if node.assumeIsolated({ $0.isGathering(slot) }) { moving = number }
+            }
             append(.pending(reply), to: asked)
         case .whenFirst(let copies, let milliseconds):
             append(
                 .whenFirst(copies: copies, deadline: clock.milliseconds + milliseconds), to: asked)
         case .reportWhenFirst(let request):
+            moving = number
             append(.report(request), to: asked)
         case .beginWhenFirst(let request):
-            if request.holdsWhatFollows { moving = number }
+            moving = number
             append(.work(request), to: asked)
         }
     }
@@ -361,7 +365,11 @@ extension Session {
 
     private func continueBacklog() {
         beginShare()
-        if takeBacklog() { node.assumeIsolated { $0.turnAgain() } }
+        sendReplies()
+        while takeBacklog() {
+            node.assumeIsolated { $0.turnAgain() }
+            sendReplies()
+        }
         if isEnding, backlog.isEmpty, !hasCutEnd, !isFull {
             hasCutEnd = true
             if let cut = cutter.finish() { answer(cut) }
@@ -438,7 +446,7 @@ extension Session {
             let (bytes, write) = reply.settle(outcome)
             if let write { state.note(write, isHere: reply.isWrittenHere) }
             if !reply.seen.isEmpty { state.note(reply.seen) }
-            if moving == number { endMove(outcome) }
+            if outcome == .level { state.isStrict = true }
             fill(index, with: bytes)
         case .waiting:
             fill(index, with: Admin.reply(toWait: outcome))
@@ -460,6 +468,7 @@ extension Session {
     private func fill(_ index: Int, with bytes: [UInt8]) {
         replyBytes += bytes.count - slots[index].bytesCount
         slots[index] = .ready(bytes)
+        if moving == headNumber + UInt64(index - head) { moving = nil }
     }
 
     /// Writes every reply that is settled and has none before it.
@@ -520,12 +529,6 @@ extension Session {
         }
     }
 
-    /// What follows is taken up.
-    private func endMove(_ outcome: Settled) {
-        moving = nil
-        if outcome == .level { state.isStrict = true }
-    }
-
     private func wait(for copies: Int, until deadline: UInt64) {
         let slot = ReplySlot(session: id, number: headNumber)
         let writes = state.writes
@@ -557,7 +560,7 @@ extension Session {
 
 extension Session {
     /// - Returns: whether the client takes too little.
-    private func tell(_ event: WatchedEvent, _ token: String) -> Bool {
+    private func tell(_ event: WatchedEvent, _ token: String?) -> Bool {
         guard !hasFinished else { return false }
         events += Admin.line(of: event, token: token)
         sendEvents()

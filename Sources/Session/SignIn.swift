@@ -70,7 +70,10 @@ struct SignIn: Sendable {
     }
 
     /// What is no request counts as one, as long as nobody has signed in.
+    ///
+    /// A browser is never heard, signed in or not: a page in it must not control the port.
     mutating func onNonsense(_ error: LineError) -> Verdict {
+        guard error != .speaksHTTP else { return .turnedAway(error) }
         guard !isDone else { return .told(error) }
         unheard += 1
         return unheard < SignIn.unheardMax ? .told(error) : .turnedAway(error)

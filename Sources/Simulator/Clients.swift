@@ -343,6 +343,7 @@ extension Query {
         case .chat: "chat"
         case .marks: "marks"
         case .devices: "devices"
+        case .names: "names"
         case .unread: "unread"
         case .profile: "profile shown"
         case .actions: "actions"

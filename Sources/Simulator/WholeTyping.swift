@@ -54,11 +54,22 @@ extension WholeWorld {
     }
 
     func noteTypingAnswered(_ answer: WholeAnswer, _ request: WholeRequest, on visit: WholeVisit) {
+        if case .send(let name) = request.kind, answer.code == nil {
+            noteSent(by: TypingPlace(conversation: name.conversation, user: visit.user), on: visit)
+        }
         guard case .type(let place, let isOn) = request.kind else { return }
         if isOn { typing[place]?[visit.id]?.open -= 1 }
         guard answer.code == nil else { return }
         if isOn { typing[place]?[visit.id]?.saidBy = now }
         typing[place]?[visit.id]?.endedAt = isOn ? nil : now
+    }
+
+    /// Who sends what they typed types no more; what the connection says behind it is open yet.
+    private func noteSent(by place: TypingPlace, on visit: WholeVisit) {
+        guard let word = typing[place]?[visit.id], word.open == 0, word.endedAt == nil else {
+            return
+        }
+        typing[place]?[visit.id]?.endedAt = now
     }
 
     /// A connection is closed, or its process is gone.

@@ -31,7 +31,7 @@ struct ConversationTests {
             var changed = conversation
             let operation = writer.nextStamp()
             if random.chance(60) {
-                changed.invite(user, by: operation)
+                changed.invite(user, of: random.pick(People.all), by: operation)
             } else {
                 changed.leave(user, by: operation)
             }
@@ -64,8 +64,8 @@ struct ConversationTests {
     @Test func `of two invitations the later counts, and who was never invited has none`() {
         var (one, other) = (Conversation.among(), Conversation.among([People.alice]))
         let (early, late) = (People.stamp(1, at: 1), People.stamp(2, at: 2))
-        one.invite(People.bob, by: late)
-        other.invite(People.bob, by: early)
+        one.invite(People.bob, of: People.alice, by: late)
+        other.invite(People.bob, of: People.alice, by: early)
         for both in [merged(one, other), merged(other, one)] {
             #expect(both.invitation(of: People.bob) == late)
             #expect(both.invitation(of: People.alice) == nil)

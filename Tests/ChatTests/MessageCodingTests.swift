@@ -28,7 +28,7 @@ struct MessageCodingTests {
         let text = author.apply(.send("hello"), by: People.alice, to: nil)
         for document in [edited, pinned, text] {
             var envelope = try Envelope(document.encoded)
-            envelope.fields.set(5, toBytes: [])
+            envelope.fields.set(5, to: HybridTimestamp(milliseconds: 1))
             #expect(throws: WireError.self) {
                 try Document(MessageCodingTests.key, decoding: envelope.bytes)
             }

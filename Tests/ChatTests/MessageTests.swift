@@ -42,8 +42,9 @@ struct MessageTests {
             case 6, 7: message.hide(for: user, by: writer.nextStamp())
             case 8, 9: message.restore(for: user, by: writer.nextStamp())
             case 10...12 where !message.isRetracted:
-                message.setPin(Pin(by: random.pick([nil, user])), at: writer.nextStamp())
-            default: if random.chance(20) { message.retract() }
+                let pin = Pin(user: user, isOn: random.chance(50))
+                message.setPin(pin, at: writer.nextStamp())
+            default: if random.chance(20) { message.retract(at: writer.nextTime()) }
             }
             return message
         })

@@ -106,7 +106,7 @@ struct NotificationRuleTests {
         pass()
         var room = room
         room.invite(
-            People.bob,
+            People.bob, of: People.alice,
             by: author.writer.nextStamp())
         #expect(try !isNotified(of: before, among: room))
         #expect(try isNotified(of: sent(), among: room))

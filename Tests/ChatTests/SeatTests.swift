@@ -87,7 +87,7 @@ struct SeatTests {
         seat.raiseRead(to: mark)
         #expect(conversation.readPosition(of: People.bob, in: seat) == mark.position)
         conversation.leave(People.bob, by: author.writer.nextStamp())
-        conversation.invite(People.bob, by: author.writer.nextStamp())
+        conversation.invite(People.bob, of: People.alice, by: author.writer.nextStamp())
         #expect(conversation.readPosition(of: People.bob, in: seat) == nil)
         let again = conversation.mark(of: People.bob, at: SeatTests.position(1))
         seat.raiseRead(to: again)

@@ -185,7 +185,12 @@ import Wire
         #expect(parsed("Shutdown") == .success(.shutdown))
         #expect(parsed("help") == .success(.help(nil)))
         #expect(parsed("HELP send") == .success(.help("send")))
-        #expect(parsed("SET ack=all ") == .success(.set(.all)))
+        #expect(
+            parsed("SET ack=all ")
+                == .success(.set(Request.SetLevel(level: .all, isStrict: false))))
+        #expect(
+            parsed("SET strict=true ack=local")
+                == .success(.set(Request.SetLevel(level: .local, isStrict: true))))
     }
 
     @Test func `shards and waits are numbers within their bounds`() {

@@ -10,6 +10,9 @@ import Wire
     @Test func `who is watched, and since when`() throws {
         let token = Token(of: [], cluster: RandomID(high: 1, low: 2))
         let bob = UserID(checked: "bob")
+        #expect(
+            try request("WATCH bob tokens=off")
+                == .watch(Request.Watch(user: bob, since: nil, hasTokens: false)))
         #expect(try request("WATCH bob") == .watch(Request.Watch(user: bob, since: nil)))
         #expect(
             try request("watch bob since=\(token.text)")

@@ -135,7 +135,7 @@ func send(
         // It is suspect at once; a reply waits for its copy until it is held dead.
         #expect(first.sink.outcomes[1] == nil)
         world.run(milliseconds: 500)
-        #expect(first.sink.outcomes[1] == .stored(Stored(on: 1, owners: 2)))
+        #expect(first.sink.outcomes[1] == .stored(Stored(on: 1, owners: 2, isEnough: false)))
         let again = world.add("n2", join: ["n1"], store: store, shards: nil)
         #expect(!again.host.isReady)
         world.run(milliseconds: 1_000)

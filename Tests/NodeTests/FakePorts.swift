@@ -318,7 +318,7 @@ final class RecordingSink: ReplySink {
 
     func onSettled(_ number: UInt64, _ outcome: Settled) { outcomes[number] = outcome }
 
-    func onEvent(_ event: Chat.Event, token: String) -> Bool { false }
+    func onEvent(_ event: Chat.Event, token: String?) -> Bool { false }
 
     func isStillFull() -> Bool { false }
 }

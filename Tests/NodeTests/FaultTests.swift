@@ -36,7 +36,7 @@ private func pair() -> (world: NodeWorld, first: NodeSeat, second: NodeSeat) {
         world.endTurn(of: seat)
         #expect(seat.sink.outcomes[1] == .failed(.full))
         #expect(seat.sink.outcomes[2] == .failed(.full))
-        #expect(seat.sink.outcomes[3] == .stored(Stored(on: 1, owners: 1)))
+        #expect(seat.sink.outcomes[3] == .stored(Stored(on: 1, owners: 1, isEnough: true)))
         #expect(seat.store.headers[ShardID(0)]?.documents == 1)
         let shard = try #require(seat.run { $0.shard(ShardID(0)) })
         let stored = shard.assumeIsolated { $0.stored }

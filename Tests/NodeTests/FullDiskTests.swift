@@ -91,14 +91,14 @@ import Wire
         seat.handle(delete("m3", for: false), number: 6)
         world.run(milliseconds: 100)
         #expect(seat.sink.outcomes[4] == refusal)
-        #expect(seat.sink.outcomes[5] == .stored(Stored(on: 1, owners: 1)))
-        #expect(seat.sink.outcomes[6] == .stored(Stored(on: 1, owners: 1)))
+        #expect(seat.sink.outcomes[5] == .stored(Stored(on: 1, owners: 1, isEnough: true)))
+        #expect(seat.sink.outcomes[6] == .stored(Stored(on: 1, owners: 1, isEnough: true)))
         #expect(seat.store.isUrgent)
         seat.store.room = roomy
         world.run(milliseconds: 100)
         seat.handle(send("m4"), number: 7)
         world.run(milliseconds: 100)
-        #expect(seat.sink.outcomes[7] == .stored(Stored(on: 1, owners: 1)))
+        #expect(seat.sink.outcomes[7] == .stored(Stored(on: 1, owners: 1, isEnough: true)))
         #expect(!seat.store.isUrgent)
     }
 

@@ -45,10 +45,10 @@ import Wire
     }
 
     @Test func `so does the word of who types`() throws {
-        for until: UInt64? in [nil, 5_900] {
+        for (until, isEnded): (UInt64?, Bool) in [(nil, false), (5_900, false), (nil, true)] {
             let frame = TypingFrame(
                 conversation: ConversationID(checked: "c"), user: Self.users[0], until: until,
-                participants: Self.users)
+                isEnded: isEnded, at: 1_700_000_000_000, participants: Self.users)
             #expect(try PeerFrame.decode(PeerFrame.typing(frame).encoded) == .typing(frame))
         }
     }

@@ -425,7 +425,7 @@ private struct Driven {
         let deadline = one.now + Acknowledgements.patienceMilliseconds
         let late = one.copy.onTick(now: deadline)
         #expect(early.isEmpty)
-        #expect(late.map(\.1) == [Stored(on: 1, owners: 3)])
+        #expect(late.map(\.1) == [Stored(on: 1, owners: 3, isEnough: false)])
     }
 
     @Test func `a reply is not sent for a commit of another shard`() {

@@ -63,6 +63,20 @@ import Testing
         #expect(client.ask("VIEWING bob phone", "DEVICES bob")[1] == "DEVICE id=phone token=t1")
     }
 
+    @Test func `a notification says what its sender calls themselves`() {
+        _ = client.ask(
+            "DEVICE ADD bob phone token=t", "PROFILE alice name=\"Alice A.\"",
+            "SEND c1 alice id=m1 hi", "SEND c1 carol id=m2 hi")
+        let named =
+            "NOTIFICATION kind=message conversation=c1 message=m1 from=alice "
+            + "fromName=\"Alice A.\" text=hi"
+        #expect(notifications() == [named, line("m2", from: "carol"), "OK"])
+        _ = client.ask("DELETE c1 m1 alice for=everyone", "PROFILE alice name=Al")
+        #expect(
+            notifications().first
+                == "NOTIFICATION kind=withdrawn conversation=c1 message=m1 from=alice fromName=Al")
+    }
+
     @Test func `what a device shows it is not notified of, and another is`() {
         _ = client.ask(
             "DEVICE ADD bob phone token=t", "DEVICE ADD bob tablet token=t",

@@ -1,4 +1,5 @@
 import Node
+import Placement
 import Testing
 
 @testable import Session
@@ -49,6 +50,68 @@ import Testing
         let status = try #require(heard.first { $0.hasPrefix("NODE ") })
         #expect(status.contains(" conversations=1 messages=1 "))
         #expect(heard.contains { $0.hasPrefix("DIGEST ") && $0.contains(" entities=2 ") })
+    }
+
+    @Test func `a list between writes shows what is before it and nothing behind it`() {
+        let world = World(replicas: .count(1))
+        let other = world.join("n2")
+        let client = world.n1.connect()
+        func ask(_ lines: [String]) -> [String] {
+            client.feed(lines.map { $0 + "\n" }.joined())
+            // A list takes a way there and back.
+            for _ in 0..<8 { world.settle(world.n1, other) }
+            return client.heard()
+        }
+        // Of four shards some are on the other node.
+        let chats = (0..<8).map { "c\($0)" }
+        _ = ask(chats.map { "CREATE \($0) alice,bob" })
+        let heard = ask(
+            chats.flatMap { chat in
+                [
+                    "SEND \(chat) alice hello", "UNREAD bob", "CHATS bob",
+                    "ACTION ADD bob buy milk", "ACTIONS bob",
+                ]
+            })
+        #expect(heard.filter { $0.hasPrefix("OK total=") } == (1...8).map { "OK total=\($0)" })
+        var replies: [[String]] = [[]]
+        for line in heard {
+            if line.hasPrefix("OK") {
+                replies.append([])
+            } else {
+                replies[replies.count - 1].append(line)
+            }
+        }
+        let lists = replies.filter { !$0.isEmpty }
+        let unread = lists.map { list in list.count { $0.contains(" unread=1 ") } }
+        #expect(unread.filter { $0 > 0 } == Array(1...8))
+        let actions = lists.filter { $0[0].hasPrefix("ACTION ") }
+        #expect(actions.map(\.count) == Array(1...8))
+    }
+
+    @Test func `a report between writes tells of what is before it and nothing behind it`() {
+        let client = node.connect()
+        _ = client.ask("CREATE c alice,bob")
+        let lines = (1...4).map { "SEND c alice id=m\($0) hello\nSTATUS\n" }.joined()
+        client.feed(lines)
+        node.settle()
+        node.settle()
+        node.settle()
+        let counts = client.heard().filter { $0.hasPrefix("NODE ") }.map { line in
+            line.split(separator: " ").first { $0.hasPrefix("messages=") }
+        }
+        #expect(counts == ["messages=1", "messages=2", "messages=3", "messages=4"])
+    }
+
+    @Test func `an event of what follows WATCH on a connection comes behind its answer`() {
+        let client = node.connect()
+        _ = client.ask("CREATE c alice,bob")
+        client.say("SEND c alice id=m1 hello", "WATCH bob", "SEND c alice id=m2 hello")
+        for _ in 0..<3 { node.settle() }
+        let heard = client.heard()
+        #expect(
+            heard.map { $0.prefix(8) }.sorted()
+                == ["EVENT ki", "OK id=m1", "OK id=m2", "OK token"])
+        #expect(heard.contains { $0.hasPrefix("EVENT kind=message ") && $0.contains(" id=m2 ") })
     }
 
     @Test func `a refusal that would show what is not on disk waits for it`() {

@@ -83,6 +83,38 @@ import Testing
         #expect(heard.last?.hasPrefix("EVENT kind=typing ") == true)
     }
 
+    @Test func `it ends everywhere with what its user sends, on whatever connection, or leaves`() {
+        let (one, other, far) = (nodes[0].connect(), nodes[0].connect(), nodes[2].connect())
+        for client in [one, other, far] {
+            _ = say(one, "TYPING c alice on")
+            _ = say(other, "TYPING c alice on")
+            _ = told()
+            _ = say(client, "SEND c bob hello")
+            #expect(told().joined().count { $0 == "off" } == 0)
+            #expect(say(client, "SEND c alice hello").first?.hasPrefix("OK id=") == true)
+            #expect(told().map { $0.count { $0 == "off" } } == [1, 1, 1])
+            #expect(say(one, "TYPING c alice off") == ["OK"])
+            #expect(told() == [[], [], []])
+        }
+        _ = say(one, "TYPING c alice on")
+        _ = told()
+        #expect(say(far, "LEAVECHAT c alice") == ["OK"])
+        #expect(told().map { $0.count { $0 == "off" } } == [1, 1, 1])
+    }
+
+    @Test func `a sending that is refused ends nothing, and one on the same read ends it`() {
+        let client = nodes[1].connect()
+        _ = say(client, "SEND c bob id=m hello")
+        client.say("TYPING c alice on", "SEND c alice id=m hello")
+        world.settle(nodes[0], nodes[1], nodes[2])
+        #expect(client.heard().map { $0.prefix(7) } == ["OK", "ERR 409"])
+        #expect(told().map { $0.filter { $0.count < 4 } } == [["on"], ["on"], ["on"]])
+        client.say("TYPING c alice on", "SEND c alice id=m2 hello")
+        world.settle(nodes[0], nodes[1], nodes[2])
+        #expect(client.heard().map { $0.prefix(5) } == ["OK", "OK id"])
+        #expect(told().map { $0.filter { $0.count < 4 } } == [["off"], ["off"], ["off"]])
+    }
+
     @Test func `two connections that say the same are one, until both have ended`() {
         let (one, other) = (nodes[0].connect(), nodes[1].connect())
         _ = say(one, "TYPING c alice on")

@@ -37,7 +37,7 @@ import Testing
             heard.map { $0.dropFirst("EVENT kind=".count) } == [
                 "member conversation=c by=alice user=alice change=added",
                 "member conversation=c by=alice user=bob change=added",
-                "member conversation=c user=carol change=added",
+                "member conversation=c by=bob user=carol change=added",
                 "member conversation=c by=bob user=bob change=left",
             ])
         #expect(heard.count == 4)
@@ -59,12 +59,13 @@ import Testing
             plain(watcher.heard()).map { $0.dropFirst("EVENT kind=".count) } == [
                 "member \(head) user=alice change=added", "member \(head) user=bob change=added",
                 "message \(head) \(view)hello", "edit \(head) \(view)hi",
-                "pin conversation=c by=bob id=m", "unpin conversation=c id=m",
+                "pin conversation=c by=bob id=m", "unpin conversation=c by=alice id=m",
                 "delivered conversation=c by=bob id=m", "read conversation=c by=bob id=m",
                 "delete conversation=c by=bob id=m for=me",
                 "restore conversation=c by=bob \(view)hi\(seen)",
                 "delete \(head) id=m for=everyone", "archive conversation=c by=bob",
-                "unarchive conversation=c by=bob", "member conversation=c user=carol change=added",
+                "unarchive conversation=c by=bob",
+                "member conversation=c by=bob user=carol change=added",
                 "member conversation=c by=bob user=bob change=left",
             ])
     }
@@ -80,14 +81,101 @@ import Testing
             "ACTION DELETE bob i",
             "PROFILE bob name=Bob",
         ] { _ = writer.ask(line) }
-        let profile = "EVENT kind=profile by=bob user=bob name=Bob"
+        let profile = "EVENT kind=profile user=bob name=Bob"
         #expect(
             plain(bob.heard()) == [
                 "EVENT kind=action by=bob id=i priority=high title=\"buy milk\"",
                 "EVENT kind=action by=bob id=i done=true priority=high title=\"buy milk\"",
                 "EVENT kind=action by=bob id=i deleted=true", profile,
             ])
-        #expect(alice.heard().map { $0.hasPrefix("EVENT kind=profile by=bob") } == [true])
+        #expect(alice.heard().map { $0.hasPrefix("EVENT kind=profile at=") } == [true])
+    }
+
+    @Test func `an event bears the time of its change, at once and after a token alike`() {
+        let world = World()
+        let (writer, watcher) = (world.n1.connect(), world.n1.connect())
+        for line in [
+            "CREATE c alice,bob", "SEND c alice id=m1 hello", "SEND c alice id=m2 hello",
+            "SEND c alice id=m3 hello", "ACTION ADD bob id=i1 x", "ACTION ADD bob id=i2 x",
+        ] { _ = writer.ask(line) }
+        let start = token(watcher.ask("WATCH bob").first)
+        let lines = [
+            "EDIT c m1 alice hi", "PIN c m1 bob", "PIN c m3 bob", "UNPIN c m3 alice",
+            "DELIVERED c bob m2", "READ c bob m1", "DELETE c m2 bob", "DELETE c m3 bob",
+            "RESTORE c m3 bob", "ARCHIVE c bob", "INVITE c bob carol", "LEAVECHAT c alice",
+            "ACTION DONE bob i1", "ACTION DELETE bob i2", "PROFILE bob name=Bob",
+        ]
+        for line in lines {
+            world.clock.advance(milliseconds: 1_000)
+            #expect(writer.ask(line).last?.hasPrefix("OK") == true)
+        }
+        func timed(_ lines: [String]) -> [String] {
+            lines.map { line in
+                line.split(separator: " ").filter { !$0.hasPrefix("token=") }
+                    .joined(separator: " ")
+            }
+        }
+        let live = timed(watcher.heard())
+        #expect(live.count == lines.count)
+        for (number, line) in live.enumerated() {
+            let second = number + 1 < 10 ? "0\(number + 1)" : "\(number + 1)"
+            #expect(line.contains(" at=2026-11-21T06:00:\(second).000Z"), "\(line)")
+            #expect(line.contains("kind=profile") != line.contains(" by="))
+        }
+        world.clock.advance(milliseconds: 60_000)
+        let resumed = world.n1.connect().ask("WATCH bob since=\(start)")
+        let since = timed(Array(resumed.dropFirst()))
+        // The deletion of m3 is no more, nor its pin; all else is told as it was.
+        let expected = live.filter {
+            !$0.contains("kind=pin conversation=c by=bob at=2026-11-21T06:00:03.000Z")
+                && !($0.contains("kind=delete ") && $0.contains(" id=m3 "))
+        }
+        for line in expected where !line.contains("kind=edit ") && !line.contains("restore") {
+            #expect(since.contains(line), "\(line)")
+        }
+        for head in [
+            "edit conversation=c by=alice at=2026-11-21T06:00:01.000Z",
+            "restore conversation=c by=bob at=2026-11-21T06:00:09.000Z",
+        ] { #expect(since.contains { $0.hasPrefix("EVENT kind=" + head) }) }
+    }
+
+    @Test func `a user's other devices are told of HIDECHAT, and nobody else is`() {
+        let world = World()
+        let (writer, bob, alice) = (world.n1.connect(), world.n1.connect(), world.n1.connect())
+        _ = writer.ask("CREATE c alice,bob", "SEND c alice id=m1 hello")
+        let start = token(bob.ask("WATCH bob").first)
+        _ = alice.ask("WATCH alice")
+        world.clock.advance(milliseconds: 5_000)
+        _ = writer.ask("HIDECHAT c bob")
+        let hide = "EVENT kind=hide conversation=c by=bob at=2026-11-21T06:00:05.000Z token="
+        let heard = bob.heard()
+        #expect(heard.count == 1 && heard[0].hasPrefix(hide))
+        #expect(alice.heard().isEmpty)
+        world.clock.advance(milliseconds: 5_000)
+        _ = writer.ask("SEND c alice id=m2 again")
+        _ = writer.ask("READ c bob")
+        let since = world.n1.connect().ask("WATCH bob since=\(start)").dropFirst()
+        #expect(since.first?.hasPrefix(hide) == true)
+        #expect(since.contains { $0.contains("kind=message ") && $0.contains(" id=m2 ") })
+        let later = world.n1.connect().ask("WATCH bob since=\(token(heard[0]))")
+        #expect(!later.contains { $0.contains("kind=hide") })
+        #expect(later.contains { $0.contains("kind=message ") })
+    }
+
+    @Test func `events come without tokens where these are not wanted`() {
+        let world = World()
+        let (writer, off, on) = (world.n1.connect(), world.n1.connect(), world.n1.connect())
+        _ = writer.ask("CREATE c alice,bob")
+        let start = token(off.ask("WATCH bob tokens=off").first)
+        #expect(!start.isEmpty)
+        _ = on.ask("WATCH bob tokens=on")
+        _ = writer.ask("SEND c alice id=m1 hello", "SEND c alice id=m2 hello", "TYPING c alice on")
+        let (without, with) = (off.heard(), on.heard())
+        #expect(without.count == 3 && !without.contains { $0.contains("token=") })
+        #expect(with.count == 3 && with.allSatisfy { $0.contains(" token=") })
+        let again = off.ask("WATCH bob tokens=off since=\(start)")
+        #expect(again.count == 4 && again.dropFirst().allSatisfy { !$0.contains("token=") })
+        #expect(off.ask("WATCH bob tokens=maybe").first?.hasPrefix("ERR 400 ") == true)
     }
 
     @Test func `nothing is told after the answer to UNWATCH, nor to others`() {

@@ -1,0 +1,126 @@
+import CRDT
+import Wire
+
+/// When users last came into a set, and when they last went out of it.
+///
+/// The set tells who is in it; of the changes that made it so, an event tells the time. For each
+/// user and direction the greatest time counts. Of more than `countMax` the latest stay: an event
+/// of an older change then bears the time at which it is told. The latest of a union of greatest
+/// times is a join, whatever was left out before.
+public struct ChangeTimes: Hashable, Sendable {
+    enum Direction: UInt8, Hashable, Sendable {
+        case added = 1
+        case removed = 2
+    }
+
+    struct Entry: Hashable, Sendable {
+        let user: UserID
+        let direction: Direction
+        var time: HybridTimestamp
+
+        func sortsBefore(_ user: UserID, _ direction: Direction) -> Bool {
+            (self.user, self.direction.rawValue) < (user, direction.rawValue)
+        }
+    }
+
+    /// As many as a conversation has participants: some 80 KB of the longest names.
+    static let countMax = ChatLimits.participantsMax
+
+    /// Ascending by user, then direction; each pair once.
+    private(set) var entries: [Entry] = []
+
+    public init() {}
+
+    public var isEmpty: Bool { entries.isEmpty }
+
+    /// When `user` last came in; nil where that is not known.
+    public func added(_ user: UserID) -> HybridTimestamp? { time(of: user, .added) }
+
+    /// When `user` last went out; nil where that is not known.
+    public func removed(_ user: UserID) -> HybridTimestamp? { time(of: user, .removed) }
+
+    var greatest: HybridTimestamp { entries.reduce(.zero) { max($0, $1.time) } }
+
+    mutating func note(_ user: UserID, _ direction: Direction, at time: HybridTimestamp) {
+        raise(Entry(user: user, direction: direction, time: time))
+        normalize()
+    }
+
+    mutating func merge(_ other: ChangeTimes) {
+        guard !other.isEmpty, self != other else { return }
+        for entry in other.entries { raise(entry) }
+        normalize()
+    }
+
+    private func time(of user: UserID, _ direction: Direction) -> HybridTimestamp? {
+        let index = firstIndex(notBefore: user, direction)
+        guard index < entries.count, entries[index].user == user,
+            entries[index].direction == direction
+        else { return nil }
+        return entries[index].time
+    }
+
+    private mutating func raise(_ entry: Entry) {
+        let index = firstIndex(notBefore: entry.user, entry.direction)
+        if index < entries.count, entries[index].user == entry.user,
+            entries[index].direction == entry.direction
+        {
+            entries[index].time = max(entries[index].time, entry.time)
+        } else {
+            entries.insert(entry, at: index)
+        }
+    }
+
+    private mutating func normalize() {
+        guard entries.count > ChangeTimes.countMax else { return }
+        let latest = entries.sorted {
+            ($1.time, $1.user, $1.direction.rawValue) < ($0.time, $0.user, $0.direction.rawValue)
+        }
+        entries = latest.prefix(ChangeTimes.countMax).sorted {
+            $0.sortsBefore($1.user, $1.direction)
+        }
+    }
+
+    private func firstIndex(notBefore user: UserID, _ direction: Direction) -> Int {
+        var low = 0
+        var high = entries.count
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].sortsBefore(user, direction) {
+                low = middle + 1
+            } else {
+                high = middle
+            }
+        }
+        return low
+    }
+}
+
+extension ChangeTimes: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(count: entries.count)
+        for entry in entries {
+            writer.write(entry.user)
+            writer.write(entry.direction.rawValue)
+            entry.time.encode(into: &writer)
+        }
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        for _ in 0..<(try reader.readCount(limit: ChangeTimes.countMax)) {
+            let user: UserID = try reader.readName()
+            guard let direction = Direction(rawValue: try reader.readByte()),
+                entries.last?.sortsBefore(user, direction) ?? true
+            else { throw .invalid("times of changes that ascend") }
+            entries.append(
+                Entry(user: user, direction: direction, time: try HybridTimestamp(from: &reader)))
+        }
+    }
+
+    /// In a field of its own, which is not there where it is empty.
+    static func decodeSome(_ bytes: [UInt8]) throws(WireError) -> ChangeTimes {
+        let times = try ChangeTimes.decode(bytes)
+        guard !times.isEmpty else { throw .invalid("times of changes") }
+        return times
+    }
+}
