@@ -44,6 +44,7 @@ package actor Node {
     /// Those that are held here, ascending.
     package internal(set) var shards: [Shard] = []
     var stirred = Stirred()
+    var rewriting = Rewriting()
     /// From whom nothing is read, and to whom nothing is sent, as behind a cut cable.
     var cutIn: Set<NodeName> = []
     var cutOut: Set<NodeName> = []
@@ -326,6 +327,7 @@ extension Node {
         for shard in stirred.take().compactMap({ shard($0) }) {
             let end = shard.assumeIsolated { [nextTicket] in $0.endTurn(nextTicket) }
             if let write = end.write { writes.append(write) }
+            rewriting.note(shard.id, end.unsettledBytes)
             if end.isDropped { drops.append(shard.id) }
             send(end.frames, of: shard)
             settle(end.settled)
@@ -408,9 +410,7 @@ extension Node {
     }
 
     private func noteCongestion() {
-        let queued = ports.store.queuedBytes
-        let limit = isCongested ? Node.storeBytesMax / 2 : Node.storeBytesMax
-        let isCongested = queued > limit
+        let isCongested = isMuchUnstored(isCongested ? 2 : 1)
         if isCongested != self.isCongested {
             self.isCongested = isCongested
             let now = ports.clock.milliseconds
@@ -467,6 +467,7 @@ extension Node {
             for id in first.shards {
                 guard let shard = shard(id) else { continue }
                 settled += within(shard) { $0.onCommitted(ticket) }
+                rewriting.note(id, shard.assumeIsolated { $0.unsettledBytes })
                 announce(shard)
                 finishRepair(of: shard)
             }

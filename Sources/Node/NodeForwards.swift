@@ -239,6 +239,7 @@ extension ShardFailure {
         case .refused: false
         case .notReady, .unreachable, .unanswered, .behind, .overloaded, .clock, .store, .badFrame:
             true
+        case .unsupported: true
         }
     }
 
@@ -246,7 +247,7 @@ extension ShardFailure {
     /// another owner.
     var isUndone: Bool {
         switch self {
-        case .refused, .notReady, .behind, .overloaded, .clock: true
+        case .refused, .notReady, .behind, .overloaded, .clock, .unsupported: true
         case .unreachable, .unanswered, .store, .badFrame: false
         }
     }

@@ -377,6 +377,7 @@ extension ShardFailure {
         switch self {
         case .notReady, .unreachable, .unanswered, .behind, .overloaded, .clock, .store(.badRecord):
             true
+        case .unsupported: true
         case .refused, .badFrame, .store(.full), .store(.failed): false
         }
     }

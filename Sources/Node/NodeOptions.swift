@@ -26,6 +26,7 @@ package struct NodeOptions: Hashable, Sendable {
     /// Whether connections may be cut by request.
     package let mayBlock: Bool
     package let peerLimits: PeerLimits
+    package let versions: PeerVersions
 
     /// How long a dead member keeps its shards where nothing else was said, in milliseconds.
     package static let evictAfterMillisecondsDefault: UInt64 = 10 * 60 * 1_000
@@ -37,8 +38,10 @@ package struct NodeOptions: Hashable, Sendable {
         editWindowMilliseconds: UInt64,
         evictAfterMilliseconds: UInt64? = evictAfterMillisecondsDefault,
         maxOffsetMilliseconds: UInt64 = WallTime.maxOffsetMillisecondsDefault,
-        mayBlock: Bool = false, peerLimits: PeerLimits = .standard
+        mayBlock: Bool = false, peerLimits: PeerLimits = .standard,
+        versions: PeerVersions = .current
     ) {
+        self.versions = versions
         self.name = name
         self.gossip = gossip
         self.admin = admin

@@ -86,7 +86,7 @@ extension Query: WireValue {
                 throw .tooLong(count: UInt64(users.count), limit: Query.namesMax)
             }
             self = .names(of: users)
-        default: throw .invalid("a query")
+        default: throw .unknown
         }
     }
 }
@@ -160,7 +160,7 @@ extension Findings: WireValue {
         case 22: self = .notifications(try Findings.read(from: &reader))
         case 23: self = .devices(try Findings.read(from: &reader))
         case 24: self = .names(try Findings.read(from: &reader))
-        default: throw .invalid("findings")
+        default: throw .unknown
         }
     }
 

@@ -82,6 +82,7 @@ extension ShardFailure: WireValue {
         case .clock(let offset):
             writer.write(10)
             writer.write(fixed: UInt64(bitPattern: offset))
+        case .unsupported: writer.write(11)
         case .store(.full): writer.write(3)
         case .store(.badRecord(let key)):
             writer.write(4)
@@ -112,7 +113,8 @@ extension ShardFailure: WireValue {
         case 8: self = .unanswered
         case 9: self = .behind
         case 10: self = .clock(Int64(bitPattern: try reader.readFixed()))
-        default: throw .invalid("a failure")
+        case 11: self = .unsupported
+        default: throw .unknown
         }
     }
 }

@@ -148,10 +148,10 @@ extension CheckpointFrame: WireValue {
         switch kind {
         case 1:
             let previous = try CheckpointFrame.readID(from: &reader)
-            self = .checkpoint(shard, beyond: previous, try Vector(from: &reader))
+            self = .checkpoint(shard, beyond: previous, try Vector(sharedFrom: &reader))
         case 2: self = .compare(shard, newest: try CheckpointFrame.readID(from: &reader))
         case 3: self = .history(shard, try CheckpointHistory(from: &reader))
-        default: throw .invalid("a frame about checkpoints")
+        default: throw .unknown
         }
     }
 
