@@ -26,6 +26,11 @@ extension LineError {
             self.init(
                 503, "A damaged record of \(key.partition) is being fetched anew; ask again")
         case .store(.failed(let reason)): self.init(500, "This node cannot go on: \(reason)")
+        case .unsupported:
+            self.init(
+                503,
+                "The nodes that can be reached are of an earlier version and cannot do this; "
+                    + "upgrade them, or ask another node")
         case .badFrame: self.init(500, "A frame cannot be the answer to a request")
         }
     }
@@ -79,6 +84,20 @@ extension LineError {
         case .deviceNotFound: self.init(404, "Device not found")
         case .tooManyDevices:
             self.init(429, "A user has at most \(ChatLimits.devicesMax) devices")
+        case .conversationFull:
+            self.init(
+                429,
+                "A conversation keeps all who were ever in it, and this one can keep no more; "
+                    + "CREATE another")
+        case .deviceFull:
+            self.init(
+                429,
+                "This device keeps as much as it can; NOTIFIED, or DEVICE REMOVE and ADD, make "
+                    + "room")
+        case .documentFull:
+            self.init(429, "This has been changed by as many users and processes as it can keep")
+        case .shardFull:
+            self.init(503, "Too many processes have written to this shard to begin another")
         case .notOwner: self.init(403, "Only the owner can do this")
         case .itemExists:
             self.init(409, "Action item exists with another owner, title, link or time")

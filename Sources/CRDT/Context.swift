@@ -18,15 +18,13 @@ public struct Context: Hashable, Sendable {
 
     /// The last seq of `replica`, 0 where there is none.
     public func seq(of replica: ReplicaID) -> UInt64 {
-        dots.first { $0.replica == replica }?.seq ?? 0
+        let index = firstIndex(notBefore: replica)
+        return index < dots.count && dots[index].replica == replica ? dots[index].seq : 0
     }
 
     public mutating func insert(_ dot: Dot) {
-        guard let index = dots.firstIndex(where: { $0.replica >= dot.replica }) else {
-            dots.append(dot)
-            return
-        }
-        if dots[index].replica != dot.replica {
+        let index = firstIndex(notBefore: dot.replica)
+        if index == dots.count || dots[index].replica != dot.replica {
             dots.insert(dot, at: index)
         } else if dots[index].seq < dot.seq {
             dots[index] = dot
@@ -34,24 +32,33 @@ public struct Context: Hashable, Sendable {
     }
 
     public mutating func merge(_ other: Context) {
-        for dot in other.dots { insert(dot) }
+        if other.dots.count == 1 { return insert(other.dots[0]) }
+        dots = mergedAscending(dots, other.dots, by: \.replica) { $0.seq < $1.seq ? $1 : $0 }
     }
 
     /// Whether nothing in `other` is unknown here.
     public func covers(_ other: Context) -> Bool { other.dots.allSatisfy(contains) }
+
+    private func firstIndex(notBefore replica: ReplicaID) -> Int {
+        var low = 0
+        var high = dots.count
+        while low < high {
+            let middle = (low + high) / 2
+            if dots[middle].replica < replica { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
 }
 
 extension Context: WireValue {
-    /// The most replicas that one context may name; a replica is a process that wrote.
-    static let replicasMax = 1 << 16
-
     public func encode(into writer: inout ByteWriter) {
         writer.write(count: dots.count)
         for dot in dots { dot.encode(into: &writer) }
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
-        let count = try reader.readCount(limit: Context.replicasMax)
+        // As many as the bytes hold: a context is part of a document, whose bytes are limited.
+        let count = try reader.readCount()
         dots = []
         dots.reserveCapacity(min(count, reader.remaining / Dot.bytesMin))
         for _ in 0..<count {

@@ -9,22 +9,32 @@ public struct HybridTimestamp: Hashable, Comparable, Sendable {
 
     public static let zero = HybridTimestamp(bits: 0)
 
-    /// The last millisecond that is believed, in the year 6429: a timestamp is a number of 63 bits,
-    /// as disks keep it.
-    public static let millisecondsMax: UInt64 = (1 << 47) - 1
+    /// The last millisecond that is read from a socket or a disk, in the year 4199.
+    public static let millisecondsMax: UInt64 = (1 << 46) - 1
+    /// The last millisecond that a clock shows or follows, in the year 3084.
+    ///
+    /// The clock of a node counts on from the greatest timestamp that it follows. With a thousand
+    /// years above that, no count ever reaches what others refuse to read.
+    public static let followedMillisecondsMax: UInt64 = (1 << 45) - 1
 
     public init(bits: UInt64) { self.bits = bits }
 
     /// The first timestamp of a millisecond.
     public init(milliseconds: UInt64) {
-        bits = min(milliseconds, HybridTimestamp.millisecondsMax) << 16
+        bits = min(milliseconds, HybridTimestamp.followedMillisecondsMax) << 16
     }
 
     /// Milliseconds since 1970.
     public var milliseconds: UInt64 { bits >> 16 }
 
-    /// The least timestamp that is greater.
-    var next: HybridTimestamp { HybridTimestamp(bits: bits + 1) }
+    /// Whether clocks follow it; one that they do not takes effect in its own document alone.
+    public var isFollowed: Bool { milliseconds <= HybridTimestamp.followedMillisecondsMax }
+
+    /// The least timestamp that is greater; the last one itself.
+    public var next: HybridTimestamp {
+        let last = HybridTimestamp.millisecondsMax << 16 | 0xFFFF
+        return HybridTimestamp(bits: bits < last ? bits + 1 : last)
+    }
 
     public static func < (left: HybridTimestamp, right: HybridTimestamp) -> Bool {
         left.bits < right.bits
@@ -37,7 +47,7 @@ extension HybridTimestamp: WireValue {
     public init(from reader: inout ByteReader) throws(WireError) {
         bits = try reader.readFixed()
         guard milliseconds <= HybridTimestamp.millisecondsMax else {
-            throw .invalid("a time before the year 6430")
+            throw .invalid("a time before the year 4200")
         }
     }
 }
@@ -49,7 +59,10 @@ extension HybridTimestamp: WireValue {
 public struct HybridClock: Sendable {
     public private(set) var greatest: HybridTimestamp
 
-    public init(startingAfter greatest: HybridTimestamp = .zero) { self.greatest = greatest }
+    public init(startingAfter greatest: HybridTimestamp = .zero) {
+        self.greatest = .zero
+        observe(greatest)
+    }
 
     public mutating func next(wallMilliseconds: UInt64) -> HybridTimestamp {
         let wall = HybridTimestamp(milliseconds: wallMilliseconds)
@@ -61,5 +74,7 @@ public struct HybridClock: Sendable {
     }
 
     /// Sees a timestamp of another replica: what is written after it is later.
-    public mutating func observe(_ time: HybridTimestamp) { greatest = max(greatest, time) }
+    public mutating func observe(_ time: HybridTimestamp) {
+        if time.isFollowed { greatest = max(greatest, time) }
+    }
 }

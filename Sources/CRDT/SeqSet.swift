@@ -63,7 +63,46 @@ public struct SeqSet: Hashable, Sendable {
     }
 
     public mutating func formUnion(_ other: SeqSet) {
-        for range in other.ranges { insert(range) }
+        if other.ranges.count == 1 { return insert(other.ranges[0]) }
+        guard other.ranges.count > 1, ranges != other.ranges else { return }
+        let mine = ranges
+        ranges = []
+        ranges.reserveCapacity(max(mine.count, other.ranges.count))
+        var (left, right) = (mine[...], other.ranges[...])
+        while let first = left.first, let second = right.first {
+            if first.lowerBound <= second.lowerBound {
+                append(first)
+                left.removeFirst()
+            } else {
+                append(second)
+                right.removeFirst()
+            }
+        }
+        for range in left { append(range) }
+        for range in right { append(range) }
+    }
+
+    /// Adds a range that begins where the last one does, or behind.
+    private mutating func append(_ range: ClosedRange<UInt64>) {
+        guard let last = ranges.last, touches(range, last) else {
+            ranges.append(range)
+            return
+        }
+        guard range.upperBound > last.upperBound else { return }
+        ranges[ranges.count - 1] = last.lowerBound...range.upperBound
+    }
+
+    /// What is in both.
+    public func intersection(_ other: SeqSet) -> SeqSet {
+        subtracting(subtracting(other))
+    }
+
+    /// The first of its ranges, so many: for whoever may claim less than there is.
+    public func prefix(ranges count: Int) -> SeqSet {
+        guard ranges.count > count else { return self }
+        var prefix = SeqSet()
+        prefix.ranges = Array(ranges.prefix(count))
+        return prefix
     }
 
     public func subtracting(_ other: SeqSet) -> SeqSet {
@@ -106,9 +145,8 @@ public struct SeqSet: Hashable, Sendable {
 }
 
 extension SeqSet: WireValue {
-    /// The most ranges that one set may have on the wire: 1 MiB of them at the least two bytes
-    /// each.
-    static let rangesMax = 1 << 19
+    /// The fewest bytes of a range: two numbers.
+    private static var rangeBytesMin: Int { 2 }
 
     public func encode(into writer: inout ByteWriter) {
         writer.write(count: ranges.count)
@@ -121,7 +159,12 @@ extension SeqSet: WireValue {
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
-        let count = try reader.readCount(limit: SeqSet.rangesMax)
+        try self.init(from: &reader, rangesMax: .max)
+    }
+
+    init(from reader: inout ByteReader, rangesMax: Int) throws(WireError) {
+        let count = try reader.readCount(limit: rangesMax)
+        guard count <= reader.remaining / SeqSet.rangeBytesMin else { throw .truncated }
         ranges = []
         ranges.reserveCapacity(count)
         var end: UInt64 = 0

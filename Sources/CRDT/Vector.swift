@@ -73,11 +73,31 @@ public struct Vector: Hashable, Sendable {
 
     /// Adds the seqs that a document names.
     public mutating func insert(_ context: Context) {
-        for dot in context.dots { insert(dot) }
+        guard context.dots.count > Vector.insertionsMax else {
+            for dot in context.dots { insert(dot) }
+            return
+        }
+        var seqs = Vector()
+        seqs.entries = context.dots.map {
+            Entry(replica: $0.replica, seqs: SeqSet($0.seq...$0.seq))
+        }
+        formUnion(seqs)
     }
 
+    /// More than so many are merged in one pass.
+    private static let insertionsMax = 8
+
     public mutating func formUnion(_ other: Vector) {
-        for entry in other.entries { insert(entry.seqs, of: entry.replica) }
+        // A few are found one by one, in place.
+        guard other.entries.count > entries.count / 8 else {
+            for entry in other.entries { insert(entry.seqs, of: entry.replica) }
+            return
+        }
+        entries = mergedAscending(entries, other.entries, by: \.replica) { mine, theirs in
+            var both = mine
+            both.seqs.formUnion(theirs.seqs)
+            return both
+        }
     }
 
     public func union(_ other: Vector) -> Vector {
@@ -110,6 +130,25 @@ public struct Vector: Hashable, Sendable {
         return rest
     }
 
+    /// What is in both.
+    public func intersection(_ other: Vector) -> Vector { subtracting(subtracting(other)) }
+
+    /// How many ranges its sets have.
+    public var rangesCount: Int { entries.reduce(0) { $0 + $1.seqs.ranges.count } }
+
+    /// As much of it as has so many replicas and ranges: for whoever may claim less than there is.
+    public func prefix(replicas: Int, ranges: Int) -> Vector {
+        guard entries.count > replicas || rangesCount > ranges else { return self }
+        var prefix = Vector()
+        var left = ranges
+        for entry in entries.prefix(replicas) where left > 0 {
+            let seqs = entry.seqs.prefix(ranges: left)
+            left -= seqs.ranges.count
+            prefix.entries.append(Entry(replica: entry.replica, seqs: seqs))
+        }
+        return prefix
+    }
+
     private func firstIndex(notBefore replica: ReplicaID) -> Int {
         var low = 0
         var high = entries.count
@@ -130,9 +169,33 @@ public struct Vector: Hashable, Sendable {
     #endif
 }
 
+/// What a node tells another of its vector: bounded, whatever the vector is.
+extension Vector {
+    /// The most replicas that a vector names between nodes: some 400 KB of them.
+    ///
+    /// A shard refuses to begin a numbering before its vector has so many (`Copy.replicasMax`).
+    public static let sharedReplicasMax = 1 << 14
+    /// The most ranges that all of them have together.
+    ///
+    /// A vector has more only while a shard that lost records is filled anew. What does not fit is
+    /// left out: whoever claims too little is sent what it has, and nothing is lost.
+    public static let sharedRangesMax = 1 << 15
+
+    public func encodeShared(into writer: inout ByteWriter) {
+        prefix(replicas: Vector.sharedReplicasMax, ranges: Vector.sharedRangesMax)
+            .encode(into: &writer)
+    }
+
+    public init(sharedFrom reader: inout ByteReader) throws(WireError) {
+        try self.init(
+            from: &reader, replicasMax: Vector.sharedReplicasMax,
+            rangesMax: Vector.sharedRangesMax)
+    }
+}
+
 extension Vector: WireValue {
-    /// The most replicas that one vector may name: some 24 bytes each, far below a frame's limit.
-    static let replicasMax = 1 << 16
+    /// The fewest bytes of an entry: a replica's id, and a set of one range.
+    private static let entryBytesMin = 19
 
     public func encode(into writer: inout ByteWriter) {
         writer.write(count: entries.count)
@@ -143,17 +206,27 @@ extension Vector: WireValue {
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
-        let count = try reader.readCount(limit: Vector.replicasMax)
+        try self.init(from: &reader, replicasMax: .max, rangesMax: .max)
+    }
+
+    private init(
+        from reader: inout ByteReader, replicasMax: Int, rangesMax: Int
+    ) throws(WireError) {
+        let count = try reader.readCount(limit: replicasMax)
+        guard count <= reader.remaining / Vector.entryBytesMin else { throw .truncated }
+        var left = rangesMax
         entries = []
         entries.reserveCapacity(count)
         for _ in 0..<count {
-            let entry = Entry(replica: try reader.readID(), seqs: try SeqSet(from: &reader))
+            let entry = Entry(
+                replica: try reader.readID(), seqs: try SeqSet(from: &reader, rangesMax: left))
+            left -= entry.seqs.ranges.count
             if let last = entries.last, last.replica >= entry.replica {
                 throw .invalid("replicas that ascend")
             }
-            guard let first = entry.seqs.ranges.first, first.lowerBound > 0 else {
-                throw .invalid("seqs from 1")
-            }
+            guard let first = entry.seqs.ranges.first, first.lowerBound > 0,
+                let last = entry.seqs.greatest, last <= Dot.seqMax
+            else { throw .invalid("seqs from 1") }
             entries.append(entry)
         }
     }

@@ -1,21 +1,6 @@
 import CRDT
 import Wire
 
-/// The limits of chat.
-///
-/// They are judged when a mutation is accepted; a merge never refuses.
-public enum ChatLimits {
-    public static let participantsMax = 1_000
-    /// Edits of one message.
-    public static let editsMax = 100
-    /// Devices of one user.
-    public static let devicesMax = 32
-    /// Bytes of a text in UTF-8.
-    public static let textBytesMax = 16_384
-    /// Bytes of a title in UTF-8.
-    public static let titleBytesMax = 1_024
-}
-
 /// Who talks to whom.
 public struct Conversation: Hashable, Sendable {
     /// What it was created with, for ever.
@@ -74,7 +59,9 @@ public struct Conversation: Hashable, Sendable {
     mutating func merge(_ other: Conversation) {
         header = min(header, other.header)
         participants.merge(other.participants)
-        for invitation in other.invitations { note(invitation) }
+        invitations = mergedAscending(invitations, other.invitations, by: \.user) { mine, theirs in
+            Invitation(user: mine.user, stamp: max(mine.stamp, theirs.stamp))
+        }
     }
 
     /// Of two invitations of one user, the later.

@@ -74,7 +74,9 @@ extension Device {
         note([Viewing(stamp: stamp, conversation: conversation)])
     }
 
-    mutating func list(_ entries: [Listed]) { note(entries) }
+    mutating func list(_ entries: [Listed]) {
+        for entry in entries { note([entry]) }
+    }
 
     /// Takes off the notification `id` and all that are listed before it; nothing where it is not
     /// listed.
@@ -111,13 +113,10 @@ extension Device {
     }
 
     private mutating func note(_ entries: [Listed]) {
-        for entry in entries {
-            let index = listed.firstIndex { $0.dot >= entry.dot } ?? listed.endIndex
-            if index < listed.endIndex, listed[index].dot == entry.dot {
-                listed[index].merge(entry)
-            } else {
-                listed.insert(entry, at: index)
-            }
+        listed = mergedAscending(listed, entries, by: \.dot) { mine, theirs in
+            var both = mine
+            both.merge(theirs)
+            return both
         }
         normalize()
     }

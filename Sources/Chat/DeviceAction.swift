@@ -99,7 +99,7 @@ extension DeviceAction: WireValue {
             }
             self = .list(entries, life: try reader.readFlag() ? try Stamp(from: &reader) : nil)
         case 5: self = .takeOff(try reader.readName())
-        default: throw .invalid("what is done to a device")
+        default: throw .unknown
         }
     }
 }

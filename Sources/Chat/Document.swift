@@ -18,12 +18,20 @@ public struct Document: Hashable, Sendable {
         case unknown
     }
 
-    private struct Parts: Hashable, Sendable {
+    struct Parts: Hashable, Sendable {
         let key: DocumentKey
         var changedBy: Context
         var content: Content
         /// The fields that this version does not know.
         var unknown: Fields
+        /// States of later versions, which `content` shows too as far as they are understood.
+        ///
+        /// Normally there is none. Where they hold every change, the document is what they say;
+        /// where a node of this version changed it since, its state goes beside them.
+        var later: [LaterState] = []
+
+        /// Whether there is a change that no state of a later version has.
+        var isOwn: Bool { later.isEmpty || !later.changedBy.covers(changedBy) }
     }
 
     /// Nothing in it changes, so that it can be shared.
@@ -50,7 +58,11 @@ public struct Document: Hashable, Sendable {
 
     public var content: Content { box.parts.content }
 
-    private var unknown: Fields { box.parts.unknown }
+    /// Whether a later version wrote it in a way that this one cannot read: it is kept and sent on,
+    /// and nothing is done to it.
+    public var isUnreadable: Bool {
+        if case .unknown = content { !box.parts.later.isEmpty } else { false }
+    }
 
     public static func == (left: Document, right: Document) -> Bool {
         left.box === right.box || left.box.parts == right.box.parts
@@ -79,8 +91,11 @@ public struct Document: Hashable, Sendable {
         precondition(key == other.key, "only states of one document merge")
         var parts = box.parts
         parts.changedBy.merge(other.changedBy)
-        parts.unknown.merge(other.unknown)
+        parts.unknown.merge(other.box.parts.unknown)
         parts.content.merge(other.content)
+        if !parts.later.isEmpty || !other.box.parts.later.isEmpty {
+            parts.join(other.box.parts.later)
+        }
         box = Box(parts)
     }
 
@@ -162,19 +177,58 @@ extension Document.Content {
         case (.device(var mine), .device(let theirs)):
             mine.merge(theirs)
             self = .device(mine)
+        case (.unknown, _):
+            self = other
         default:
             break
         }
+    }
+
+    init(
+        _ kind: DocumentKey.Kind, from fields: inout Fields, changedBy: Context
+    ) throws(WireError) {
+        self =
+            switch kind {
+            case .conversation: .conversation(try Conversation(from: &fields))
+            case .message: .message(try Message(from: &fields, changedBy: changedBy))
+            case .seat: .seat(try Seat(from: &fields))
+            case .profile: .profile(try Profile(from: &fields))
+            case .item: .item(try Item(from: &fields))
+            case .device: .device(try Device(from: &fields))
+            default: .unknown
+            }
+    }
+}
+
+extension Document.Parts {
+    /// Reads a state of this version.
+    init(_ key: DocumentKey, own bytes: ArraySlice<UInt8>) throws(WireError) {
+        var reader = ByteReader(bytes)
+        _ = try reader.readByte()
+        changedBy = try Context(from: &reader)
+        guard !changedBy.isEmpty else { throw .invalid("a document that somebody changed") }
+        unknown = try Fields(from: &reader)
+        try reader.finish()
+        content = try Document.Content(key.kind, from: &unknown, changedBy: changedBy)
+        self.key = key
+    }
+
+    /// Takes in states of later versions; `content` holds what the documents of both show.
+    mutating func join(_ states: [LaterState]) {
+        later = LaterState.joined(later, states)
+        guard !isOwn else { return }
+        content = later.content(of: key.kind)
+        unknown = Fields()
     }
 }
 
 /// The canonical bytes: equal states have equal bytes, on every node and in every version.
 extension Document {
     /// The format of a document's bytes.
-    static let version: UInt8 = 1
-    /// The most bytes of a document: what two hundred edits of 16 KiB take, and what is around
-    /// them; below a frame's.
-    public static let bytesMax = 15 << 18
+    public static let version: UInt8 = 1
+    /// The most bytes of a document that is taken from another node: every merge of what nodes
+    /// accept is below, see `ChatLimits`.
+    public static let bytesMax = 48 << 20
 
     public var encoded: [UInt8] {
         var writer = ByteWriter()
@@ -183,8 +237,20 @@ extension Document {
     }
 
     func encode(into writer: inout ByteWriter) {
+        let later = box.parts.later
+        guard !later.isEmpty else { return encodeOwn(into: &writer) }
+        let isOwn = box.parts.isOwn
+        guard isOwn || later.count > 1 else { return writer.write(raw: later[0].bytes) }
+        writer.write(LaterState.severalVersion)
+        writer.write(count: later.count + (isOwn ? 1 : 0))
+        if isOwn { writer.writeCounted { encodeOwn(into: &$0) } }
+        for state in later { writer.write(state.bytes) }
+    }
+
+    private func encodeOwn(into writer: inout ByteWriter) {
         writer.write(Document.version)
         changedBy.encode(into: &writer)
+        let unknown = box.parts.unknown
         if unknown.isEmpty {
             // The usual case goes straight to the bytes.
             var fields = FieldWriter(appendingTo: writer)
@@ -209,31 +275,35 @@ extension Document {
         }
     }
 
-    /// Reads what `encoded` wrote.
-    ///
-    /// - Throws: `WireError`, also `version` for a format that this version does not know.
+    /// Reads what `encoded` wrote, here or in a later version.
     public init(_ key: DocumentKey, decoding bytes: [UInt8]) throws(WireError) {
-        guard bytes.count <= Document.bytesMax else {
-            throw .tooLong(count: UInt64(bytes.count), limit: Document.bytesMax)
+        switch bytes.first {
+        case Document.version: self.init(try Parts(key, own: bytes[...]))
+        case LaterState.severalVersion: try self.init(key, several: bytes)
+        default:
+            let later = [try LaterState(decoding: bytes)]
+            self.init(
+                Parts(
+                    key: key, changedBy: later.changedBy, content: later.content(of: key.kind),
+                    unknown: Fields(), later: later))
         }
-        var reader = ByteReader(bytes)
-        let version = try reader.readByte()
-        guard version == Document.version else { throw .version(version) }
-        let changedBy = try Context(from: &reader)
-        guard !changedBy.isEmpty else { throw .invalid("a document that somebody changed") }
-        var unknown = try Fields(from: &reader)
+    }
+
+    private init(_ key: DocumentKey, several bytes: [UInt8]) throws(WireError) {
+        var reader = ByteReader(bytes.dropFirst())
+        var own: Parts?
+        let later = try [LaterState](several: &reader) { (bytes) throws(WireError) in
+            own = try Parts(key, own: bytes)
+        }
         try reader.finish()
-        let content: Content =
-            switch key.kind {
-            case .conversation: .conversation(try Conversation(from: &unknown))
-            case .message: .message(try Message(from: &unknown, changedBy: changedBy))
-            case .seat: .seat(try Seat(from: &unknown))
-            case .profile: .profile(try Profile(from: &unknown))
-            case .item: .item(try Item(from: &unknown))
-            case .device: .device(try Device(from: &unknown))
-            default: .unknown
-            }
-        self.init(Parts(key: key, changedBy: changedBy, content: content, unknown: unknown))
+        var parts =
+            own
+            ?? Parts(
+                key: key, changedBy: Context(), content: .unknown, unknown: Fields(), later: [])
+        parts.changedBy.merge(later.changedBy)
+        parts.join(later)
+        self.init(parts)
+        guard encoded == bytes else { throw .invalid("states of which none holds another") }
     }
 
     /// The document's part of its shard's digest: over its key and its canonical bytes, which name

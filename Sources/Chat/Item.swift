@@ -124,7 +124,11 @@ extension Item {
 
     mutating func merge(_ other: Item) {
         header = min(header, other.header)
-        for handling in other.handlings { note(handling) }
+        handlings = mergedAscending(handlings, other.handlings, by: \.owner) { mine, theirs in
+            var both = mine
+            both.merge(theirs)
+            return both
+        }
         normalize()
     }
 

@@ -45,7 +45,9 @@ public struct Listed: Hashable, Sendable {
 
     /// The most ranges of those; of more, the latest are kept, and the others may grow again by
     /// what is listed later.
-    static let rangesMax = 64
+    static let rangesMax = 8
+    /// The most bytes of one: a dot, two long names, a time and those ranges.
+    static let bytesMax = 24 + 2 * (nameBytesMax + 1) + 8 + rangesMax * 18
 
     public init(
         dot: Dot, conversation: ConversationID, message: MessageID, at time: HybridTimestamp,

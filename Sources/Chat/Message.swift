@@ -55,8 +55,6 @@ public struct Message: Hashable, Sendable {
     public internal(set) var versions: [Version] = []
     /// Ascending likewise, one for each operation and sending.
     var strays: [Stray] = []
-    /// The most edits that a merge keeps: those that both sides of a cut may accept.
-    static let versionsMax = 2 * ChatLimits.editsMax
     /// Who deleted it for themselves.
     public internal(set) var deletedBy = ObservedRemoveSet<UserID>()
     public internal(set) var pin: Register<Pin>?
@@ -124,8 +122,8 @@ extension Message {
     /// One edit for each operation and sending, and of those the newest.
     ///
     /// Where a forward was not answered, the next owner accepts the same operation under a stamp of
-    /// its own; the later of the two stays. Both sides of a cut may accept their hundred edits; the
-    /// oldest beyond `versionsMax` go, so that a document always fits its frame. Keeping the
+    /// its own; the later of the two stays. Each side of a cut may accept its hundred edits; the
+    /// oldest beyond `editsKeptMax` go, so that a document always fits its frame. Keeping the
     /// greatest of each operation and then the greatest of all is a join; with the least of each it
     /// is not. Which of them show depends on the header that wins.
     private mutating func mergeVersions(_ other: Message) {
@@ -153,7 +151,7 @@ extension Message {
                 requests.insert(Request(operation: $0.version.operation, sending: $0.sending))
                     .inserted
             }
-            .prefix(Message.versionsMax).reversed()
+            .prefix(ChatLimits.editsKeptMax).reversed()
     }
 
     private func merged<Value>(_ left: Register<Value>, _ right: Register<Value>) -> Register<Value>

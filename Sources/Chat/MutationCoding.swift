@@ -146,7 +146,7 @@ extension Mutation.Action: WireValue {
         case Kind.seedProfile: self = .seedProfile(try Profile.Edit(from: &reader))
         case Kind.device:
             self = .device(try reader.readName(), try DeviceAction(from: &reader))
-        default: throw .invalid("an action")
+        default: throw .unknown
         }
     }
 

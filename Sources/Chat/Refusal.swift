@@ -24,4 +24,11 @@ public enum Refusal: UInt8, Error, CaseIterable, Hashable, Sendable {
     /// Of a device that was never added, or is removed.
     case deviceNotFound = 20
     case tooManyDevices = 21
+    /// It keeps all who were ever in it, and can keep no more.
+    case conversationFull = 22
+    /// The same of what a device was notified of.
+    case deviceFull = 23
+    case documentFull = 24
+    /// Too many processes have written to its shard for another to begin.
+    case shardFull = 25
 }

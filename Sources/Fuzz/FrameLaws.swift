@@ -18,7 +18,7 @@ enum FrameLaws {
 
     /// The stream is cut without a trap, and never more is kept than has come.
     private static func checkStream(_ input: [UInt8]) {
-        var cutter = EnvelopeCutter(payloadBytesMax: Frame.bytesMax)
+        var cutter = EnvelopeCutter(payloadBytesMax: Envelope.plainBytesMax)
         for start in stride(from: 0, to: input.count, by: 5) {
             input[start..<min(start + 5, input.count)].withUnsafeBytes { cutter.append($0) }
             precondition(cutter.keptCount <= input.count, "no more is kept than has come")

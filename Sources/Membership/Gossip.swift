@@ -82,7 +82,7 @@ extension Gossip: WireValue {
             self = .heard(number: try reader.readVarint(), of: try reader.readName())
         case Kind.updates: self = .updates(try Gossip.entries(from: &reader))
         case Kind.table: self = .table(try MemberTable(from: &reader))
-        default: throw .invalid("a kind of gossip")
+        default: throw .unknown
         }
     }
 

@@ -16,6 +16,8 @@ package struct Ask: Hashable, Sendable {
         case copies(ShardID, Vector)
         /// Whether the copy of a shard holds what a connection has seen.
         case level(ShardID, Demand)
+        /// One that only a later version knows: it is told so.
+        case unknown
     }
 
     /// What may be known of a write before it is looked at.
@@ -87,11 +89,12 @@ extension Ask: WireValue {
         case .copies(let shard, let vector):
             writer.write(4)
             writer.write(shard)
-            vector.encode(into: &writer)
+            vector.encodeShared(into: &writer)
         case .level(let shard, let demand):
             writer.write(6)
             writer.write(shard)
             demand.encode(into: &writer)
+        case .unknown: writer.write(0)
         }
     }
 
@@ -99,26 +102,38 @@ extension Ask: WireValue {
         number = try reader.readVarint()
         round = try reader.readVarint()
         deadline = try reader.readVarint()
+        do throws(WireError) {
+            request = try Request(from: &reader)
+        } catch .unknown {
+            request = .unknown
+        } catch {
+            throw error
+        }
+    }
+}
+
+extension Ask.Request {
+    init(from reader: inout ByteReader) throws(WireError) {
         switch try reader.readByte() {
         case 1:
             let mutation = try Mutation(from: &reader)
             guard let level = AckLevel(number: try reader.readByte()),
-                let attempt = Attempt(rawValue: try reader.readByte())
+                let attempt = Ask.Attempt(rawValue: try reader.readByte())
             else { throw .invalid("a level and an attempt") }
             guard attempt != .minted || mutation.mayBeMinted else {
                 throw .invalid("an id that was just made")
             }
-            request = .write(mutation, level, attempt)
+            self = .write(mutation, level, attempt)
         case 2:
-            request = .read(try Query(from: &reader), try reader.readName())
+            self = .read(try Query(from: &reader), try reader.readName())
         case 3:
-            request = .list(
+            self = .list(
                 try Query(from: &reader), try reader.readName(), try reader.readShards())
         case 4:
-            request = .copies(try reader.readShard(), try Vector(from: &reader))
+            self = .copies(try reader.readShard(), try Vector(sharedFrom: &reader))
         case 6:
-            request = .level(try reader.readShard(), try Demand(from: &reader))
-        default: throw .invalid("a request to a member")
+            self = .level(try reader.readShard(), try Demand(from: &reader))
+        default: throw .unknown
         }
     }
 }
@@ -159,25 +174,39 @@ extension Told: WireValue {
     package init(from reader: inout ByteReader) throws(WireError) {
         number = try reader.readVarint()
         round = try reader.readVarint()
-        switch try reader.readByte() {
-        case 1: outcome = .taken
-        case 2: outcome = .written(try Receipt(from: &reader), try Stored(from: &reader))
-        case 3:
-            outcome = .found(
-                try Findings(from: &reader), part: try reader.readNumber(),
-                isLast: try reader.readFlag())
-        case 4:
-            outcome = .listed(
-                try Findings(from: &reader), part: try reader.readNumber(),
-                missing: try reader.readShards())
-        case 5: outcome = .copies(try reader.readNumber())
-        case 6: outcome = .failed(try ShardFailure(from: &reader))
-        case 7: outcome = .elsewhere
-        case 8: outcome = .level
-        default: throw .invalid("an answer of a member")
+        do throws(WireError) {
+            outcome = try Outcome(from: &reader)
+        } catch .unknown {
+            // As if it had not understood the request: another is asked.
+            outcome = .failed(.unsupported)
+            return
+        } catch {
+            throw error
         }
         for _ in 0..<(try reader.readCount(limit: Int(ClusterSettings.shardsMax))) {
             seen.append(try SeenShard(from: &reader))
+        }
+    }
+}
+
+extension Told.Outcome {
+    init(from reader: inout ByteReader) throws(WireError) {
+        switch try reader.readByte() {
+        case 1: self = .taken
+        case 2: self = .written(try Receipt(from: &reader), try Stored(from: &reader))
+        case 3:
+            self = .found(
+                try Findings(from: &reader), part: try reader.readNumber(),
+                isLast: try reader.readFlag())
+        case 4:
+            self = .listed(
+                try Findings(from: &reader), part: try reader.readNumber(),
+                missing: try reader.readShards())
+        case 5: self = .copies(try reader.readNumber())
+        case 6: self = .failed(try ShardFailure(from: &reader))
+        case 7: self = .elsewhere
+        case 8: self = .level
+        default: throw .unknown
         }
     }
 }

@@ -23,7 +23,7 @@ struct Bootstrap: Sendable {
         switch reason {
         case .oneself: own.insert(address)
         case .noCluster: emptyAt[address] = now
-        case .nameTaken, .otherCluster, .connected: emptyAt[address] = nil
+        case .nameTaken, .otherCluster, .otherVersion, .connected: emptyAt[address] = nil
         }
     }
 

@@ -34,7 +34,7 @@ extension Shard {
                     .found(answer.findings, isPartial: false), isSettled: answer.isSettled)
             case .failure(let reason): failure = reason
             }
-        case .copies, .level: preconditionFailure("only reads and writes are carried out")
+        case .copies, .level, .unknown: preconditionFailure("only reads and writes are carried out")
         }
         // A refusal shows what is here: where that is not on disk yet, it waits for it.
         guard case .refused = failure else { return carriedOut(.failed(failure), isSettled: true) }

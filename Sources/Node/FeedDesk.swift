@@ -15,6 +15,8 @@ struct FeedDesk: Sendable {
         var known: Vector
         /// What is being read for it; nil once it is level.
         var scan: FeedScan?
+        /// How many replicas and ranges `known` had when it was asked for.
+        var weight = 0
 
         var isFeed: Bool { user == nil }
     }
@@ -27,11 +29,15 @@ struct FeedDesk: Sendable {
         var served: [UInt64: Served] = [:]
         /// The number of each shard's feed.
         var feeds: [ShardID: UInt64] = [:]
+        /// The sum of the weights of what is served.
+        var weight = 0
         /// Of which it has to be told that there is nothing more to come.
         var refused: [(shard: ShardID, number: UInt64)] = []
 
         /// The most feeds and replays: one feed a shard, and replays for those who come back.
         static let servedMax = 1 << 18
+        /// The most replicas and ranges of all that their receivers know: some 100 MB.
+        static let weightMax = 1 << 21
         /// The most users that one node watches: as many as it has clients.
         static let usersMax = 1 << 17
     }
@@ -98,11 +104,15 @@ struct FeedDesk: Sendable {
 
     /// - Returns: false where there are too many.
     mutating func add(_ served: Served, for name: NodeName) -> Bool {
+        var served = served
+        served.weight = served.known.entries.count + served.known.rangesCount
         let count = subscribers[name]?.served.count ?? 0
-        guard count < Subscriber.servedMax,
+        let weight = (subscribers[name]?.weight ?? 0) + served.weight
+        guard count < Subscriber.servedMax, weight <= Subscriber.weightMax,
             subscribers[name]?.served[served.number] == nil
         else { return false }
         subscribers[name, default: Subscriber()].served[served.number] = served
+        subscribers[name]?.weight = weight
         if served.isFeed {
             if let old = subscribers[name]?.feeds[served.shard] { remove(old, for: name) }
             subscribers[name]?.feeds[served.shard] = served.number
@@ -114,6 +124,7 @@ struct FeedDesk: Sendable {
 
     mutating func remove(_ number: UInt64, for name: NodeName) {
         guard let served = subscribers[name]?.served.removeValue(forKey: number) else { return }
+        subscribers[name]?.weight -= served.weight
         if served.isFeed {
             subscribers[name]?.feeds[served.shard] = nil
             endFeed(of: served.shard)

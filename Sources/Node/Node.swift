@@ -26,6 +26,7 @@ package struct NodeOptions: Hashable, Sendable {
     /// Whether connections may be cut by request.
     package let mayBlock: Bool
     package let peerLimits: PeerLimits
+    package let versions: PeerVersions
 
     /// How long a dead member keeps its shards where nothing else was said, in milliseconds.
     package static let evictAfterMillisecondsDefault: UInt64 = 10 * 60 * 1_000
@@ -36,8 +37,9 @@ package struct NodeOptions: Hashable, Sendable {
         shards: UInt16?, replicas: Replicas? = nil, ackLevel: AckLevel,
         editWindowMilliseconds: UInt64,
         evictAfterMilliseconds: UInt64? = evictAfterMillisecondsDefault, mayBlock: Bool = false,
-        peerLimits: PeerLimits = .standard
+        peerLimits: PeerLimits = .standard, versions: PeerVersions = .current
     ) {
+        self.versions = versions
         self.name = name
         self.gossip = gossip
         self.admin = admin
@@ -93,6 +95,7 @@ package actor Node {
     /// Those that are held here, ascending.
     package internal(set) var shards: [Shard] = []
     var stirred = Stirred()
+    var rewriting = Rewriting()
     /// From whom nothing is read, and to whom nothing is sent, as behind a cut cable.
     var cutIn: Set<NodeName> = []
     var cutOut: Set<NodeName> = []
@@ -366,6 +369,7 @@ extension Node {
         for shard in stirred.take().compactMap({ shard($0) }) {
             let end = shard.assumeIsolated { [nextTicket] in $0.endTurn(nextTicket) }
             if let write = end.write { writes.append(write) }
+            rewriting.note(shard.id, end.unsettledBytes)
             if end.isDropped { drops.append(shard.id) }
             send(end.frames, of: shard)
             settle(end.settled)
@@ -448,9 +452,7 @@ extension Node {
     }
 
     private func noteCongestion() {
-        let queued = ports.store.queuedBytes
-        let limit = isCongested ? Node.storeBytesMax / 2 : Node.storeBytesMax
-        let isCongested = queued > limit
+        let isCongested = isMuchUnstored(isCongested ? 2 : 1)
         if isCongested != self.isCongested {
             self.isCongested = isCongested
             let now = ports.clock.milliseconds
@@ -507,6 +509,7 @@ extension Node {
             for id in first.shards {
                 guard let shard = shard(id) else { continue }
                 settled += within(shard) { $0.onCommitted(ticket) }
+                rewriting.note(id, shard.assumeIsolated { $0.unsettledBytes })
                 announce(shard)
                 finishRepair(of: shard)
             }

@@ -62,6 +62,7 @@ extension Node {
         case .copies(let id, let vector):
             let copies = shard(id)?.assumeIsolated { $0.isReady ? $0.copies(of: vector) : nil }
             tell(copies.flatMap { $0 }.map(Told.Outcome.copies) ?? .elsewhere, to: slot)
+        case .unknown: tell(.failed(.unsupported), to: slot, ask.round)
         case .level(let id, let demand):
             if isWelcome, shard(id)?.assumeIsolated({ $0.mayAnswer }) ?? false {
                 level(id, demand, for: .member(slot))

@@ -225,6 +225,7 @@ extension ShardFailure {
         switch self {
         case .refused: false
         case .notReady, .unreachable, .unanswered, .behind, .overloaded, .store, .badFrame: true
+        case .unsupported: true
         }
     }
 
@@ -232,7 +233,7 @@ extension ShardFailure {
     /// another owner.
     var isUndone: Bool {
         switch self {
-        case .refused, .notReady, .behind, .overloaded: true
+        case .refused, .notReady, .behind, .overloaded, .unsupported: true
         case .unreachable, .unanswered, .store, .badFrame: false
         }
     }

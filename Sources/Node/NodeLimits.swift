@@ -16,7 +16,17 @@ extension Limit {
         Limit(
             "listed-bytes", Notice.bytesMax, "bytes of their texts",
             "the rest is listed once some are taken off"),
+        Limit(
+            "edits-kept", ChatLimits.editsKeptMax,
+            "edits that a message keeps of all sides of a cut",
+            "the oldest go"),
+        Limit(
+            "kept-bytes", ChatLimits.keptBytesMax,
+            "bytes of a document beside its texts; less with more than 48 nodes", "429"),
         Limit("document-bytes", Document.bytesMax, "bytes", "the frame that brings it is refused"),
+        Limit(
+            "processes", Copy.replicasMax, "processes that have written to a shard",
+            "503 for the next process"),
     ]
 
     /// Of requests that wait.
@@ -24,6 +34,9 @@ extension Limit {
         Limit(
             "disk-queue-bytes", Node.storeBytesMax, "bytes",
             "nothing is read from clients and peers until half of it is stored"),
+        Limit(
+            "rewritten-bytes", Rewriting.bytesMax, "bytes of documents that changes rewrite",
+            "the same"),
         Limit("forwards", Forwards.countMax, "requests that wait for other nodes", "503"),
         Limit("forward-bytes", Forwards.bytesMax, "bytes of them", "503"),
         Limit(
@@ -63,7 +76,13 @@ extension Limit {
             "peer-answer-bytes", PeerLimits.standard.answerBytesMax, "bytes for each peer",
             "it asks another"),
         Limit(
-            "frame-bytes", Envelope.payloadBytesMax, "bytes", "the connection is closed"),
+            "frame-bytes", Envelope.plainBytesMax, "bytes", "the frame is refused"),
+        Limit(
+            "document-frame-bytes", Envelope.payloadBytesMax, "bytes of a frame with one document",
+            "the connection is closed"),
+        Limit(
+            "unfinished-frame-bytes", Node.unfinishedBytesMax,
+            "bytes of frames that are not whole, of all members", "the connection is closed"),
         Limit("pull-batch-bytes", Scan.batchBytesMax, "bytes", "the rest is in the next batch"),
         Limit(
             "greetings", Greeting.greetingsMax, "connections that have not said hello",

@@ -358,6 +358,7 @@ extension ShardFailure {
     var isPassing: Bool {
         switch self {
         case .notReady, .unreachable, .unanswered, .behind, .overloaded, .store(.badRecord): true
+        case .unsupported: true
         case .refused, .badFrame, .store(.full), .store(.failed): false
         }
     }

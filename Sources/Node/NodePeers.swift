@@ -89,6 +89,7 @@ extension Node {
             if let link = links[channel: channel] {
                 membership.onHeard(link.name, now: ports.clock.milliseconds)
                 link.append(bytes)
+                try checkUnfinishedFrames(of: link)
                 try receiveFrames(from: link)
             } else {
                 greetings[channel]?.hasSpoken = true
@@ -102,9 +103,17 @@ extension Node {
 
     /// What came in from a member, as far as it is whole frames.
     private func receiveFrames(from link: PeerLink) throws(WireError) {
-        while let payload = try link.cutter.next() {
-            var reader = ByteReader(payload)
-            guard receive(try PeerFrame(from: &reader), from: link) else { return }
+        while let payload = try link.cutter.next() { receive(payload, from: link) }
+    }
+
+    private func receive(_ payload: ArraySlice<UInt8>, from link: PeerLink) {
+        do throws(WireError) {
+            receive(try PeerFrame.read(payload), from: link)
+        } catch .unknown {
+            // Of a later version: for those who know it.
+            return
+        } catch {
+            onUnreadable(payload, from: link, because: error)
         }
     }
 
@@ -112,7 +121,14 @@ extension Node {
     private func receiveGreetings(on channel: UInt64) throws(WireError) {
         while let payload = try greetings[channel]?.cutter.next() {
             var reader = ByteReader(payload)
-            onGreeting(try PeerFrame(from: &reader), on: channel)
+            do throws(WireError) {
+                onGreeting(try PeerFrame(from: &reader), on: channel)
+            } catch .unknown {
+                // A later version may have more to say before its hello.
+                continue
+            } catch {
+                throw error
+            }
         }
         if let link = links[channel: channel] { return try receiveFrames(from: link) }
         let kept = greetings[channel]?.cutter.keptCount ?? 0
@@ -209,7 +225,9 @@ extension Node {
 
 extension Node {
     private var hello: Hello {
-        Hello(process: process, member: me, cluster: cluster, members: membership.table)
+        Hello(
+            process: process, member: me, cluster: cluster, members: membership.table,
+            versions: options.versions)
     }
 
     private func onHello(_ hello: Hello, _ greeting: Greeting) {
@@ -239,6 +257,7 @@ extension Node {
     /// Why there is no talking to them, if so.
     private func rejection(of hello: Hello, _ greeting: Greeting) -> Rejection? {
         let name = hello.member.name
+        guard options.versions.common(with: hello.versions) != nil else { return .otherVersion }
         if name == me.name { return hello.process == process ? .oneself : .nameTaken }
         switch (cluster, hello.cluster) {
         case (nil, nil): return .noCluster
@@ -262,6 +281,7 @@ extension Node {
         if greeting.dialed == nil { send(.reject(reason), on: greeting.channel) }
         // A folder of another cluster: the one who dials finds out.
         if greeting.dialed != nil, reason == .otherCluster { onOtherCluster(greeting) }
+        if reason == .otherVersion { noteOtherVersion(greeting) }
         noteAnswer(reason, from: greeting)
         drop(greeting)
     }
@@ -272,6 +292,8 @@ extension Node {
             onNameTaken(greeting)
         case .otherCluster:
             onOtherCluster(greeting)
+        case .otherVersion:
+            noteOtherVersion(greeting)
         case .oneself, .noCluster, .connected:
             break
         }
@@ -357,8 +379,7 @@ extension Node {
 // MARK: Frames
 
 extension Node {
-    /// - Returns: false where the connection is of no use any more and is closed.
-    private func receive(_ frame: PeerFrame, from link: PeerLink) -> Bool {
+    private func receive(_ frame: PeerFrame, from link: PeerLink) {
         let (name, now) = (link.name, ports.clock.milliseconds)
         link.link.onHeard(now: now)
         switch frame {
@@ -372,7 +393,7 @@ extension Node {
         case .replication(.hashes(let theirs)):
             onHashes(theirs, from: name)
         case .replication(let frame):
-            return deliver(frame, from: link)
+            deliver(frame, from: link)
         case .ask(let ask):
             onAsk(ask, from: link)
         case .told(let told):
@@ -388,25 +409,19 @@ extension Node {
         case .checkpoint(let frame):
             onCheckpoint(frame, from: name)
         }
-        return true
     }
 
-    private func deliver(_ frame: Frame, from link: PeerLink) -> Bool {
-        guard let id = frame.shard else { return true }
+    private func deliver(_ frame: Frame, from link: PeerLink) {
+        guard let id = frame.shard else { return }
         let name = link.name
         guard let shard = shard(id) else {
             if frame.asksForCopy { link.send(.absent(id)) }
-            return true
+            return
         }
         debug(frame, from: name)
         let failure = within(shard) { $0.receive(frame, from: name) }
         latestTime = max(latestTime, shard.assumeIsolated { $0.greatestTime })
-        guard let failure else { return true }
-        // What was not merged must not be claimed: with the connection ends the pull it came in.
-        ports.host.log(.error, "connection closed: \(failure) shard=\(id) peer=\(name)")
-        link.channel.close()
-        forget(link.channel.id)
-        return false
+        if let failure { onRefused(failure, in: shard, from: link) }
     }
 
     /// The hashes of the shards that this node and the other own, as this one sees it.

@@ -1,3 +1,4 @@
+import Chat
 import Membership
 import Placement
 import Replication
@@ -43,7 +44,51 @@ extension ClusterSettings: WireValue {
     }
 }
 
+/// What a node understands, as it says in its greeting.
+///
+/// Two nodes speak the newest version of the wire that both know. Between versions that share one,
+/// nothing ends a connection: a kind of frame that is not known is skipped, a request is answered
+/// as unsupported, and what is written behind the known values is passed over. Who writes documents
+/// of a new version, or sends frames of one, does so once every member says that it knows them; a
+/// document that meets an earlier version all the same is kept as it is (`LaterState`).
+package struct PeerVersions: Hashable, Sendable {
+    /// Of everything that travels between nodes.
+    package let wire: ClosedRange<UInt8>
+    /// The latest version of a document that is read in full.
+    package let document: UInt8
+
+    package static let current = PeerVersions(wire: 1...1, document: Document.version)
+
+    package init(wire: ClosedRange<UInt8>, document: UInt8) {
+        self.wire = wire
+        self.document = document
+    }
+
+    /// The version of the wire that two speak; nil where they have none in common.
+    func common(with other: PeerVersions) -> UInt8? {
+        let latest = min(wire.upperBound, other.wire.upperBound)
+        return latest >= max(wire.lowerBound, other.wire.lowerBound) ? latest : nil
+    }
+}
+
+extension PeerVersions: WireValue {
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(wire.lowerBound)
+        writer.write(wire.upperBound)
+        writer.write(document)
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        let (oldest, latest) = (try reader.readByte(), try reader.readByte())
+        guard oldest > 0, oldest <= latest else { throw .invalid("versions from the oldest on") }
+        wire = oldest...latest
+        document = try reader.readByte()
+    }
+}
+
 /// What a node says first on every connection to another.
+///
+/// The same in all versions, but for what a later one writes behind it.
 package struct Hello: Hashable, Sendable {
     /// This process, and no other that ever ran under the name.
     package let process: RandomID
@@ -51,13 +96,16 @@ package struct Hello: Hashable, Sendable {
     /// Nil for a node with an empty folder, which waits to be told.
     package let cluster: ClusterSettings?
     package let members: MemberTable
+    package let versions: PeerVersions
 
     /// The most bytes of a hello: a full table of entries of at most 640 bytes, and a cluster.
     static let bytesMax = 192 << 10
 
     package init(
-        process: RandomID, member: Member, cluster: ClusterSettings?, members: MemberTable
+        process: RandomID, member: Member, cluster: ClusterSettings?, members: MemberTable,
+        versions: PeerVersions = .current
     ) {
+        self.versions = versions
         self.process = process
         self.member = member
         self.cluster = cluster
@@ -76,6 +124,8 @@ package enum Rejection: UInt8, Hashable, Sendable {
     case connected = 4
     /// The name is the receiver's own.
     case oneself = 5
+    /// The two have no version of the wire in common.
+    case otherVersion = 6
 }
 
 /// What travels on a connection between two nodes.
@@ -97,12 +147,13 @@ package enum PeerFrame: Hashable, Sendable {
     case typing(TypingFrame)
     case checkpoint(CheckpointFrame)
 
-    /// The version of everything that travels between nodes.
+    /// The version in which a frame is written, in front of it: that of greetings for ever, of
+    /// the others what both nodes speak.
     package static let version: UInt8 = 1
 }
 
 extension PeerFrame: WireValue {
-    private enum Kind {
+    enum Kind {
         static let hello: UInt8 = 1
         static let reject: UInt8 = 2
         static let gossip: UInt8 = 3
@@ -151,16 +202,41 @@ extension PeerFrame: WireValue {
         }
     }
 
+    /// Reads a frame of a member's.
+    ///
+    /// What a later version puts behind its values is passed over.
+    ///
+    /// - Throws: `unknown` for a kind that only a later version knows; `tooLong` for more bytes
+    ///   than its kind may have.
+    static func read(_ payload: ArraySlice<UInt8>) throws(WireError) -> PeerFrame {
+        var reader = ByteReader(payload)
+        let frame = try PeerFrame(from: &reader)
+        guard payload.count > Envelope.plainBytesMax, !frame.bringsOneDocument else { return frame }
+        throw .tooLong(count: UInt64(payload.count), limit: Envelope.plainBytesMax)
+    }
+
+    /// Whether it may have as many bytes as a document.
+    private var bringsOneDocument: Bool {
+        switch self {
+        case .replication(.push(_, let parcels, _)): parcels.count == 1
+        case .replication(.batch(_, _, _, let parcels)): parcels.count == 1
+        default: false
+        }
+    }
+
     package init(from reader: inout ByteReader) throws(WireError) {
         let version = try reader.readByte()
-        guard version == PeerFrame.version else { throw .version(version) }
-        switch try reader.readByte() {
+        guard version == PeerFrame.version else { throw .unknown }
+        let isLong = reader.remaining > Envelope.plainBytesMax
+        let kind = try reader.readByte()
+        guard !isLong || kind == Kind.replication else {
+            throw .tooLong(count: UInt64(reader.remaining), limit: Envelope.plainBytesMax)
+        }
+        switch kind {
         case Kind.hello:
             self = .hello(try Hello(from: &reader))
         case Kind.reject:
-            guard let reason = Rejection(rawValue: try reader.readByte()) else {
-                throw .invalid("a reason")
-            }
+            guard let reason = Rejection(rawValue: try reader.readByte()) else { throw .unknown }
             self = .reject(reason)
         case Kind.gossip: self = .gossip(try Gossip(from: &reader))
         case Kind.replication: self = .replication(try Frame(from: &reader))
@@ -170,7 +246,7 @@ extension PeerFrame: WireValue {
         case Kind.watch: self = .watch(try WatchFrame(from: &reader))
         case Kind.typing: self = .typing(try TypingFrame(from: &reader))
         case Kind.checkpoint: self = .checkpoint(try CheckpointFrame(from: &reader))
-        default: throw .invalid("a frame of a known kind")
+        default: throw .unknown
         }
     }
 }
@@ -182,6 +258,7 @@ extension Hello: WireValue {
         writer.write(cluster != nil)
         cluster?.encode(into: &writer)
         members.encode(into: &writer)
+        versions.encode(into: &writer)
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
@@ -189,5 +266,6 @@ extension Hello: WireValue {
         member = try Member(from: &reader)
         cluster = try reader.readFlag() ? try ClusterSettings(from: &reader) : nil
         members = try MemberTable(from: &reader)
+        versions = try PeerVersions(from: &reader)
     }
 }

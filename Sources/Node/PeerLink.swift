@@ -23,6 +23,9 @@ final class PeerLink {
     private(set) var dropped: Set<ShardID> = []
     /// What went over it, and what did not.
     var traffic = PeerTraffic()
+    /// Frames that could not be read since that was last logged, and when it may be again.
+    private var badFrames = 0
+    private var badFramesLoggableFrom: UInt64 = 0
 
     private var clockToldAt: UInt64?
     /// How far the peer's clock is ahead of this one, in milliseconds, by the last two times that
@@ -117,9 +120,24 @@ final class PeerLink {
         }
         var writer = ByteWriter()
         writer.writeEnvelope { frame.encode(into: &$0) }
+        guard writer.count <= Envelope.headBytes + Envelope.payloadBytesMax else {
+            traffic.droppedFrames += 1
+            return false
+        }
         writer.withUnsafeBytes { output.append(contentsOf: $0) }
         largestFrame = max(largestFrame, writer.count)
         return true
+    }
+
+    /// One more frame of the peer's could not be read.
+    ///
+    /// - Returns: how many those are, where it is time to say so.
+    func takeBadFrames(now: UInt64) -> Int? {
+        badFrames += 1
+        guard now >= badFramesLoggableFrom else { return nil }
+        defer { badFrames = 0 }
+        badFramesLoggableFrom = now + 1_000
+        return badFrames
     }
 
     /// What the slots of the peer's requests are of, as those of a session.

@@ -77,7 +77,7 @@ extension Query: WireValue {
         case 20: self = .device(try reader.readName(), of: try reader.readName())
         case 21: self = .due(try DueQuery(from: &reader))
         case 22: self = .devices(of: try reader.readName())
-        default: throw .invalid("a query")
+        default: throw .unknown
         }
     }
 }
@@ -149,7 +149,7 @@ extension Findings: WireValue {
         case 21: self = .notices(try Findings.read(from: &reader))
         case 22: self = .notifications(try Findings.read(from: &reader))
         case 23: self = .devices(try Findings.read(from: &reader))
-        default: throw .invalid("findings")
+        default: throw .unknown
         }
     }
 

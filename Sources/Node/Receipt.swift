@@ -79,6 +79,7 @@ extension ShardFailure: WireValue {
         case .overloaded: writer.write(7)
         case .unanswered: writer.write(8)
         case .behind: writer.write(9)
+        case .unsupported: writer.write(10)
         case .store(.full): writer.write(3)
         case .store(.badRecord(let key)):
             writer.write(4)
@@ -108,7 +109,8 @@ extension ShardFailure: WireValue {
         case 7: self = .overloaded
         case 8: self = .unanswered
         case 9: self = .behind
-        default: throw .invalid("a failure")
+        case 10: self = .unsupported
+        default: throw .unknown
         }
     }
 }

@@ -128,6 +128,16 @@ package actor Shard {
         }
     }
 
+    /// A frame cannot be read or cannot be meant.
+    ///
+    /// - Returns: how long the peer is not asked for what is lacked here, in milliseconds.
+    func onBadFrame(from peer: NodeName) -> UInt64 {
+        machine.onBadFrame(from: peer, now: ports.clock.milliseconds)
+    }
+
+    /// What is rewritten and not on disk yet, in bytes.
+    var unsettledBytes: Int { machine.unsettledBytes }
+
     func endTurn(_ ticket: UInt64) -> ShardMachine.TurnEnd {
         machine.endTurn(ticket, now: ports.clock.milliseconds)
     }

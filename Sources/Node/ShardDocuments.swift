@@ -18,6 +18,8 @@ struct ShardDocuments: Sendable {
     struct Pending: Sendable {
         var document: Document
         var digest: Hash128
+        /// How many canonical bytes it has.
+        var size: Int
         /// Its canonical bytes, until they are handed to the disk.
         var bytes: [UInt8]?
         /// What the disk will hold when the next write of it arrives.
@@ -29,6 +31,8 @@ struct ShardDocuments: Sendable {
         var base: Document?
         /// What it was since then, in order, before what it is.
         var steps: [Document] = []
+
+        var found: Found { Found(document: document, digest: digest, size: size) }
 
         /// Whether the disk holds it as it is once that commit is there.
         func isStored(by ticket: UInt64) -> Bool { bytes == nil && self.ticket <= ticket }
@@ -69,6 +73,8 @@ struct ShardDocuments: Sendable {
     struct Found: Sendable {
         let document: Document
         let digest: Hash128
+        /// How many canonical bytes it has.
+        let size: Int
     }
 
     /// How many documents stay in memory that are on disk too.
@@ -81,18 +87,23 @@ struct ShardDocuments: Sendable {
     private var cached: [DocumentKey: Found] = [:]
     /// Changed since the last commit was handed out, in order.
     private var changed: [DocumentKey] = []
-    /// What was handed out with which commit.
-    private var handedOut: [(ticket: UInt64, changes: [DocumentChange])] = []
+    /// What was handed out with which commit, and how many bytes that rewrote.
+    private var handedOut: [(ticket: UInt64, changes: [DocumentChange], rewritten: Int)] = []
+    /// The bytes of the documents that were changed since the last commit was handed out: a
+    /// document counts for each change.
+    private var rewritten = 0
+    /// The same of all that is not on disk yet.
+    private(set) var unsettledBytes = 0
 
     mutating func find(
         _ key: DocumentKey, in shard: ShardID, reader: any DocumentReader
     ) throws(StoreFailure) -> Found? {
         // It is in one of the two; what is asked for most often is the conversation written to.
         if let found = cached[key] { return found }
-        if let entry = pending[key] { return Found(document: entry.document, digest: entry.digest) }
+        if let entry = pending[key] { return entry.found }
         guard let document = try reader.document(key, in: shard) else { return nil }
-        let digest = Document.digest(of: key, bytes: document.encoded)
-        let found = Found(document: document, digest: digest)
+        let (bytes, digest) = document.encodedWithDigest
+        let found = Found(document: document, digest: digest, size: bytes.count)
         cache(found)
         return found
     }
@@ -103,6 +114,8 @@ struct ShardDocuments: Sendable {
     mutating func put(_ document: Document, bytes: [UInt8], digest: Hash128, replacing old: Found?)
     {
         let key = document.key
+        rewritten += bytes.count
+        unsettledBytes += bytes.count
         if old != nil, let index = pending.index(forKey: key) {
             if pending.values[index].bytes == nil {
                 changed.append(key)
@@ -111,6 +124,7 @@ struct ShardDocuments: Sendable {
             }
             pending.values[index].document = document
             pending.values[index].digest = digest
+            pending.values[index].size = bytes.count
             pending.values[index].bytes = bytes
             return
         }
@@ -118,8 +132,8 @@ struct ShardDocuments: Sendable {
         if old != nil { cached[key] = nil }
         let previous = old.map { Record.Previous(of: $0.document) }
         pending[key] = Pending(
-            document: document, digest: digest, bytes: bytes, previous: previous, ticket: 0,
-            base: old?.document)
+            document: document, digest: digest, size: bytes.count, bytes: bytes,
+            previous: previous, ticket: 0, base: old?.document)
     }
 
     #if PlantedBugs
@@ -143,7 +157,8 @@ struct ShardDocuments: Sendable {
             records.append(record)
             changes.append(change)
         }
-        handedOut.append((ticket, changes))
+        handedOut.append((ticket, changes, rewritten))
+        rewritten = 0
         changed.removeAll(keepingCapacity: changed.count <= ShardDocuments.cachedMax)
         return records
     }
@@ -153,6 +168,7 @@ struct ShardDocuments: Sendable {
         var stored: [DocumentChange] = []
         while let first = handedOut.first, first.ticket <= ticket {
             handedOut.removeFirst()
+            unsettledBytes -= first.rewritten
             stored = stored.isEmpty ? first.changes : stored + first.changes
             for key in first.changes.lazy.map(\.after.key) {
                 guard let index = pending.index(forKey: key),
@@ -162,7 +178,7 @@ struct ShardDocuments: Sendable {
                 // A message is seldom asked for again; who writes in a conversation always reads
                 // it.
                 if key.kind != .message {
-                    cache(Found(document: entry.document, digest: entry.digest))
+                    cache(entry.found)
                 }
             }
         }

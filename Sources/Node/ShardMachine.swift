@@ -19,6 +19,9 @@ package enum ShardFailure: Error, Hashable, Sendable {
     case store(StoreFailure)
     /// A co-owner sent what it cannot have meant.
     case badFrame(WireError)
+    /// Who was asked does not know this request, or cannot read what it is about: a later version
+    /// does.
+    case unsupported
 }
 
 /// What a shard is handed for each event: time, random bits, and what is on disk.
@@ -64,6 +67,8 @@ package struct ShardMachine: Sendable {
     var feedPosition: Vector
     /// Accepted since the last turn, for the co-owners; each once.
     private var accepted: [DocumentKey] = []
+    /// The changes of those before the last of each.
+    private var superseded: [DocumentKey: Vector] = [:]
 
     package init(
         _ shard: ShardID, of shardCount: UInt16, stored: CopyHeader, holders: Holders,
@@ -94,6 +99,9 @@ extension ShardMachine {
         }
         let key = mutation.key
         let target = attempt == .minted ? nil : try find(key, in: world)
+        for found in [conversation, target] where found?.document.isUnreadable ?? false {
+            throw .unsupported
+        }
         let room = conversation?.document.conversation
         let reached = try position(marked: mutation, in: world)
         let isChange: Bool
@@ -130,6 +138,7 @@ extension ShardMachine {
             hidden = Hidden(
                 invitation: room?.invitation(of: mutation.user), vector: copy.current.vector)
         }
+        try checkSize(of: mutation, over: target, hiding: hidden)
         let (document, dot) = write(
             mutation, at: key, setting: mark, hiding: hidden, over: target, in: world)
         // One change alone made what is new: its context is there.
@@ -180,12 +189,12 @@ extension ShardMachine {
         _ mutation: Mutation, at key: DocumentKey, setting mark: Mark?, hiding hidden: Hidden?,
         over target: ShardDocuments.Found?, in world: ShardWorld
     ) -> (Document, Dot) {
-        // A document names the last seq of a replica alone: were an earlier change of the turn not
-        // sent on its own, the co-owners would lack its seq until the next comparison.
-        if target != nil, documents.isHandedOutLater(key), accepted.contains(key) {
-            pushAccepted()
-        }
         let dot = copy.nextDot { world.entropy.nextID() }
+        if let target, documents.isHandedOutLater(key), accepted.contains(key) {
+            supersede(target, by: dot)
+        } else {
+            accepted.append(key)
+        }
         if let target { clock.observe(target.document.greatestTime) }
         let time = clock.next(wallMilliseconds: world.judge.wallMilliseconds)
         let stamp = Stamp(time: time, process: dot.replica, counter: dot.seq)
@@ -193,8 +202,28 @@ extension ShardMachine {
         let document = mutation.applied(
             to: target?.document, setting: mark, hiding: hidden, by: author)
         copy.noteWrite(put(document, replacing: target), by: dot)
-        accepted.append(document.key)
         return (document, dot)
+    }
+
+    /// A document of the most bytes that is sent with each of several changes of a turn.
+    ///
+    /// Whoever watches elsewhere is then told of each. A larger one is sent once a turn, so that
+    /// many small changes of it cost no more than one; they are told as what they come to together.
+    private static let sentEachTimeBytesMax = 16 << 10
+
+    /// A document that was accepted in this turn changes once more.
+    ///
+    /// It names the last seq of a replica alone: the co-owners would lack the seq of the earlier
+    /// change, were that not sent on its own or told beside the document.
+    private mutating func supersede(_ target: ShardDocuments.Found, by dot: Dot) {
+        let key = target.document.key
+        guard target.size > ShardMachine.sentEachTimeBytesMax else {
+            pushAccepted()
+            accepted.append(key)
+            return
+        }
+        let last = target.document.changedBy.seq(of: dot.replica)
+        superseded[key, default: Vector()].insert(Dot(replica: dot.replica, seq: last))
     }
 
     private mutating func wait(
@@ -208,8 +237,15 @@ extension ShardMachine {
     private mutating func put(
         _ document: Document, replacing old: ShardDocuments.Found?
     ) -> Change {
-        let (bytes, digest) = document.encodedWithDigest
-        documents.put(document, bytes: bytes, digest: digest, replacing: old)
+        put(document, as: document.encodedWithDigest, replacing: old)
+    }
+
+    private mutating func put(
+        _ document: Document, as encoded: (bytes: [UInt8], digest: Hash128),
+        replacing old: ShardDocuments.Found?
+    ) -> Change {
+        let digest = encoded.digest
+        documents.put(document, bytes: encoded.bytes, digest: digest, replacing: old)
         return Change(
             kind: document.key.kind.number, before: old?.digest, after: digest,
             greatest: clock.greatest)
@@ -242,20 +278,31 @@ extension ShardMachine {
     package mutating func receive(
         _ frame: Frame, from peer: NodeName, in world: ShardWorld
     ) throws(ShardFailure) {
+        var failure: ShardFailure?
         for parcel in copy.receive(frame, from: peer, now: world.milliseconds) {
             do throws(ShardFailure) {
                 try merge(parcel, from: peer, in: world)
             } catch {
+                // The others are good, but the pull that they may be part of proves nothing.
                 copy.onMergeFailed(from: peer, now: world.milliseconds)
-                throw error
+                failure = failure ?? error
             }
         }
+        if let failure { throw failure }
+    }
+
+    /// A frame of a co-owner's cannot be read or cannot be meant.
+    ///
+    /// - Returns: how long the co-owner is not asked for what is lacked here, in milliseconds.
+    mutating func onBadFrame(from peer: NodeName, now: UInt64) -> UInt64 {
+        copy.onBadFrame(from: peer, now: now)
     }
 
     private mutating func merge(
         _ parcel: Parcel, from peer: NodeName, in world: ShardWorld
     ) throws(ShardFailure) {
         let theirs = try judgedAgain(decode(parcel), in: world)
+        try checkSize(of: parcel, theirs)
         let old = try find(theirs.key, in: world)
         guard !isDiskFull || theirs.deletes(over: old?.document) else {
             // The pull that it may be part of proves nothing; it is fetched once there is room.
@@ -267,12 +314,21 @@ extension ShardMachine {
             mine.merge(theirs)
             document = mine
         }
-        clock.observe(document.greatestTime)
-        let change = document == old?.document ? nil : put(document, replacing: old)
+        var change: Change?
+        if document != old?.document {
+            let encoded = document.encodedWithDigest
+            guard encoded.bytes.count <= Document.bytesMax else {
+                throw .badFrame(
+                    .tooLong(count: UInt64(encoded.bytes.count), limit: Document.bytesMax))
+            }
+            clock.observe(document.greatestTime)
+            change = put(document, as: encoded, replacing: old)
+        }
         #if PlantedBugs
             if PlantedBug.indexNotUpdatedOnMerge.isOn { documents.keepTerms(of: theirs.key) }
         #endif
-        copy.noteMerge(change, naming: theirs.changedBy, from: peer)
+        copy.noteMerge(
+            change, naming: theirs.changedBy, superseding: parcel.superseded, from: peer)
     }
 
     /// As it came; a rule was judged by who accepted the change.
@@ -315,13 +371,17 @@ extension ShardMachine {
 
     private mutating func pushAccepted() {
         guard !accepted.isEmpty else { return }
-        defer { accepted.removeAll(keepingCapacity: true) }
+        defer {
+            accepted.removeAll(keepingCapacity: true)
+            superseded = [:]
+        }
         guard copy.hasPeers else { return }
         var parcels: [Parcel] = []
         var size = 0
         for key in accepted {
             guard let bytes = documents.pending[key]?.bytes else { continue }
-            let parcel = Parcel(key: key.encoded, bytes: bytes)
+            let parcel = Parcel(
+                key: key.encoded, bytes: bytes, superseded: superseded[key] ?? Vector())
             if size + parcel.size > Scan.batchBytesMax {
                 copy.push(parcels)
                 parcels = []
@@ -362,6 +422,7 @@ extension ShardMachine {
     package mutating func onCommitFailed() -> [ReplySlot] {
         documents.removeAll()
         accepted = []
+        superseded = [:]
         return copy.onCommitFailed()
     }
 }

@@ -70,12 +70,12 @@ package struct SeenShard: Hashable, Sendable {
 extension SeenShard: WireValue {
     package func encode(into writer: inout ByteWriter) {
         writer.write(shard)
-        vector.encode(into: &writer)
+        vector.encodeShared(into: &writer)
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
         shard = try reader.readShard()
-        vector = try Vector(from: &reader)
+        vector = try Vector(sharedFrom: &reader)
     }
 }
 

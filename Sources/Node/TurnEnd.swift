@@ -15,6 +15,8 @@ extension ShardMachine {
         let bad: [DocumentKey]
         /// Whether the copy is to go from the disk.
         let isDropped: Bool
+        /// What is rewritten and not on disk yet, in bytes.
+        let unsettledBytes: Int
     }
 
     /// Hands out all that came of a turn.
@@ -30,6 +32,6 @@ extension ShardMachine {
         return TurnEnd(
             write: write, frames: takeOutbox(), settled: takeSettled(now: now),
             served: copy.served, divergences: takeDivergences(), bad: takeBadKeys(),
-            isDropped: isDropped)
+            isDropped: isDropped, unsettledBytes: unsettledBytes)
     }
 }

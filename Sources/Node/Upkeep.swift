@@ -72,7 +72,8 @@ package struct DocumentSum: Hashable, Sendable {
         let kind = Int(document.key.kind.number)
         while counts.count <= kind { counts.append(0) }
         counts[kind] += 1
-        greatest = max(greatest, document.greatestTime)
+        let time = document.greatestTime
+        if time.isFollowed { greatest = max(greatest, time) }
     }
 
     mutating func add(_ other: DocumentSum) {

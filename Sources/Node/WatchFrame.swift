@@ -75,13 +75,13 @@ extension WatchFrame: WireValue {
             writer.write(user)
         case .open(let shard, let number, let since):
             write(Number.open, shard, number, into: &writer)
-            writer.writeOptional(since) { $1.encode(into: &$0) }
+            writer.writeOptional(since) { $1.encodeShared(into: &$0) }
         case .close(let shard, let number):
             write(Number.close, shard, number, into: &writer)
         case .replay(let shard, let number, let user, let since):
             write(Number.replay, shard, number, into: &writer)
             writer.write(user)
-            since.encode(into: &writer)
+            since.encodeShared(into: &writer)
         case .watched(let number, let concerns, let positions):
             writer.write(Number.watched)
             writer.write(varint: number)
@@ -92,10 +92,10 @@ extension WatchFrame: WireValue {
             write(Number.told, shard, number, into: &writer)
             writer.write(count: announcements.count)
             for announcement in announcements { announcement.encode(into: &writer) }
-            writer.writeOptional(position) { $1.encode(into: &$0) }
+            writer.writeOptional(position) { $1.encodeShared(into: &$0) }
         case .replayed(let shard, let number, let position):
             write(Number.replayed, shard, number, into: &writer)
-            position.encode(into: &writer)
+            position.encodeShared(into: &writer)
         case .refused(let shard, let number):
             write(Number.refused, shard, number, into: &writer)
         }
@@ -117,13 +117,13 @@ extension WatchFrame: WireValue {
         case Number.open:
             self = .open(
                 try reader.readShard(), number: try reader.readVarint(),
-                since: try reader.readFlag() ? try Vector(from: &reader) : nil)
+                since: try reader.readFlag() ? try Vector(sharedFrom: &reader) : nil)
         case Number.close:
             self = .close(try reader.readShard(), number: try reader.readVarint())
         case Number.replay:
             self = .replay(
                 try reader.readShard(), number: try reader.readVarint(),
-                try reader.readName(), since: try Vector(from: &reader))
+                try reader.readName(), since: try Vector(sharedFrom: &reader))
         case Number.watched:
             self = .watched(
                 try reader.readVarint(), concerns: try reader.readShards(),
@@ -132,14 +132,14 @@ extension WatchFrame: WireValue {
             self = .told(
                 try reader.readShard(), number: try reader.readVarint(),
                 try reader.readAnnouncements(),
-                position: try reader.readFlag() ? try Vector(from: &reader) : nil)
+                position: try reader.readFlag() ? try Vector(sharedFrom: &reader) : nil)
         case Number.replayed:
             self = .replayed(
                 try reader.readShard(), number: try reader.readVarint(),
-                position: try Vector(from: &reader))
+                position: try Vector(sharedFrom: &reader))
         case Number.refused:
             self = .refused(try reader.readShard(), number: try reader.readVarint())
-        default: throw .invalid("a frame about those who watch")
+        default: throw .unknown
         }
     }
 }
@@ -148,13 +148,13 @@ extension WatchFrame.Position: WireValue {
     package func encode(into writer: inout ByteWriter) {
         writer.write(shard)
         writer.write(varint: number)
-        vector.encode(into: &writer)
+        vector.encodeShared(into: &writer)
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
         shard = try reader.readShard()
         number = try reader.readVarint()
-        vector = try Vector(from: &reader)
+        vector = try Vector(sharedFrom: &reader)
     }
 }
 

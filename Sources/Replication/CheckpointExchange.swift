@@ -7,8 +7,8 @@ import Wire
 /// The first living owner of a shard names its vector, at most once a second and only while it
 /// changes, and tells every node. Two nodes that connect compare the newest checkpoint of each
 /// shard and send the history where they differ: so a node that was cut off or has just started
-/// learns what it missed. What is lost on the way is not repeated; tokens that need it are less precise
-/// until the two connect again.
+/// learns what it missed. What is lost on the way is not repeated; tokens that need it are less
+/// precise until the two connect again.
 public struct CheckpointExchange: Sendable {
     public private(set) var known = Checkpoints()
     /// The next shard to ask a connected node about; none for a node that was asked about all.
@@ -148,10 +148,10 @@ extension CheckpointFrame: WireValue {
         switch kind {
         case 1:
             let previous = try CheckpointFrame.readID(from: &reader)
-            self = .checkpoint(shard, beyond: previous, try Vector(from: &reader))
+            self = .checkpoint(shard, beyond: previous, try Vector(sharedFrom: &reader))
         case 2: self = .compare(shard, newest: try CheckpointFrame.readID(from: &reader))
         case 3: self = .history(shard, try CheckpointHistory(from: &reader))
-        default: throw .invalid("a frame about checkpoints")
+        default: throw .unknown
         }
     }
 

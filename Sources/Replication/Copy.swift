@@ -194,6 +194,33 @@ extension Copy {
         return Dot(replica: replica, seq: lastSeq)
     }
 
+    /// How many replicas a vector has when no numbering begins in it any more.
+    ///
+    /// All that others may have begun meanwhile on their sides of a cut, ten for each node that a
+    /// cluster can have, still fit what nodes tell each other.
+    public static let replicasMax = Vector.sharedReplicasMax - 1_024
+
+    /// Whether a mutation can be named.
+    public var mayNumber: Bool {
+        replica != nil || current.vector.entries.count < Copy.replicasMax
+    }
+
+    /// Whether so many replicas more still fit what nodes tell each other: all that any honest node
+    /// has seen does.
+    public func hasRoom(for vector: Vector) -> Bool {
+        let count = current.vector.entries.count
+        return count + vector.entries.count <= Vector.sharedReplicasMax
+            || current.vector.union(vector).entries.count <= Vector.sharedReplicasMax
+    }
+
+    /// The same of what a document names.
+    public func hasRoom(for context: Context) -> Bool {
+        let count = current.vector.entries.count
+        if count + context.dots.count <= Vector.sharedReplicasMax { return true }
+        let more = context.dots.count { current.vector.seqs(of: $0.replica).isEmpty }
+        return count + more <= Vector.sharedReplicasMax
+    }
+
     private mutating func begin(_ replica: ReplicaID) -> ReplicaID {
         lastSeq = 0
         #if PlantedBugs
@@ -219,8 +246,11 @@ extension Copy {
     /// - Parameters:
     ///   - change: nil where the merge changed nothing: its seqs are recorded all the same.
     ///   - context: the seqs that the parcel names.
-    public mutating func noteMerge(_ change: Change?, naming context: Context, from peer: NodeName)
-    {
+    ///   - superseded: what it holds of seqs that it does not name.
+    public mutating func noteMerge(
+        _ change: Change?, naming context: Context, superseding superseded: Vector = Vector(),
+        from peer: NodeName
+    ) {
         merges += 1
         if let change {
             changingMerges += 1
@@ -232,6 +262,13 @@ extension Copy {
         }
         noteUntold(context, from: peer)
         owed.confirmed[peer, default: Vector()].insert(context)
+        guard !superseded.isEmpty else { return }
+        if !current.vector.covers(superseded) {
+            current.vector.formUnion(superseded)
+            isDirty = true
+        }
+        noteUntold(superseded, from: peer)
+        owed.add(superseded, for: peer)
     }
 
     private mutating func note(_ change: Change) {

@@ -75,7 +75,7 @@ extension Copy {
             noteCause(cause, of: peer, now: now)
             return parcels
         case .confirm(_, let vector):
-            peers[index].confirmed.formUnion(vector)
+            peers[index].confirm(vector, known: current.vector)
         case .offer(let offer):
             onOffer(offer, from: index, now: now)
         case .pull(_, let number, let vector):
@@ -103,7 +103,7 @@ extension Copy {
     /// The peer claims the same, holds the same and is complete alike.
     public mutating func onLevel(with peer: NodeName) {
         guard let index = index(of: peer) else { return }
-        peers[index].confirmed = stored.vector
+        peers[index].confirmAll(of: stored.vector)
         peers[index].untold = peers[index].untold.subtracting(stored.vector)
         peers[index].holding = stored.isComplete ? .complete : .incomplete
         if stored.isComplete, !peers[index].isFilledFromHere { serve() }
@@ -141,7 +141,7 @@ extension Copy {
     }
 
     private mutating func onOffer(_ offer: Frame.Offer, from index: Int, now: UInt64) {
-        peers[index].confirmed.formUnion(offer.claim.vector)
+        peers[index].confirm(offer.claim.vector, known: current.vector)
         peers[index].holding = PeerCopy.Holding(offer.claim)
         let peer = peers[index].name
         let lacksOurs =

@@ -16,6 +16,8 @@ public struct CopyHeader: Hashable, Sendable {
     public internal(set) var greatest = HybridTimestamp.zero
     /// Whether it has had `done` from a complete copy, or was there from the beginning.
     public internal(set) var isComplete: Bool
+    /// Of its bytes: a later version's stays, for what it writes is kept, too.
+    private var version = CopyHeader.version
     /// What a later version wrote behind the rest.
     private var unknown: [UInt8] = []
 
@@ -59,10 +61,11 @@ public struct CopyHeader: Hashable, Sendable {
 }
 
 extension CopyHeader: WireValue {
+    /// A later version has a greater number, and writes what is new behind the rest.
     static let version: UInt8 = 1
 
     public func encode(into writer: inout ByteWriter) {
-        writer.write(CopyHeader.version)
+        writer.write(version)
         vector.encode(into: &writer)
         writer.write(digest)
         writer.write(count: counts.count)
@@ -73,8 +76,8 @@ extension CopyHeader: WireValue {
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
-        let version = try reader.readByte()
-        guard version == CopyHeader.version else { throw .version(version) }
+        version = try reader.readByte()
+        guard version >= CopyHeader.version else { throw .version(version) }
         vector = try Vector(from: &reader)
         digest = try reader.readHash()
         for _ in 0..<(try reader.readCount(limit: 256)) { counts.append(try reader.readVarint()) }

@@ -103,7 +103,7 @@ extension Copy {
     ) {
         guard holders.isOwnedHere, !peers[index].isOwner else { return }
         peers[index].holding = PeerCopy.Holding(claim)
-        peers[index].confirmed.formUnion(claim.vector)
+        peers[index].confirm(claim.vector, known: current.vector)
         guard pull?.peer != peers[index].name || pull?.mark != mark else { return }
         peers[index].wanted = mark
         pullIfLacking(now: now)

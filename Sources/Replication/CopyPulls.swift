@@ -81,14 +81,15 @@ extension Copy {
         _ number: UInt64, batches: UInt64, _ claim: Frame.Claim, from index: Int, now: UInt64
     ) {
         guard isOpen(number, from: peers[index].name), let open = pull else { return }
-        guard open.batches == batches || isLateDonePlanted else {
+        guard open.batches == batches || isLateDonePlanted, hasRoom(for: claim.vector) else {
             breakPull(now: now)
             return
         }
         pull = nil
         pullsDone += 1
+        peers[index].badFrames = 0
         noteDone(claim, from: peers[index].name)
-        peers[index].confirmed.formUnion(claim.vector)
+        peers[index].confirm(claim.vector, known: current.vector)
         noteHeard(peers[index].name, by: number)
         if let mark = open.mark { accept(mark, from: index) }
         #if PlantedBugs
@@ -116,9 +117,23 @@ extension Copy {
         if pull?.peer == peer { breakPull(now: now) }
     }
 
+    /// What a peer sent of this shard cannot be read or cannot be meant.
+    ///
+    /// It ends the pull that it was part of. What follows is taken as before, but the peer is asked
+    /// for all that is lacked only after a pause, twice as long each time: it would send the same
+    /// again.
+    ///
+    /// - Returns: how long it is not asked, in milliseconds.
+    public mutating func onBadFrame(from peer: NodeName, now: UInt64) -> UInt64 {
+        onMergeFailed(from: peer, now: now)
+        guard let index = index(of: peer) else { return 0 }
+        return peers[index].noteBadFrame(now: now)
+    }
+
     mutating func breakPull(now: UInt64) {
         if let pull, let index = index(of: pull.peer) {
-            peers[index].pullableFrom = now + Pull.pauseMilliseconds
+            let from = now + Pull.pauseMilliseconds
+            peers[index].pullableFrom = max(peers[index].pullableFrom, from)
         }
         pull = nil
     }

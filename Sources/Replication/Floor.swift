@@ -29,7 +29,7 @@ extension Floor: WireValue {
         switch self {
         case .vector(let vector):
             writer.write(1)
-            vector.encode(into: &writer)
+            vector.encodeShared(into: &writer)
         case .token(let token):
             writer.write(2)
             token.encode(into: &writer)
@@ -38,9 +38,9 @@ extension Floor: WireValue {
 
     public init(from reader: inout ByteReader) throws(WireError) {
         switch try reader.readByte() {
-        case 1: self = .vector(try Vector(from: &reader))
+        case 1: self = .vector(try Vector(sharedFrom: &reader))
         case 2: self = .token(try Token(from: &reader))
-        default: throw .invalid("a floor")
+        default: throw .unknown
         }
     }
 }

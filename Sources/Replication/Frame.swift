@@ -31,8 +31,8 @@ public enum Frame: Hashable, Sendable {
     /// All that the receiver held under this mark is on the sender's disk, who owns the shard.
     case accept(ShardID, mark: UInt64)
 
-    /// The most bytes of a frame.
-    public static let bytesMax = 4 << 20
+    /// The most bytes of a document in a frame.
+    public static let documentBytesMax = 48 << 20
 
     public struct Offer: Hashable, Sendable {
         public let shard: ShardID

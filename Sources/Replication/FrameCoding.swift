@@ -25,11 +25,11 @@ extension Frame: WireValue {
             writer.write(Kind.push)
             writer.write(shard)
             writer.write(parcels)
-            cause.encode(into: &writer)
+            cause.encodeShared(into: &writer)
         case .confirm(let shard, let vector):
             writer.write(Kind.confirm)
             writer.write(shard)
-            vector.encode(into: &writer)
+            vector.encodeShared(into: &writer)
         case .summary(let hash):
             writer.write(Kind.summary)
             writer.write(fixed: hash)
@@ -81,7 +81,7 @@ extension Frame: WireValue {
         switch self {
         case .pull(let shard, let number, let vector):
             head(Kind.pull, shard, number)
-            vector.encode(into: &writer)
+            vector.encodeShared(into: &writer)
         case .batch(let shard, let number, let index, let parcels):
             head(Kind.batch, shard, number)
             writer.write(varint: index)
@@ -103,9 +103,9 @@ extension Frame: WireValue {
         case Kind.push:
             self = .push(
                 try reader.readShard(), try reader.readParcels(),
-                cause: try Vector(from: &reader))
+                cause: try Vector(sharedFrom: &reader))
         case Kind.confirm:
-            self = .confirm(try reader.readShard(), try Vector(from: &reader))
+            self = .confirm(try reader.readShard(), try Vector(sharedFrom: &reader))
         case Kind.summary:
             self = .summary(try reader.readFixed())
         case Kind.hashes:
@@ -117,7 +117,15 @@ extension Frame: WireValue {
         case Kind.seek...Kind.accept:
             self = try Frame(move: kind, from: &reader)
         default:
-            throw .invalid("a frame of a known kind")
+            throw .unknown
+        }
+    }
+
+    /// The shard of a frame whose rest cannot be read, where its kind has one in front.
+    public static func shard(from reader: inout ByteReader) throws(WireError) -> ShardID? {
+        switch try reader.readByte() {
+        case Kind.push, Kind.confirm, Kind.offer, Kind.pull...Kind.accept: try reader.readShard()
+        default: nil
         }
     }
 
@@ -138,7 +146,7 @@ extension Frame: WireValue {
         let number = try reader.readVarint()
         switch kind {
         case Kind.pull:
-            self = .pull(shard, number: number, try Vector(from: &reader))
+            self = .pull(shard, number: number, try Vector(sharedFrom: &reader))
         case Kind.batch:
             let index = try reader.readVarint()
             self = .batch(shard, number: number, index: index, try reader.readParcels())
@@ -153,12 +161,12 @@ extension Frame: WireValue {
 
 extension Frame.Claim: WireValue {
     public func encode(into writer: inout ByteWriter) {
-        vector.encode(into: &writer)
+        vector.encodeShared(into: &writer)
         writer.write(isComplete)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
-        vector = try Vector(from: &reader)
+        vector = try Vector(sharedFrom: &reader)
         isComplete = try reader.readFlag()
     }
 }

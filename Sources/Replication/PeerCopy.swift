@@ -5,7 +5,9 @@ import Wire
 struct PeerCopy: Sendable {
     let name: NodeName
     /// What is known to be on its disk; never more.
-    var confirmed = Vector()
+    private(set) var confirmed = Vector()
+    /// How many ranges were confirmed since `confirmed` was last held against its limits.
+    private var rangesUnchecked = 0
     /// What was merged here and no push to it has named: what is pushed next may answer that.
     var untold = Vector()
     /// What it holds of the shard, as it last said.
@@ -29,14 +31,55 @@ struct PeerCopy: Sendable {
     var unserved: UInt64?
     /// When to ask it again, after a pull from it broke; in milliseconds.
     var pullableFrom: UInt64 = 0
+    /// How many frames could not be read since the last pull from it that was finished.
+    var badFrames: UInt64 = 0
     /// When a difference at equal vectors is worth another look; in milliseconds.
     var comparableFrom: UInt64 = 0
+
+    init(name: NodeName) { self.name = name }
 
     /// What it held says nothing about what it holds: it may have given that copy away.
     mutating func forgetCopy() {
         confirmed = Vector()
         holding = .unknown
     }
+
+    /// - Returns: how long it is not asked for what is lacked here, in milliseconds.
+    mutating func noteBadFrame(now: UInt64) -> UInt64 {
+        // Those that were on their way with the first one count once.
+        guard badFrames == 0 || now >= pullableFrom else { return pullableFrom - now }
+        let pause = min(
+            Pull.pauseMilliseconds << min(badFrames, 8), Pull.pauseMillisecondsMax)
+        badFrames += 1
+        pullableFrom = now + pause
+        return pause
+    }
+
+    /// It is level with this copy.
+    mutating func confirmAll(of vector: Vector) { confirmed = vector }
+
+    /// It says what is on its disk.
+    ///
+    /// What is kept of that is bounded by what is here, whatever it says: of what is not here, no
+    /// more than shows that there is something to be fetched.
+    ///
+    /// - Parameter known: what is here.
+    mutating func confirm(_ vector: Vector, known: Vector) {
+        confirmed.formUnion(vector)
+        rangesUnchecked += vector.rangesCount
+        guard rangesUnchecked > PeerCopy.rangesUncheckedMax || !known.covers(vector) else { return }
+        rangesUnchecked = 0
+        let unknown = confirmed.subtracting(known).prefix(
+            replicas: PeerCopy.unknownReplicasMax, ranges: PeerCopy.unknownRangesMax)
+        let rangesMax = known.rangesCount + PeerCopy.unknownRangesMax
+        confirmed = confirmed.intersection(known).prefix(replicas: .max, ranges: rangesMax)
+            .union(unknown)
+    }
+
+    private static let rangesUncheckedMax = 4_096
+    /// How much is kept of what a peer holds and this copy does not.
+    static let unknownReplicasMax = 256
+    static let unknownRangesMax = 1_024
 
     /// What a node holds of a shard.
     enum Holding: Hashable, Sendable {
@@ -70,6 +113,8 @@ struct Pull: Sendable {
     static let patienceOfHearingsMilliseconds: UInt64 = 200
     /// How long a peer whose pull broke is left alone, in milliseconds.
     static let pauseMilliseconds: UInt64 = 300
+    /// The longest that it is after frames that could not be read, in milliseconds.
+    static let pauseMillisecondsMax: UInt64 = 60_000
 }
 
 /// A pull of a peer's that is being answered.

@@ -67,7 +67,7 @@ extension DiskStore {
         let document: Document
         do throws(WireError) {
             document = try Document(key, decoding: bytes)
-        } catch .version(_) {
+        } catch .tooLong(_, _) {
             // Not damage; whoever reads it is told. What it adds up to is not known.
             part.isKnown = false
             return

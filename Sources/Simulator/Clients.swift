@@ -324,7 +324,7 @@ extension World {
         case .store(let failure):
             throw Violation(
                 invariant: .badRecord, explanation: "\(node.name) cannot read: \(failure)")
-        case .unreachable, .unanswered, .overloaded, .badFrame:
+        case .unreachable, .unanswered, .overloaded, .badFrame, .unsupported:
             throw Violation(
                 invariant: .badRecord,
                 explanation: "\(node.name), asked by a client, said \(failure)")

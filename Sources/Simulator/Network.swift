@@ -134,7 +134,7 @@ extension World {
     func send(_ frame: Frame, to peer: Int, from shell: Shell) throws(Violation) {
         guard let index = shell.connections[peer] else { return }
         let bytes = frame.encoded
-        guard bytes.count <= Frame.bytesMax else {
+        guard bytes.count <= Envelope.plainBytesMax else {
             throw Violation(
                 invariant: .bounded, explanation: "a frame of \(bytes.count) bytes: \(frame.name)")
         }

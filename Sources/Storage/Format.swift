@@ -22,6 +22,20 @@ import Glibc
 /// - The shard comes first everywhere: a copy is scanned, recomputed and dropped by one range.
 enum Format {
     static let number: Int64 = 5
+    /// Beside its own number a file says which is the least that reads and writes it: in the bits
+    /// from this one on, 0 where that is its own.
+    ///
+    /// So a version that only adds tables leaves its files to those before it, and a cluster goes
+    /// back to them node by node.
+    static let readableShift: Int64 = 16
+
+    /// Whether this version reads and writes a file that says this.
+    static func reads(_ found: Int64) -> Bool {
+        found <= number || (1...number).contains(found >> readableShift)
+    }
+
+    /// The number of a file's own format.
+    static func own(_ found: Int64) -> Int { Int(found & (1 << readableShift - 1)) }
     /// "GRPV".
     static let applicationID: Int64 = 0x4752_5056
     static let fileName = "grapevine.sqlite"
@@ -86,7 +100,8 @@ enum Format {
     /// - Throws: `StorageError.newerFormat` where a later version has been here.
     static func migrate(_ connection: Connection) throws(StorageError) {
         let found = try connection.number(of: "user_version")
-        guard found <= number else { throw .newerFormat(Int(found)) }
+        guard reads(found) else { throw .newerFormat(own(found)) }
+        guard found <= number else { return }
         // There is no older format than 1.
         guard found >= 1 else { throw .foreignFile }
         if found < 2 {

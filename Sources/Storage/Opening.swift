@@ -17,8 +17,8 @@ struct Opening {
             return
         }
         guard head.applicationID == Format.applicationID else { throw .foreignFile }
-        guard head.formatNumber <= Format.number else {
-            throw .newerFormat(Int(head.formatNumber))
+        guard Format.reads(Int64(head.formatNumber)) else {
+            throw .newerFormat(Format.own(Int64(head.formatNumber)))
         }
     }
 

@@ -25,7 +25,7 @@ extension Record {
         let key = try DocumentKey(from: &reader)
         let changedBy = try Context(from: &reader)
         let time = HybridTimestamp(bits: try reader.readFixed())
-        let bytes = Array(try reader.readBytes(limit: Document.bytesMax))
+        let bytes = Array(try reader.readBytes())
         let terms = try Record.terms(from: &reader)
         let purges = try reader.readFlag()
         var previous: Previous?

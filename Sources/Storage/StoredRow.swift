@@ -55,9 +55,9 @@ struct StoredRow {
     ) throws(StorageError) -> Document {
         do throws(WireError) {
             return try Document(key, decoding: bytes)
-        } catch .version(let version) {
-            // Not damage: setting it aside would throw away what a later version wrote.
-            throw .newerFormat(Int(version))
+        } catch .tooLong(_, let limit) {
+            // Not damage: what was stored once is not thrown away for its size.
+            throw .unfit("a document of shard \(shard) with more than \(limit) of something")
         } catch {
             throw .badRecord(shard, key)
         }

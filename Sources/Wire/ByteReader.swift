@@ -12,6 +12,8 @@ public enum WireError: Error, Hashable, Sendable {
     case checksum
     /// Written by a later version than this one reads.
     case version(UInt8)
+    /// A kind of thing that only a later version knows.
+    case unknown
 }
 
 /// Takes values from a byte string that nobody has checked.

@@ -4,8 +4,10 @@
 public enum Envelope {
     /// The bytes before the payload.
     public static let headBytes = 12
-    /// The most bytes of a payload: 4 MiB and what goes around them.
-    public static let payloadBytesMax = (4 << 20) + 1_024
+    /// The most bytes of a payload that brings a document: the largest, and what goes around it.
+    public static let payloadBytesMax = 49 << 20
+    /// The most bytes of every other payload: 4 MiB and what goes around them.
+    public static let plainBytesMax = (4 << 20) + 1_024
 }
 
 extension ByteWriter {

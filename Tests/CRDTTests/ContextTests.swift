@@ -39,6 +39,25 @@ struct ContextTests {
         #expect(context.seq(of: replica) == 3)
     }
 
+    @Test func `contexts of many replicas are merged in one pass`() throws {
+        func context(_ first: UInt64, by step: UInt64) -> Context {
+            var context = Context()
+            for number in stride(from: first, to: 200_000, by: Int(step)) {
+                context.insert(Dot(replica: RandomID(high: 0, low: number), seq: number + 1))
+            }
+            return context
+        }
+        var (odd, vector) = (context(1, by: 2), Vector())
+        vector.insert(odd)
+        odd.merge(context(0, by: 2))
+        #expect(odd.dots.count == 200_000)
+        #expect(zip(odd.dots, odd.dots.dropFirst()).allSatisfy { $0.replica < $1.replica })
+        #expect(odd.seq(of: RandomID(high: 0, low: 70_000)) == 70_001)
+        #expect(try Context.decode(odd.encoded) == odd)
+        vector.insert(odd)
+        #expect(vector.entries.count == 200_000 && vector.contains(odd))
+    }
+
     @Test func `an earlier dot changes nothing`() {
         let replica = RandomID(high: 1, low: 1)
         var context = Context(Dot(replica: replica, seq: 3))

@@ -57,12 +57,26 @@ struct HybridTimestampTests {
         #expect(last.milliseconds == 1_001)
     }
 
-    @Test func `a time from the year 6430 on is refused, and never made`() throws {
+    @Test func `a time from the year 4200 on is refused, and never made`() throws {
         let last = HybridTimestamp(milliseconds: .max)
-        #expect(last.milliseconds == HybridTimestamp.millisecondsMax)
+        #expect(last.milliseconds == HybridTimestamp.followedMillisecondsMax)
         #expect(try HybridTimestamp.decode(last.encoded) == last)
-        let later = HybridTimestamp(bits: (HybridTimestamp.millisecondsMax + 1) << 16)
-        #expect(throws: WireError.self) { try HybridTimestamp.decode(later.encoded) }
+        for bits in [(HybridTimestamp.millisecondsMax + 1) << 16, 1 << 63 - 1, .max] {
+            let later = HybridTimestamp(bits: bits)
+            #expect(throws: WireError.self) { try HybridTimestamp.decode(later.encoded) }
+        }
+    }
+
+    @Test func `a time that no clock shows moves no clock, and nothing is counted on from it`() {
+        let lie = HybridTimestamp(bits: HybridTimestamp.millisecondsMax << 16 | 0xFFFF)
+        for seen in [lie, HybridTimestamp(bits: 1 << 63 - 1), HybridTimestamp(bits: .max)] {
+            var clock = HybridClock(startingAfter: seen)
+            clock.observe(seen)
+            #expect(clock.next(wallMilliseconds: 7) == HybridTimestamp(milliseconds: 7))
+            #expect(seen.next <= max(seen, lie))
+        }
+        var clock = HybridClock(startingAfter: HybridTimestamp(milliseconds: .max))
+        #expect(clock.next(wallMilliseconds: 7) > HybridTimestamp(milliseconds: .max))
     }
 
     @Test func `stamps are ordered by time, then by replica, as their bytes are`() throws {

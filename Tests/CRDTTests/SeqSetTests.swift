@@ -94,9 +94,34 @@ struct SeqSetTests {
         writer.write(varint: .max)
         writer.write(varint: 1)
         #expect(throws: WireError.self) { try SeqSet.decode(writer.bytes) }
+        // A count that the bytes cannot hold makes no room for itself.
         var many = ByteWriter()
-        many.write(count: SeqSet.rangesMax + 1)
-        #expect(throws: WireError.self) { try SeqSet.decode(many.bytes) }
+        many.write(count: 3)
+        for _ in 0..<5 { many.write(1 as UInt8) }
+        #expect(throws: WireError.truncated) { try SeqSet.decode(many.bytes) }
+    }
+
+    /// One by one, each of them would move all that are behind it: 20 billion moves.
+    @Test func `ranges that interleave are united in one pass`() {
+        let (odd, even) = (stride(from: 1, to: 400_000, by: 4), stride(from: 3, to: 400_000, by: 4))
+        let one = set(of: odd.map { UInt64($0)...UInt64($0) })
+        var both = set(of: even.map { UInt64($0)...UInt64($0) })
+        both.formUnion(one)
+        #expect(both.ranges.count == 200_000)
+        both.formUnion(set(of: stride(from: 2, to: 400_001, by: 2).map { UInt64($0)...UInt64($0) }))
+        #expect(both.ranges == [1...400_000])
+    }
+
+    @Test func `what is in both, and the first of its ranges`() throws {
+        for seed in 0..<1_000 as Range<UInt64> {
+            var random = SplitMix64(seed: seed)
+            let ((left, leftModel), (right, rightModel)) = (pair(&random), pair(&random))
+            let both = left.intersection(right)
+            try #require(isEqual(both, leftModel.intersection(rightModel)), "seed \(seed)")
+            let count = random.below(4)
+            let prefix = left.prefix(ranges: count)
+            try #require(prefix.ranges == Array(left.ranges.prefix(count)), "seed \(seed)")
+        }
     }
 
     private func isEqual(_ set: SeqSet, _ model: Set<UInt64>) -> Bool {

@@ -95,6 +95,40 @@ struct VectorTests {
         }
     }
 
+    @Test func `what is in both is what plain sets have in common`() throws {
+        for seed in 0..<1_000 as Range<UInt64> {
+            var random = SplitMix64(seed: seed)
+            let ((left, leftModel), (right, rightModel)) = (pair(&random), pair(&random))
+            let both = left.intersection(right)
+            try #require(isEqual(both, leftModel.intersection(rightModel)), "seed \(seed)")
+        }
+    }
+
+    @Test func `what nodes tell each other is bounded, and a part of what is claimed`() throws {
+        var vector = Vector()
+        for number in 0..<20 as Range<UInt64> {
+            var seqs = SeqSet()
+            for seq in stride(from: 1 as UInt64, to: 8_000, by: 2) { seqs.insert(seq) }
+            vector.insert(seqs, of: RandomID(high: number, low: 0))
+        }
+        var writer = ByteWriter()
+        vector.encodeShared(into: &writer)
+        var reader = ByteReader(writer.bytes)
+        let shared = try Vector(sharedFrom: &reader)
+        #expect(shared.rangesCount == Vector.sharedRangesMax)
+        #expect(vector.covers(shared) && !shared.covers(vector))
+        // On a disk it is whole.
+        #expect(try Vector.decode(vector.encoded) == vector)
+        reader = ByteReader(vector.encoded)
+        #expect(throws: WireError.self) { try Vector(sharedFrom: &reader) }
+    }
+
+    @Test func `a seq that no disk can number is refused`() {
+        var vector = Vector()
+        vector.insert(SeqSet(1...(1 << 62 + 1)), of: RandomID(high: 0, low: 1))
+        #expect(throws: WireError.self) { try Vector.decode(vector.encoded) }
+    }
+
     private func isEqual(_ vector: Vector, _ model: Set<Dot>) -> Bool {
         let ascend = zip(vector.entries, vector.entries.dropFirst())
             .allSatisfy { $0.replica < $1.replica }

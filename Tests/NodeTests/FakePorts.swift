@@ -62,6 +62,8 @@ final class MemoryStore: Store {
     nonisolated(unsafe) private(set) var rowsAsked: [Int] = []
     /// To which no index leads.
     nonisolated(unsafe) var unindexed: Set<DocumentKey> = []
+    /// What a later version wrote behind each header.
+    nonisolated(unsafe) var headerTail: [UInt8] = []
 
     init() {}
 
@@ -247,7 +249,7 @@ struct KeyMark: CheckMark {
 extension MemoryStore {
     /// Flips a byte.
     func spoil(_ key: DocumentKey, in shard: ShardID) {
-        change(key, in: shard) { $0[0] ^= 0xFF }
+        change(key, in: shard) { $0[1] ^= 0xFF }
     }
 
     /// Has the disk lose a document behind the header's back.

@@ -20,6 +20,8 @@ final class FakeChannel: Channel {
     nonisolated(unsafe) var isCut = false
     nonisolated(unsafe) var queuedBytes = 0
     nonisolated(unsafe) weak var other: FakeChannel?
+    /// What becomes of what is sent.
+    nonisolated(unsafe) var encoder: (([UInt8]) -> [UInt8])?
 
     init(_ id: UInt64, of owner: String) {
         self.id = id
@@ -28,7 +30,7 @@ final class FakeChannel: Channel {
 
     func send(_ bytes: [UInt8]) {
         guard !isClosed, !isCut else { return }
-        other?.inbox.append(bytes)
+        other?.inbox.append(encoder?(bytes) ?? bytes)
     }
 
     func setPaused(_ isPaused: Bool) { self.isPaused = isPaused }
@@ -52,7 +54,8 @@ final class NodeSeat: Sendable {
         clock: FakeClock, seed: UInt64, shards: UInt16? = nil, cluster: String? = nil,
         replicas: Replicas? = .all,
         evictAfterMilliseconds: UInt64? = NodeOptions.evictAfterMillisecondsDefault,
-        mayBlock: Bool = false, address: String? = nil, isBootstrapping: Bool = false
+        mayBlock: Bool = false, address: String? = nil, isBootstrapping: Bool = false,
+        versions: PeerVersions = .current
     ) {
         self.name = name
         self.store = store
@@ -61,7 +64,8 @@ final class NodeSeat: Sendable {
             join: join, isBootstrapping: isBootstrapping,
             cluster: cluster.map(ClusterName.init(checked:)), shards: shards, replicas: replicas,
             ackLevel: .majority, editWindowMilliseconds: 900_000,
-            evictAfterMilliseconds: evictAfterMilliseconds, mayBlock: mayBlock)
+            evictAfterMilliseconds: evictAfterMilliseconds, mayBlock: mayBlock,
+            versions: versions)
         let ports = NodePorts(
             executor: InlineExecutor(), store: store, entropy: SeededEntropy(seed: seed),
             clock: clock, host: host)
@@ -75,7 +79,10 @@ final class NodeSeat: Sendable {
 
     /// - Parameter damaged: the shards whose headers cannot be read.
     func start(damaged: [ShardID] = []) {
-        let headers = store.headers.mapValues(\.encoded).filter { !damaged.contains($0.key) }
+        let headers = store.headers.mapValues { header in
+            let bytes = header.encoded
+            return store.headerTail.isEmpty ? bytes : [2] + bytes.dropFirst() + store.headerTail
+        }.filter { !damaged.contains($0.key) }
         let settings = store.settings
         run { $0.start(settings: settings, headers: headers, damaged: damaged) }
     }
@@ -173,19 +180,22 @@ final class NodeWorld {
     var paused: Set<String> = []
     /// The addresses of nodes whose disks finish nothing.
     var stalled: Set<String> = []
+    /// What becomes of what these send.
+    var encoders: [String: ([UInt8]) -> [UInt8]] = [:]
 
     @discardableResult func add(
         _ name: String, join: [String] = [], store: MemoryStore = MemoryStore(),
         shards: UInt16? = 2, cluster: String? = nil, replicas: Replicas? = .all,
         evictAfterMilliseconds: UInt64? = NodeOptions.evictAfterMillisecondsDefault,
         mayBlock: Bool = false, address: String? = nil, isBootstrapping: Bool = false,
-        damaged: [ShardID] = []
+        damaged: [ShardID] = [], versions: PeerVersions = .current
     ) -> NodeSeat {
         seed += 1
         let seat = NodeSeat(
             name, join: join, store: store, clock: clock, seed: seed, shards: shards,
             cluster: cluster, replicas: replicas, evictAfterMilliseconds: evictAfterMilliseconds,
-            mayBlock: mayBlock, address: address, isBootstrapping: isBootstrapping)
+            mayBlock: mayBlock, address: address, isBootstrapping: isBootstrapping,
+            versions: versions)
         seats[address ?? name] = seat
         seat.start(damaged: damaged)
         return seat
@@ -210,6 +220,7 @@ final class NodeWorld {
         let acceptor = FakeChannel(id + 1, of: address)
         dialer.other = acceptor
         acceptor.other = dialer
+        (dialer.encoder, acceptor.encoder) = (encoders[from], encoders[address])
         channels += [dialer, acceptor]
         connections += [(dialer, dialed ?? address), (acceptor, nil)]
         return (dialer, acceptor)

@@ -34,6 +34,24 @@ import Wire
         #expect(folder.names == ["grapevine.sqlite", "lock"])
     }
 
+    @Test func `a later version that leaves the file to this one is read, and its number stays`()
+        throws
+    {
+        let folder = try TemporaryFolder()
+        var chats = Chats()
+        let first = try TestDatabase(folder: folder.path)
+        try first.store(chats.batch([chats.send(1, in: 1)]))
+        first.close()
+        try RawFile(folder.file).run("PRAGMA user_version = \(5 << 16 | 9)")
+        let again = try TestDatabase(folder: folder.path)
+        for (key, document) in chats.documents {
+            #expect(try again.reader.document(key, in: chats.shard) == document)
+        }
+        again.close()
+        try RawFile(folder.file).run("PRAGMA user_version = \(6 << 16 | 9)")
+        #expect(throws: StorageError.newerFormat(9)) { try TestDatabase(folder: folder.path) }
+    }
+
     @Test func `a later version that is in the log alone is found as well`() throws {
         let folder = try TemporaryFolder()
         try TestDatabase(folder: folder.path).close()

@@ -1,0 +1,75 @@
+import Replication
+import Wire
+
+/// Frames of members that cannot be read, or that no node means.
+///
+/// One of them costs what it was about: the pull of one shard. The connection stays, since all
+/// shards share it; only where the stream itself cannot be cut into frames it ends.
+extension Node {
+    /// Who answers speaks no version of the wire that this node does: one of the two has to be
+    /// upgraded, step by step.
+    func noteOtherVersion(_ greeting: Greeting) {
+        let address = greeting.dialed ?? "a node that dialled"
+        guard strangers.insert("version " + address).inserted else { return }
+        ports.host.log(.error, "no version of the wire in common peer=\(address)")
+    }
+
+    /// The most bytes of frames that are not whole, of all members together.
+    static let unfinishedBytesMax = 256 << 20
+
+    /// A frame may be as large as the largest document, but not one of every member at a time.
+    func checkUnfinishedFrames(of link: PeerLink) throws(WireError) {
+        guard link.cutter.keptCount > Envelope.plainBytesMax else { return }
+        let kept = links.ascending.reduce(0) { $0 + $1.cutter.keptCount }
+        guard kept <= Node.unfinishedBytesMax else {
+            throw .tooLong(count: UInt64(kept), limit: Node.unfinishedBytesMax)
+        }
+    }
+
+    /// The payload of a frame cannot be read.
+    func onUnreadable(
+        _ payload: ArraySlice<UInt8>, from link: PeerLink, because error: WireError
+    ) {
+        let id = PeerFrame.shard(ofUnreadable: payload)
+        onBadFrame(of: id.flatMap { shard($0) }, from: link, because: "\(error)")
+    }
+
+    /// A shard could not take a frame.
+    func onRefused(_ failure: ShardFailure, in shard: Shard, from link: PeerLink) {
+        guard case .badFrame(let error) = failure else {
+            // A read of the own disk: what was not merged is not claimed, and comes again.
+            return log(badFrame: "\(failure)", of: shard.id, pause: nil, from: link)
+        }
+        onBadFrame(of: shard, from: link, because: "\(error)")
+    }
+
+    private func onBadFrame(of shard: Shard?, from link: PeerLink, because reason: String) {
+        let name = link.name
+        let pause = shard.map { within($0) { $0.onBadFrame(from: name) } }
+        log(badFrame: reason, of: shard?.id, pause: pause, from: link)
+    }
+
+    /// One line a second at most for each member: it may send thousands.
+    private func log(badFrame reason: String, of id: ShardID?, pause: UInt64?, from link: PeerLink)
+    {
+        guard let count = link.takeBadFrames(now: ports.clock.milliseconds) else { return }
+        let shard = id.map { " shard=\($0)" } ?? ""
+        let wait = pause.map { " pause=\($0)ms" } ?? ""
+        ports.host.log(
+            .error, "frame refused: \(reason)\(shard) peer=\(link.name) frames=\(count)\(wait)")
+    }
+}
+
+extension PeerFrame {
+    /// The shard that a frame is about whose rest cannot be read; nil where that is unknown, too.
+    static func shard(ofUnreadable payload: ArraySlice<UInt8>) -> ShardID? {
+        var reader = ByteReader(payload)
+        do throws(WireError) {
+            guard try reader.readByte() == version, try reader.readByte() == Kind.replication
+            else { return nil }
+            return try Frame.shard(from: &reader)
+        } catch {
+            return nil
+        }
+    }
+}
