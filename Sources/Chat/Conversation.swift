@@ -73,7 +73,7 @@ public struct Conversation: Hashable, Sendable {
         header = min(header, other.header)
         participants.merge(other.participants)
         invitations = mergedAscending(invitations, other.invitations, by: \.user) { mine, theirs in
-            Invitation(user: mine.user, stamp: max(mine.stamp, theirs.stamp))
+            mine.isEarlier(than: theirs) ? theirs : mine
         }
         departureTimes.merge(other.departureTimes)
     }

@@ -34,6 +34,7 @@ extension ShardFailure: CustomStringConvertible {
         case .unanswered: "the node that was asked did not answer"
         case .behind: "no replica holds what was seen"
         case .overloaded: "too many requests wait for other nodes"
+        case .unsupported: "the node that was asked is of an earlier version"
         case .clock(let offset): ClusterTime.sentence(offset)
         case .store(let failure): failure.description
         case .badFrame(let error): "unreadable document: \(error)"

@@ -8,6 +8,7 @@ extension WireError: CustomStringConvertible {
         case .leftover(let count): "\(count) bytes are left over"
         case .checksum: "the checksum is wrong"
         case .version(let version): "version \(version) is not known"
+        case .unknown: "their kind is not known"
         }
     }
 }

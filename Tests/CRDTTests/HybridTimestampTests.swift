@@ -90,12 +90,14 @@ struct HybridTimestampTests {
         let lie = HybridTimestamp(bits: HybridTimestamp.millisecondsMax << 16 | 0xFFFF)
         for seen in [lie, HybridTimestamp(bits: 1 << 63 - 1), HybridTimestamp(bits: .max)] {
             var clock = HybridClock(startingAfter: seen)
-            clock.observe(seen)
-            #expect(clock.next(wallMilliseconds: 7) == HybridTimestamp(milliseconds: 7))
+            clock.observe(seen, at: WallTime(milliseconds: 7, latestMilliseconds: .max))
+            #expect(clock.next(at: wall(7)) == HybridTimestamp(milliseconds: 7))
             #expect(seen.next <= max(seen, lie))
         }
-        var clock = HybridClock(startingAfter: HybridTimestamp(milliseconds: .max))
-        #expect(clock.next(wallMilliseconds: 7) > HybridTimestamp(milliseconds: .max))
+        let last = HybridTimestamp(milliseconds: .max)
+        var clock = HybridClock(startingAfter: last)
+        #expect(
+            clock.next(at: WallTime(milliseconds: 7, latestMilliseconds: .max)) > last)
     }
 
     @Test func `stamps are ordered by time, then by replica, as their bytes are`() throws {

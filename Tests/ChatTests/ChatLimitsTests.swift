@@ -55,7 +55,8 @@ import Wire
     {
         var conversation = try #require(Self.conversation(1).conversation)
         for number in 1..<22_750 {
-            conversation.invite(Self.long(number), by: People.stamp(UInt64(number), at: 1))
+            conversation.invite(
+                Self.long(number), of: Self.long(0), by: People.stamp(UInt64(number), at: 1))
         }
         let document = Document(.conversation(conversation), at: Self.key, by: People.dot(1, 1))
         let bytes = document.encoded
