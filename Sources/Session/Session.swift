@@ -4,20 +4,6 @@ import Node
 import Replication
 import Wire
 
-/// Where a session's replies go, and what slows its client down.
-package protocol SessionOutput: AnyObject, Sendable {
-    func write(_ bytes: [UInt8])
-    /// Has what was written leave now, as far as the client takes it.
-    func flush()
-    /// How many bytes the client has not taken yet.
-    var queuedBytes: Int { get }
-    func setReadingPaused(_ isPaused: Bool)
-    /// Nothing more will be written.
-    func finish()
-    /// Ends the connection at once.
-    func abort()
-}
-
 /// One connection's lines in, its replies out, in order; no socket.
 ///
 /// Each line takes a slot in a ring, and the reply leaves when it is at the head and settled. While
@@ -109,8 +95,7 @@ package actor Session: ReplySink {
         backlog.append(bytes[taken...])
         noteHeld()
         if isLineTooMuch { refuseLine() }
-        sendReplies()
-        guard backlog.isEmpty else { return continueBacklog() }
+        if isMovedOnBySending(), !backlog.isEmpty { return continueBacklog() }
         endShare()
         noteHeld()
         updateReading()
@@ -366,10 +351,9 @@ extension Session {
     private func continueBacklog() {
         beginShare()
         sendReplies()
-        while takeBacklog() {
-            node.assumeIsolated { $0.turnAgain() }
-            sendReplies()
-        }
+        repeat {
+            if takeBacklog() { node.assumeIsolated { $0.turnAgain() } }
+        } while isMovedOnBySending() && !backlog.isEmpty
         if isEnding, backlog.isEmpty, !hasCutEnd, !isFull {
             hasCutEnd = true
             if let cut = cutter.finish() { answer(cut) }
@@ -378,6 +362,15 @@ extension Session {
         endShare()
         noteHeld()
         updateReading()
+    }
+
+    /// Sends replies.
+    ///
+    /// - Returns: whether that answered a request which held up what follows it.
+    private func isMovedOnBySending() -> Bool {
+        let wasMoving = moving != nil
+        sendReplies()
+        return wasMoving && moving == nil
     }
 
     /// - Returns: whether any line of it was taken.

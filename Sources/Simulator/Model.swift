@@ -158,7 +158,9 @@ struct Model {
         guard seat.read?.value == greatestMark(of: "read"),
             seat.delivered?.value == greatestMark(of: "deliver")
         else { throw violation(.claims, "has the marks \(seat)") }
-        guard seat.hidden == hidden else {
+        // When it was hidden and by which mutation is told to watchers, and decides nothing.
+        guard seat.hidden?.invitation == hidden?.invitation, seat.hidden?.vector == hidden?.vector
+        else {
             throw violation(.claims, "hides \(String(describing: seat.hidden))")
         }
     }

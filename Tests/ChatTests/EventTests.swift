@@ -190,7 +190,8 @@ import Wire
             let since = new.announcements(beyond: old.changedBy.vector, in: around).map(\.event)
             for event in live {
                 #expect(event.at == new.greatestTime && event.by == People.alice, "\(action)")
-                #expect(since.contains { $0.at == event.at && $0.kind == event.kind })
+                #expect(
+                    since.contains { $0.at == event.at && $0.kind == event.kind }, "\(action)")
             }
             told.append((live.map(\.at), since.map(\.at)))
             old = new

@@ -60,6 +60,7 @@ import Wire
         AskTests.receipt.encode(into: &writer)
         writer.write(count: 2)
         writer.write(count: 3)
+        writer.write(true)
         // It shows no copy.
         writer.write(count: 0)
         let told = try Told.decode(writer.bytes)

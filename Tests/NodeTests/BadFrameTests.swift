@@ -77,7 +77,7 @@ import Wire
     {
         let pair = Pair()
         let channel = pair.channel?.id
-        for payload in [[1, 99, 1, 2, 3], [1, 4, 99, 1], [1, 3, 99], [1, 8, 99]] as [[UInt8]] {
+        for payload in [[1, 99, 1, 2, 3], [1, 4, 99, 1], [1, 3, 0, 99], [1, 8, 99]] as [[UInt8]] {
             try pair.receive(payload)
         }
         #expect(pair.first.host.lines.isEmpty)

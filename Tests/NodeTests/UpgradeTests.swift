@@ -15,7 +15,7 @@ import Wire
         bytes.withUnsafeBytes { cutter.append($0) }
         var writer = ByteWriter()
         while let payload = try? cutter.next() {
-            for unknown in [[1, 200, 1, 2], [2, 4, 4], [1, 4, 200], [1, 3, 200]] as [[UInt8]] {
+            for unknown in [[1, 200, 1, 2], [2, 4, 4], [1, 4, 200], [1, 3, 0, 200]] as [[UInt8]] {
                 writer.writeEnvelope { $0.write(raw: unknown) }
             }
             writer.writeEnvelope {

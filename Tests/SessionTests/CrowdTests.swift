@@ -38,7 +38,7 @@ import Testing
     @Test func `who does not read is let go, and who waited for room is answered`() {
         let writer = node.connectShared()
         #expect(writer.ask("CREATE c alice,bob") == ["OK"])
-        let text = String(repeating: "x", count: 16_000)
+        let text = String(repeating: "x", count: 16_384)
         for number in 0..<100 { _ = writer.ask("SEND c alice id=m\(number) \(text)") }
         let deaf = (0..<20).map { _ in node.connectShared() }
         for client in deaf {
@@ -69,7 +69,7 @@ import Testing
         }
         let hogs = (0..<400).map { _ in node.connectShared() }
         for hog in hogs { hog.feed(String(repeating: "x", count: 60_000)) }
-        let text = String(repeating: "x", count: 16_000)
+        let text = String(repeating: "x", count: 16_384)
         for number in 0..<4 {
             #expect(writer.ask("SEND c alice id=m\(number) \(text)").count == 1)
             let held = node.room.assumeIsolated { $0.heldBytes }

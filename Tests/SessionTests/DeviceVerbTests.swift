@@ -157,11 +157,14 @@ import Testing
         _ = client.ask("DEVICE ADD bob phone token=t", "SEED")
         #expect(notifications() == ["OK"])
         _ = client.ask("SEND c1 alice id=m1 hi", "HIDECHAT c1 bob", "SEND c1 alice id=m2 hi")
-        #expect(notifications() == [line("m2"), "OK"])
+        let name = "from=alice fromName=\"Alice Martin\""
+        #expect(
+            notifications()
+                == ["NOTIFICATION kind=message conversation=c1 message=m2 \(name) text=hi", "OK"])
         _ = client.ask("HIDECHAT c1 bob")
         #expect(
             notifications()
-                == ["NOTIFICATION kind=withdrawn conversation=c1 message=m2 from=alice", "OK"])
+                == ["NOTIFICATION kind=withdrawn conversation=c1 message=m2 \(name)", "OK"])
     }
 
     @Test func `what is pipelined comes in its order`() {
