@@ -33,7 +33,7 @@ package struct Plant: Hashable, Sendable {
             case .evictedNotDialled, .refutesWithoutRaising, .silenceShrinks,
                 .suspectsAfterOwnPause:
                 .members
-            case .causeForgotten, .checkpointTakenForHeld, .floorIgnored, .notificationSentTwice,
+            case .causeForgotten, .floorIgnored, .notificationSentTwice,
                 .tokenForgetsDeletions,
                 .typingOutlivesConnection, .unboundedPeerQueue:
                 .whole
@@ -61,7 +61,7 @@ package struct Plant: Hashable, Sendable {
             case .ruleJudgedAtMerge: [.judgedOnce, .equal]
             case .setContextLost: [.kept, .deleted, .claims]
             // A list that ignores what a token says of it shows what was taken off.
-            case .checkpointTakenForHeld, .floorIgnored: [.reads, .oneChange]
+            case .floorIgnored: [.reads, .oneChange]
             case .shownBeforeStored, .tokenForgetsDeletions: [.reads]
             case .typingOutlivesConnection: [.typing]
             case .unboundedPeerQueue: [.bounded]
