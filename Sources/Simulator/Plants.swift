@@ -48,7 +48,9 @@ package struct Plant: Hashable, Sendable {
                 [.claims]
             case .causeForgotten: [.cause]
             case .coversFirstRangeOnly: [.equal, .kept]
-            case .droppedBeforeAllAccepted, .droppedOnConfirmedVectors: [.kept]
+            case .droppedBeforeAllAccepted: [.kept]
+            // An owner that is not ready fetches again what its holder has dropped too early.
+            case .droppedOnConfirmedVectors: [.kept, .quiet]
             case .dotsReusedAfterWipe, .numberingContinuedAfterFailure,
                 .numberingContinuedAfterRestore:
                 [.oneDot]
