@@ -33,8 +33,8 @@ package struct Plant: Hashable, Sendable {
             case .evictedNotDialled, .minorityEvicts, .refutesWithoutRaising, .silenceShrinks,
                 .suspectsAfterOwnPause:
                 .members
-            case .causeForgotten, .checkpointTakenForHeld, .clockFollowsAny, .evictedNotHeard,
-                .floorIgnored, .notificationSentTwice, .tokenForgetsDeletions,
+            case .causeForgotten, .clockFollowsAny, .evictedNotHeard, .floorIgnored,
+                .notificationSentTwice, .tokenForgetsDeletions,
                 .typingOutlivesConnection, .unboundedPeerQueue:
                 .whole
             default: .machines
@@ -48,7 +48,9 @@ package struct Plant: Hashable, Sendable {
                 [.claims]
             case .causeForgotten: [.cause]
             case .coversFirstRangeOnly: [.equal, .kept]
-            case .droppedBeforeAllAccepted, .droppedOnConfirmedVectors: [.kept]
+            case .droppedBeforeAllAccepted: [.kept]
+            // An owner that is not ready fetches again what its holder has dropped too early.
+            case .droppedOnConfirmedVectors: [.kept, .quiet]
             case .dotsReusedAfterWipe, .numberingContinuedAfterFailure,
                 .numberingContinuedAfterRestore:
                 [.oneDot]
@@ -63,7 +65,7 @@ package struct Plant: Hashable, Sendable {
             case .ruleJudgedAtMerge: [.judgedOnce, .equal]
             case .setContextLost: [.kept, .deleted, .claims]
             // A list that ignores what a token says of it shows what was taken off.
-            case .checkpointTakenForHeld, .floorIgnored: [.reads, .oneChange]
+            case .floorIgnored: [.reads, .oneChange]
             case .shownBeforeStored, .tokenForgetsDeletions: [.reads]
             case .typingOutlivesConnection: [.typing]
             case .unboundedPeerQueue: [.bounded]

@@ -5,7 +5,6 @@
     public enum PlantedBug: String, CaseIterable, Sendable {
         case acknowledgedBeforeStored = "acknowledged-before-stored"
         case causeForgotten = "cause-forgotten"
-        case checkpointTakenForHeld = "checkpoint-taken-for-held"
         case claimFromMemory = "claim-from-memory"
         case claimsUnited = "claims-united"
         case clockFollowsAny = "clock-follows-any"
