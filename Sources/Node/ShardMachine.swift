@@ -196,8 +196,7 @@ extension ShardMachine {
         over target: ShardDocuments.Found?, in world: ShardWorld
     ) -> (Document, Dot) {
         let dot = copy.nextDot { world.entropy.nextID() }
-        // Not the clock's, which a time far ahead does not move.
-        let latest = copy.current.greatest
+        let latest = copy.current.latest
         if let target, documents.isHandedOutLater(key), accepted.contains(key) {
             supersede(target, by: dot)
         } else {
@@ -258,7 +257,7 @@ extension ShardMachine {
         documents.put(document, bytes: encoded.bytes, digest: digest, replacing: old)
         return Change(
             kind: document.key.kind.number, before: old?.digest, after: digest,
-            greatest: clock.greatest)
+            greatest: clock.greatest, latest: document.greatestTime)
     }
 
     mutating func find(
@@ -326,7 +325,7 @@ extension ShardMachine {
             mine.merge(theirs)
             document = mine
         }
-        let isNewest = old == nil && document.historyTime > copy.current.greatest
+        let isNewest = old == nil && document.historyTime > copy.current.latest
         var change: Change?
         if document != old?.document {
             let encoded = document.encodedWithDigest

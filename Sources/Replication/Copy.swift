@@ -180,12 +180,18 @@ public struct Change: Sendable {
     public let after: Hash128
     /// What the clock of the copy comes to: behind it the next process starts.
     public let greatest: HybridTimestamp
+    /// The greatest time in the document.
+    public let latest: HybridTimestamp
 
-    public init(kind: UInt8, before: Hash128?, after: Hash128, greatest: HybridTimestamp) {
+    public init(
+        kind: UInt8, before: Hash128?, after: Hash128, greatest: HybridTimestamp,
+        latest: HybridTimestamp
+    ) {
         self.kind = kind
         self.before = before
         self.after = after
         self.greatest = greatest
+        self.latest = latest
     }
 }
 
@@ -286,6 +292,7 @@ extension Copy {
         }
         current.digest += change.after
         current.greatest = change.greatest
+        current.latest = max(current.latest, change.latest)
         isDirty = true
     }
 

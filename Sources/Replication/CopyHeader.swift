@@ -14,6 +14,8 @@ public struct CopyHeader: Hashable, Sendable {
     public internal(set) var counts: [UInt64] = []
     /// The greatest stamp that the clock followed: that of the next process starts behind it.
     public internal(set) var greatest = HybridTimestamp.zero
+    /// No time in a document is greater; unlike `greatest`, it counts what no clock follows.
+    public internal(set) var latest = HybridTimestamp.zero
     /// Whether it has had `done` from a complete copy, or was there from the beginning.
     public internal(set) var isComplete: Bool
     /// Of its bytes: a later version's stays, for what it writes is kept, too.
@@ -34,6 +36,7 @@ public struct CopyHeader: Hashable, Sendable {
         self.digest = digest
         self.counts = counts
         self.greatest = greatest
+        latest = greatest
     }
 
     /// Keeps a greatest stamp that was given or seen, whatever is left of the documents.
@@ -71,6 +74,7 @@ extension CopyHeader: WireValue {
         writer.write(count: counts.count)
         for count in counts { writer.write(varint: count) }
         greatest.encode(into: &writer)
+        latest.encode(into: &writer)
         writer.write(isComplete)
         writer.write(raw: unknown)
     }
@@ -82,6 +86,7 @@ extension CopyHeader: WireValue {
         digest = try reader.readHash()
         for _ in 0..<(try reader.readCount(limit: 256)) { counts.append(try reader.readVarint()) }
         greatest = try HybridTimestamp(from: &reader)
+        latest = try HybridTimestamp(from: &reader)
         isComplete = try reader.readFlag()
         unknown = Array(reader.readRest())
     }

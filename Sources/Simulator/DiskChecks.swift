@@ -20,12 +20,12 @@ extension World {
             var before = node.disk.state.shards[shard].claim
             for key in part.removed { node.disk.state.shards[shard].remove(key) }
             if !part.removed.isEmpty { before = CopyHeader(isComplete: false) }
-            for record in part.records { try apply(record, to: shard, on: node) }
+            for record in part.records { try apply(record, to: shard, of: commit, on: node) }
             for run in part.runs { node.disk.state.shards[shard].put(run) }
             let header = try decoded(part.header, on: node)
             node.disk.state.shards[shard].header = part.header
             node.disk.state.shards[shard].claim = header
-            try check(header, after: before, shard, on: node)
+            try check(header, after: before, shard, at: commit.wall, on: node)
             if !part.removed.isEmpty {
                 onDestroyed(node)
                 node.floors[shard] = floor(of: node)[shard]
@@ -50,7 +50,9 @@ extension World {
         }
     }
 
-    private func apply(_ record: Record, to shard: Int, on node: SimNode) throws(Violation) {
+    private func apply(
+        _ record: Record, to shard: Int, of commit: SimDisk.Commit, on node: SimNode
+    ) throws(Violation) {
         func fail(_ invariant: Invariant, _ what: String) -> Violation {
             Violation(
                 invariant: invariant,
@@ -83,11 +85,13 @@ extension World {
         let digest = Document.digest(of: record.key, bytes: record.bytes)
         if checked.insert(digest).inserted { try Model(of: document, in: ledger).check(document) }
         // What a clock years ahead wrote does not count as seen.
-        let isBelieved = wall(of: node).believes(document.greatestTime)
+        if commit.wall.believes(document.greatestTime) {
+            node.disk.state.shards[shard].believe(document.greatestTime)
+        }
         node.disk.state.shards[shard].put(
             ShardDisk.StoredDocument(
                 bytes: record.bytes, changedBy: record.changedBy, time: record.time,
-                digest: digest, greatest: isBelieved ? document.greatestTime : .zero),
+                digest: digest, greatest: document.greatestTime),
             at: record.key)
         node.disk.state.shards[shard].terms[record.key] = record.terms.isEmpty ? nil : record.terms
     }
@@ -98,7 +102,8 @@ extension World {
 
     /// What the header counts is what is there, and what it newly claims is in the documents.
     private func check(
-        _ header: CopyHeader, after before: CopyHeader, _ shard: Int, on node: SimNode
+        _ header: CopyHeader, after before: CopyHeader, _ shard: Int, at wall: WallTime,
+        on node: SimNode
     ) throws(Violation) {
         let disk = node.disk.state.shards[shard]
         func fail(_ invariant: Invariant, _ what: String) -> Violation {
@@ -110,7 +115,7 @@ extension World {
                 "the header counts \(header.documents) documents of digest \(header.digest), "
                     + "the disk holds \(disk.keys.count) of \(disk.digest)")
         }
-        guard header.greatest >= disk.greatest || !wall(of: node).believes(disk.greatest) else {
+        guard header.greatest >= disk.believed || !wall.believes(disk.believed) else {
             throw fail(.stamps, "a stamp on disk is later than the greatest that it says")
         }
         guard before.vector.subtracting(header.vector).isEmpty else {
@@ -157,7 +162,9 @@ extension World {
                     invariant: .equal,
                     explanation: "\(node.name), shard \(shard): the digest is not its documents'")
             }
-            try check(disk.claim, after: CopyHeader(isComplete: false), shard, on: node)
+            try check(
+                disk.claim, after: CopyHeader(isComplete: false), shard, at: wall(of: node),
+                on: node)
         }
     }
 

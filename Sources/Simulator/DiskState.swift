@@ -11,7 +11,7 @@ struct ShardDisk {
         let changedBy: Context
         let time: HybridTimestamp
         let digest: Hash128
-        /// The greatest stamp in it; zero where it was not believed.
+        /// The greatest stamp in it.
         let greatest: HybridTimestamp
         /// Whether a byte of it has flipped: the checksum says so to whoever reads it.
         var isBad = false
@@ -33,8 +33,8 @@ struct ShardDisk {
     private(set) var runs: [CountedRunKey: CountedRun] = [:]
     /// The sum of the documents' digests, counted apart from the header.
     var digest = Hash128.zero
-    /// The greatest of those of the documents.
-    var greatest = HybridTimestamp.zero
+    /// The greatest stamp of a document that the node's clock believed when it came.
+    var believed = HybridTimestamp.zero
 
     mutating func put(_ document: StoredDocument, at key: DocumentKey) {
         if let old = documents.updateValue(document, forKey: key) {
@@ -43,8 +43,9 @@ struct ShardDisk {
             keys.insert(key, at: keys.firstIndex { key < $0 } ?? keys.endIndex)
         }
         digest += document.digest
-        greatest = max(greatest, document.greatest)
     }
+
+    mutating func believe(_ time: HybridTimestamp) { believed = max(believed, time) }
 
     mutating func put(_ write: CountedRunWrite) { runs[write.key] = write.run }
 

@@ -35,10 +35,7 @@ extension World {
             weather.slow[fault.other][fault.node] += 1
         case .narrow:
             weather.narrow[fault.node][fault.other] += 1
-        case .clockJump: node.wall.jump(by: Int64(fault.amount))
-        case .clockFreeze: node.wall.freeze(now: now)
-        case .clockZero: node.wall.set(to: 0, now: now)
-        case .clockFuture: node.wall.set(to: World.year2100, now: now)
+        case .clockJump, .clockFreeze, .clockZero, .clockFuture: changeClock(of: node, fault)
         case .diskFull: node.disk.isFull = true
         case .diskSlow: node.disk.isSlow += 1
         case .join, .leave, .evict:
@@ -119,7 +116,7 @@ extension World {
             weather.slow[fault.node][fault.other] -= 1
             weather.slow[fault.other][fault.node] -= 1
         case .narrow: weather.narrow[fault.node][fault.other] -= 1
-        case .clockFreeze: node.wall.thaw()
+        case .clockFreeze: node.wall.thaw(now: now)
         case .diskFull: node.disk.isFull = false
         case .diskSlow: node.disk.isSlow -= 1
         case .leave, .evict:
@@ -140,6 +137,21 @@ extension World {
         for end in [0, 1] { onClosed(index, end) }
     }
 
+    private func changeClock(of node: SimNode, _ fault: Fault) {
+        switch fault.kind {
+        case .clockJump: node.wall.jump(by: Int64(fault.amount), now: now)
+        case .clockFreeze: node.wall.freeze(now: now)
+        case .clockZero: node.wall.set(to: 0, now: now)
+        default: node.wall.set(to: World.year2100, now: now)
+        }
+        let wall = wall(of: node)
+        node.disk.onClock(wall)
+        guard let shell = node.shell else { return }
+        for shard in shell.stamped.indices where !wall.believes(shell.stamped[shard]) {
+            shell.stamped[shard] = .zero
+        }
+    }
+
     /// The last fault is over: all that lasts ends, and whoever is down starts.
     func heal() {
         weather.isFair = true
@@ -147,7 +159,7 @@ extension World {
         for node in nodes {
             node.disk.isFull = false
             node.disk.isSlow = 0
-            node.wall.thaw()
+            node.wall.thaw(now: now)
         }
         let pairs = nodes.indices.flatMap { from in nodes.indices.map { (from, $0) } }
         for (from, to) in pairs where weather.cuts[from][to] > 0 {

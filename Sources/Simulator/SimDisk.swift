@@ -50,6 +50,8 @@ final class SimDisk {
 
         let ticket: UInt64
         let parts: [Part]
+        /// The earliest that the node's clock showed since the commit before was handed in.
+        var wall: WallTime
     }
 
     var state: DiskState
@@ -85,9 +87,21 @@ final class SimDisk {
         }
     }
 
-    func hand(in writes: [ShardWrite], dropping drops: [Commit.Part], ticket: UInt64) {
+    func hand(
+        in writes: [ShardWrite], dropping drops: [Commit.Part], ticket: UInt64, at wall: WallTime
+    ) {
         let parts = writes.map(Commit.Part.init)
-        waiting.append(Commit(ticket: ticket, parts: parts + drops))
+        waiting.append(Commit(ticket: ticket, parts: parts + drops, wall: wall))
+    }
+
+    /// The node's clock shows an earlier time: what it does not believe any more it forgets.
+    func onClock(_ wall: WallTime) {
+        for index in waiting.indices where wall.milliseconds < waiting[index].wall.milliseconds {
+            waiting[index].wall = wall
+        }
+        for shard in state.shards.indices where !wall.believes(state.shards[shard].believed) {
+            state.shards[shard].believed = .zero
+        }
     }
 
     /// The commit under way is over.

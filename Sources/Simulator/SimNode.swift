@@ -45,19 +45,35 @@ struct SimWall {
 
     private var offset: Int64 = start
     private var frozen: Int64?
+    /// The earliest that was shown when it was last tampered with, since somebody asked.
+    private var earliest: UInt64?
 
     /// - Parameter now: microseconds since the run began.
     func milliseconds(now: UInt64) -> UInt64 { UInt64(max(0, frozen ?? running(now))) }
 
-    mutating func jump(by milliseconds: Int64) { offset += milliseconds }
+    /// - Returns: the earliest that was shown since it was last asked for, or is shown.
+    mutating func takeEarliest(now: UInt64) -> UInt64 {
+        defer { earliest = nil }
+        return min(earliest ?? .max, milliseconds(now: now))
+    }
+
+    mutating func jump(by milliseconds: Int64, now: UInt64) {
+        change(now) { $0.offset += milliseconds }
+    }
 
     mutating func set(to milliseconds: Int64, now: UInt64) {
-        offset += milliseconds - running(now)
+        change(now) { $0.offset += milliseconds - $0.running(now) }
     }
 
     mutating func freeze(now: UInt64) { frozen = max(0, running(now)) }
 
-    mutating func thaw() { frozen = nil }
+    mutating func thaw(now: UInt64) { change(now) { $0.frozen = nil } }
+
+    private mutating func change(_ now: UInt64, _ body: (inout SimWall) -> Void) {
+        let before = min(earliest ?? .max, milliseconds(now: now))
+        body(&self)
+        earliest = min(before, milliseconds(now: now))
+    }
 
     private func running(_ now: UInt64) -> Int64 { offset + Int64(now / 1_000) }
 }

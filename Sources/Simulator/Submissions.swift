@@ -117,7 +117,7 @@ extension World {
         _ entry: Ledger.Entry, _ node: SimNode, _ shell: Shell
     ) throws(Violation) {
         guard let time = entry.stamp?.time else { return }
-        let stored = node.disk.state.shards[entry.shard].greatest
+        let stored = node.disk.state.shards[entry.shard].believed
         let wall = wall(of: node)
         let last = [shell.stamped[entry.shard], stored].filter(wall.believes).max() ?? .zero
         shell.stamped[entry.shard] = wall.believes(time) ? max(last, time) : last

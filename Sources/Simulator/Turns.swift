@@ -145,7 +145,9 @@ extension World {
         }
         let drops = setAside(node, shell) + (try beginDrops(node, shell))
         if !writes.isEmpty || !drops.isEmpty {
-            node.disk.hand(in: writes, dropping: drops, ticket: shell.ticket)
+            node.disk.hand(
+                in: writes, dropping: drops, ticket: shell.ticket,
+                at: WallTime(milliseconds: node.wall.takeEarliest(now: now)))
             beginWriting(node)
         }
         for shard in shell.held {

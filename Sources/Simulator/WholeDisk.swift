@@ -115,7 +115,7 @@ actor WholeDisk: Store {
                     ShardDisk.StoredDocument(
                         bytes: record.bytes, changedBy: record.changedBy, time: record.time,
                         digest: Document.digest(of: record.key, bytes: record.bytes),
-                        greatest: write.header.greatest), at: record.key)
+                        greatest: write.header.latest), at: record.key)
                 disk.state.shards[shard].terms[record.key] =
                     record.terms.isEmpty ? nil : record.terms
             }

@@ -22,7 +22,8 @@ private func vector(_ dots: Dot...) -> Vector {
 }
 
 private func change(_ number: UInt64) -> Change {
-    Change(kind: 2, before: nil, after: Hash128(high: 0, low: number), greatest: .zero)
+    Change(
+        kind: 2, before: nil, after: Hash128(high: 0, low: number), greatest: .zero, latest: .zero)
 }
 
 /// What a copy says of what its pushes may answer, and waits for.

@@ -25,7 +25,8 @@ private func context(_ seq: UInt64, of replica: ReplicaID = theirs) -> Context {
 }
 
 private func change(_ number: UInt64) -> Change {
-    Change(kind: 2, before: nil, after: Hash128(high: 0, low: number), greatest: .zero)
+    Change(
+        kind: 2, before: nil, after: Hash128(high: 0, low: number), greatest: .zero, latest: .zero)
 }
 
 private let parcel = Parcel(key: [1], bytes: [2])

@@ -18,7 +18,8 @@ import Wire
         for number in 1...1_000 as ClosedRange<UInt64> {
             let dot = copy.nextDot { RandomID(high: 1, low: 1) }
             let change = Change(
-                kind: 2, before: nil, after: Hash128(high: 0, low: number), greatest: .zero)
+                kind: 2, before: nil, after: Hash128(high: 0, low: number), greatest: .zero,
+                latest: .zero)
             copy.noteWrite(change, by: dot)
         }
         return copy

@@ -48,7 +48,9 @@ private struct Moving {
     mutating func write() {
         let dot = copy.nextDot { RandomID(high: 0, low: 1) }
         copy.noteWrite(
-            Change(kind: 2, before: nil, after: Hash128(high: 0, low: dot.seq), greatest: .zero),
+            Change(
+                kind: 2, before: nil, after: Hash128(high: 0, low: dot.seq), greatest: .zero,
+                latest: .zero),
             by: dot)
     }
 
