@@ -135,7 +135,7 @@ import Wire
             ticket: 1,
             parts: [
                 SimDisk.Commit.Part(removing: [], of: shard, header: copy.current.encoded)
-            ])
+            ], wall: world.wall(of: world.nodes[0]))
         #expect(invariant { try world.apply(commit, on: world.nodes[0]) } == .claims)
         #expect(document.message != nil)
     }
