@@ -8,11 +8,13 @@ extension Copy {
     ///
     /// It has confirmed nothing until it says so: confirmations belong to one connection.
     public mutating func onPeerUp(_ name: NodeName) {
-        #if PlantedBugs
-            if PlantedBug.confirmationOutlivesConnection.isOn, index(of: name) != nil { return }
-        #endif
         onPeerDown(name)
         var peer = PeerCopy(name: name)
+        #if PlantedBugs
+            if let index = index(of: name) {
+                peer.confirmAll(of: peers.remove(at: index).confirmed)
+            }
+        #endif
         peer.isOwner = holders.owners.contains(name)
         peer.untold = current.vector
         peers.append(peer)
@@ -21,15 +23,20 @@ extension Copy {
 
     /// The connection to another node is gone.
     public mutating func onPeerDown(_ name: NodeName) {
-        #if PlantedBugs
-            if PlantedBug.confirmationOutlivesConnection.isOn { return }
-        #endif
-        peers.removeAll { $0.name == name }
+        if !isConfirmationKept { peers.removeAll { $0.name == name } }
         if pull?.peer == name { pull = nil }
         owed.confirmed[name] = nil
         owed.accepted[name] = nil
         for index in commits.indices { commits[index].owed.accepted[name] = nil }
         handover?.onPeerDown(name)
+    }
+
+    private var isConfirmationKept: Bool {
+        #if PlantedBugs
+            return PlantedBug.confirmationOutlivesConnection.isOn
+        #else
+            return false
+        #endif
     }
 
     /// Whether a co-owner is connected.

@@ -74,6 +74,7 @@ extension World {
 
     private func replaceDisk(of node: SimNode, with state: DiskState) throws(Violation) {
         node.disk.state = state
+        forgetUnbelieved(node)
         onDestroyed(node)
     }
 
@@ -116,7 +117,7 @@ extension World {
             weather.slow[fault.node][fault.other] -= 1
             weather.slow[fault.other][fault.node] -= 1
         case .narrow: weather.narrow[fault.node][fault.other] -= 1
-        case .clockFreeze: node.wall.thaw(now: now)
+        case .clockFreeze: thawClock(of: node)
         case .diskFull: node.disk.isFull = false
         case .diskSlow: node.disk.isSlow -= 1
         case .leave, .evict:
@@ -137,6 +138,27 @@ extension World {
         for end in [0, 1] { onClosed(index, end) }
     }
 
+    /// A clock that does not believe the greatest stamp that it has seen forgets the others, too.
+    private func forgetUnbelieved(_ node: SimNode) {
+        let shards = node.disk.state.shards
+        let shell = node.shell
+        var seen = shards.map { max($0.claim.greatest, $0.believed) }
+        for shard in shell?.held ?? [] {
+            seen.append(shell?.machines[shard].greatestTime ?? .zero)
+        }
+        guard !seen.allSatisfy(wall(of: node).believes) else { return }
+        node.wall.hasForgotten = true
+        node.disk.forgetTimes()
+        guard let shell else { return }
+        shell.stamped = shell.stamped.map { _ in .zero }
+    }
+
+    /// It shows what it was changed to while it stood still.
+    private func thawClock(of node: SimNode) {
+        node.wall.thaw(now: now)
+        forgetUnbelieved(node)
+    }
+
     private func changeClock(of node: SimNode, _ fault: Fault) {
         switch fault.kind {
         case .clockJump: node.wall.jump(by: Int64(fault.amount), now: now)
@@ -144,12 +166,7 @@ extension World {
         case .clockZero: node.wall.set(to: 0, now: now)
         default: node.wall.set(to: World.year2100, now: now)
         }
-        let wall = wall(of: node)
-        node.disk.onClock(wall)
-        guard let shell = node.shell else { return }
-        for shard in shell.stamped.indices where !wall.believes(shell.stamped[shard]) {
-            shell.stamped[shard] = .zero
-        }
+        forgetUnbelieved(node)
     }
 
     /// The last fault is over: all that lasts ends, and whoever is down starts.
@@ -159,7 +176,7 @@ extension World {
         for node in nodes {
             node.disk.isFull = false
             node.disk.isSlow = 0
-            node.wall.thaw(now: now)
+            thawClock(of: node)
         }
         let pairs = nodes.indices.flatMap { from in nodes.indices.map { (from, $0) } }
         for (from, to) in pairs where weather.cuts[from][to] > 0 {

@@ -50,8 +50,9 @@ final class SimDisk {
 
         let ticket: UInt64
         let parts: [Part]
-        /// The earliest that the node's clock showed since the commit before was handed in.
-        var wall: WallTime
+        /// The earliest that the node's clock showed since the commit before was handed in; nil
+        /// where it has forgotten since what it had seen.
+        var wall: WallTime?
     }
 
     var state: DiskState
@@ -88,20 +89,16 @@ final class SimDisk {
     }
 
     func hand(
-        in writes: [ShardWrite], dropping drops: [Commit.Part], ticket: UInt64, at wall: WallTime
+        in writes: [ShardWrite], dropping drops: [Commit.Part], ticket: UInt64, at wall: WallTime?
     ) {
         let parts = writes.map(Commit.Part.init)
         waiting.append(Commit(ticket: ticket, parts: parts + drops, wall: wall))
     }
 
-    /// The node's clock shows an earlier time: what it does not believe any more it forgets.
-    func onClock(_ wall: WallTime) {
-        for index in waiting.indices where wall.milliseconds < waiting[index].wall.milliseconds {
-            waiting[index].wall = wall
-        }
-        for shard in state.shards.indices where !wall.believes(state.shards[shard].believed) {
-            state.shards[shard].believed = .zero
-        }
+    /// The node's clock forgets what it has seen.
+    func forgetTimes() {
+        for index in waiting.indices { waiting[index].wall = nil }
+        for shard in state.shards.indices { state.shards[shard].believed = .zero }
     }
 
     /// The commit under way is over.

@@ -47,14 +47,18 @@ struct SimWall {
     private var frozen: Int64?
     /// The earliest that was shown when it was last tampered with, since somebody asked.
     private var earliest: UInt64?
+    /// The node's clock has forgotten what it had seen since somebody asked.
+    var hasForgotten = false
 
     /// - Parameter now: microseconds since the run began.
     func milliseconds(now: UInt64) -> UInt64 { UInt64(max(0, frozen ?? running(now))) }
 
-    /// - Returns: the earliest that was shown since it was last asked for, or is shown.
-    mutating func takeEarliest(now: UInt64) -> UInt64 {
-        defer { earliest = nil }
-        return min(earliest ?? .max, milliseconds(now: now))
+    /// - Returns: the earliest that was shown since it was last asked for, or is shown; nil where
+    ///   the node has forgotten since what it had seen.
+    mutating func takeEarliest(now: UInt64) -> WallTime? {
+        defer { (earliest, hasForgotten) = (nil, false) }
+        guard !hasForgotten else { return nil }
+        return WallTime(milliseconds: min(earliest ?? .max, milliseconds(now: now)))
     }
 
     mutating func jump(by milliseconds: Int64, now: UInt64) {

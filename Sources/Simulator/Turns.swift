@@ -147,7 +147,7 @@ extension World {
         if !writes.isEmpty || !drops.isEmpty {
             node.disk.hand(
                 in: writes, dropping: drops, ticket: shell.ticket,
-                at: WallTime(milliseconds: node.wall.takeEarliest(now: now)))
+                at: node.wall.takeEarliest(now: now))
             beginWriting(node)
         }
         for shard in shell.held {

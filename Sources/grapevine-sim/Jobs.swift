@@ -135,7 +135,10 @@ private func find(_ plant: Plant, within seeds: UInt64) async -> Bool {
     Plant.plant(plant)
     defer { Plant.plant(nil) }
     let began = seconds()
-    let total = await sweep(Array(0..<seeds), of: plant.world, isCompared: false)
+    var total = await sweep([plant.seed], of: plant.world, isCompared: false)
+    if total.failure == nil {
+        total = await sweep(Array(0..<seeds), of: plant.world, isCompared: false)
+    }
     let name = plant.name + String(repeating: " ", count: max(1, 36 - plant.name.utf8.count))
     guard let failure = total.failure else {
         say("\(name)NOT FOUND in \(total.runs) seeds")
