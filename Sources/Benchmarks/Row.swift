@@ -166,6 +166,12 @@ extension Row {
         Row(.figures, "middle-50-of-\(messages)-p99", "ms", digits: 2, "the same")
     }
 
+    static func growth(_ verb: GrowingVerb, _ messages: Int) -> Row {
+        Row(
+            .figures, "\(verb.rawValue)-of-\(messages)-p50", "ms", digits: 2,
+            "\(verb.meaning), of a user with one conversation of so many messages, one client")
+    }
+
     static func start(_ messages: Int) -> Row {
         Row(
             .figures, "start-with-\(messages)", "ms", aim: .atMost(1_000),

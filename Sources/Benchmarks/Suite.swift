@@ -17,6 +17,17 @@ import NetworkIO
     }
 
     func run() async {
+        if !plan.isGrowthAlone { await runAll() }
+        stage = "growth"
+        for messages in plan.growth {
+            let count = decimal(Double(messages), digits: 0)
+            await step("each verb with a conversation of \(count) messages") {
+                () async throws(BenchError) in try await self.measureGrowth(messages)
+            }
+        }
+    }
+
+    private func runAll() async {
         for pass in 1...plan.runs {
             stage = "pass \(pass) of \(plan.runs)"
             await step("what the machine can do", measureCeilings)

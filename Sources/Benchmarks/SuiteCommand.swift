@@ -3,8 +3,8 @@ import Glibc
 /// `grapevine-bench all`: every figure that the design aims for, beside what the machine can do.
 struct SuiteCommand: Sendable {
     private static let head = """
-        usage: grapevine-bench all [--quick|--large] [--runs 3] [--seconds 4] [--json FILE]
-               [--grapevine PATH]
+        usage: grapevine-bench all [--quick|--large] [--growth] [--runs 3] [--seconds 4]
+               [--json FILE] [--grapevine PATH]
 
         Starts nodes of its own, a fresh cluster for each figure and run, and measures what they do,
         and in the same passes what this machine can do at most: its disk, its loopback, one core.
@@ -13,6 +13,7 @@ struct SuiteCommand: Sendable {
         could not be measured.
           --quick      a look of about a minute: one run, smaller numbers
           --large      a quarter of an hour: a conversation of 1,000,000, and as many missed once
+          --growth     only what verbs cost with conversations of several sizes
           --runs       how many passes there are over all rows
           --seconds    how long each load is measured, after one second of the same load
           --json       a file that gets the same, with every value and what each row means
@@ -23,15 +24,16 @@ struct SuiteCommand: Sendable {
 
     static var usage: String {
         let plan = SuitePlan.large
-        let rows: [Row] = [
-            .coreSpeed, .syncRate, .syncP50, .syncP99, .tcpRoundTrip, .tcpStream,
-            .oneClientP50, .oneClientP99, .threeNodesSends, .oneNodeSends, .wire, .idleWire,
-            .idleMemory, .loadedMemory, .eventP50, .eventP99, .eventAfterOKP99,
-            .eventsAstray, .killFailures, .killLongestWait, .watchersAnswered(plan.watchers),
-            .watcherMemory(plan.watchers),
-            .levelAfter(100_000), .mergeRate(100_000), .mergePerCPU(100_000),
-            .newestP50(plan.messages), .middleP50(plan.messages), .start(plan.messages),
-        ]
+        let rows: [Row] =
+            [
+                .coreSpeed, .syncRate, .syncP50, .syncP99, .tcpRoundTrip, .tcpStream,
+                .oneClientP50, .oneClientP99, .threeNodesSends, .oneNodeSends, .wire, .idleWire,
+                .idleMemory, .loadedMemory, .eventP50, .eventP99, .eventAfterOKP99,
+                .eventsAstray, .killFailures, .killLongestWait, .watchersAnswered(plan.watchers),
+                .watcherMemory(plan.watchers),
+                .levelAfter(100_000), .mergeRate(100_000), .mergePerCPU(100_000),
+                .newestP50(plan.messages), .middleP50(plan.messages), .start(plan.messages),
+            ] + GrowingVerb.allCases.map { .growth($0, 10_000) }
         let width = rows.map(\.name.count).max() ?? 0
         return head
             + rows.map { row in
@@ -46,12 +48,13 @@ struct SuiteCommand: Sendable {
     private let words: [String]
 
     init(_ words: [String]) throws(BenchError) {
-        var arguments = try Arguments(words, flags: ["--quick", "--large"])
+        var arguments = try Arguments(words, flags: ["--quick", "--large", "--growth"])
         let (isQuick, isLarge) = (arguments.take(flag: "--quick"), arguments.take(flag: "--large"))
         guard !(isQuick && isLarge) else {
             throw BenchError(usage: "--quick and --large exclude each other")
         }
         var plan = isQuick ? SuitePlan.quick : isLarge ? .large : SuitePlan()
+        plan.isGrowthAlone = arguments.take(flag: "--growth")
         plan.runs = try arguments.take("--runs", in: 1...99) ?? plan.runs
         plan.seconds = try arguments.take("--seconds", in: 1...600) ?? plan.seconds
         self.plan = plan

@@ -9,12 +9,18 @@ struct SuitePlan: Hashable, Sendable {
     var watchers = 9_900
     /// How many messages the conversation has whose pages are asked for.
     var messages = 100_000
+    /// How many messages the conversations have with which the cost of each verb is compared.
+    var growth = [100, 10_000, 1_000_000]
+    /// No other rows are measured.
+    var isGrowthAlone = false
     /// How many pages are asked for.
     var pages = 500
 
     /// For a first look.
     static let quick = SuitePlan(
-        seconds: 2, runs: 1, missed: [10_000], watchers: 2_000, messages: 20_000, pages: 200)
+        seconds: 2, runs: 1, missed: [10_000], watchers: 2_000, messages: 20_000,
+        growth: [100, 10_000],
+        pages: 200)
 
     /// As large as the aims are; it takes long.
     static let large = SuitePlan(missed: [10_000, 100_000, 1_000_000], messages: 1_000_000)

@@ -1,0 +1,35 @@
+/// A verb whose cost must not grow with the conversations that it is about.
+enum GrowingVerb: String, CaseIterable, Hashable, Sendable {
+    case history, unread, chats, chat, marks, delivered, read, pinned, actions, notifications
+
+    var meaning: String {
+        switch self {
+        case .history: "HISTORY limit=50"
+        case .unread: "UNREAD, nothing read"
+        case .chats: "CHATS"
+        case .chat: "CHAT"
+        case .marks: "MARKS"
+        case .delivered: "DELIVERED of the message behind the last one"
+        case .read: "READ of the message behind the last one"
+        case .pinned: "PINNED with ten pins"
+        case .actions: "ACTIONS with ten items"
+        case .notifications: "NOTIFICATIONS with ten messages since the device was added"
+        }
+    }
+
+    /// - Parameter message: one further on with each call.
+    func line(_ conversation: String, _ user: String, message: String) -> String {
+        switch self {
+        case .history: "HISTORY \(conversation) \(user) limit=50"
+        case .unread: "UNREAD \(user)"
+        case .chats: "CHATS \(user)"
+        case .chat: "CHAT \(conversation) \(user)"
+        case .marks: "MARKS \(conversation) \(user)"
+        case .delivered: "DELIVERED \(conversation) \(user) \(message)"
+        case .read: "READ \(conversation) \(user) \(message)"
+        case .pinned: "PINNED \(conversation) \(user)"
+        case .actions: "ACTIONS \(user)"
+        case .notifications: "NOTIFICATIONS \(user) phone"
+        }
+    }
+}
