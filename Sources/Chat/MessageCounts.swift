@@ -159,13 +159,13 @@ extension MessageCounts: WireValue {
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
-        messages = try reader.readCount()
-        retracted = try reader.readCount()
+        messages = try MessageCounts.readNumber(from: &reader)
+        retracted = try MessageCounts.readNumber(from: &reader)
         for _ in 0..<(try reader.readCount()) {
             var share = Share(user: try reader.readName())
-            share.own = try reader.readCount()
-            share.deleted = try reader.readCount()
-            share.deletedRetracted = try reader.readCount()
+            share.own = try MessageCounts.readNumber(from: &reader)
+            share.deleted = try MessageCounts.readNumber(from: &reader)
+            share.deletedRetracted = try MessageCounts.readNumber(from: &reader)
             shares.append(share)
         }
         for _ in 0..<(try reader.readCount()) {
@@ -177,6 +177,14 @@ extension MessageCounts: WireValue {
         guard zip(shares, shares.dropFirst()).allSatisfy({ $0.user < $1.user }),
             zip(sent, sent.dropFirst()).allSatisfy({ $0.replica < $1.replica })
         else { throw .invalid("counts of messages") }
+    }
+
+    /// A number of messages, which are not among the bytes.
+    private static func readNumber(from reader: inout ByteReader) throws(WireError) -> Int {
+        guard let number = Int(exactly: try reader.readVarint()) else {
+            throw .invalid("a number of messages")
+        }
+        return number
     }
 }
 

@@ -42,7 +42,7 @@ import Wire
             let database = try TestDatabase(folder: folder.path, journal: limits)
             var expected: [CountedRun] = []
             for number in UInt64(0)..<40 {
-                let run = self.run(number * 10, number * 10 + 10, 1 + Int(number % 3))
+                let run = self.run(number * 10, number * 10 + 10, 1 + 100 * Int(number % 3))
                 expected.append(run)
                 try store([run], in: database)
                 let changed = self.run(0, 10, Int(number % 4))
