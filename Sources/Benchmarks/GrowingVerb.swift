@@ -9,15 +9,15 @@ enum GrowingVerb: String, CaseIterable, Hashable, Sendable {
         case .chats: "CHATS"
         case .chat: "CHAT"
         case .marks: "MARKS"
-        case .delivered: "DELIVERED of the message behind the last one"
-        case .read: "READ of the message behind the last one"
+        case .delivered: "DELIVERED of messages further and further on"
+        case .read: "READ of messages further and further on"
         case .pinned: "PINNED with ten pins"
         case .actions: "ACTIONS with ten items"
         case .notifications: "NOTIFICATIONS with ten messages since the device was added"
         }
     }
 
-    /// - Parameter message: one further on with each call.
+    /// - Parameter message: what a mark is moved to; further on with each call, or the same.
     func line(_ conversation: String, _ user: String, message: String) -> String {
         switch self {
         case .history: "HISTORY \(conversation) \(user) limit=50"

@@ -19,8 +19,7 @@ struct SuitePlan: Hashable, Sendable {
     /// For a first look.
     static let quick = SuitePlan(
         seconds: 2, runs: 1, missed: [10_000], watchers: 2_000, messages: 20_000,
-        growth: [100, 10_000],
-        pages: 200)
+        growth: [100, 10_000], pages: 200)
 
     /// As large as the aims are; it takes long.
     static let large = SuitePlan(missed: [10_000, 100_000, 1_000_000], messages: 1_000_000)

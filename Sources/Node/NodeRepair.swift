@@ -55,7 +55,9 @@ extension Node {
                 let rest = try ports.store.remainder(of: id, without: repair.bad)
                 var header = rest.header
                 // The clock of the next process starts behind every stamp of this one.
-                header.raise(to: shard.assumeIsolated { $0.stored.greatest })
+                header.raise(
+                    to: shard.assumeIsolated { $0.stored.greatest },
+                    at: clusterTime.current.wallTime(ports.clock))
                 repairs[id]?.header = header
                 if scrub.phase != .resting { scrub.scrubber.noteSetAside(rest.bad.count) }
                 writes.append(

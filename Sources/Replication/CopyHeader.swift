@@ -39,8 +39,13 @@ public struct CopyHeader: Hashable, Sendable {
         latest = greatest
     }
 
-    /// Keeps a greatest stamp that was given or seen, whatever is left of the documents.
-    public mutating func raise(to stamp: HybridTimestamp) { greatest = max(greatest, stamp) }
+    /// Keeps the greatest stamp that the clock followed, whatever is left of the documents.
+    ///
+    /// One of theirs that is not believed does not take its place.
+    public mutating func raise(to stamp: HybridTimestamp, at wall: WallTime) {
+        let isFollowed = wall.believes(greatest) || stamp == .zero
+        greatest = isFollowed ? max(greatest, stamp) : stamp
+    }
 
     public func count(ofKind kind: UInt8) -> UInt64 {
         Int(kind) < counts.count ? counts[Int(kind)] : 0

@@ -283,7 +283,7 @@ extension World {
                     !repair.bad.contains($0)
                 }
             var header = node.disk.state.shards[shard].header(without: Set(removed))
-            header.raise(to: machine.copy.stored.greatest)
+            header.raise(to: machine.copy.stored.greatest, at: wall(of: node))
             shell.repairs[shard]?.header = header
             shell.repairs[shard]?.ticket = shell.ticket
             drops.append(

@@ -1,3 +1,4 @@
+import CRDT
 import LineProtocol
 import Wire
 
@@ -144,6 +145,11 @@ extension WholeWorld {
         }
         // It looks each tick whether there is room again.
         guard status?["disk"] != "full" else { return "\(name) says that its disk is full" }
+        // It hears with its next probes that a clock was corrected.
+        let offset = (status?["clock"]).flatMap { Int64($0.dropLast("ms".count)) } ?? 0
+        guard offset.magnitude <= WallTime.maxOffsetMillisecondsDefault else {
+            return "\(name) says that its clock is wrong"
+        }
         return nil
     }
 

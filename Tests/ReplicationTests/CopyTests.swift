@@ -381,6 +381,19 @@ private struct Driven {
         let next = one.copy.nextDot { RandomID(high: 0, low: 3) }
         #expect(next == Dot(replica: RandomID(high: 0, low: 3), seq: 1))
     }
+
+    @Test func `a time that no clock follows does not take the place of the greatest one`() {
+        let wall = WallTime(milliseconds: 1_000)
+        let (followed, ahead) = (
+            HybridTimestamp(milliseconds: 900), HybridTimestamp(milliseconds: 9_000)
+        )
+        var header = CopyHeader(
+            remaining: Vector(), digest: .zero, counts: [], greatest: ahead)
+        header.raise(to: followed, at: wall)
+        #expect(header.greatest == followed && header.latest == ahead)
+        header.raise(to: HybridTimestamp(milliseconds: 800), at: wall)
+        #expect(header.greatest == followed)
+    }
 }
 
 @Suite struct AcknowledgementTests {
