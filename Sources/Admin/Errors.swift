@@ -26,6 +26,11 @@ extension LineError {
         case .store(.badRecord(let key)):
             self.init(
                 503, "A damaged record of \(key.partition) is being fetched anew; ask again")
+        case .store(.locked):
+            self.init(
+                503, "Another program has locked the database of this node; try again")
+        case .store(.badIndex):
+            self.init(503, "A damaged index is being made anew; ask again")
         case .store(.failed(let reason)): self.init(500, "This node cannot go on: \(reason)")
         case .unsupported:
             self.init(
@@ -39,11 +44,16 @@ extension LineError {
     init(_ reason: Unreadiness) {
         switch reason {
         case .noCluster: self.init(503, "No cluster yet: no node that it is to join has answered")
+        case .damaged(let loss, hasOthers: true):
+            self.init(503, "Damaged: \(loss); fetching acknowledged writes from other nodes")
+        case .damaged(let loss, hasOthers: false):
+            self.init(503, "Damaged: \(loss); \(Node.lossAdvice)")
         case .fetching(let shards):
             self.init(503, "Shard replicas not fetched yet: \(shards) are left")
         case .leaving(let shards): self.init(503, "Leaving: \(shards) shards to hand over are left")
         case .stopping: self.init(503, "Stopping")
         case .diskFull: self.init(ShardFailure.store(.full))
+        case .locked: self.init(ShardFailure.store(.locked))
         case .clock(let offset): self.init(ShardFailure.clock(offset))
         }
     }

@@ -62,7 +62,8 @@ extension Admin {
             $0.pair("clock", report.clockOffsetMilliseconds.map { "\($0)ms" })
             $0.pair("leaving", report.leavingShards)
             $0.pair("digest", report.digest)
-            $0.pair("disk", report.isDiskFull ? "full" : nil)
+            $0.pair("disk", report.isLocked ? "locked" : report.isDiskFull ? "full" : nil)
+            $0.pair("damage", report.loss)
         }
         writer.ok()
     }

@@ -18,6 +18,9 @@ struct DiskPressure: Sendable {
 
     /// Whether only deletions are taken.
     private(set) var isLow = false
+    /// Whether another program keeps the database locked, as the last commit said: no write is
+    /// taken before one works again.
+    var isLocked = false
     private var reserveDue: UInt64 = 0
     private var isEmptyingLog = false
 

@@ -8,6 +8,8 @@ extension StoreFailure: CustomStringConvertible {
         case .full: "the disk is full"
         case .badRecord(let key):
             "the record partition=\(key.partition) id=\(key.id) is damaged"
+        case .badIndex: "the index is damaged"
+        case .locked: "another program has locked the database"
         case .failed(let reason): reason
         }
     }

@@ -75,6 +75,9 @@ package actor Node {
     /// When its room was last looked at.
     var lookedAt: UInt64 = 0
     var scrub: Scrub
+    var checks = ShardChecks()
+    /// What acknowledged writes the disk has lost, until they have been fetched; nil for none.
+    package internal(set) var loss: String?
     var backup: RunningBackup?
     /// When a member was last connected or said that this node's name is taken, or the start.
     var reachedAt: UInt64
@@ -188,16 +191,21 @@ extension Node {
     /// Starts from what is on disk: goes on as a member, founds a cluster, or waits to be told of
     /// one.
     ///
-    /// - Parameter damaged: the shards whose headers are not what was written.
+    /// - Parameters:
+    ///   - damaged: the shards whose headers are not what was written.
+    ///   - loss: what acknowledged writes the disk has lost; nil for none.
     package func start(
-        settings: [String: [UInt8]], headers: [ShardID: [UInt8]], damaged: [ShardID] = []
+        settings: [String: [UInt8]], headers: [ShardID: [UInt8]], damaged: [ShardID] = [],
+        loss: String? = nil
     ) {
+        self.loss = loss
         do throws(WireError) {
             if let bytes = settings[SettingName.members] {
                 let table = try MemberTable.decode(bytes)
                 membership = Node.membership(
                     of: process, options, table: table, ports, now: ports.clock.milliseconds)
             }
+            noteLoss()
             if let bytes = settings[SettingName.cluster] {
                 try resume(ClusterSettings.decode(bytes), headers, damaged)
             } else if options.join.isEmpty {
@@ -219,10 +227,13 @@ extension Node {
         for (shard, bytes) in headers { stored[shard] = try CopyHeader.decode(bytes) }
         for shard in damaged { stored[shard] = CopyHeader(isComplete: false) }
         openShards(settings, stored: stored, isFounded: false)
+        doubtShards()
         for shard in damaged { onBadHeader(of: shard) }
     }
 
+    /// Not where a cluster was lost: another one would not be that.
     func found() {
+        guard loss == nil else { return }
         let settings = ClusterSettings(
             id: ports.entropy.nextID(), name: options.cluster ?? ClusterName(checked: "grapevine"),
             shards: options.shards ?? Node.shardsDefault,
@@ -297,19 +308,6 @@ extension Node {
     }
 }
 
-/// What was handed to the disk as one transaction.
-private struct Commit {
-    let ticket: UInt64
-    let shards: [ShardID]
-    /// Copies that go.
-    let drops: [ShardID]
-    let settings: [Setting]
-    /// How many documents it stores.
-    let records: Int
-    /// When it was handed out, in microseconds.
-    let since: UInt64
-}
-
 // MARK: Turns
 
 extension Node {
@@ -337,10 +335,11 @@ extension Node {
                 stirred.insert(shard.id)
             }
             for peer in end.divergences { noteDivergence(of: shard.id, from: peer) }
-            if !end.bad.isEmpty { onBadRecords(end.bad, in: shard.id) }
+            if let damage = end.damage { onDamage(damage, of: shard.id) }
         }
         followMembership()
         let rewritten = continueScrub()
+        continueChecks()
         commit(writes + rewritten + setAsideBadRecords(), drops)
         giveUpBackup()
         serve(served)
@@ -431,12 +430,6 @@ extension Node {
 
     private var isLittleAsked: Bool { forwards.isLow && listAsks.count < ListAsk.countHigh / 2 }
 
-    private func noteDivergence(of shard: ShardID, from peer: NodeName) {
-        ports.host.log(
-            .error,
-            "defect: equal vectors, different digests shard=\(shard) peer=\(peer); comparing all")
-    }
-
     /// A commit is on disk, or is not going to be.
     package func onCommitted(_ ticket: UInt64, failure: StoreFailure?) {
         // One that was built on a failed commit fails with it, and again when the store says so:
@@ -451,6 +444,7 @@ extension Node {
             ports.host.log(.info, "commits work again")
         }
         tally.isDiskFull = false
+        pressure.isLocked = false
         settle(noteCommitted(ticket))
         noteReady()
     }
@@ -489,6 +483,7 @@ extension Node {
         }
         tally.failedCommits += 1
         tally.isDiskFull = failure == .full
+        pressure.isLocked = failure == .locked
         if case .failed(let reason) = failure { ports.host.end(.diskFailed(reason)) }
         if failure == .full { lookAtDisk() }
         let failed = Set(underway.flatMap(\.shards)).sorted()
@@ -527,8 +522,11 @@ extension Node {
         tickLinks(now: now, isDeaf: isLate || isCongested)
         tickRequests(now: now)
         tickBootstrap(now: now)
+        settleLoss()
+        tickLock()
         tickScrub(now: now)
         tickCheckpoints(now: now)
+        checkForeign(now: now)
         dial(now: now)
         if !links.isEmpty || cluster == nil { reachedAt = now }
         let isAlone =

@@ -53,7 +53,7 @@ extension Node {
         case .seek: "seek"
         case .absent: "absent"
         case .handover(_, let mark, _): "handover mark=\(mark)"
-        case .accept(_, let mark): "accept mark=\(mark)"
+        case .accept(_, let mark, _): "accept mark=\(mark)"
         }
     }
 }

@@ -375,7 +375,8 @@ extension ShardFailure {
     /// Whether it is over shortly, so that a list without that shard is better than none.
     var isPassing: Bool {
         switch self {
-        case .notReady, .unreachable, .unanswered, .behind, .overloaded, .clock, .store(.badRecord):
+        case .notReady, .unreachable, .unanswered, .behind, .overloaded, .clock, .store(.badRecord),
+            .store(.badIndex), .store(.locked):
             true
         case .unsupported: true
         case .refused, .badFrame, .store(.full), .store(.failed): false

@@ -82,7 +82,7 @@ extension Node {
 
     /// Every member but this one that may hold a shard: also those that are about to leave, and
     /// those that were evicted and not forgotten.
-    private var others: [NodeName] {
+    var others: [NodeName] {
         var holders = membership.ring + membership.leaving
         #if PlantedBugs
             if !PlantedBug.evictedNotHeard.isOn { holders += membership.evicted }

@@ -67,7 +67,7 @@ extension Node {
             node: report(), load: load, peers: peerMetrics, requests: tally.requests,
             clients: sinks.count, isHoldingClients: isHoldingClients, commits: tally.commits,
             records: tally.records, failedCommits: tally.failedCommits,
-            isRefusingWrites: !isCommitting || isDiskFull,
+            isRefusingWrites: !isCommitting || isRefusing,
             isDiskFull: isDiskFull || tally.isDiskFull,
             storeQueuedBytes: ports.store.queuedBytes, forwards: forwardMetrics,
             copies: copyTally, members: memberCounts, shards: shardCounts,

@@ -25,6 +25,8 @@ package struct NodeOptions: Hashable, Sendable {
     package let maxOffsetMilliseconds: UInt64
     /// Whether connections may be cut by request.
     package let mayBlock: Bool
+    /// Whether it serves what is left where the disk has lost acknowledged writes.
+    package let acceptsDataLoss: Bool
     package let peerLimits: PeerLimits
     package let versions: PeerVersions
 
@@ -38,9 +40,10 @@ package struct NodeOptions: Hashable, Sendable {
         editWindowMilliseconds: UInt64,
         evictAfterMilliseconds: UInt64? = evictAfterMillisecondsDefault,
         maxOffsetMilliseconds: UInt64 = WallTime.maxOffsetMillisecondsDefault,
-        mayBlock: Bool = false, peerLimits: PeerLimits = .standard,
-        versions: PeerVersions = .current
+        mayBlock: Bool = false, acceptsDataLoss: Bool = false,
+        peerLimits: PeerLimits = .standard, versions: PeerVersions = .current
     ) {
+        self.acceptsDataLoss = acceptsDataLoss
         self.versions = versions
         self.name = name
         self.gossip = gossip

@@ -18,6 +18,23 @@ extension Node {
         onBadRecords([], in: shard)
     }
 
+    /// A read of the disk found damage: documents, or rows by which documents are found.
+    func onDamage(_ damage: Damage, of shard: ShardID) {
+        if damage.documents.isEmpty {
+            onBadIndex(of: shard)
+        } else {
+            onBadRecords(damage.documents, in: shard)
+        }
+    }
+
+    /// What the index leads to may not be all that the shard claims: it claims nothing until the
+    /// index has been made anew from the documents.
+    package func onBadIndex(of shard: ShardID) {
+        guard repairs[shard] == nil else { return }
+        ports.host.log(.error, "index damaged, making it anew shard=\(shard)")
+        onBadRecords([], in: shard)
+    }
+
     /// Nothing that the disk says can be believed any more.
     package func onDiskFailed(_ sentence: String) { ports.host.end(.diskFailed(sentence)) }
 
@@ -53,7 +70,10 @@ extension Node {
             else { continue }
             do throws(StoreFailure) {
                 let rest = try ports.store.remainder(of: id, without: repair.bad)
-                var header = rest.header
+                let bad = repair.bad + rest.bad
+                let stored = shard.assumeIsolated { $0.stored }
+                // Where every document is there, what they were counted as still holds.
+                var header = bad.isEmpty && stored.isRemaining(rest.header) ? stored : rest.header
                 // The clock of the next process starts behind every stamp of this one.
                 header.raise(
                     to: shard.assumeIsolated { $0.stored.greatest },
@@ -62,8 +82,8 @@ extension Node {
                 if scrub.phase != .resting { scrub.scrubber.noteSetAside(rest.bad.count) }
                 writes.append(
                     ShardWrite(
-                        shard: id, header: header, records: [],
-                        removed: repair.bad + rest.bad))
+                        shard: id, header: header, records: [], removed: bad,
+                        isReindexed: true))
             } catch {
                 ports.host.end(.diskFailed("shard \(id) cannot be read: \(error)"))
             }

@@ -24,6 +24,10 @@ package struct NodeReport: Sendable {
     package let clockOffsetMilliseconds: Int64?
     /// Whether the disk takes nothing but deletions.
     package let isDiskFull: Bool
+    /// Whether another program keeps the database locked.
+    package let isLocked: Bool
+    /// What acknowledged writes the disk has lost, until they have been fetched; nil for none.
+    package let loss: String?
     package let digest: Hash128
 }
 
@@ -58,6 +62,7 @@ extension Node {
             residentBytes: ports.host.residentBytes, isConverged: isConverged,
             isSafe: isSafe, leavingShards: isLeaving ? shards.count : nil,
             clockOffsetMilliseconds: clusterTime.offset, isDiskFull: isDiskFull,
+            isLocked: pressure.isLocked, loss: loss,
             digest: Node.digest(over: digests()))
     }
 

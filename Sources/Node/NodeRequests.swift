@@ -118,7 +118,7 @@ extension Node {
     private func carryOutIfReady(
         _ request: Ask.Request, in id: ShardID, for slot: ReplySlot
     ) -> (Outcome, isSettled: Bool)? {
-        guard !isDiskFull, let shard = shard(id) else { return nil }
+        guard !isRefusing, let shard = shard(id) else { return nil }
         let latestTime = latestTime
         let carriedOut = within(shard) {
             $0.isReady ? $0.carryOut(request, for: slot, after: latestTime) : nil
@@ -132,8 +132,8 @@ extension Node {
     func carryOut(
         _ request: Ask.Request, in shard: Shard, for slot: ReplySlot
     ) -> (Outcome, isSettled: Bool) {
-        guard !isDiskFull || passesFullDisk(request) else {
-            return (.failed(.store(.full)), isSettled: true)
+        if isRefusing, let failure = refusal(of: request) {
+            return (.failed(.store(failure)), isSettled: true)
         }
         let latestTime = latestTime
         return note(within(shard) { $0.carryOut(request, for: slot, after: latestTime) })

@@ -41,10 +41,21 @@ extension Node {
         }
     }
 
-    /// Whether a request is carried out on a full disk.
-    func passesFullDisk(_ request: Ask.Request) -> Bool {
-        guard case .write(let mutation, _, _) = request else { return true }
-        return mutation.deletes
+    /// Whether writes are refused.
+    var isRefusing: Bool { isDiskFull || pressure.isLocked }
+
+    /// Why a request is refused; nil where the disk takes it.
+    func refusal(of request: Ask.Request) -> StoreFailure? {
+        guard case .write(let mutation, _, _) = request else { return nil }
+        if pressure.isLocked { return .locked }
+        return isDiskFull && !mutation.deletes ? .full : nil
+    }
+
+    /// Each tick: tries whether the database is unlocked.
+    ///
+    /// A client's write that failed would end a numbering.
+    func tickLock() {
+        if pressure.isLocked, isSettled, settingsToKeep.isEmpty { keepMembers() }
     }
 }
 

@@ -85,7 +85,7 @@ extension Node {
         do throws(StoreFailure) {
             let part = try ports.store.check(id, after: scrub.scrubber.mark, rowsMax: rowsMax)
             switch scrub.scrubber.onRead(part, isSettled: isSettled, stored: stored) {
-            case .goOn: break
+            case .goOn, .whole: break
             case .miscounted(let id): onBadHeader(of: id)
             }
             if !part.bad.isEmpty { onBadRecords(part.bad, in: id) }
@@ -107,7 +107,7 @@ extension Node {
                     + "id=\(record.key.id)")
         }
         scrub.scrubber.noteIndexed(part.unindexed.count)
-        return ShardWrite(shard: id, header: stored, records: part.unindexed, removed: [])
+        return ShardWrite(shard: id, header: stored, records: part.unindexed)
     }
 
     /// The log is empty, or stays as it is.

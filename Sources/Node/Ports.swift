@@ -9,6 +9,10 @@ package enum StoreFailure: Error, Hashable, Sendable {
     case full
     /// A document's bytes are not what was written.
     case badRecord(DocumentKey)
+    /// A row by which the shard's documents are found is not what was written.
+    case badIndex
+    /// Another program has locked the database: nothing was written.
+    case locked
     /// Anything else: what was being done, and what the system said.
     case failed(String)
 }
@@ -22,7 +26,21 @@ package struct ShardWrite: Sendable {
     /// along.
     package let removed: [DocumentKey]
     /// What changed in the index of counted runs.
-    package var runs: [CountedRunWrite] = []
+    package let runs: [CountedRunWrite]
+    /// Whether all by which the shard's documents are found is made anew from them.
+    package let isReindexed: Bool
+
+    init(
+        shard: ShardID, header: CopyHeader, records: [Record], removed: [DocumentKey] = [],
+        runs: [CountedRunWrite] = [], isReindexed: Bool = false
+    ) {
+        self.shard = shard
+        self.header = header
+        self.records = records
+        self.removed = removed
+        self.runs = runs
+        self.isReindexed = isReindexed
+    }
 }
 
 /// What is left of a shard on disk without its bad documents.

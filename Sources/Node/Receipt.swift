@@ -87,6 +87,8 @@ extension ShardFailure: WireValue {
         case .store(.badRecord(let key)):
             writer.write(4)
             key.encode(into: &writer)
+        case .store(.badIndex): writer.write(12)
+        case .store(.locked): writer.write(13)
         case .store(.failed(let reason)): write(reason, to: &writer)
         // No request is answered by it; as a reason it says what was wrong.
         case .badFrame(let error): write("bad frame: \(error)", to: &writer)
@@ -114,6 +116,8 @@ extension ShardFailure: WireValue {
         case 9: self = .behind
         case 10: self = .clock(Int64(bitPattern: try reader.readFixed()))
         case 11: self = .unsupported
+        case 12: self = .store(.badIndex)
+        case 13: self = .store(.locked)
         default: throw .unknown
         }
     }

@@ -114,12 +114,17 @@ extension Node {
 /// Why a node should get no requests.
 package enum Unreadiness: Hashable, Sendable {
     case noCluster
+    /// The disk has lost acknowledged writes: what is damaged, and whether there may be other nodes
+    /// that hold what is missing.
+    case damaged(String, hasOthers: Bool)
     /// It was started lately, and has not yet fetched what it owns: of so many shards.
     case fetching(shards: Int)
     /// It hands over what it holds: so many shards are left.
     case leaving(shards: Int)
     case stopping
     case diskFull
+    /// Another program keeps the database locked.
+    case locked
     /// Its wall clock is so many milliseconds ahead of the cluster's.
     case clock(Int64)
 }
@@ -128,9 +133,11 @@ extension Node {
     /// Nil where it takes requests.
     package var unreadiness: Unreadiness? {
         if isEnding { return .stopping }
+        if let loss { return .damaged(loss, hasOthers: mayBeFilled) }
         guard cluster != nil else { return .noCluster }
         if isLeaving { return .leaving(shards: shards.count) }
         guard hasFetched else { return .fetching(shards: unreadyShards) }
+        if pressure.isLocked { return .locked }
         if isDiskFull { return .diskFull }
         return clusterTime.refusedOffset.map(Unreadiness.clock)
     }

@@ -53,6 +53,8 @@ struct Scrubber: Sendable {
         case goOn
         /// The shard holds something else than it says.
         case miscounted(ShardID)
+        /// The shard was read to its end, and holds what it says.
+        case whole(ShardID, CopyHeader)
     }
 
     private var left: [ShardID] = []
@@ -112,7 +114,8 @@ struct Scrubber: Sendable {
             return .goOn
         }
         nextShard()
-        guard walk.isKnown, !stored.isSum(walk.sum) else { return .goOn }
+        guard walk.isKnown else { return .goOn }
+        guard !stored.isSum(walk.sum) else { return .whole(walk.shard, stored) }
         report.miscounted += 1
         return .miscounted(walk.shard)
     }

@@ -119,6 +119,12 @@ package actor Shard {
     /// Whether it is held here and belongs elsewhere.
     var isForeign: Bool { !machine.copy.holders.isOwnedHere }
 
+    /// Whether the disk is to be checked before the copy is given away.
+    var needsCheck: Bool { machine.copy.needsCheck }
+
+    /// The disk holds all that this header counts.
+    func onChecked(_ header: CopyHeader) { machine.onChecked(header) }
+
     /// Whether the disk is told to drop it.
     var isDropping: Bool { machine.copy.isDropping }
 
@@ -201,6 +207,11 @@ package actor Shard {
 
     /// Whether nothing but deletions is merged.
     func setFull(_ isFull: Bool) { machine.isDiskFull = isFull }
+
+    func doubt() { machine.doubt(now: ports.clock.milliseconds) }
+
+    /// Whether acknowledged changes are missing from it.
+    var isDoubted: Bool { machine.copy.isDoubted }
 
     func suspend() { machine.suspend(now: ports.clock.milliseconds) }
 

@@ -43,6 +43,17 @@ package struct ShardWorld {
     }
 }
 
+/// What turned out to be damaged of a shard on disk: documents, or what leads to them.
+package struct Damage: Hashable, Sendable {
+    package private(set) var documents: [DocumentKey] = []
+
+    func with(_ key: DocumentKey) -> Damage {
+        var damage = self
+        if !documents.contains(key) { damage.documents.append(key) }
+        return damage
+    }
+}
+
 /// All that a node does with one shard: documents and their rules on one side, the copy and its
 /// co-owners on the other.
 ///
@@ -60,7 +71,7 @@ package struct ShardMachine: Sendable {
     var documents = ShardDocuments()
     var counts: ShardCounts
     let shardCount: UInt16
-    private var badKeys: [DocumentKey] = []
+    private var damage: Damage?
     /// Whether nothing but deletions is merged: the disk is full.
     var isDiskFull = false
     private var clock: HybridClock
@@ -380,7 +391,7 @@ extension ShardMachine {
         guard let header = copy.beginCommit(ticket) else { return nil }
         return ShardWrite(
             shard: copy.shard, header: header, records: documents.takeRecords(for: ticket),
-            removed: [], runs: counts.takeWrites(for: ticket))
+            runs: counts.takeWrites(for: ticket))
     }
 
     private mutating func pushAccepted() {
@@ -418,6 +429,11 @@ extension ShardMachine {
                 bytesMax: Scan.batchBytesMax)
             copy.onScanned(found.parcels, next: found.next, for: peer)
         } catch {
+            #if PlantedBugs
+                if PlantedBug.damagedIndexReadAsEmpty.isOn, error == .badIndex {
+                    return copy.onScanned([], next: nil, for: peer)
+                }
+            #endif
             note(error)
             copy.onScanFailed(for: peer)
         }
@@ -447,16 +463,26 @@ extension ShardMachine {
 // MARK: Bad documents
 
 extension ShardMachine {
-    /// The documents whose bytes turned out to be bad, since last asked.
-    package mutating func takeBadKeys() -> [DocumentKey] {
-        defer { badKeys = [] }
-        return badKeys
+    /// What turned out to be damaged on disk, since last asked; nil for nothing.
+    package mutating func takeDamage() -> Damage? {
+        defer { damage = nil }
+        return damage
     }
 
     /// Notes what a read of the disk found.
     mutating func note(_ failure: StoreFailure) {
-        if case .badRecord(let key) = failure, !badKeys.contains(key) { badKeys.append(key) }
+        switch failure {
+        case .badRecord(let key): damage = (damage ?? Damage()).with(key)
+        case .badIndex: damage = damage ?? Damage()
+        case .full, .locked, .failed: return
+        }
     }
+
+    /// The disk holds all that this header counts.
+    package mutating func onChecked(_ header: CopyHeader) { copy.onChecked(header) }
+
+    /// The disk has lost acknowledged changes.
+    package mutating func doubt(now: UInt64) { copy.doubt(now: now) }
 
     /// Nothing is shown or accepted until the bad documents are set aside.
     package mutating func suspend(now: UInt64) { copy.suspend(now: now) }

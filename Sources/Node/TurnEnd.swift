@@ -11,8 +11,8 @@ extension ShardMachine {
         /// The peers whose pulls wait for their next batch.
         let served: [NodeName]
         let divergences: [NodeName]
-        /// Documents whose bytes on disk turned out to be bad.
-        let bad: [DocumentKey]
+        /// What turned out to be damaged on disk; nil for nothing.
+        let damage: Damage?
         /// Whether the copy is to go from the disk.
         let isDropped: Bool
         /// What is rewritten and not on disk yet, in bytes.
@@ -31,7 +31,7 @@ extension ShardMachine {
         if isDropped { beginDrop() }
         return TurnEnd(
             write: write, frames: takeOutbox(), settled: takeSettled(now: now),
-            served: copy.served, divergences: takeDivergences(), bad: takeBadKeys(),
+            served: copy.served, divergences: takeDivergences(), damage: takeDamage(),
             isDropped: isDropped, unsettledBytes: unsettledBytes)
     }
 }

@@ -117,8 +117,16 @@ package protocol Upkeep {
         _ shard: ShardID, after mark: (any CheckMark)?, rowsMax: Int
     ) throws(StoreFailure) -> CheckedPart
 
+    /// What was missing from the disk at the start has been fetched, or is given up.
+    func forgetLoss()
+
     /// Copies all that is committed into a file; comes back as `Node.onBackedUp`.
     ///
     /// - Parameter file: a name, in the place for backups, or an absolute path.
     func backUp(to file: String)
+}
+
+/// Stores that lose nothing.
+extension Upkeep {
+    package func forgetLoss() {}
 }

@@ -73,6 +73,12 @@ public struct Copy: Sendable {
     public internal(set) var isDropping = false
     /// Bad documents are being set aside.
     private(set) var isSuspended = false
+    /// Acknowledged changes are missing from it: what it and others hold is not all that there is,
+    /// until one that is complete has filled it.
+    public private(set) var isDoubted = false
+    /// It does not belong here, and has looked for one that serves for long enough: who takes it
+    /// over has all that there is.
+    var hasWaited = false
 
     /// Every connected node, ascending by name.
     var peers: [PeerCopy] = []
@@ -143,12 +149,25 @@ public struct Copy: Sendable {
         serve()
     }
 
+    /// Whether what it claims may be shown by others.
+    var isVouching: Bool { phase == .serving || hasWaited }
+
+    /// The disk has lost acknowledged changes, of which nobody knows which: the copy holds what it
+    /// counts, and is not complete.
+    public mutating func doubt(now: UInt64) {
+        stored.isComplete = false
+        current.isComplete = false
+        isDoubted = true
+        catchUp(now: now)
+    }
+
     /// Whether everything in it is on disk.
     public var isSettled: Bool { !isDirty && commits.isEmpty }
 
     /// What is here may not be older than what others hold, until they are heard.
     mutating func catchUp(now: UInt64) {
         phase = .catchingUp(since: now)
+        hasWaited = false
         isServedByDisk = false
     }
 
@@ -302,7 +321,7 @@ extension Copy {
             current.vector.formUnion(claim.vector)
             isDirty = true
         }
-        if claim.isComplete, !current.isComplete {
+        if claim.isVouching, !current.isComplete {
             current.isComplete = true
             isDirty = true
         }
@@ -345,6 +364,7 @@ extension Copy {
         while let commit = commits.first, commit.ticket <= ticket {
             commits.removeFirst()
             stored = commit.header
+            if stored.isComplete { isDoubted = false }
             if commit.isServing { isServedByDisk = true }
             tell(commit.owed)
         }
@@ -382,17 +402,19 @@ extension Copy {
 
     /// Documents were set aside because their bytes are bad: the copy is what the others make up.
     ///
+    /// Or only what leads to them was damaged, and has been made anew.
+    ///
     /// The disk has to drop them and keep what is `stored` from here on in one transaction. What
     /// was confirmed to co-owners may be gone, so their connections have to be given up.
     ///
-    /// - Parameter header: made from the remaining documents alone; it is not complete.
+    /// - Parameter header: made from the remaining documents alone and not complete; or the one
+    ///   that is stored, where they are all that it counts.
     /// - Returns: the replies that will not come: what they wait for may be gone.
     public mutating func onSetAside(_ header: CopyHeader, now: UInt64) -> [ReplySlot] {
         precondition(isSettled, "nothing is under way while a copy is counted anew")
         isSuspended = false
         let greatest = max(stored.greatest, header.greatest)
         stored = header
-        stored.isComplete = false
         stored.greatest = greatest
         current = stored
         catchUp(now: now)
@@ -420,7 +442,7 @@ extension Copy {
                 outbox.append((peer.name, .confirm(shard, vector)))
             }
             if let mark = owed.accepted[peer.name], holders.isOwnedHere {
-                outbox.append((peer.name, .accept(shard, mark: mark)))
+                outbox.append((peer.name, .accept(shard, mark: mark, claim)))
             }
         }
     }

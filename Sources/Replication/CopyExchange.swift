@@ -99,8 +99,8 @@ extension Copy {
             onAbsent(at: index, now: now)
         case .handover(_, let mark, let claim):
             onHandover(mark, claim, from: index, now: now)
-        case .accept(_, let mark):
-            handover?.onAccepted(mark, by: peer)
+        case .accept(_, let mark, let claim):
+            onAccepted(mark, claim, from: index, now: now)
         case .summary, .hashes:
             break
         }
@@ -113,7 +113,8 @@ extension Copy {
         peers[index].confirmAll(of: stored.vector)
         peers[index].untold = peers[index].untold.subtracting(stored.vector)
         peers[index].holding = stored.isComplete ? .complete : .incomplete
-        if stored.isComplete, !peers[index].isFilledFromHere, !needsPull { serve() }
+        if stored.isComplete, peers[index].isServing, !needsPull { serve() }
+        serveBesideLevelOwners()
     }
 
     /// A frame to a peer was dropped, because too many wait for it: what was counting on the frame
@@ -141,28 +142,37 @@ extension Copy {
             outbox.append((peer, .broken(shard, number: number)))
             peers[index].unserved = nil
         }
-        let claim = Frame.Claim(vector: stored.vector, isComplete: stored.isComplete)
-        let offer = Frame.Offer(
-            shard: shard, claim: claim, digest: stored.digest, isAnswer: isAnswer)
-        outbox.append((peer, .offer(offer)))
+        outbox.append(
+            (peer, .offer(Frame.Offer(shard: shard, claim: claim, isAnswer: isAnswer))))
+    }
+
+    /// What this disk holds.
+    var claim: Frame.Claim {
+        Frame.Claim(
+            vector: stored.vector, digest: stored.digest, isComplete: stored.isComplete,
+            isServing: isVouching)
+    }
+
+    /// Whether a copy on a peer claims the same and is another.
+    func differs(from claim: Frame.Claim) -> Bool {
+        isSettled && claim.vector == stored.vector && claim.digest != stored.digest
     }
 
     private mutating func onOffer(_ offer: Frame.Offer, from index: Int, now: UInt64) {
-        peers[index].confirm(offer.claim.vector, known: current.vector)
-        peers[index].holding = PeerCopy.Holding(offer.claim)
+        peers[index].note(offer.claim, known: current.vector)
         let peer = peers[index].name
         let lacksOurs =
             !offer.claim.vector.covers(stored.vector)
             || (stored.isComplete && !offer.claim.isComplete)
         if lacksOurs, !offer.isAnswer { self.offer(to: peer, isAnswer: true) }
-        if isSettled, offer.claim.vector == stored.vector, offer.digest != stored.digest,
-            peers[index].isOwner
-        {
+        if differs(from: offer.claim), peers[index].isOwner {
             compareAll(with: index, now: now)
-        } else if offer.claim.isComplete, !peers[index].isFilledFromHere, current.isComplete,
+        } else if offer.claim.isVouching, current.isComplete,
             current.vector.covers(offer.claim.vector), !needsPull
         {
             serve()
+        } else {
+            serveBesideLevelOwners()
         }
         pullIfLacking(now: now)
     }

@@ -47,6 +47,12 @@ public struct CopyHeader: Hashable, Sendable {
         greatest = isFollowed ? max(greatest, stamp) : stamp
     }
 
+    /// Whether the documents that were counted anew are all that this one counts.
+    public func isRemaining(_ counted: CopyHeader) -> Bool {
+        digest == counted.digest && documents == counted.documents
+            && vector.covers(counted.vector)
+    }
+
     public func count(ofKind kind: UInt8) -> UInt64 {
         Int(kind) < counts.count ? counts[Int(kind)] : 0
     }

@@ -83,14 +83,27 @@ extension Copy {
 // MARK: Handing over
 
 extension Copy {
+    /// Whether the disk is to be checked before the copy is given away: that all of its documents
+    /// are what it counts, and that each is found by the seqs that changed it.
+    ///
+    /// An owner is sent what the index leads to, and the rest would go with the copy.
+    public var needsCheck: Bool {
+        guard let handover, isSettled, !isDropping, !isSuspended else { return false }
+        return !handover.isChecked(storedHash)
+    }
+
+    /// The disk holds all that this header counts, and every index leads to it.
+    public mutating func onChecked(_ header: CopyHeader) {
+        if header == stored { handover?.checked = storedHash }
+    }
+
     /// Offers the copy to each owner that has not accepted it as it is.
     private mutating func offerHandover(now: UInt64) {
-        guard handover != nil, isSettled, !isDropping else { return }
-        let claim = Frame.Claim(vector: stored.vector, isComplete: stored.isComplete)
+        guard let handover, isSettled, !isDropping, handover.isChecked(storedHash),
+            isVouching || !stored.isComplete
+        else { return }
         for peer in peers where peer.isOwner {
-            guard let handover, self.handover?.takesOffer(to: peer.name, now: now) ?? false else {
-                continue
-            }
+            guard self.handover?.takesOffer(to: peer.name, now: now) ?? false else { continue }
             outbox.append((peer.name, .handover(shard, mark: handover.mark, claim)))
         }
     }
@@ -103,8 +116,12 @@ extension Copy {
         _ mark: UInt64, _ claim: Frame.Claim, from index: Int, now: UInt64
     ) {
         guard holders.isOwnedHere, !peers[index].isOwner else { return }
-        peers[index].holding = PeerCopy.Holding(claim)
-        peers[index].confirm(claim.vector, known: current.vector)
+        peers[index].note(claim, known: current.vector)
+        // Nothing new would be fetched, and all of it be accepted.
+        if differs(from: claim) {
+            compareAll(with: index, now: now)
+            return
+        }
         guard pull?.peer != peers[index].name || pull?.mark != mark else { return }
         peers[index].wanted = mark
         pullIfLacking(now: now)
@@ -114,6 +131,21 @@ extension Copy {
     mutating func accept(_ mark: UInt64, from index: Int) {
         owed.accepted[peers[index].name] = mark
         if peers[index].wanted == mark { peers[index].wanted = nil }
+    }
+
+    /// An owner has all of the copy, as it says.
+    ///
+    /// Nothing is given away to one that claims the same and holds something else.
+    mutating func onAccepted(_ mark: UInt64, _ claim: Frame.Claim, from index: Int, now: UInt64) {
+        guard claim.vector.covers(stored.vector) else { return }
+        guard !differs(from: claim) else {
+            guard now >= peers[index].comparableFrom else { return }
+            peers[index].noteComparison(now: now)
+            divergences.append(peers[index].name)
+            handover?.checked = nil
+            return
+        }
+        handover?.onAccepted(mark, by: peers[index].name)
     }
 
     mutating func onAbsent(at index: Int, now: UInt64) {
@@ -140,7 +172,7 @@ extension Copy {
         seek(now: now)
         seekCauses(now: now)
         uniteWhatIsLeft(now: now)
-        serveBesideIncomplete(now: now)
+        serveWithoutVoucher(now: now)
         offerHandover(now: now)
         return takeSettled(now: now)
     }
@@ -179,19 +211,38 @@ extension Copy {
         }
     }
 
-    /// No complete copy could be reached for long enough: those that can be reached are being
-    /// filled, from this one; and what they held beyond it has been fetched, for they may have been
-    /// complete before they lost a record.
-    private mutating func serveBesideIncomplete(now: UInt64) {
-        guard phase != .serving, current.isComplete, !peers.isEmpty, now >= decidableFrom,
-            peers.allSatisfy({ isFresh($0) && ($0.holding == .nothing || isFilled($0)) })
+    /// No copy that serves could be reached for long enough: those that can be reached have nothing
+    /// beyond this one.
+    ///
+    /// What they held has been fetched, for they may have been complete before they lost a record.
+    private mutating func serveWithoutVoucher(now: UInt64) {
+        guard phase != .serving, now >= decidableFrom else { return }
+        if !holders.isOwnedHere { hasWaited = true }
+        guard current.isComplete, !peers.isEmpty,
+            peers.allSatisfy({ isFresh($0) && ($0.holding == .nothing || isCovered($0)) })
         else { return }
         serve()
     }
 
-    private func isFilled(_ peer: PeerCopy) -> Bool {
-        (peer.holding == .incomplete || (peer.holding == .complete && peer.isFilledFromHere))
-            && current.vector.covers(peer.confirmed)
+    /// All other owners are here, and none of them has anything beyond this copy, though none of
+    /// them serves, as after a start of all.
+    mutating func serveBesideLevelOwners() {
+        guard phase != .serving, !needsPull, current.isComplete, holders.isOwnedHere, !isSuspended,
+            holders.owners.count > 1,
+            holders.owners.allSatisfy({ name in
+                name == holders.me || peers.contains { $0.name == name && isLevelOwner($0) }
+            }),
+            peers.allSatisfy({ $0.holding == .nothing || isCovered($0) })
+        else { return }
+        serve()
+    }
+
+    private func isLevelOwner(_ peer: PeerCopy) -> Bool {
+        peer.holding == .complete && current.vector.covers(peer.confirmed)
+    }
+
+    private func isCovered(_ peer: PeerCopy) -> Bool {
+        peer.holding != .unknown && current.vector.covers(peer.confirmed)
     }
 
     /// No other node could be reached for long enough: what is here is all there is to show.
@@ -205,7 +256,7 @@ extension Copy {
     /// Not at once: one of them may be about to be filled by somebody who cannot be reached here.
     private mutating func uniteWhatIsLeft(now: UInt64) {
         guard phase != .serving, peers.isEmpty || now >= decidableFrom, !current.isComplete,
-            pull == nil, holders.isOwnedHere, !isSuspended
+            pull == nil, holders.isOwnedHere, !isSuspended, !isDoubted
         else { return }
         let isEverybodyHere = holders.others.allSatisfy { index(of: $0) != nil }
         let isAllHere = peers.allSatisfy { peer in

@@ -10,7 +10,7 @@ extension Copy {
     /// fetches ours.
     mutating func compareAll(with index: Int, now: UInt64) {
         guard pull == nil, now >= peers[index].comparableFrom, holders.isOwnedHere else { return }
-        peers[index].comparableFrom = now + PeerCopy.comparisonPauseMilliseconds
+        peers[index].noteComparison(now: now)
         divergences.append(peers[index].name)
         open(from: peers[index].name, beyond: Vector(), now: now)
     }
@@ -39,11 +39,12 @@ extension Copy {
 
     private func holdsMore(_ index: Int) -> Bool {
         !current.vector.covers(peers[index].confirmed)
-            || (peers[index].holding == .complete && !current.isComplete)
+            || (peers[index].holding == .complete && peers[index].isServing
+                && !current.isComplete)
     }
 
     private func vouches(_ index: Int) -> Bool {
-        peers[index].holding == .complete && !peers[index].isFilledFromHere
+        peers[index].holding == .complete && peers[index].isServing
     }
 
     private mutating func open(from peer: NodeName, beyond vector: Vector, now: UInt64) {
@@ -54,8 +55,7 @@ extension Copy {
         outbox.append((peer, .pull(shard, number: pullsOpened, vector)))
         #if PlantedBugs
             if PlantedBug.vectorAdvancedBeforeDone.isOn, let index = index(of: peer) {
-                noteDone(
-                    Frame.Claim(vector: peers[index].confirmed, isComplete: false), from: peer)
+                noteDone(planted(claiming: peers[index].confirmed), from: peer)
             }
         #endif
     }
@@ -97,19 +97,25 @@ extension Copy {
         if !claim.isComplete, peers[index].holding == .complete {
             peers[index].holding = .incomplete
         }
+        peers[index].isServing = claim.isServing
         noteHeard(peers[index].name, by: number)
         if let mark = open.mark { accept(mark, from: index) }
         #if PlantedBugs
             if PlantedBug.claimsUnited.isOn {
                 for peer in peers {
-                    noteDone(
-                        Frame.Claim(vector: peer.confirmed, isComplete: false), from: peer.name)
+                    noteDone(planted(claiming: peer.confirmed), from: peer.name)
                 }
             }
         #endif
-        if claim.isComplete, !peers[index].isFilledFromHere { serve() }
+        if claim.isVouching { serve() }
         pullIfLacking(now: now)
     }
+
+    #if PlantedBugs
+        private func planted(claiming vector: Vector) -> Frame.Claim {
+            Frame.Claim(vector: vector, digest: .zero, isComplete: false, isServing: false)
+        }
+    #endif
 
     private var isLateDonePlanted: Bool {
         #if PlantedBugs
@@ -167,7 +173,9 @@ extension Copy {
         #if PlantedBugs
             if PlantedBug.claimFromMemory.isOn { vector = current.vector }
         #endif
-        let claim = Frame.Claim(vector: vector, isComplete: stored.isComplete)
+        let claim = Frame.Claim(
+            vector: vector, digest: stored.digest, isComplete: stored.isComplete,
+            isServing: isVouching)
         peers[index].serving = Serving(number: number, theirs: theirs, claim: claim)
     }
 
@@ -196,10 +204,7 @@ extension Copy {
         peers[index].serving = serving
         guard cursor == nil else { return }
         peers[index].serving = nil
-        if phase != .serving, serving.claim.isComplete, peers[index].holding != .complete {
-            peers[index].isFilledFromHere = true
-        }
-        if peers[index].isOwner, serving.claim.isComplete { handover?.isSuperseded = true }
+        if peers[index].isOwner, serving.claim.isVouching { handover?.isSuperseded = true }
         outbox.append(
             (
                 peer,

@@ -28,8 +28,9 @@ public enum Frame: Hashable, Sendable {
     case absent(ShardID)
     /// The sender holds the shard and should not: this is all of it, under this mark.
     case handover(ShardID, mark: UInt64, Claim)
-    /// All that the receiver held under this mark is on the sender's disk, who owns the shard.
-    case accept(ShardID, mark: UInt64)
+    /// All that the receiver held under this mark is on the sender's disk, who owns the shard and
+    /// holds this.
+    case accept(ShardID, mark: UInt64, Claim)
 
     /// The most bytes of a document in a frame.
     public static let documentBytesMax = 48 << 20
@@ -37,7 +38,6 @@ public enum Frame: Hashable, Sendable {
     public struct Offer: Hashable, Sendable {
         public let shard: ShardID
         public let claim: Claim
-        public let digest: Hash128
         /// Whether it answers another offer: an answer is not answered.
         public let isAnswer: Bool
     }
@@ -53,10 +53,14 @@ public enum Frame: Hashable, Sendable {
         }
     }
 
-    /// What a copy says that it holds.
+    /// What a copy says that it holds on disk.
     public struct Claim: Hashable, Sendable {
         public let vector: Vector
+        /// The sum of the documents: equal for equal vectors.
+        public let digest: Hash128
         public let isComplete: Bool
+        /// Whether it may be shown: one that is catching up itself makes nobody else complete.
+        public let isServing: Bool
     }
 
     /// Whether its sender believes that the receiver holds a copy, and has to be told if not.
@@ -74,8 +78,18 @@ public enum Frame: Hashable, Sendable {
         case .batch(let shard, _, _, _), .done(let shard, _, _, _), .broken(let shard, _): shard
         case .offer(let offer): offer.shard
         case .seek(let shard), .absent(let shard): shard
-        case .handover(let shard, _, _), .accept(let shard, _): shard
+        case .handover(let shard, _, _), .accept(let shard, _, _): shard
         case .summary, .hashes: nil
         }
+    }
+}
+
+extension Frame.Claim {
+    /// Whether who has all of it holds all that there is, and may show it.
+    var isVouching: Bool {
+        #if PlantedBugs
+            if PlantedBug.vouchesWhileCatchingUp.isOn { return isComplete }
+        #endif
+        return isComplete && isServing
     }
 }

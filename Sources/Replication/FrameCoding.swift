@@ -63,10 +63,11 @@ extension Frame: WireValue {
             writer.write(shard)
             writer.write(varint: mark)
             claim.encode(into: &writer)
-        case .accept(let shard, let mark):
+        case .accept(let shard, let mark, let claim):
             writer.write(Kind.accept)
             writer.write(shard)
             writer.write(varint: mark)
+            claim.encode(into: &writer)
         default:
             break
         }
@@ -137,7 +138,9 @@ extension Frame: WireValue {
         case Kind.handover:
             let mark = try reader.readVarint()
             self = .handover(shard, mark: mark, try Claim(from: &reader))
-        default: self = .accept(shard, mark: try reader.readVarint())
+        default:
+            let mark = try reader.readVarint()
+            self = .accept(shard, mark: mark, try Claim(from: &reader))
         }
     }
 
@@ -162,12 +165,16 @@ extension Frame: WireValue {
 extension Frame.Claim: WireValue {
     public func encode(into writer: inout ByteWriter) {
         vector.encodeShared(into: &writer)
+        writer.write(digest)
         writer.write(isComplete)
+        writer.write(isServing)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
         vector = try Vector(sharedFrom: &reader)
+        digest = try reader.readHash()
         isComplete = try reader.readFlag()
+        isServing = try reader.readFlag()
     }
 }
 
@@ -175,14 +182,12 @@ extension Frame.Offer: WireValue {
     public func encode(into writer: inout ByteWriter) {
         writer.write(shard)
         claim.encode(into: &writer)
-        writer.write(digest)
         writer.write(isAnswer)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
         shard = try reader.readShard()
         claim = try Frame.Claim(from: &reader)
-        digest = try reader.readHash()
         isAnswer = try reader.readFlag()
     }
 }

@@ -14,6 +14,9 @@ struct Handover: Sendable {
     /// No other handover of the process has it: an owner may answer late.
     private(set) var mark: UInt64
     private(set) var accepted: Set<NodeName> = []
+    /// The hash of the copy that the disk was found to hold, each document led to by its indexes;
+    /// nil before it was looked at.
+    var checked: UInt64?
     /// Whether an owner has a complete copy from here, to which writes go that do not come here:
     /// what is here may be older than what was shown there.
     var isSuperseded = false
@@ -33,6 +36,8 @@ struct Handover: Sendable {
         accepted = []
         offeredAt = [:]
     }
+
+    func isChecked(_ hash: UInt64) -> Bool { checked == hash }
 
     /// The connection is gone, and with it what was said on it.
     mutating func onPeerDown(_ name: NodeName) {

@@ -16,15 +16,14 @@ struct PeerCopy: Sendable {
     }
     /// Whether it said so since it was last asked.
     var hasAnswered = false
+    /// Whether what it holds may be shown there, as it last said.
+    var isServing = false
     /// Whether it should hold the shard, as this node sees it.
     var isOwner = false
     /// The state of its copy that it wants to be rid of, and this copy has not all of yet.
     var wanted: UInt64?
     /// When it was last asked what it holds, in milliseconds.
     var soughtAt: UInt64?
-    /// Whether it was filled from here while this copy was catching up: being complete by that, it
-    /// cannot vouch for what is here.
-    var isFilledFromHere = false
     /// The pull of its that is being served.
     var serving: Serving?
     /// A pull of its of which something was dropped on the way: it is told with the next offer.
@@ -33,8 +32,10 @@ struct PeerCopy: Sendable {
     var pullableFrom: UInt64 = 0
     /// How many frames could not be read since the last pull from it that was finished.
     var badFrames: UInt64 = 0
-    /// When a difference at equal vectors is worth another look; in milliseconds.
+    /// When a difference at equal vectors is worth another look, and how long after that the next
+    /// one is; in milliseconds.
     var comparableFrom: UInt64 = 0
+    var comparisonPause: UInt64 = 0
 
     init(name: NodeName) { self.name = name }
 
@@ -42,6 +43,24 @@ struct PeerCopy: Sendable {
     mutating func forgetCopy() {
         confirmed = Vector()
         holding = .unknown
+        isServing = false
+    }
+
+    /// What it says that it holds.
+    ///
+    /// - Parameter known: what is here.
+    mutating func note(_ claim: Frame.Claim, known: Vector) {
+        confirm(claim.vector, known: known)
+        holding = claim.isComplete ? .complete : .incomplete
+        isServing = claim.isServing
+    }
+
+    /// All of its documents are compared from `now` on.
+    mutating func noteComparison(now: UInt64) {
+        comparisonPause = min(
+            max(2 * comparisonPause, PeerCopy.comparisonPauseMilliseconds),
+            PeerCopy.comparisonPauseMillisecondsMax)
+        comparableFrom = now + comparisonPause
     }
 
     /// - Returns: how long it is not asked for what is lacked here, in milliseconds.
@@ -87,14 +106,16 @@ struct PeerCopy: Sendable {
         case nothing
         case incomplete
         case complete
-
-        init(_ claim: Frame.Claim) { self = claim.isComplete ? .complete : .incomplete }
     }
 
     /// How long an answer to `seek` may take before it is asked again, in milliseconds.
     static let seekMilliseconds: UInt64 = 500
-    /// How long after a full comparison the next one waits, in milliseconds.
-    static let comparisonPauseMilliseconds: UInt64 = 60_000
+    /// How long after a full comparison the next one waits, in milliseconds: the disks of both are
+    /// checked meanwhile.
+    ///
+    /// Twice as long after each.
+    static let comparisonPauseMilliseconds: UInt64 = 1_000
+    static let comparisonPauseMillisecondsMax: UInt64 = 60_000
 }
 
 /// A pull of ours that is open.

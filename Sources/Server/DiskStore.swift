@@ -28,7 +28,13 @@ final class DiskStore: Store {
     func tell(_ node: Node) {
         self.node.withLock { $0 = node }
         database.onFailure { error in
-            node.assumeIsolated { $0.onDiskFailed(error.sentence) }
+            node.assumeIsolated { node in
+                if case .badIndex(let shard) = error {
+                    node.onBadIndex(of: shard)
+                } else {
+                    node.onDiskFailed(error.sentence)
+                }
+            }
         }
     }
 
@@ -51,7 +57,8 @@ final class DiskStore: Store {
                 }
                 return CopyWrite(
                     shard: write.shard, header: write.header.encoded,
-                    documents: write.records + runs, removed: write.removed)
+                    documents: write.records + runs, removed: write.removed,
+                    isReindexed: write.isReindexed)
             },
             settings: settings.map { ($0.name, $0.value) }, dropped: drops,
             failuresKnown: failuresKnown.withLock { $0 }, isUrgent: isUrgent.withLock { $0 })
@@ -69,7 +76,7 @@ final class DiskStore: Store {
     /// A read failed; where no other can be believed either, the node is told, too.
     func failure(_ error: StorageError) -> StoreFailure {
         switch error {
-        case .io, .corrupt:
+        case .io, .corrupt, .displaced:
             let node = node.withLock { $0 }
             loop.post { node?.assumeIsolated { $0.onDiskFailed(error.sentence) } }
         default: break
@@ -178,6 +185,8 @@ extension StoreFailure {
         switch error {
         case .full: self = .full
         case .badRecord(_, let key): self = .badRecord(key)
+        case .badIndex(_): self = .badIndex
+        case .locked: self = .locked
         case .builtOnFailure: self = .full
         default: self = .failed(error.sentence)
         }

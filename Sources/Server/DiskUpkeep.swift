@@ -6,7 +6,9 @@ import Wire
 
 /// Fits what is done to a disk besides storing and reading to the database.
 extension DiskStore {
+    /// Each tick, and while much is written.
     var room: DiskRoom? {
+        if let error = database.displaced { _ = failure(error) }
         do throws(StorageError) {
             let room = try FolderRoom(of: folder)
             return DiskRoom(
@@ -16,6 +18,8 @@ extension DiskStore {
             return nil
         }
     }
+
+    func forgetLoss() { database.forgetLoss() }
 
     func setUrgent(_ isUrgent: Bool) { self.isUrgent.withLock { $0 = isUrgent } }
 
@@ -29,7 +33,7 @@ extension DiskStore {
         database.writer.emptyLog { [loop] error in
             loop.post {
                 switch error {
-                case .io(_, _), .corrupt(_):
+                case .io(_, _), .corrupt(_), .displaced(_):
                     node?.assumeIsolated { $0.onDiskFailed(error?.sentence ?? "") }
                 default:
                     node?.assumeIsolated { $0.onLogEmptied(failure: error?.sentence) }

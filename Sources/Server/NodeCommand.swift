@@ -24,6 +24,8 @@ package struct NodeCommand: Sendable {
     package var evictAfterMilliseconds: UInt64? = NodeOptions.evictAfterMillisecondsDefault
     package var maxOffsetMilliseconds = WallTime.maxOffsetMillisecondsDefault
     package var mayBlock = false
+    /// Whether it serves what is left where the disk has lost acknowledged writes.
+    package var acceptsDataLoss = false
     /// The file with the cluster's key; without one nothing leaves this machine.
     package var keyFile: String?
     /// The file with the key that clients sign in with beyond loopback, in place of the cluster's.
@@ -37,7 +39,7 @@ package struct NodeCommand: Sendable {
                [--advertise <host>] [--join <gossip host:port>[,…] [--bootstrap]]
                [--cluster <name>] [--replicas 3|all] [--shards 64] [--ack local|majority|all]
                [--edit-window 15m] [--evict-after 10m|never] [--max-offset 500ms]
-               [--key-file <file>] [--admin-key-file <file>] [--faults]
+               [--key-file <file>] [--admin-key-file <file>] [--faults] [--accept-data-loss]
                [--log error|warn|info|debug] [--core-dumps]
 
         Runs one node. Once it serves it prints: ready name=… gossip=… admin=…
@@ -67,6 +69,8 @@ package struct NodeCommand: Sendable {
           --admin-key-file  what AUTH takes beyond this machine in place of the cluster's key, so
                          that an operator of a node cannot act as a node
           --faults       lets BLOCK cut this node off from others, for tests
+          --accept-data-loss  serves what is left where the disk has lost acknowledged writes and
+                         no other node holds them; for one start
           --log          what is logged to standard error (info)
           --core-dumps   lets a crash leave a core dump; deleted texts and keys may be in it
 
@@ -81,7 +85,8 @@ package struct NodeCommand: Sendable {
     /// Reads the words behind `grapevine node`.
     package init(_ words: [String]) throws(UsageError) {
         let options = try Options(
-            words, known: NodeCommand.options, flags: ["--faults", "--bootstrap", "--core-dumps"])
+            words, known: NodeCommand.options,
+            flags: ["--faults", "--bootstrap", "--core-dumps", "--accept-data-loss"])
         name = try options.required("--name", "1-64 of A-Z a-z 0-9 _ . : @ -") { NodeName($0) }
         folder = try options.required("--data") { $0.isEmpty ? nil : $0 }
         keyFile = try options.optional("--key-file", "a path") { $0.isEmpty ? nil : $0 }
@@ -129,6 +134,7 @@ package struct NodeCommand: Sendable {
         }
         if let offset { maxOffsetMilliseconds = offset.wholeMilliseconds }
         mayBlock = options.has("--faults")
+        acceptsDataLoss = options.has("--accept-data-loss")
         mayDumpCore = options.has("--core-dumps")
         let log = try options.optional("--log", "error, warn, info or debug") {
             LogLevel(rawValue: $0)

@@ -115,7 +115,8 @@ package struct Server {
                 cluster: command.cluster, shards: command.shards, replicas: command.replicas,
                 ackLevel: command.ackLevel, editWindowMilliseconds: command.editWindowMilliseconds,
                 evictAfterMilliseconds: command.evictAfterMilliseconds,
-                maxOffsetMilliseconds: command.maxOffsetMilliseconds, mayBlock: command.mayBlock),
+                maxOffsetMilliseconds: command.maxOffsetMilliseconds, mayBlock: command.mayBlock,
+                acceptsDataLoss: command.acceptsDataLoss),
             ports: ports)
         store.tell(node)
         try host.assumeIsolated { $0.start(node) }.get()
@@ -144,8 +145,8 @@ package struct Server {
             for (shard, bytes) in try database.reader.headers() {
                 if let bytes { headers[shard] = bytes } else { damaged.append(shard) }
             }
-            node.assumeIsolated { [headers, damaged] in
-                $0.start(settings: settings, headers: headers, damaged: damaged)
+            node.assumeIsolated { [headers, damaged, loss = database.loss] in
+                $0.start(settings: settings, headers: headers, damaged: damaged, loss: loss)
             }
         } catch {
             host.end(.unusable("\(command.folder): \(error.sentence)"))
@@ -191,9 +192,14 @@ extension StorageError {
                 + "hold the data; a node without others needs a backup put back"
         case .badRecord(let shard, let key):
             "the record partition=\(key.partition) id=\(key.id) of shard \(shard) is damaged"
+        case .badIndex(let shard): "what leads to the documents of shard \(shard) is damaged"
         case .io(let code, let doing):
             "the disk failed while \(doing) (code \(code)); look after the disk, then start again: "
                 + "what was acknowledged is kept"
+        case .displaced(let path):
+            "\(path) is not the file that this node opened any more: it was removed, moved or "
+                + "replaced, and nothing that is written to it would be found at a restart"
+        case .locked: "another program has locked grapevine.sqlite; have it let go"
         case .readOnly: "cannot be read and written; check its permissions and the mount"
         case .full: "the disk is full; free some space, then start again"
         case .unfit(let what): "no room in the tables for \(what)"

@@ -319,7 +319,7 @@ extension World {
         case .refused(let refusal): coverage.count("refused \(refusal)")
         case .notReady: coverage.count("not ready")
         case .behind: coverage.count("behind")
-        case .store(.badRecord):
+        case .store(.badRecord), .store(.badIndex):
             noticeBadDocuments(node, shell)
         case .store(let failure):
             throw Violation(

@@ -18,6 +18,7 @@ extension World {
                 continue
             }
             var before = node.disk.state.shards[shard].claim
+            if part.isReindexed { node.disk.state.shards[shard].misindexed = [] }
             for key in part.removed { node.disk.state.shards[shard].remove(key) }
             if !part.removed.isEmpty { before = CopyHeader(isComplete: false) }
             for record in part.records { try apply(record, to: shard, of: commit, on: node) }

@@ -31,6 +31,8 @@ struct ShardDisk {
     var terms: [DocumentKey: [String]] = [:]
     /// The index of counted runs.
     private(set) var runs: [CountedRunKey: CountedRun] = [:]
+    /// The documents that damaged rows of the index lead to; a row's checksum shows the damage.
+    var misindexed: Set<DocumentKey> = []
     /// The sum of the documents' digests, counted apart from the header.
     var digest = Hash128.zero
     /// The greatest stamp of a document that the node's clock believed when it came.
@@ -55,6 +57,7 @@ struct ShardDisk {
         }
         guard let old = documents.removeValue(forKey: key) else { return }
         terms[key] = nil
+        misindexed.remove(key)
         digest -= old.digest
         keys.removeAll { $0 == key }
     }

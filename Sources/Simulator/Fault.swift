@@ -41,6 +41,8 @@ package struct Fault: Hashable, Sendable {
         case diskSlow = "disk-slow"
         /// A byte of a stored document flips; `other` says of which.
         case flip
+        /// A row of the index flips; `other` says of which document.
+        case flipIndex = "flip-index"
         /// It comes for the first time, with an empty disk.
         case join
         /// It hands everything over and goes; after `amount` milliseconds it comes back.
@@ -56,6 +58,9 @@ package struct Fault: Hashable, Sendable {
     package let other: Int
     /// Mostly how long it lasts, in milliseconds.
     package let amount: Int
+
+    /// Whether `other` is no node.
+    var isFlip: Bool { kind == .flip || kind == .flipIndex }
 
     package init(at: UInt64, _ kind: Kind, node: Int = 0, other: Int = 0, amount: Int = 0) {
         self.at = at

@@ -14,7 +14,7 @@ extension World {
         let lasts = UInt64(abs(fault.amount)) * 1_000
         note(9, UInt64(fault.node), "FAULT \(fault.kind.rawValue) \(fault.node + 1) \(fault.other)")
         switch fault.kind {
-        case .crash, .crashAll, .wipe, .snapshot, .restore, .clone, .flip:
+        case .crash, .crashAll, .wipe, .snapshot, .restore, .clone, .flip, .flipIndex:
             guard try strike(fault, node) else { return }
         case .pause:
             node.pausedUntil = max(node.pausedUntil, now + lasts)
@@ -66,6 +66,8 @@ extension World {
             try replaceDisk(of: node, with: nodes[fault.other].disk.state)
         case .flip:
             return flip(fault.other, on: node)
+        case .flipIndex:
+            return flipIndex(fault.other, on: node)
         default:
             break
         }
@@ -90,6 +92,15 @@ extension World {
             entry.mutation.key != key
                 || nodes.contains { $0 !== node && keeps(entry, $0) }
         }
+        return true
+    }
+
+    /// The documents are there, and nothing of them may get lost.
+    private func flipIndex(_ number: Int, on node: SimNode) -> Bool {
+        let shard = number % plan.shards
+        let keys = node.disk.state.shards[shard].keys
+        guard !keys.isEmpty else { return false }
+        node.disk.state.shards[shard].misindexed.insert(keys[number % keys.count])
         return true
     }
 
@@ -124,7 +135,9 @@ extension World {
             node.isLeaving = false
             setMember(fault.node, true)
             start(node)
-        case .pause, .reset, .snapshot, .clockJump, .clockZero, .clockFuture, .flip, .join: break
+        case .pause, .reset, .snapshot, .clockJump, .clockZero, .clockFuture, .flip,
+            .flipIndex, .join:
+            break
         }
     }
 

@@ -272,7 +272,7 @@ extension Frame {
         case .absent(let shard): "absent \(shard)"
         case .handover(let shard, let mark, let claim):
             "handover \(shard) #\(mark) \(claim.vector.count)"
-        case .accept(let shard, let mark): "accept \(shard) #\(mark)"
+        case .accept(let shard, let mark, _): "accept \(shard) #\(mark)"
         }
     }
 }

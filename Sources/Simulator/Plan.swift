@@ -21,6 +21,7 @@ package struct Plan: Hashable, Sendable {
         let count = dice.chance(percent: 10) ? 0 : dice.below(16)
         for _ in 0..<count { addFault(&dice) }
         addJoin(&dice)
+        addIndexFlips()
         faults.sort { $0.at < $1.at }
     }
 
@@ -30,6 +31,21 @@ package struct Plan: Hashable, Sendable {
         let at = dice.between(200...chaosMilliseconds)
         faults.removeAll { $0.node == nodes - 1 && $0.at <= at }
         faults.append(Fault(at: at, .join, node: nodes - 1))
+    }
+
+    /// From dice of its own, so that what is drawn here changes nothing else of a seed's plan.
+    private mutating func addIndexFlips() {
+        var dice = Dice(seed: seed, stream: 16)
+        guard dice.chance(percent: 15) else { return }
+        let node = dice.below(nodes)
+        let at = dice.between(200...chaosMilliseconds)
+        faults.append(Fault(at: at, .flipIndex, node: node, other: dice.below(1_000)))
+        // Who is about to give all away reads all of it.
+        guard dice.chance(percent: 60) else { return }
+        faults.append(
+            Fault(
+                at: at + dice.between(0...300), .leave, node: node,
+                amount: Plan.amount(.leave, &dice)))
     }
 
     /// Who is no member at first.
@@ -71,7 +87,7 @@ package struct Plan: Hashable, Sendable {
         case .crash, .crashAll, .wipe, .restore, .clone: Int(dice.between(5...1_500))
         case .clockJump: Int(dice.between(0...7_200_000)) - 3_600_000
         case .pause: Int(dice.between(100...7_000))
-        case .snapshot, .reset, .clockZero, .clockFuture, .flip, .join: 0
+        case .snapshot, .reset, .clockZero, .clockFuture, .flip, .flipIndex, .join: 0
         case .leave, .evict: Int(dice.between(50...4_000))
         case .diskFull: Int(dice.between(1...400))
         case .cut, .cutOneWay, .isolate, .slow, .narrow, .clockFreeze, .diskSlow:
@@ -118,7 +134,7 @@ extension Plan {
             let shards = numbers["shards"], let chaos = numbers["chaos"],
             let replicas = numbers["replicas"],
             (2...9).contains(nodes), (1...9).contains(shards), replicas <= 9, chaos < 1 << 40,
-            faults.allSatisfy({ $0.node < nodes && ($0.kind == .flip || $0.other < nodes) })
+            faults.allSatisfy({ $0.node < nodes && ($0.isFlip || $0.other < nodes) })
         else {
             throw Unreadable(line: "seed, nodes (2–9), shards (1–9), replicas (0–9), chaos; nodes")
         }

@@ -63,6 +63,7 @@ package struct Plant: Hashable, Sendable {
                 [.claims]
             case .causeForgotten: [.cause]
             case .coversFirstRangeOnly: [.equal, .kept]
+            case .damagedIndexReadAsEmpty: [.claims, .kept, .equal]
             case .droppedBeforeAllAccepted: [.kept]
             // An owner that is not ready fetches again what its holder has dropped too early.
             case .droppedOnConfirmedVectors: [.kept, .quiet]
@@ -73,7 +74,9 @@ package struct Plant: Hashable, Sendable {
             case .evictedNotHeard: [.reads, .answered]
             case .minorityEvicts: [.eviction]
             case .silenceShrinks, .suspectsAfterOwnPause: [.noFalseDeath]
-            case .editRevivesDeleted, .pinRevivesDeleted, .servesOldDisk: [.deleted]
+            case .editRevivesDeleted, .pinRevivesDeleted, .servesOldDisk,
+                .vouchesWhileCatchingUp:
+                [.deleted]
             case .indexNotUpdatedOnMerge, .countsNotUpdated: [.index]
             case .previewIgnoresHide, .unreadNotRecomputed: [.kept]
             case .notificationSentTwice: [.oneChange]

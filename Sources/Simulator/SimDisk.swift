@@ -16,6 +16,7 @@ final class SimDisk {
             let records: [Record]
             let removed: [DocumentKey]
             let runs: [CountedRunWrite]
+            let isReindexed: Bool
             /// The copy goes, with all that is in it.
             let isDrop: Bool
 
@@ -25,6 +26,7 @@ final class SimDisk {
                 records = write.records
                 removed = write.removed
                 runs = write.runs
+                isReindexed = write.isReindexed
                 isDrop = false
             }
 
@@ -35,6 +37,7 @@ final class SimDisk {
                 records = []
                 removed = keys
                 runs = []
+                isReindexed = true
                 isDrop = false
             }
 
@@ -44,6 +47,7 @@ final class SimDisk {
                 records = []
                 removed = []
                 runs = []
+                isReindexed = false
                 isDrop = true
             }
         }
@@ -212,6 +216,7 @@ extension SimDisk: DocumentReader {
         var size = 0
         for (index, (dot, key)) in found.enumerated() {
             guard let stored = disk.documents[key], !taken.contains(key) else { continue }
+            guard !disk.misindexed.contains(key) else { throw .badIndex }
             guard !stored.isBad else { throw .badRecord(key) }
             let parcel = Parcel(key: key.encoded, bytes: stored.bytes)
             if !parcels.isEmpty, size + parcel.size > min(bytesMax, batchBytesMax) {

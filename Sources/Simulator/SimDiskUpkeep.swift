@@ -8,7 +8,6 @@ private struct KeyMark: CheckMark {
 }
 
 extension SimDisk {
-    /// Every index of it is told from its documents, and so leads to them.
     func check(_ shard: ShardID, after mark: (any CheckMark)?, rowsMax: Int) -> CheckedPart {
         let disk = state.shards[Int(shard.number)]
         var part = CheckedPart()
@@ -19,7 +18,7 @@ extension SimDisk {
             do throws(WireError) {
                 guard !stored.isBad else { throw .invalid("a flipped byte") }
                 let document = try Document(key, decoding: stored.bytes)
-                part.add(document, bytes: stored.bytes, isIndexed: true)
+                part.add(document, bytes: stored.bytes, isIndexed: !disk.misindexed.contains(key))
             } catch {
                 part.add(bad: key)
             }

@@ -62,17 +62,34 @@ extension World {
             return
         }
         let node = nodes[shell.address.node]
+        let wasComplete = shell.machines[Int(shard.number)].copy.current.isComplete
         do throws(ShardFailure) {
             try shell.machines[Int(shard.number)].receive(
                 frame, from: names[peer], in: world(of: node, shell))
         } catch {
-            guard case .store(.badRecord) = error else {
+            guard error.isDamage else {
                 throw Violation(
                     invariant: .badRecord,
                     explanation: "\(node.name) cannot take \(frame.name): \(error)")
             }
         }
+        if !wasComplete, shell.machines[Int(shard.number)].copy.current.isComplete {
+            try checkVoucher(frame, node)
+        }
         noticeBadDocuments(node, shell)
+    }
+
+    /// A replica comes to be complete by one that may be shown: one that is catching up may lack
+    /// what has been shown elsewhere.
+    private func checkVoucher(_ frame: Frame, _ node: SimNode) throws(Violation) {
+        guard case .done(let shard, _, _, let claim) = frame else { return }
+        coverage.count("completed by another")
+        guard claim.isServing else {
+            throw Violation(
+                invariant: .deleted,
+                explanation: "\(node.name) takes its replica of shard \(shard) for complete by one "
+                    + "that is catching up")
+        }
     }
 
     private func onSummary(_ theirs: UInt64, from peer: Int, at shell: Shell) throws(Violation) {
@@ -143,6 +160,7 @@ extension World {
         for shard in shell.held {
             if let write = shell.machines[shard].takeWrite(shell.ticket) { writes.append(write) }
         }
+        checkForeign(node, shell)
         let drops = setAside(node, shell) + (try beginDrops(node, shell))
         if !writes.isEmpty || !drops.isEmpty {
             node.disk.hand(
@@ -253,8 +271,22 @@ extension World {
 
     func noticeBadDocuments(_ node: SimNode, _ shell: Shell) {
         for shard in shell.machines.indices {
-            let bad = shell.machines[shard].takeBadKeys()
-            if !bad.isEmpty { onBadDocuments(bad, in: shard, node, shell) }
+            guard let damage = shell.machines[shard].takeDamage() else { continue }
+            if damage.documents.isEmpty { coverage.count("damaged-index-met") }
+            onBadDocuments(damage.documents, in: shard, node, shell)
+        }
+    }
+
+    /// The disks of copies that are to be given away are read before they are offered.
+    private func checkForeign(_ node: SimNode, _ shell: Shell) {
+        for shard in shell.held where shell.machines[shard].copy.needsCheck {
+            let disk = node.disk.state.shards[shard]
+            if !disk.badKeys.isEmpty || !disk.misindexed.isEmpty {
+                coverage.count("damage found before a handover")
+                onBadDocuments(disk.badKeys, in: shard, node, shell)
+            } else {
+                shell.machines[shard].onChecked(shell.machines[shard].copy.stored)
+            }
         }
     }
 
@@ -283,6 +315,9 @@ extension World {
                     !repair.bad.contains($0)
                 }
             var header = node.disk.state.shards[shard].header(without: Set(removed))
+            if removed.isEmpty, machine.copy.stored.isRemaining(header) {
+                header = machine.copy.stored
+            }
             header.raise(to: machine.copy.stored.greatest, at: wall(of: node))
             shell.repairs[shard]?.header = header
             shell.repairs[shard]?.ticket = shell.ticket
@@ -340,6 +375,16 @@ extension World {
     func holds(_ entry: Ledger.Entry, _ node: SimNode) -> Bool {
         let stored = node.disk.state.shards[entry.shard].documents[entry.mutation.key]
         return stored?.changedBy.contains(entry.dot) ?? false
+    }
+}
+
+extension ShardFailure {
+    /// Whether a read met what is not what was written.
+    var isDamage: Bool {
+        switch self {
+        case .store(.badRecord), .store(.badIndex): true
+        default: false
+        }
     }
 }
 

@@ -109,6 +109,7 @@ actor WholeDisk: Store {
             let shard = Int(write.shard.number)
             disk.state.shards[shard].header = write.header.encoded
             disk.state.shards[shard].claim = write.header
+            if write.isReindexed { disk.state.shards[shard].misindexed = [] }
             for key in write.removed { disk.state.shards[shard].remove(key) }
             for record in write.records {
                 disk.state.shards[shard].put(

@@ -17,6 +17,9 @@ package final class Backup: @unchecked Sendable {
     /// more than that: 32 MiB.
     private static let stepsPerSync = 32
 
+    /// What is left free on the disk: twice of what a node takes for too little.
+    private static let freeBytesMin: UInt64 = 32 << 20
+
     private let source: String
     private let target: String
     private let writer: Writer
@@ -82,8 +85,9 @@ package final class Backup: @unchecked Sendable {
     /// Under another name until it is whole and on disk.
     private func copy() throws(StorageError) -> UInt64 {
         guard access(target, F_OK) != 0 else { throw .exists }
-        let draft = target + ".partial"
-        unlink(draft)
+        try checkRoom()
+        // A name that nobody has: what is there under another one may be another program's.
+        let draft = target + ".partial-" + String(UInt64.random(in: .min ... .max), radix: 16)
         let file = open(draft, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw .system(doing: "making \(draft)") }
         defer {
@@ -100,6 +104,18 @@ package final class Backup: @unchecked Sendable {
         try Folder.syncParent(of: target)
         let bytes = lseek(file, 0, SEEK_END)
         return UInt64(max(0, bytes))
+    }
+
+    /// Whoever may ask for copies must not fill the disk with them.
+    private func checkRoom() throws(StorageError) {
+        var disk = statvfs()
+        guard statvfs(Folder.parent(of: target), &disk) == 0 else {
+            throw .system(doing: "asking how full it is")
+        }
+        let unit = UInt64(disk.f_frsize)
+        let bytes = (DiskUsage.size(of: source) ?? 0) + (DiskUsage.size(of: source + "-wal") ?? 0)
+        let kept = min(Backup.freeBytesMin, UInt64(disk.f_blocks) * unit / 8)
+        guard UInt64(disk.f_bavail) * unit >= bytes + kept else { throw .full }
     }
 
     private func fill(_ draft: String, _ file: Int32) throws(StorageError) {

@@ -40,7 +40,7 @@ struct ChangeScan {
         _ shard: ShardID, _ replica: ReplicaID, from start: UInt64, without held: SeqSet,
         handing: (UInt64, DotPlace) throws(StorageError) -> Bool
     ) throws(StorageError) {
-        guard let number = try replicas.number(of: replica) else { return }
+        guard let number = try replicas.number(of: replica, in: shard) else { return }
         var next: UInt64? = start
         while let from = next {
             next = nil
@@ -49,7 +49,7 @@ struct ChangeScan {
             try select.bind(DotBlock.number(of: from), at: 3)
             defer { select.reset() }
             while next == nil, try select.step() {
-                let block = DotBlock(
+                let block = try DotBlock(
                     select.number(0), sealed: select.bytes(1), shard, number)
                 for (seq, place) in block.places where seq >= from {
                     if let end = held.end(ofRangeAround: seq) {
@@ -63,9 +63,11 @@ struct ChangeScan {
         }
     }
 
+    func forgetReplicas() { replicas.forget() }
+
     /// The canonical bytes of the document at a place.
     ///
-    /// - Throws: `badRecord` where they are bad, or where there is none.
+    /// - Throws: `badRecord` where they are bad, `badIndex` where there is none.
     func bytes(at place: DotPlace, in shard: ShardID) throws(StorageError) -> [UInt8] {
         let key = place.key
         try selectDocument.bind(Int64(shard.number), at: 1)
@@ -74,8 +76,8 @@ struct ChangeScan {
         try selectDocument.bind(Int64(bitPattern: place.time.bits), at: 4)
         try selectDocument.bind(key.id, at: 5)
         defer { selectDocument.reset() }
-        let isThere = try selectDocument.step()
-        guard isThere, let bytes = StoredRow(selectDocument, shard: shard).bytes else {
+        guard try selectDocument.step() else { throw .badIndex(shard) }
+        guard let bytes = StoredRow(selectDocument, shard: shard).bytes else {
             throw .badRecord(shard, key)
         }
         return bytes
@@ -94,12 +96,15 @@ extension Reader {
     ///   - bytesMax: of the documents of one part; one document at least is in it, if any is
     ///     left. A document met under several seqs is in a part once.
     /// - Returns: `next` nil where nothing is left.
-    /// - Throws: `badRecord` at a document whose bytes are bad: none of the part is handed out.
+    /// - Throws: `badRecord` at a document whose bytes are bad, `badIndex` at a damaged row of the
+    ///   index: none of the part is handed out.
     package func changes(
         in shard: ShardID, lackedBy theirs: Vector, of ours: Vector, after cursor: Dot?,
         bytesMax: Int
     ) throws(StorageError) -> (records: [StoredRecord], next: Dot?) {
         try checkOpen()
+        // They may have been made anew since.
+        changeScan.forgetReplicas()
         var part = ChangePart(bytesMax: bytesMax)
         let layers = overlay.layers(of: shard)
         for entry in ours.entries {

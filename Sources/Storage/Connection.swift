@@ -28,7 +28,9 @@ final class Connection {
     }
 
     func check(_ code: Int32, doing: String) throws(StorageError) {
-        guard code == SQLITE_OK else { throw StorageError(sqlite: code, doing: doing) }
+        guard code == SQLITE_OK else {
+            throw StorageError(sqlite: code, on: handle, doing: doing)
+        }
     }
 
     /// Finalizes what was prepared, then closes.

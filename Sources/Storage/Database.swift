@@ -19,6 +19,9 @@ package final class Database: @unchecked Sendable {
     package let writer: Writer
     private let folder: Folder
     let file: String
+    /// What acknowledged commits are missing from what a process before this one left.
+    package let loss: String?
+    private let places = DataPlaces()
     private let courier: Courier
     private let failureReport = FailureReport()
     /// The last that was begun.
@@ -40,9 +43,11 @@ package final class Database: @unchecked Sendable {
         do throws(StorageError) {
             let opening = Opening(
                 file: file, reserve: reserve, limits: limits, courier: courier,
-                failureReport: failureReport)
-            try opening.prepare(in: folder)
-            (reader, writer) = try opening.open()
+                failureReport: failureReport, places: places)
+            loss = try opening.prepare(in: folder)
+            places.add(path + "/lock", folder.lockIdentity)
+            places.add(file, FileIdentity(of: file))
+            (reader, writer) = try opening.open(in: path)
         } catch {
             folder.release()
             throw error
@@ -71,11 +76,17 @@ package final class Database: @unchecked Sendable {
         }
     }
 
-    /// Has somebody told, on the thread that reads, of the failure after which nothing is stored
-    /// any more, also where nobody waits for anything to be stored.
+    /// Has somebody told, on the thread that reads, of damage that the writer met and of the
+    /// failure after which nothing is stored any more, also where nobody waits for a commit.
     package func onFailure(_ body: @escaping @Sendable (StorageError) -> Void) {
         failureReport.tell(body)
     }
+
+    /// Nil as long as a restart would find what is written here; from any thread.
+    package var displaced: StorageError? { places.displaced.map(StorageError.displaced) }
+
+    /// What was missing has been fetched, or is given up.
+    package func forgetLoss() { LossNote(in: folder.path).remove() }
 
     /// Stores what was submitted, empties the log and lets go of the folder.
     package func close() {

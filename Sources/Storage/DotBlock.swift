@@ -66,13 +66,13 @@ extension DotBlock {
         }
     }
 
-    /// What a row says; of bytes that are no block nothing, as if the row were gone: an index that
-    /// leads nowhere is mended by the walk that compares it with the documents.
-    package init(_ number: Int64, decoding bytes: [UInt8]) {
+    /// What a row says; nil for bytes that are no block: a damaged row is not an empty one, since
+    /// what it led to would be sent to nobody.
+    package init?(_ number: Int64, decoding bytes: [UInt8]) {
         self.number = number
         do throws(WireError) {
             var reader = ByteReader(bytes)
-            guard try reader.readByte() == DotBlock.version, number >= 0 else { return }
+            guard try reader.readByte() == DotBlock.version, number >= 0 else { return nil }
             for _ in 0..<(try reader.readCount(limit: Int(DotBlock.seqsCount))) {
                 let seq = first + UInt64(try reader.readByte())
                 let place = DotPlace(
@@ -83,7 +83,7 @@ extension DotBlock {
                 places.append((seq, place))
             }
         } catch {
-            places = []
+            return nil
         }
     }
 }

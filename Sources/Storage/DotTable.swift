@@ -25,7 +25,6 @@ struct DotChange {
 /// The writer's side of the table `dots`.
 final class DotTable {
     private let select: Statement
-    private let selectShard: Statement
     private let insert: Statement
     private let delete: Statement
     private let seal = Seal()
@@ -35,9 +34,6 @@ final class DotTable {
         select = try Statement(
             connection, "SELECT body FROM dots WHERE shard = ? AND replica = ? AND block = ?",
             doing: "reading dots")
-        selectShard = try Statement(
-            connection, "SELECT replica, block, body FROM dots WHERE shard = ?",
-            doing: "reading dots")
         insert = try Statement(
             connection, "INSERT OR REPLACE INTO dots VALUES(?,?,?,?)", doing: "storing dots")
         delete = try Statement(
@@ -46,6 +42,9 @@ final class DotTable {
     }
 
     /// Inside a transaction; each dot is there once.
+    ///
+    /// - Throws: `badIndex` at a block that is damaged: written over, it would be an empty one with
+    ///   these in it.
     func store(_ changes: [DotChange]) throws(StorageError) {
         let changes = changes.sorted(by: DotChange.comesBefore)
         var next = 0
@@ -61,30 +60,13 @@ final class DotTable {
         }
     }
 
-    /// Removes every dot of a document, whatever they are.
-    func remove(_ key: DocumentKey, in shard: ShardID) throws(StorageError) {
-        var changes: [DotChange] = []
-        try selectShard.bind(Int64(shard.number), at: 1)
-        defer { selectShard.reset() }
-        while try selectShard.step() {
-            let replica = selectShard.number(0)
-            let block = DotBlock(
-                selectShard.number(1), sealed: selectShard.bytes(2), shard, replica)
-            for (seq, place) in block.places where place.key == key {
-                changes.append(DotChange(shard: shard, replica: replica, seq: seq, place: nil))
-            }
-        }
-        selectShard.reset()
-        try store(changes)
-    }
-
     private func stored(
         _ shard: ShardID, _ replica: Int64, _ number: Int64
     ) throws(StorageError) -> DotBlock {
         try bind(shard, replica, number, to: select)
         defer { select.reset() }
         guard try select.step() else { return DotBlock(number) }
-        return DotBlock(number, sealed: select.bytes(0), shard, replica)
+        return try DotBlock(number, sealed: select.bytes(0), shard, replica)
     }
 
     private func put(
@@ -111,10 +93,17 @@ final class DotTable {
 }
 
 extension DotBlock {
-    /// What a row says whose bytes are those; nothing, where they are not what was written.
-    init(_ number: Int64, sealed: UnsafeRawBufferPointer, _ shard: ShardID, _ replica: Int64) {
+    /// What a row says whose bytes are those.
+    ///
+    /// - Throws: `badIndex` where they are not what was written.
+    init(
+        _ number: Int64, sealed: UnsafeRawBufferPointer, _ shard: ShardID, _ replica: Int64
+    ) throws(StorageError) {
         let seed = Seal.seed(shard: shard, replica: replica, block: number)
-        self.init(number, decoding: Seal.open(sealed, seed: seed) ?? [])
+        guard let bytes = Seal.open(sealed, seed: seed),
+            let block = DotBlock(number, decoding: bytes)
+        else { throw .badIndex(shard) }
+        self = block
     }
 }
 

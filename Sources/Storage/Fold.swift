@@ -139,6 +139,9 @@ struct Fold {
         records = generation.folded()
     }
 
+    /// All that has not gone.
+    var rest: ArraySlice<FoldedRecord> { records[next...] }
+
     /// What goes with the next transaction.
     func slice(_ count: Int) -> ArraySlice<FoldedRecord> {
         records[next..<min(records.count, next + count)]

@@ -21,6 +21,9 @@ package struct Folder {
         }
     }
 
+    /// What the lock is on.
+    var lockIdentity: FileIdentity? { FileIdentity(of: lock) }
+
     func release() { Glibc.close(lock) }
 
     /// Makes what has been created, renamed or removed in it survive a loss of power.
@@ -46,7 +49,7 @@ package struct Folder {
         guard errno == EEXIST else { throw .system(doing: "making \(path)") }
     }
 
-    private static func parent(of path: String) -> String {
+    static func parent(of path: String) -> String {
         let trimmed = path.reversed().drop { $0 == "/" }
         let rest = trimmed.drop { $0 != "/" }.drop { $0 == "/" }
         guard rest.isEmpty else { return String(rest.reversed()) }
@@ -66,6 +69,8 @@ struct FileHead {
     private static let magic = Array("SQLite format 3\0".utf8)
     private static let bytesCount = 100
 
+    /// Whether no process has written it with a log since it was made, as a backup.
+    let isWithoutLog: Bool
     let formatNumber: Int64
     let applicationID: Int64
 
@@ -84,6 +89,7 @@ struct FileHead {
         guard count == FileHead.bytesCount, bytes.starts(with: FileHead.magic) else {
             throw .foreignFile
         }
+        isWithoutLog = bytes[18] == 1
         formatNumber = FileHead.number(in: bytes[60..<64])
         applicationID = FileHead.number(in: bytes[68..<72])
     }

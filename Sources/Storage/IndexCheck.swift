@@ -6,7 +6,7 @@ extension Reader {
     /// Whether a document that is on disk as it is here is found by its key, by its words and by
     /// each seq that changed it last.
     ///
-    /// Index rows have no checksums: they are compared with the documents that they lead to.
+    /// A row that is gone has no checksum that says so: the index is compared with the documents.
     package func isIndexed(
         _ document: Document, in shard: ShardID
     ) throws(StorageError) -> Bool {
@@ -23,7 +23,8 @@ extension Reader {
             }
             return true
         } catch .badRecord(_, _) {
-            // A row that leads to another document, or to none.
+            return false
+        } catch .badIndex(_) {
             return false
         } catch {
             throw error

@@ -10,6 +10,7 @@ final class JournaledTables {
     private let transactions: Transactions
     private let limits: JournalLimits
     private let onFolded: @Sendable (UInt64) -> Void
+    private let onDamage: (StorageError) -> Void
 
     /// What was journaled since the last generation was closed.
     private var young = Generation(1)
@@ -23,12 +24,15 @@ final class JournaledTables {
     /// Whether a row of the journal was bad.
     private var isDamaged = false
 
+    /// - Parameter onDamage: told of a damaged index row that a fold met.
     init(
         _ connection: Connection, _ limits: JournalLimits,
-        onFolded: @escaping @Sendable (UInt64) -> Void
+        onFolded: @escaping @Sendable (UInt64) -> Void,
+        onDamage: @escaping (StorageError) -> Void
     ) throws(StorageError) {
         self.limits = limits
         self.onFolded = onFolded
+        self.onDamage = onDamage
         tables = try Tables(connection)
         journal = try Journal(connection)
         transactions = try Transactions(connection)
@@ -43,14 +47,48 @@ final class JournaledTables {
 
     /// What empties, or is so much that to write it twice would cost more, does not.
     private func isJournaled(_ batch: WriteBatch) -> Bool {
-        batch.dropped.isEmpty && batch.shards.allSatisfy(\.removed.isEmpty)
+        batch.dropped.isEmpty && !batch.shards.contains(where: \.isReindexed)
             && batch.bytesCount < limits.batchBytesMax
     }
 
     /// The tables have to hold all that was stored before.
     private func storeInTables(_ batches: [WriteBatch]) throws(StorageError) -> StoredPlace {
+        let reindexed = batches.flatMap { $0.shards.filter(\.isReindexed).map(\.shard) }
+        if !reindexed.isEmpty { return try store(batches, reindexing: Set(reindexed)) }
         try foldAll()
-        try transact { () throws(StorageError) in try tables.apply(batches) }
+        do throws(StorageError) {
+            try transact { () throws(StorageError) in try tables.apply(batches) }
+        } catch {
+            if case .badIndex = error { onDamage(error) }
+            throw error
+        }
+        return .tables
+    }
+
+    /// The journal, the batches and the tables that are made anew are one transaction: a fold that
+    /// meets what is damaged would fail, and one that leaves it out must not be on disk alone.
+    private func store(
+        _ batches: [WriteBatch], reindexing shards: Set<ShardID>
+    ) throws(StorageError) -> StoredPlace {
+        if fold == nil, !young.isEmpty { closeGeneration() }
+        let folds = [fold, young.isEmpty ? nil : Fold(young)].compactMap(\.self)
+        try transact { () throws(StorageError) in
+            tables.leaveIndexes(of: shards)
+            try tables.removeDamagedReplicas()
+            for fold in folds {
+                try tables.store(fold.rest)
+                try tables.store(fold.headers, fold.settings)
+            }
+            try journal.remove(upTo: journal.last)
+            try tables.apply(batches)
+            try tables.reindex()
+        }
+        fold = nil
+        if let last = folds.last {
+            young = Generation(max(young.number, last.number + 1))
+            spentGeneration = last.number
+            onFolded(last.number)
+        }
         return .tables
     }
 
@@ -59,16 +97,25 @@ final class JournaledTables {
         let slice = isResting ? nil : fold?.slice(count)
         do throws(StorageError) {
             try append(row, folding: slice)
-        } catch .full where slice != nil && !isYoungFull {
-            // A row takes few pages where a slice takes many: deletions go on for a while.
+        } catch {
+            guard slice != nil, mayFoldLater(error) else { throw error }
             rest()
             try append(row, folding: nil)
-        } catch {
-            throw error
         }
         young.add(row, number: journal.last)
         lastCommit = .now
         return .journal(generation: young.number)
+    }
+
+    private func mayFoldLater(_ error: StorageError) -> Bool {
+        switch error {
+        // A row takes few pages where a slice takes many: deletions go on for a while.
+        case .full: return !isYoungFull
+        case .badIndex:
+            onDamage(error)
+            return true
+        default: return false
+        }
     }
 
     private func append(
@@ -149,6 +196,7 @@ extension JournaledTables {
             try transact(body)
         } catch {
             rest()
+            if case .badIndex = error { onDamage(error) }
             throw error
         }
         restsUntil = nil
@@ -191,15 +239,33 @@ extension JournaledTables {
     /// - Parameter pause: called between two transactions.
     /// - Returns: whether there was anything.
     func replay(afterEach pause: () -> Void) throws(StorageError) -> Bool {
+        var damaged: Set<ShardID> = []
+        while true {
+            do throws(StorageError) {
+                return try replay(reindexing: damaged, afterEach: pause)
+            } catch .badIndex(let shard) where damaged.insert(shard).inserted {
+                continue
+            } catch {
+                throw error
+            }
+        }
+    }
+
+    /// - Parameter damaged: the shards whose indexes are made anew at the end.
+    private func replay(
+        reindexing damaged: Set<ShardID>, afterEach pause: () -> Void
+    ) throws(StorageError) -> Bool {
         var number: Int64 = 0
         var isAtEnd = false
         while !isAtEnd {
             try transact { () throws(StorageError) in
+                tables.leaveIndexes(of: damaged)
                 var records = 0
                 while records < JournalLimits.recordsPerTransaction {
                     guard let row = try journal.row(after: number) else {
                         isAtEnd = true
                         if isDamaged { try tables.spoilHeaders() }
+                        try tables.reindex()
                         return try journal.remove(upTo: number)
                     }
                     number = row.number

@@ -34,10 +34,7 @@ struct LogRoom {
         let growth = max(0, used - bytesBefore)
         bytesBefore = used
         guard used + LogRoom.aheadBytes > bytesReady else { return }
-        var file: UnsafeMutablePointer<sqlite3_file>?
-        let code = sqlite3_file_control(
-            connection.handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file)
-        guard code == SQLITE_OK, let file, let methods = file.pointee.pMethods else { return }
+        guard let file = connection.log, let methods = file.pointee.pMethods else { return }
         var size: Int64 = 0
         guard methods.pointee.xFileSize(file, &size) == SQLITE_OK else { return }
         // Where commits are large, so is what is kept ready for them.

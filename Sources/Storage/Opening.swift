@@ -8,41 +8,53 @@ struct Opening {
     let limits: JournalLimits
     let courier: Database.Courier
     let failureReport: FailureReport
+    let places: DataPlaces
 
     /// Looks whose file it is before SQLite may touch it.
-    func prepare(in folder: Folder) throws(StorageError) {
+    ///
+    /// - Returns: what acknowledged commits are missing; nil where none are.
+    func prepare(in folder: Folder) throws(StorageError) -> String? {
+        let note = LossNote(in: folder.path)
+        let known = try note.read()
         guard let head = try FileHead(of: file) else {
             try Format.create(at: file)
             try folder.sync()
-            return
+            LogMarkFile.remove(in: folder.path)
+            return known
         }
         guard head.applicationID == Format.applicationID else { throw .foreignFile }
-        guard Format.reads(Int64(head.formatNumber)) else {
-            throw .newerFormat(Format.own(Int64(head.formatNumber)))
+        try Format.check(head.formatNumber)
+        if head.isWithoutLog {
+            LogMarkFile.remove(in: folder.path)
+            return known
         }
+        if let known { return known }
+        let damage = try LogCheck(file, in: folder.path).damage()
+        if let damage { try note.write(damage) }
+        return damage
     }
 
     /// On a disk that is full, what is kept for deleting is given up for the start.
-    func open() throws(StorageError) -> (Reader, Writer) {
+    func open(in folder: String) throws(StorageError) -> (Reader, Writer) {
         do throws(StorageError) {
-            let opened = try openBoth()
+            let opened = try openBoth(folder)
             reserve?.makeWherePossible()
             return opened
         } catch .full {
             guard reserve?.giveUp() ?? false else { throw .full }
-            return try openBoth()
+            return try openBoth(folder)
         } catch {
             throw error
         }
     }
 
-    private func openBoth() throws(StorageError) -> (Reader, Writer) {
-        let connection = try openWriter()
+    private func openBoth(_ folder: String) throws(StorageError) -> (Reader, Writer) {
+        let connection = try openWriter(folder)
         do throws(StorageError) {
             let reader = try openReader()
             do throws(StorageError) {
                 let writer = try Writer(
-                    connection, limits, reserve: reserve,
+                    connection, limits, reserve: reserve, in: folder, places: places,
                     onFolded: { [reader, courier] generation in
                         courier { reader.noteFolded(generation) }
                     },
@@ -61,11 +73,11 @@ struct Opening {
         }
     }
 
-    private func openWriter() throws(StorageError) -> Connection {
+    private func openWriter(_ folder: String) throws(StorageError) -> Connection {
         let connection = try Connection(file, flags: SQLITE_OPEN_READWRITE)
         do throws(StorageError) {
             sqlite3_busy_timeout(connection.handle, Database.busyMillisecondsMax)
-            try Format.migrate(connection)
+            try Format.check(try connection.number(of: "user_version"))
             try connection.run(
                 """
                 PRAGMA journal_mode = WAL;
@@ -77,7 +89,7 @@ struct Opening {
                 """, doing: "opening the file for writing")
             try PageGaps.clean(connection)
             // A process that was killed may have left purged texts in the log.
-            try foldLog(connection)
+            if try foldLog(connection) { LogMarkFile.remove(in: folder) }
         } catch {
             connection.close()
             throw error
@@ -85,12 +97,13 @@ struct Opening {
         return connection
     }
 
-    private func foldLog(_ connection: Connection) throws(StorageError) {
+    /// - Returns: whether the log is empty.
+    private func foldLog(_ connection: Connection) throws(StorageError) -> Bool {
         do throws(StorageError) {
-            try connection.run(
-                "PRAGMA wal_checkpoint(TRUNCATE)", doing: "folding the log into the file")
+            return try connection.number(of: "wal_checkpoint(TRUNCATE)") == 0
         } catch .full {
             // The log stays as it is until there is room.
+            return false
         } catch {
             throw error
         }

@@ -34,7 +34,7 @@ package final class Reader: @unchecked Sendable {
         selectHeaders = try Statement(
             connection, "SELECT shard, header FROM copy ORDER BY shard", doing: "reading headers")
         let placed = """
-            SELECT \(StoredRow.columns) FROM place p LEFT JOIN document d
+            SELECT \(StoredRow.columns), p.time, p.sum FROM place p LEFT JOIN document d
             ON d.shard = p.shard AND d.partition = p.partition AND d.kind = ?4
                 AND d.time = p.time AND d.id = p.id
             WHERE p.shard = ?1 AND p.partition = ?2 AND p.id = ?3
@@ -44,7 +44,7 @@ package final class Reader: @unchecked Sendable {
         selectNear = try Statement(
             connection,
             """
-            SELECT \(StoredRow.columns) FROM document d
+            SELECT \(StoredRow.columns), NULL, NULL FROM document d
             WHERE shard = ?1 AND partition = ?2 AND id = ?3 AND kind = ?4
                 AND time BETWEEN ?5 AND ?6
             UNION ALL \(placed) LIMIT 1
@@ -52,7 +52,7 @@ package final class Reader: @unchecked Sendable {
         selectOther = try Statement(
             connection,
             """
-            SELECT \(StoredRow.columns) FROM document d
+            SELECT \(StoredRow.columns), NULL, NULL FROM document d
             WHERE shard = ?1 AND partition = ?2 AND id = ?3 AND kind = ?4 AND time = 0
             """, doing: "reading a document")
         anchor = try Statement(
@@ -131,7 +131,7 @@ package final class Reader: @unchecked Sendable {
 
     /// The document under `key`, nil where there is none.
     ///
-    /// - Throws: `badRecord` where its bytes are bad.
+    /// - Throws: `badRecord` where its bytes are bad, `badIndex` where what leads to it is.
     package func document(
         _ key: DocumentKey, in shard: ShardID
     ) throws(StorageError) -> Document? {
@@ -168,6 +168,10 @@ package final class Reader: @unchecked Sendable {
         try statement.bind(Int64(key.kind.number), at: 4)
         defer { statement.reset() }
         guard try statement.step() else { return nil }
-        return try StoredRow(statement, shard: shard).document(key)
+        let row = StoredRow(statement, shard: shard)
+        if !statement.isNull(StoredRow.columnsCount) {
+            guard row.isPlaced(as: key) else { throw .badIndex(shard) }
+        }
+        return try row.document(key)
     }
 }

@@ -2,34 +2,40 @@ import Wire
 
 /// The numbers that stand for replicas in rows: 1 or 2 bytes where an id takes 16.
 final class ReplicaNumbers {
-    private let find: Statement
+    private let select: Statement
     private let insert: Statement?
-    /// Only what the file has: the number of a replica never changes, nor goes.
+    /// All that the file has, once one was looked for that is not among them: the number of a
+    /// replica changes only where damage was mended.
     private var known: [ReplicaID: Int64] = [:]
+    private var isWhole = false
+    private var greatest: Int64 = 0
     /// The one that was asked for last: what is written together was mostly made by one.
     private var last: (replica: ReplicaID, number: Int64)?
 
     /// - Parameter interning: whether a replica without a number gets one.
     init(_ connection: Connection, interning: Bool) throws(StorageError) {
-        find = try Statement(
-            connection, "SELECT number FROM replica WHERE id = ?", doing: "finding a replica")
+        select = try Statement(
+            connection, "SELECT number, id, sum FROM replica", doing: "reading replicas")
         insert =
             try interning
             ? Statement(
-                connection, "INSERT INTO replica(id) VALUES(?)", doing: "storing a replica")
+                connection, "INSERT INTO replica VALUES(?,?,?)", doing: "storing a replica")
             : nil
     }
 
     func forget() {
-        known.removeAll()
+        known.removeAll(keepingCapacity: true)
+        isWhole = false
         last = nil
     }
 
+    /// - Parameter shard: whose rows are looked for under the number.
     /// - Returns: nil where the replica has no number and gets none.
-    func number(of replica: ReplicaID) throws(StorageError) -> Int64? {
+    /// - Throws: `badIndex` where a row is damaged: it may be this replica's.
+    func number(of replica: ReplicaID, in shard: ShardID) throws(StorageError) -> Int64? {
         if let last, last.replica == replica { return last.number }
+        if !isWhole { try readAll(for: shard) }
         var number = known[replica]
-        if number == nil { number = try stored(replica) }
         if number == nil { number = try interned(replica) }
         last = number.map { (replica, $0) }
         return number
@@ -37,17 +43,73 @@ final class ReplicaNumbers {
 
     private func interned(_ replica: ReplicaID) throws(StorageError) -> Int64? {
         guard let insert else { return nil }
-        try insert.bind(replica, at: 1)
+        let number = greatest + 1
+        try insert.bind(number, at: 1)
+        try insert.bind(replica, at: 2)
+        try insert.bind(Seal.sum(ofReplica: replica, number: number), at: 3)
         try insert.run()
-        return try stored(replica)
-    }
-
-    private func stored(_ replica: ReplicaID) throws(StorageError) -> Int64? {
-        try find.bind(replica, at: 1)
-        defer { find.reset() }
-        guard try find.step() else { return nil }
-        let number = find.number(0)
+        greatest = number
         known[replica] = number
         return number
+    }
+
+    private func readAll(for shard: ShardID) throws(StorageError) {
+        greatest = 0
+        defer { select.reset() }
+        while try select.step() {
+            let (number, id) = (select.number(0), select.bytes(1))
+            guard id.count == 16, select.number(2) == Seal.sum(ofReplica: id, number: number)
+            else { throw .badIndex(shard) }
+            let replica = ReplicaID(
+                high: id.loadUnaligned(as: UInt64.self).bigEndian,
+                low: id.loadUnaligned(fromByteOffset: 8, as: UInt64.self).bigEndian)
+            known[replica] = number
+            greatest = max(greatest, number)
+        }
+        isWhole = true
+    }
+}
+
+/// The check of all numbers of replicas, and what is done about damaged ones.
+struct ReplicaCheck {
+    private let select: Statement
+    private let delete: Statement
+    private let orphans: Statement
+
+    init(_ connection: Connection) throws(StorageError) {
+        select = try Statement(
+            connection, "SELECT number, id, sum FROM replica", doing: "checking replicas")
+        delete = try Statement(
+            connection, "DELETE FROM replica WHERE number = ?", doing: "removing a replica")
+        orphans = try Statement(
+            connection,
+            """
+            SELECT DISTINCT shard FROM dots
+            WHERE replica NOT IN (SELECT number FROM replica) ORDER BY shard
+            """, doing: "looking for dots without a replica")
+    }
+
+    /// Removes damaged rows, inside a transaction.
+    ///
+    /// - Returns: the shards with dots that are under no replica then: their tables have to be
+    ///   made anew.
+    func mend() throws(StorageError) -> Set<ShardID> {
+        var bad: [Int64] = []
+        while try select.step() {
+            let (number, id) = (select.number(0), select.bytes(1))
+            if select.number(2) != Seal.sum(ofReplica: id, number: number) { bad.append(number) }
+        }
+        select.reset()
+        guard !bad.isEmpty else { return [] }
+        for number in bad {
+            try delete.bind(number, at: 1)
+            try delete.run()
+        }
+        defer { orphans.reset() }
+        var shards: Set<ShardID> = []
+        while try orphans.step() {
+            if let number = UInt16(exactly: orphans.number(0)) { shards.insert(ShardID(number)) }
+        }
+        return shards
     }
 }

@@ -67,9 +67,21 @@ package struct FolderRoom: Hashable, Sendable {
     package init(of folder: String) throws(StorageError) {
         var disk = statvfs()
         guard statvfs(folder, &disk) == 0 else { throw .system(doing: "asking how full it is") }
-        freeBytes = UInt64(disk.f_bavail) * UInt64(disk.f_frsize)
-        totalBytes = UInt64(disk.f_blocks) * UInt64(disk.f_frsize)
-        logBytes = DiskUsage.size(of: folder + "/" + Format.fileName + "-wal") ?? 0
+        let file = folder + "/" + Format.fileName
+        logBytes = DiskUsage.size(of: file + "-wal") ?? 0
+        // A process that may make no file longer has as little room as on a full disk.
+        let limit = FolderRoom.fileBytesMax
+        let longest = max(logBytes, DiskUsage.size(of: file) ?? 0)
+        freeBytes = min(
+            UInt64(disk.f_bavail) * UInt64(disk.f_frsize), limit - min(limit, longest))
+        totalBytes = min(UInt64(disk.f_blocks) * UInt64(disk.f_frsize), limit)
         isReserved = Reserve(in: folder).isHeld
+    }
+
+    /// How long the system lets this process make a file.
+    private static var fileBytesMax: UInt64 {
+        var limit = rlimit()
+        return getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0
+            ? UInt64(limit.rlim_cur) : .max
     }
 }

@@ -46,6 +46,34 @@ extension Seal {
 
     static func seed(ofSetting name: String) -> UInt64 { checksum(name.utf8) }
 
+    /// The checksum of a row of `place`.
+    static func sum(
+        ofPlace id: UnsafeRawBufferPointer, time: Int64, shard: ShardID,
+        partition: UnsafeRawBufferPointer
+    ) -> Int64 {
+        Int64(bitPattern: seed(shard: shard, partition: partition, kind: -1, time: time, id: id))
+    }
+
+    /// The checksum of a row of `term`.
+    static func sum(
+        ofTerm word: UnsafeRawBufferPointer, shard: ShardID, kind: Int64,
+        partition: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer
+    ) -> Int64 {
+        let key = seed(shard: shard, partition: partition, kind: kind, time: 0, id: id)
+        return Int64(bitPattern: checksum(word, seed: key))
+    }
+
+    /// The checksum of a row of `replica`.
+    static func sum(ofReplica id: UnsafeRawBufferPointer, number: Int64) -> Int64 {
+        Int64(bitPattern: checksum(id, seed: UInt64(bitPattern: number)))
+    }
+
+    static func sum(ofReplica id: ReplicaID, number: Int64) -> Int64 {
+        withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) {
+            sum(ofReplica: $0, number: number)
+        }
+    }
+
     /// The seed of a document's row: over every column of its key.
     static func seed(
         shard: ShardID, partition: UnsafeRawBufferPointer, kind: Int64, time: Int64,

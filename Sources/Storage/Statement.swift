@@ -71,7 +71,9 @@ final class Statement {
         isOpen = true
         let code = sqlite3_step(handle)
         guard code != SQLITE_ROW else { return true }
-        guard code == SQLITE_DONE else { throw StorageError(sqlite: code, doing: doing) }
+        guard code == SQLITE_DONE else {
+            throw StorageError(sqlite: code, on: sqlite3_db_handle(handle), doing: doing)
+        }
         return false
     }
 

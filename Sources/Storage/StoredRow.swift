@@ -5,6 +5,7 @@ import Wire
 /// A row of `document` under a statement: its columns are `partition, kind, time, id, body`.
 struct StoredRow {
     static let columns = "d.partition, d.kind, d.time, d.id, d.body"
+    static let columnsCount: Int32 = 5
 
     private let statement: Statement
     private let shard: ShardID
@@ -33,6 +34,21 @@ struct StoredRow {
             shard: shard, partition: statement.bytes(first), kind: statement.number(first + 1),
             time: time, id: statement.bytes(first + 3))
         return Seal.open(statement.bytes(first + 4), seed: seed)
+    }
+
+    /// Whether the row of `place`, in the columns behind, is what was written for this key, and
+    /// leads to a document.
+    func isPlaced(as key: DocumentKey) -> Bool {
+        let column = first + StoredRow.columnsCount
+        var (partition, id) = (key.partition, key.id)
+        let sum = partition.withUTF8 { partition in
+            id.withUTF8 { id in
+                Seal.sum(
+                    ofPlace: UnsafeRawBufferPointer(id), time: statement.number(column),
+                    shard: shard, partition: UnsafeRawBufferPointer(partition))
+            }
+        }
+        return statement.number(column + 1) == sum && !statement.isNull(first)
     }
 
     /// Where a walk stands that has come to this row.

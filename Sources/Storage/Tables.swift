@@ -11,10 +11,17 @@ final class Tables {
     private let terms: TermTable
     private let insertHeader: Statement
     private let insertSetting: Statement
+    private let spoiling: Statement
     private let spoilings: [Statement]
     private let anySetting: Statement
     private let replicas: ReplicaNumbers
+    private let replicaCheck: ReplicaCheck
     private let removal: Removal
+    private let emptyings: [Statement]
+    private let selectDocuments: Statement
+    /// Shards whose tables besides `document` are to be made anew: what would be changed in them is
+    /// left out.
+    private var reindexed: Set<ShardID> = []
     private let seal = Seal()
     /// One for each row that is stored by one statement.
     private let seals = (0..<Insertion.rowsMax).map { _ in Seal() }
@@ -29,7 +36,7 @@ final class Tables {
             WHERE shard = ? AND partition = ? AND kind = ? AND time = ? AND id = ?
             """, doing: "moving a document")
         insertPlace = try Statement(
-            connection, "INSERT OR REPLACE INTO place VALUES(?,?,?,?)",
+            connection, "INSERT OR REPLACE INTO place VALUES(?,?,?,?,?)",
             doing: "storing a message's place")
         dots = try DotTable(connection)
         terms = try TermTable(connection)
@@ -37,6 +44,8 @@ final class Tables {
             connection, "INSERT OR REPLACE INTO copy VALUES(?,?)", doing: "storing a header")
         insertSetting = try Statement(
             connection, "INSERT OR REPLACE INTO setting VALUES(?,?)", doing: "storing a setting")
+        spoiling = try Statement(
+            connection, "INSERT OR REPLACE INTO copy VALUES(?, x'')", doing: "giving up a header")
         spoilings = [
             try Statement(
                 connection,
@@ -52,11 +61,30 @@ final class Tables {
         anySetting = try Statement(
             connection, "SELECT 1 FROM setting LIMIT 1", doing: "looking for settings")
         replicas = try ReplicaNumbers(connection, interning: true)
-        removal = try Removal(connection, dots)
+        replicaCheck = try ReplicaCheck(connection)
+        removal = try Removal(connection)
+        var emptyings: [Statement] = []
+        for table in ["place", "dots", "term"] {
+            emptyings.append(
+                try Statement(
+                    connection, "DELETE FROM \(table) WHERE shard = ?",
+                    doing: "making the indexes anew"))
+        }
+        self.emptyings = emptyings
+        selectDocuments = try Statement(
+            connection,
+            """
+            SELECT \(StoredRow.columns) FROM document d
+            WHERE shard = ?1 AND kind < \(DocumentKey.Kind.countedRun(0).number)
+            ORDER BY partition, kind, time, id
+            """, doing: "making the indexes anew")
     }
 
     /// Forgets what a transaction knew that was rolled back.
-    func rolledBack() { replicas.forget() }
+    func rolledBack() {
+        replicas.forget()
+        reindexed = []
+    }
 
     func apply(_ batches: [WriteBatch]) throws(StorageError) {
         // Of a shard's headers in one transaction only the last shows.
@@ -81,6 +109,12 @@ final class Tables {
     func store(_ records: ArraySlice<FoldedRecord>) throws(StorageError) {
         for item in records { try removeOutdated(item.record, in: item.shard) }
         try insertDocument.store(records, bind: bindDocument)
+        try storeIndexes(records)
+    }
+
+    private func storeIndexes(_ records: ArraySlice<FoldedRecord>) throws(StorageError) {
+        let records =
+            reindexed.isEmpty ? records : records.filter { !reindexed.contains($0.shard) }[...]
         try dots.store(try dotChanges(of: records))
         for item in records { try storeNames(item.record, in: item.shard) }
     }
@@ -99,7 +133,7 @@ final class Tables {
         var changes: [DotChange] = []
         changes.reserveCapacity(records.count)
         func note(_ dot: Dot, _ shard: ShardID, _ place: DotPlace?) throws(StorageError) {
-            guard let replica = try replicas.number(of: dot.replica) else { return }
+            guard let replica = try replicas.number(of: dot.replica, in: shard) else { return }
             changes.append(
                 DotChange(shard: shard, replica: replica, seq: dot.seq, place: place))
         }
@@ -120,7 +154,7 @@ final class Tables {
     private func removeOutdated(_ write: Record, in shard: ShardID) throws(StorageError) {
         guard let previous = write.previous else { return }
         if write.hasMoved { try removeRow(of: write.key, at: previous.time, in: shard) }
-        guard previous.terms != write.terms else { return }
+        guard previous.terms != write.terms, !reindexed.contains(shard) else { return }
         for term in previous.terms where !write.terms.contains(term) {
             try terms.remove(term, of: write.key, in: shard)
         }
@@ -164,10 +198,13 @@ final class Tables {
     }
 
     private func storePlace(_ write: Record, in shard: ShardID) throws(StorageError) {
+        let time = Int64(bitPattern: write.time.bits)
         try insertPlace.bind(Int64(shard.number), at: 1)
-        try insertPlace.bind(write.key.partition, at: 2)
-        try insertPlace.bind(write.key.id, at: 3)
-        try insertPlace.bind(Int64(bitPattern: write.time.bits), at: 4)
+        let partition = try insertPlace.bind(write.key.partition, at: 2)
+        let id = try insertPlace.bind(write.key.id, at: 3)
+        try insertPlace.bind(time, at: 4)
+        let sum = Seal.sum(ofPlace: id, time: time, shard: shard, partition: partition)
+        try insertPlace.bind(sum, at: 5)
         try insertPlace.run()
     }
 
@@ -190,5 +227,72 @@ final class Tables {
         try insertSetting.bind(name, at: 1)
         try insertSetting.bind(seal.seal(value, seed: Seal.seed(ofSetting: name)), at: 2)
         try insertSetting.run()
+    }
+}
+
+// MARK: Making indexes anew
+
+extension Tables {
+    private static let recordsAtATime = 1_024
+
+    /// What is stored from here on changes no table that leads to the documents of these shards,
+    /// until `reindex`.
+    func leaveIndexes(of shards: Set<ShardID>) { reindexed = shards }
+
+    /// Removes damaged rows of `replica`: the indexes of every shard with dots of one of those are
+    /// left as they are from here on, too.
+    func removeDamagedReplicas() throws(StorageError) {
+        let orphaned = try replicaCheck.mend()
+        guard !orphaned.isEmpty else { return }
+        replicas.forget()
+        reindexed.formUnion(orphaned)
+    }
+
+    /// Makes the tables anew that lead to the documents of those shards, in the transaction that
+    /// left them as they were.
+    ///
+    /// A document whose bytes are bad is led to by nothing then, so that no peer would miss it: the
+    /// header of its shard is spoiled.
+    func reindex() throws(StorageError) {
+        try removeDamagedReplicas()
+        let shards = reindexed.sorted()
+        reindexed = []
+        for shard in shards {
+            for statement in emptyings {
+                try statement.bind(Int64(shard.number), at: 1)
+                try statement.run()
+            }
+            if try !index(shard) { try spoilHeader(of: shard) }
+        }
+    }
+
+    /// - Returns: whether every document could be read.
+    private func index(_ shard: ShardID) throws(StorageError) -> Bool {
+        try selectDocuments.bind(Int64(shard.number), at: 1)
+        defer { selectDocuments.reset() }
+        let row = StoredRow(selectDocuments, shard: shard)
+        var isWhole = true
+        var records: [FoldedRecord] = []
+        while try selectDocuments.step() {
+            guard let bytes = row.bytes else {
+                isWhole = false
+                continue
+            }
+            let document = try StoredRow.document(row.key, in: shard, decoding: bytes)
+            records.append(
+                FoldedRecord(
+                    shard: shard, record: Record(of: document, bytes: bytes, previous: nil)))
+            guard records.count >= Tables.recordsAtATime else { continue }
+            try storeIndexes(records[...])
+            records.removeAll(keepingCapacity: true)
+        }
+        try storeIndexes(records[...])
+        return isWhole
+    }
+
+    /// Has the header of a shard read as damaged.
+    private func spoilHeader(of shard: ShardID) throws(StorageError) {
+        try spoiling.bind(Int64(shard.number), at: 1)
+        try spoiling.run()
     }
 }

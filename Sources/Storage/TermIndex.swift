@@ -17,8 +17,8 @@ struct TermIndex {
             try Statement(
                 connection,
                 """
-                SELECT partition, id FROM term WHERE shard = ?1 AND kind = ?2 AND word = ?3 \(place)
-                ORDER BY partition, id
+                SELECT partition, id, sum FROM term
+                WHERE shard = ?1 AND kind = ?2 AND word = ?3 \(place) ORDER BY partition, id
                 """, doing: "reading the index of terms")
         }
         ofShard = try prepare("")
@@ -50,6 +50,7 @@ extension Reader {
     /// The keys of the documents of a kind that carry a word, ascending.
     ///
     /// - Parameter partition: the only one looked at; nil for all of the shard.
+    /// - Throws: `badIndex` at a row that is not what was written.
     package func keys(
         of kind: DocumentKey.Kind, carrying term: String, in shard: ShardID,
         partition: String? = nil
@@ -62,10 +63,15 @@ extension Reader {
         if let partition { try statement.bind(partition, at: 4) }
         defer { statement.reset() }
         var keys: [DocumentKey] = []
+        var term = term
         while try statement.step() {
+            let sum = term.withUTF8 { word in
+                Seal.sum(
+                    ofTerm: UnsafeRawBufferPointer(word), shard: shard, kind: Int64(kind.number),
+                    partition: statement.bytes(0), id: statement.bytes(1))
+            }
+            guard statement.number(2) == sum else { throw .badIndex(shard) }
             let (partition, id) = (statement.text(0), statement.text(1))
-            // A row that is damaged leads nowhere.
-            guard isName(partition.utf8), id.isEmpty || isName(id.utf8) else { continue }
             keys.append(DocumentKey(checked: kind, partition: partition, id: id))
         }
         let journaled = overlay.layers(of: shard)?.keys(of: kind, carrying: term) ?? []
@@ -126,40 +132,5 @@ extension Reader {
                 try StoredRow.document(record.key, in: shard, decoding: record.bytes))
         }
         return seats.sorted { $0.key.id < $1.key.id }
-    }
-}
-
-/// Makes the index of a file that has none.
-struct TermMigration {
-    private let select: Statement
-    private let table: TermTable
-
-    /// - Parameter connection: inside a transaction that has made the table.
-    init(_ connection: Connection) throws(StorageError) {
-        table = try TermTable(connection)
-        select = try Statement(
-            connection,
-            """
-            SELECT d.shard, \(StoredRow.columns) FROM document d
-            ORDER BY d.shard, d.partition, d.kind, d.time, d.id
-            """, doing: "making the index of terms")
-    }
-
-    /// A document whose bytes are bad is left out: it will be set aside, and comes back whole.
-    func run() throws(StorageError) {
-        defer { select.reset() }
-        while try select.step() {
-            guard let number = UInt16(exactly: select.number(0)) else { continue }
-            let shard = ShardID(number)
-            let row = StoredRow(select, shard: shard, first: 1)
-            do throws(StorageError) {
-                let document = try row.document(row.key)
-                try table.store(document.terms, of: document.key, in: shard)
-            } catch .badRecord {
-                continue
-            } catch {
-                throw error
-            }
-        }
     }
 }

@@ -8,7 +8,7 @@ struct TermTable {
 
     init(_ connection: Connection) throws(StorageError) {
         insert = try Statement(
-            connection, "INSERT OR REPLACE INTO term VALUES(?,?,?,?,?)", doing: "storing a term")
+            connection, "INSERT OR REPLACE INTO term VALUES(?,?,?,?,?,?)", doing: "storing a term")
         delete = try Statement(
             connection,
             """
@@ -19,21 +19,26 @@ struct TermTable {
 
     /// Has a document stand under these words, whatever stood there before.
     func store(_ terms: [String], of key: DocumentKey, in shard: ShardID) throws(StorageError) {
-        for term in terms { try run(insert, term, of: key, in: shard) }
+        let kind = Int64(key.kind.number)
+        for term in terms {
+            try insert.bind(Int64(shard.number), at: 1)
+            try insert.bind(kind, at: 2)
+            let word = try insert.bind(term, at: 3)
+            let partition = try insert.bind(key.partition, at: 4)
+            let id = try insert.bind(key.id, at: 5)
+            let sum = Seal.sum(
+                ofTerm: word, shard: shard, kind: kind, partition: partition, id: id)
+            try insert.bind(sum, at: 6)
+            try insert.run()
+        }
     }
 
     func remove(_ term: String, of key: DocumentKey, in shard: ShardID) throws(StorageError) {
-        try run(delete, term, of: key, in: shard)
-    }
-
-    private func run(
-        _ statement: Statement, _ term: String, of key: DocumentKey, in shard: ShardID
-    ) throws(StorageError) {
-        try statement.bind(Int64(shard.number), at: 1)
-        try statement.bind(Int64(key.kind.number), at: 2)
-        try statement.bind(term, at: 3)
-        try statement.bind(key.partition, at: 4)
-        try statement.bind(key.id, at: 5)
-        try statement.run()
+        try delete.bind(Int64(shard.number), at: 1)
+        try delete.bind(Int64(key.kind.number), at: 2)
+        try delete.bind(term, at: 3)
+        try delete.bind(key.partition, at: 4)
+        try delete.bind(key.id, at: 5)
+        try delete.run()
     }
 }

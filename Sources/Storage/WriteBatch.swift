@@ -10,10 +10,17 @@ package struct CopyWrite: Sendable {
     package var documents: [Record]
     /// Documents set aside because their bytes are bad: their rows go, whatever they say.
     package var removed: [DocumentKey]
+    /// Whether the tables that lead to the shard's documents are made anew from those.
+    ///
+    /// Where documents are set aside, what led to them has to go as well.
+    package var isReindexed: Bool { isIndexDamaged || !removed.isEmpty }
+    private let isIndexDamaged: Bool
 
     package init(
-        shard: ShardID, header: [UInt8], documents: [Record], removed: [DocumentKey] = []
+        shard: ShardID, header: [UInt8], documents: [Record], removed: [DocumentKey] = [],
+        isReindexed: Bool = false
     ) {
+        isIndexDamaged = isReindexed
         self.shard = shard
         self.header = header
         self.documents = documents

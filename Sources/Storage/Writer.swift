@@ -35,15 +35,19 @@ package final class Writer: @unchecked Sendable {
 
     /// - Parameters:
     ///   - reserve: what is given up where a full disk refuses a deletion.
+    ///   - places: where a restart looks for what is written.
     ///   - onFolded: told, on the writer's thread, of each generation of the journal that is in the
     ///     tables.
     ///   - onFailure: told there, once, of the failure after which nothing is stored any more.
     init(
         _ connection: Connection, _ limits: JournalLimits, reserve: Reserve?,
+        in folder: String, places: DataPlaces,
         onFolded: @escaping @Sendable (UInt64) -> Void,
         onFailure: @escaping @Sendable (StorageError) -> Void
     ) throws(StorageError) {
-        file = try WriterFile(connection, limits, onFolded: onFolded, onFailure: onFailure)
+        file = try WriterFile(
+            connection, limits, in: folder, places: places, onFolded: onFolded,
+            onFailure: onFailure)
         self.reserve = reserve
     }
 
@@ -123,6 +127,7 @@ extension Writer {
                 for chore in monitor.withLock({ chores }) { chore.then(.closed) }
                 return
             }
+            file.noteLog()
             file.keepLogShort()
             file.keepLogReady()
         }
@@ -182,7 +187,7 @@ extension Writer {
         switch queued.chore {
         case .emptyLog:
             let error = file.emptyLog()
-            guard case .refused = error, !queued.isLate else { return queued.then(error) }
+            guard error == .locked, !queued.isLate else { return queued.then(error) }
             monitor.withLock { chores.append(queued.again) }
         case .foldJournal: queued.then(file.foldJournal())
         case .makeReserve:

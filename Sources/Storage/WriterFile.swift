@@ -19,6 +19,11 @@ final class WriterFile {
     /// How many pages the log has, as the last commit said.
     private let logPages: UnsafeMutablePointer<Int32>
     private var room = LogRoom()
+    private let mark: LogMarkFile
+    private let places: DataPlaces
+    private let file: String
+    /// Whether the log is among the places.
+    private var isLogPlaced = false
     private var purging = PurgeSchedule()
     /// The last generation that has to be folded before the log is emptied.
     private var purgedGeneration: UInt64 = 0
@@ -31,15 +36,21 @@ final class WriterFile {
     ///
     /// - Parameters:
     ///   - onFolded: told of each generation of the journal that is in the tables.
-    ///   - onFailure: told once of the failure after which nothing is stored any more.
+    ///   - onFailure: told once of the failure after which nothing is stored any more, and of each
+    ///     damaged row of an index that was met.
     init(
-        _ connection: Connection, _ limits: JournalLimits,
+        _ connection: Connection, _ limits: JournalLimits, in folder: String,
+        places: DataPlaces,
         onFolded: @escaping @Sendable (UInt64) -> Void,
         onFailure: @escaping @Sendable (StorageError) -> Void
     ) throws(StorageError) {
         self.connection = connection
         self.onFailure = onFailure
-        tables = try JournaledTables(connection, limits, onFolded: onFolded)
+        self.places = places
+        file = folder + "/" + Format.fileName
+        mark = try LogMarkFile(in: folder)
+        tables = try JournaledTables(
+            connection, limits, onFolded: onFolded, onDamage: onFailure)
         logPages = .allocate(capacity: 1)
         logPages.initialize(to: 0)
         sqlite3_wal_hook(
@@ -65,6 +76,7 @@ final class WriterFile {
             let place = try tables.store(batches)
             if purges, case .journal(let generation) = place { purgedGeneration = generation }
             purging.noteCommit(purges: purges)
+            try checkPlaces()
             return .success(place)
         } catch {
             note(error)
@@ -85,9 +97,19 @@ final class WriterFile {
         }
     }
 
+    /// - Throws: `displaced` where a restart would not find what was stored.
+    private func checkPlaces() throws(StorageError) {
+        if !isLogPlaced {
+            isLogPlaced = true
+            guard let log = FileIdentity(of: file + "-wal") else { throw .displaced(file + "-wal") }
+            places.add(file + "-wal", log)
+        }
+        if let displaced = places.displaced { throw .displaced(displaced) }
+    }
+
     private func note(_ error: StorageError) {
         switch error {
-        case .io, .corrupt:
+        case .io, .corrupt, .displaced:
             guard failure == nil else { return }
             failure = error
             onFailure(error)
@@ -103,6 +125,13 @@ extension WriterFile {
 
     /// Whether purged texts may be in the journal still.
     var isTruncationBlocked: Bool { tables.holdsGeneration(upTo: purgedGeneration) }
+
+    /// Marks how much of the log is synced, once whoever waited for a commit was told of it.
+    ///
+    /// A process that is killed in between leaves a mark that tells of less.
+    func noteLog() {
+        if failure == nil { mark.note(frames: logPages.pointee, of: connection) }
+    }
 
     /// Has the next commits write over what is there.
     func keepLogReady() {
@@ -140,6 +169,8 @@ extension WriterFile {
 
     private func truncated() -> StorageError? {
         sqlite3_busy_timeout(connection.handle, 0)
+        // Before it is gone: from then on nothing that is in it is needed.
+        if isFolded() { mark.clear() }
         let error = checkpoint(SQLITE_CHECKPOINT_TRUNCATE)
         sqlite3_busy_timeout(connection.handle, Database.busyMillisecondsMax)
         purging.noteTruncation(succeeded: error == nil)
@@ -153,16 +184,33 @@ extension WriterFile {
     }
 
     /// What cannot be folded or emptied is at the next start.
+    ///
+    /// What lies under the names of files that were displaced is another program's.
     func close() {
-        _ = emptyLog()
+        var isKept: Int32 = 1
+        if case .displaced = failure {
+            sqlite3_file_control(
+                connection.handle, "main", SQLITE_FCNTL_PERSIST_WAL, &isKept)
+        }
+        let isEmpty = emptyLog() == nil
         connection.close()
+        if isEmpty { mark.remove() }
+    }
+
+    /// Folds what no reader is on, and says whether that is all that the log holds.
+    private func isFolded() -> Bool {
+        var (frames, folded): (Int32, Int32) = (-1, -1)
+        let code = sqlite3_wal_checkpoint_v2(
+            connection.handle, nil, SQLITE_CHECKPOINT_PASSIVE, &frames, &folded)
+        return code == SQLITE_OK && frames == folded
     }
 
     @discardableResult
     private func checkpoint(_ mode: Int32) -> StorageError? {
         let code = sqlite3_wal_checkpoint_v2(connection.handle, nil, mode, nil, nil)
         guard code != SQLITE_OK else { return nil }
-        let error = StorageError(sqlite: code, doing: "folding the log into the file")
+        let error = StorageError(
+            sqlite: code, on: connection.handle, doing: "folding the log into the file")
         // A full disk or a reader on the log: it stays where it is and is folded later.
         note(error)
         return error

@@ -16,6 +16,7 @@
         case dotsReusedAfterWipe = "dots-reused-after-wipe"
         case editRevivesDeleted = "edit-revives-deleted"
         case evictedNotDialled = "evicted-not-dialled"
+        case damagedIndexReadAsEmpty = "damaged-index-read-as-empty"
         case evictedNotHeard = "evicted-not-heard"
         case floorIgnored = "floor-ignored"
         case indexNotUpdatedOnMerge = "index-not-updated-on-merge"
@@ -38,6 +39,7 @@
         case unboundedPeerQueue = "unbounded-peer-queue"
         case unreadNotRecomputed = "unread-not-recomputed"
         case vectorAdvancedBeforeDone = "vector-advanced-before-done"
+        case vouchesWhileCatchingUp = "vouches-while-catching-up"
         case wallClockOnly = "wall-clock-only"
 
         /// Set once, before the first run, by the program.

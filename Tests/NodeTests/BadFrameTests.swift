@@ -91,10 +91,10 @@ import Wire
         var claimed = Vector()
         claimed.insert(SeqSet(1...5), of: RandomID(high: 77, low: 1))
         let vector = claimed
-        let claim = Frame.Claim(vector: vector, isComplete: true)
+        let claim = Frame.Claim(
+            vector: vector, digest: .zero, isComplete: true, isServing: true)
         try pair.receive(
-            .offer(
-                Frame.Offer(shard: pair.shard, claim: claim, digest: .zero, isAnswer: true)))
+            .offer(Frame.Offer(shard: pair.shard, claim: claim, isAnswer: true)))
         let shard = pair.shard
         let number = try #require(
             pair.first.run { node in

@@ -16,7 +16,9 @@ import Wire
             .version(9),
         ]
         let key = DocumentKey.conversation(ConversationID(checked: "c"))
-        let stores: [StoreFailure] = [.full, .badRecord(key), .failed("no answer")]
+        let stores: [StoreFailure] = [
+            .full, .badRecord(key), .badIndex, .locked, .failed("no answer"),
+        ]
         let shards: [ShardFailure] = [
             .refused(.notParticipant), .notReady, .unreachable, .unanswered, .behind, .overloaded,
             .clock(-700), .store(.full),

@@ -81,6 +81,9 @@ final class MemoryStore: Store {
     nonisolated(unsafe) var unindexed: Set<DocumentKey> = []
     /// What a later version wrote behind each header.
     nonisolated(unsafe) var headerTail: [UInt8] = []
+    /// To which damaged rows of an index lead.
+    nonisolated(unsafe) var misindexed: Set<DocumentKey> = []
+    nonisolated(unsafe) private(set) var lossesForgotten = 0
 
     init() {}
 
@@ -106,6 +109,8 @@ final class MemoryStore: Store {
 
     func emptyLog() { logsEmptied += 1 }
 
+    func forgetLoss() { lossesForgotten += 1 }
+
     func backUp(to file: String) { backupsBegun.append(file) }
 
     /// In the order of keys, as many as are asked for.
@@ -121,7 +126,7 @@ final class MemoryStore: Store {
         for key in keys.prefix(rowsMax) {
             guard let record = documents[shard]?[key] else { continue }
             do throws(StoreFailure) {
-                let isIndexed = !unindexed.contains(key)
+                let isIndexed = !unindexed.contains(key) && !misindexed.contains(key)
                 part.add(try decode(record), bytes: record.bytes, isIndexed: isIndexed)
             } catch {
                 part.add(bad: key)
@@ -149,6 +154,11 @@ final class MemoryStore: Store {
 
     func apply(_ write: ShardWrite) {
         headers[write.shard] = write.header
+        if write.isReindexed {
+            let keys = Set((documents[write.shard] ?? [:]).keys)
+            unindexed.subtract(keys)
+            misindexed.subtract(keys)
+        }
         for key in write.removed { documents[write.shard]?[key] = nil }
         for write in write.runs { runs[write.key] = write.run }
         for record in write.records {
@@ -253,7 +263,7 @@ final class MemoryStore: Store {
     ) throws(StoreFailure) -> (parcels: [Parcel], next: Dot?) {
         let replicas = Set(ours.entries.map(\.replica))
         var rows: [(dot: Dot, record: Record)] = []
-        for record in (documents[shard] ?? [:]).values {
+        for record in (documents[shard] ?? [:]).values where !unindexed.contains(record.key) {
             for dot in record.changedBy.dots
             where replicas.contains(dot.replica) && !theirs.contains(dot) {
                 rows.append((dot, record))
@@ -264,6 +274,7 @@ final class MemoryStore: Store {
         var size = 0
         var last: Dot?
         for row in rows where cursor.map({ $0 < row.dot }) ?? true {
+            if misindexed.contains(row.record.key) { throw .badIndex }
             let parcel = Parcel(key: row.record.key.encoded, bytes: row.record.bytes)
             if !parcels.isEmpty, size + parcel.size > bytesMax { return (parcels, last) }
             parcels.append(parcel)

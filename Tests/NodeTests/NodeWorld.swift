@@ -56,7 +56,7 @@ final class NodeSeat: Sendable {
         replicas: Replicas? = .all,
         evictAfterMilliseconds: UInt64? = NodeOptions.evictAfterMillisecondsDefault,
         mayBlock: Bool = false, address: String? = nil, isBootstrapping: Bool = false,
-        versions: PeerVersions = .current
+        acceptsDataLoss: Bool = false, versions: PeerVersions = .current
     ) {
         self.name = name
         self.store = store
@@ -67,7 +67,7 @@ final class NodeSeat: Sendable {
             cluster: cluster.map(ClusterName.init(checked:)), shards: shards, replicas: replicas,
             ackLevel: .majority, editWindowMilliseconds: 900_000,
             evictAfterMilliseconds: evictAfterMilliseconds, mayBlock: mayBlock,
-            versions: versions)
+            acceptsDataLoss: acceptsDataLoss, versions: versions)
         let ports = NodePorts(
             executor: InlineExecutor(), store: store, entropy: SeededEntropy(seed: seed),
             clock: self.clock, host: host)
@@ -79,14 +79,16 @@ final class NodeSeat: Sendable {
         node.assumeIsolated { body($0) }
     }
 
-    /// - Parameter damaged: the shards whose headers cannot be read.
-    func start(damaged: [ShardID] = []) {
+    /// - Parameters:
+    ///   - damaged: the shards whose headers cannot be read.
+    ///   - loss: what acknowledged writes the disk has lost.
+    func start(damaged: [ShardID] = [], loss: String? = nil) {
         let headers = store.headers.mapValues { header in
             let bytes = header.encoded
             return store.headerTail.isEmpty ? bytes : [2] + bytes.dropFirst() + store.headerTail
         }.filter { !damaged.contains($0.key) }
         let settings = store.settings
-        run { $0.start(settings: settings, headers: headers, damaged: damaged) }
+        run { $0.start(settings: settings, headers: headers, damaged: damaged, loss: loss) }
     }
 
     /// Sends a message of alice's; its reply is number `number`.
@@ -183,6 +185,8 @@ final class NodeWorld {
     var paused: Set<String> = []
     /// The addresses of nodes whose disks finish nothing.
     var stalled: Set<String> = []
+    /// Nodes whose databases another program keeps locked.
+    var locked: Set<String> = []
     /// What becomes of what these send.
     var encoders: [String: ([UInt8]) -> [UInt8]] = [:]
 
@@ -191,16 +195,17 @@ final class NodeWorld {
         shards: UInt16? = 2, cluster: String? = nil, replicas: Replicas? = .all,
         evictAfterMilliseconds: UInt64? = NodeOptions.evictAfterMillisecondsDefault,
         mayBlock: Bool = false, address: String? = nil, isBootstrapping: Bool = false,
-        damaged: [ShardID] = [], versions: PeerVersions = .current
+        damaged: [ShardID] = [], versions: PeerVersions = .current, loss: String? = nil,
+        acceptsDataLoss: Bool = false
     ) -> NodeSeat {
         seed += 1
         let seat = NodeSeat(
             name, join: join, store: store, clock: clock, seed: seed, shards: shards,
             cluster: cluster, replicas: replicas, evictAfterMilliseconds: evictAfterMilliseconds,
             mayBlock: mayBlock, address: address, isBootstrapping: isBootstrapping,
-            versions: versions)
+            acceptsDataLoss: acceptsDataLoss, versions: versions)
         seats[address ?? name] = seat
-        seat.start(damaged: damaged)
+        seat.start(damaged: damaged, loss: loss)
         return seat
     }
 
@@ -280,6 +285,9 @@ final class NodeWorld {
         repeat {
             seat.host.wantsTurn = false
             seat.run { $0.onTurnEnd() }
+            while locked.contains(seat.name), let commit = seat.store.takeFirst() {
+                seat.run { $0.onCommitted(commit.ticket, failure: .locked) }
+            }
             while isStoring, let ticket = seat.store.completeFirst() {
                 seat.run { $0.onCommitted(ticket, failure: nil) }
                 seat.host.wantsTurn = true

@@ -76,8 +76,9 @@ private func change(_ number: UInt64) -> Change {
     }
 
     @Test mutating func `a cause is fetched from another while a pull is silent`() {
-        let claim = Frame.Claim(vector: vector(dot(1), dot(2)), isComplete: true)
-        let offer = Frame.Offer(shard: shard, claim: claim, digest: .zero, isAnswer: true)
+        let claim = Frame.Claim(
+            vector: vector(dot(1), dot(2)), digest: .zero, isComplete: true, isServing: true)
+        let offer = Frame.Offer(shard: shard, claim: claim, isAnswer: true)
         _ = copy.receive(.offer(offer), from: n1, now: 0)
         _ = copy.receive(.push(shard, [parcel], cause: vector(dot(1))), from: n2, now: 0)
         _ = copy.receive(.confirm(shard, vector(dot(1))), from: n2, now: 0)

@@ -64,7 +64,7 @@ private struct Driven {
             case .absent: "\(peer) absent"
             case .handover(_, let mark, let claim):
                 "\(peer) handover \(mark) claims \(claim.vector.count)"
-            case .accept(_, let mark): "\(peer) accept \(mark)"
+            case .accept(_, let mark, _): "\(peer) accept \(mark)"
             case .summary, .hashes: "\(peer) ?"
             }
         }
@@ -84,19 +84,22 @@ private struct Driven {
         }
     }
 
-    mutating func offer(_ vector: Vector, isComplete: Bool = true, from peer: NodeName) {
+    mutating func offer(
+        _ vector: Vector, isComplete: Bool = true, isServing: Bool = true, from peer: NodeName
+    ) {
+        let claim = Frame.Claim(
+            vector: vector, digest: Hash128(high: 1, low: 1), isComplete: isComplete,
+            isServing: isServing)
         receive(
-            .offer(
-                Frame.Offer(
-                    shard: shard, claim: Frame.Claim(vector: vector, isComplete: isComplete),
-                    digest: Hash128(high: 1, low: 1), isAnswer: true)), from: peer)
+            .offer(Frame.Offer(shard: shard, claim: claim, isAnswer: true)), from: peer)
     }
 
     mutating func done(
         _ number: UInt64, of batches: UInt64, _ vector: Vector, isComplete: Bool = true,
-        from peer: NodeName
+        isServing: Bool = true, from peer: NodeName
     ) {
-        let claim = Frame.Claim(vector: vector, isComplete: isComplete)
+        let claim = Frame.Claim(
+            vector: vector, digest: .zero, isComplete: isComplete, isServing: isServing)
         receive(.done(shard, number: number, batches: batches, claim), from: peer)
     }
 
@@ -329,14 +332,71 @@ private struct Driven {
 }
 
 @Suite struct PhaseTests {
-    @Test func `a copy serves once it is level with a complete one`() {
-        var one = Driven()
+    @Test func `a copy serves once it is level with all owners, or with one that serves`() {
+        var one = Driven(owners: 2)
         #expect(one.copy.phase != .serving)
         one.copy.onLevel(with: n2)
         #expect(one.copy.phase == .serving)
-        var incomplete = Driven(isComplete: false)
+        var incomplete = Driven(isComplete: false, owners: 2)
         incomplete.copy.onLevel(with: n2)
         #expect(incomplete.copy.phase != .serving)
+        for isServing in [true, false] {
+            var one = Driven()
+            one.offer(Vector(), isServing: isServing, from: n2)
+            one.copy.onLevel(with: n2)
+            #expect((one.copy.phase == .serving) == isServing)
+            _ = one.copy.onTick(now: one.now + 999)
+            #expect((one.copy.phase == .serving) == isServing)
+            // By now it may serve, and is asked once more.
+            _ = one.copy.onTick(now: one.now + 5_000)
+            one.offer(Vector(), isServing: false, from: n2)
+            _ = one.copy.onTick(now: one.now + 5_100)
+            #expect(one.copy.phase == .serving, "nobody who serves was reached")
+        }
+    }
+
+    @Test func `nobody is complete by what a copy sends that is catching up itself`() {
+        var wiped = Driven(isComplete: false)
+        wiped.offer(seqs(1...2), isServing: false, from: n2)
+        #expect(wiped.said().contains("n2 pull 1 beyond 0"))
+        wiped.done(1, of: 0, seqs(1...2), isServing: false, from: n2)
+        #expect(wiped.copy.current.vector == seqs(1...2))
+        wiped.commit()
+        wiped.now += 5_000
+        _ = wiped.copy.onTick(now: wiped.now)
+        #expect(wiped.copy.phase != .serving && !wiped.copy.current.isComplete)
+        #expect(!wiped.said().contains { $0.contains("pull") }, "nothing is lacked")
+        wiped.offer(seqs(1...2), from: n2)
+        wiped.done(2, of: 0, seqs(1...2), from: n2)
+        #expect(wiped.copy.phase == .serving && wiped.copy.current.isComplete)
+    }
+
+    @Test func `who is catching up says so to those who pull from it`() {
+        for isServing in [true, false] {
+            var one = Driven()
+            if isServing { one.copy.onNobodyReached() }
+            _ = one.copy.receive(.pull(shard, number: 3, Vector()), from: n2, now: one.now)
+            one.copy.onScanned([], next: nil, for: n2)
+            let claims = one.copy.takeOutbox().compactMap { _, frame in
+                if case .done(_, _, _, let claim) = frame { claim } else { nil }
+            }
+            #expect(claims.map(\.isServing) == [isServing])
+            #expect(claims.map(\.isComplete) == [true])
+        }
+    }
+
+    @Test func `what lost acknowledged writes is complete by nobody's having more`() {
+        var one = Driven(owners: 2)
+        one.copy.doubt(now: one.now)
+        one.offer(Vector(), isComplete: false, isServing: false, from: n2)
+        one.now += 5_000
+        _ = one.copy.onTick(now: one.now)
+        one.copy.onNobodyReached()
+        #expect(one.copy.phase != .serving && one.copy.isDoubted)
+        one.offer(Vector(), from: n2)
+        for number: UInt64 in 1...2 { one.done(number, of: 0, Vector(), from: n2) }
+        one.commit()
+        #expect(one.copy.phase == .serving && !one.copy.isDoubted)
     }
 
     @Test func `a copy serves after done from a complete one, not after another`() {

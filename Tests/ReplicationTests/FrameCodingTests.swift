@@ -30,7 +30,9 @@ struct FrameSource {
     }
 
     mutating func claim() -> Frame.Claim {
-        Frame.Claim(vector: vector(), isComplete: random.chance(50))
+        Frame.Claim(
+            vector: vector(), digest: Hash128(high: random.next(), low: random.next()),
+            isComplete: random.chance(50), isServing: random.chance(50))
     }
 
     mutating func frame() -> Frame {
@@ -46,10 +48,8 @@ struct FrameSource {
                     Frame.ShardHash(ShardID(UInt16($0 * 3)), random.next())
                 })
         case 4:
-            let digest = Hash128(high: random.next(), low: random.next())
             return .offer(
-                Frame.Offer(
-                    shard: shard, claim: claim(), digest: digest, isAnswer: random.chance(50)))
+                Frame.Offer(shard: shard, claim: claim(), isAnswer: random.chance(50)))
         case 5: return .pull(shard, number: number, vector())
         case 6: return .batch(shard, number: number, index: random.next(), parcels())
         case 7: return .done(shard, number: number, batches: random.next(), claim())
@@ -57,7 +57,7 @@ struct FrameSource {
         case 9: return .seek(shard)
         case 10: return .absent(shard)
         case 11: return .handover(shard, mark: number, claim())
-        default: return .accept(shard, mark: number)
+        default: return .accept(shard, mark: number, claim())
         }
     }
 

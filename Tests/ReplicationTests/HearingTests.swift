@@ -19,7 +19,8 @@ private let theirs = RandomID(high: 0, low: 2)
     }
 
     private mutating func done(_ number: UInt64, _ vector: Vector, from peer: NodeName) {
-        let claim = Frame.Claim(vector: vector, isComplete: true)
+        let claim = Frame.Claim(
+            vector: vector, digest: .zero, isComplete: true, isServing: true)
         _ = copy.receive(.done(shard, number: number, batches: 0, claim), from: peer, now: 0)
     }
 

@@ -61,7 +61,8 @@ import Wire
         let number = copy.beginHearing(now: 20)
         #expect(copy.takeOutbox().contains { if case .pull = $0.frame { true } else { false } })
         let claim = Frame.Claim(
-            vector: replicas(0..<UInt64(Vector.sharedReplicasMax)), isComplete: false)
+            vector: replicas(0..<UInt64(Vector.sharedReplicasMax)), digest: .zero,
+            isComplete: false, isServing: false)
         _ = copy.receive(
             .done(ShardID(0), number: 1, batches: 0, claim), from: peer, now: 30)
         #expect(copy.current.vector.entries.count == 1)

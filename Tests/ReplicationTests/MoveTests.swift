@@ -15,6 +15,12 @@ private func seqs(_ range: ClosedRange<UInt64>) -> Vector {
     return vector
 }
 
+private func claim(
+    _ vector: Vector, digest: Hash128 = .zero, isComplete: Bool = true, isServing: Bool = true
+) -> Frame.Claim {
+    Frame.Claim(vector: vector, digest: digest, isComplete: isComplete, isServing: isServing)
+}
+
 /// The copy of `n1`, connected to the two others.
 private struct Moving {
     var copy: Copy
@@ -33,6 +39,11 @@ private struct Moving {
     /// The marks of the copy that were offered, by owner.
     mutating func offered() -> [NodeName: UInt64] {
         now += Handover.pauseMilliseconds
+        if copy.needsCheck { copy.onChecked(copy.stored) }
+        return offeredUnchecked()
+    }
+
+    mutating func offeredUnchecked() -> [NodeName: UInt64] {
         _ = copy.onTick(now: now)
         var marks: [NodeName: UInt64] = [:]
         for (peer, frame) in copy.takeOutbox() {
@@ -42,7 +53,7 @@ private struct Moving {
     }
 
     mutating func accept(_ mark: UInt64?, from peer: NodeName) {
-        _ = copy.receive(.accept(shard, mark: mark ?? 0), from: peer, now: now)
+        _ = copy.receive(.accept(shard, mark: mark ?? 0, copy.claim), from: peer, now: now)
     }
 
     mutating func write() {
@@ -57,6 +68,11 @@ private struct Moving {
     mutating func commit() {
         ticket += 1
         if copy.beginCommit(ticket) != nil { _ = copy.onCommitted(ticket, now: now) }
+    }
+
+    /// The marks that it accepts.
+    mutating func acceptances() -> [UInt64] {
+        said().compactMap { if case .accept(_, let mark, _) = $0 { mark } else { nil } }
     }
 
     mutating func said() -> [Frame] { copy.takeOutbox().map(\.frame) }
@@ -77,6 +93,42 @@ private func holders(_ owners: [NodeName]) -> Holders {
         #expect(holder.copy.isHandedOver)
         holder.copy.beginDrop()
         #expect(holder.said() == [.absent(shard), .absent(shard)])
+    }
+
+    @Test func `a copy is offered once its disk was found to hold it, and anew after a change`() {
+        var holder = Moving(owners: [n2])
+        holder.now += 2 * Handover.pauseMilliseconds
+        #expect(holder.copy.needsCheck)
+        #expect(holder.offeredUnchecked().isEmpty)
+        let before = holder.copy.stored
+        holder.write()
+        holder.commit()
+        holder.copy.onChecked(before)
+        #expect(holder.copy.needsCheck)
+        #expect(!holder.offered().isEmpty)
+        #expect(!holder.copy.needsCheck)
+    }
+
+    @Test func `who claims the same and holds something else is given nothing`() {
+        var holder = Moving(owners: [n2])
+        holder.write()
+        holder.commit()
+        let mark = holder.offered()[n2] ?? 0
+        let theirs = claim(holder.copy.stored.vector, digest: Hash128(high: 7, low: 7))
+        _ = holder.copy.receive(.accept(shard, mark: mark, theirs), from: n2, now: holder.now)
+        #expect(!holder.copy.isHandedOver)
+        #expect(holder.copy.takeDivergences() == [n2])
+        #expect(holder.copy.needsCheck)
+        let less = claim(Vector())
+        _ = holder.copy.receive(.accept(shard, mark: mark, less), from: n2, now: holder.now)
+        #expect(!holder.copy.isHandedOver)
+    }
+
+    @Test func `a complete copy that is catching up is offered once it has sought long enough`() {
+        var holder = Moving(owners: [n2])
+        holder.copy.onChecked(holder.copy.stored)
+        #expect(holder.offeredUnchecked().isEmpty)
+        #expect(!holder.offered().isEmpty)
     }
 
     @Test func `what was accepted before a change counts for nothing`() {
@@ -116,14 +168,14 @@ private func holders(_ owners: [NodeName]) -> Holders {
         later.accept(mark, from: n2)
         #expect(later.offered()[n2] != mark && !later.copy.isHandedOver)
         (before, later) = (Moving(owners: [n1, n2]), Moving(life: 1, owners: [n1, n2]))
-        let claim = Frame.Claim(vector: seqs(1...5), isComplete: true)
+        let theirs = claim(seqs(1...5))
         let offer = Frame.offer(
-            Frame.Offer(shard: shard, claim: claim, digest: .zero, isAnswer: true))
+            Frame.Offer(shard: shard, claim: theirs, isAnswer: true))
         _ = before.copy.receive(offer, from: n2, now: 0)
         _ = later.copy.receive(offer, from: n2, now: 0)
         #expect(before.said() == [.pull(shard, number: 1, Vector())])
         // The end of a pull that brought nothing, for all was there.
-        _ = later.copy.receive(.done(shard, number: 1, batches: 0, claim), from: n2, now: 0)
+        _ = later.copy.receive(.done(shard, number: 1, batches: 0, theirs), from: n2, now: 0)
         #expect(later.copy.current.vector.isEmpty)
     }
 
@@ -163,13 +215,13 @@ private func holders(_ owners: [NodeName]) -> Holders {
 
 @Suite struct AcceptanceTests {
     private func handover(_ mark: UInt64, isComplete: Bool = true) -> Frame {
-        .handover(shard, mark: mark, Frame.Claim(vector: seqs(1...5), isComplete: isComplete))
+        .handover(shard, mark: mark, claim(seqs(1...5), isComplete: isComplete))
     }
 
     private func done(_ number: UInt64) -> Frame {
         .done(
             shard, number: number, batches: 0,
-            Frame.Claim(vector: seqs(1...5), isComplete: true))
+            claim(seqs(1...5)))
     }
 
     @Test func `an owner accepts from its disk, at the end of a pull that began afterwards`() {
@@ -179,9 +231,9 @@ private func holders(_ owners: [NodeName]) -> Holders {
         _ = owner.copy.receive(done(1), from: n3, now: owner.now)
         owner.ticket += 1
         #expect(owner.copy.beginCommit(owner.ticket) != nil)
-        #expect(!owner.said().contains(.accept(shard, mark: 7)))
+        #expect(!owner.acceptances().contains(7))
         _ = owner.copy.onCommitted(owner.ticket, now: owner.now)
-        #expect(owner.said().contains(.accept(shard, mark: 7)))
+        #expect(owner.acceptances().contains(7))
         #expect(owner.copy.isReady)
     }
 
@@ -191,10 +243,10 @@ private func holders(_ owners: [NodeName]) -> Holders {
         _ = owner.copy.receive(handover(8), from: n3, now: owner.now)
         _ = owner.copy.receive(done(1), from: n3, now: owner.now)
         owner.commit()
-        #expect(!owner.said().contains(.accept(shard, mark: 8)))
+        #expect(!owner.acceptances().contains(8))
         _ = owner.copy.receive(done(2), from: n3, now: owner.now)
         owner.commit()
-        #expect(owner.said().contains(.accept(shard, mark: 8)))
+        #expect(owner.acceptances().contains(8))
     }
 
     @Test func `who does not own the shard accepts nothing`() {
@@ -214,7 +266,7 @@ private func holders(_ owners: [NodeName]) -> Holders {
         owner.copy.onPeerUp(n3)
         _ = owner.said()
         _ = owner.copy.onCommitted(owner.ticket, now: owner.now)
-        #expect(!owner.said().contains(.accept(shard, mark: 7)))
+        #expect(!owner.acceptances().contains(7))
     }
 }
 
@@ -248,9 +300,9 @@ private func holders(_ owners: [NodeName]) -> Holders {
         }
         _ = owner.copy.onTick(now: owner.now + 1_000)
         #expect(!owner.copy.isReady)
-        let claim = Frame.Claim(vector: seqs(1...5), isComplete: true)
+        let theirs = claim(seqs(1...5))
         _ = owner.copy.receive(
-            .offer(Frame.Offer(shard: shard, claim: claim, digest: .zero, isAnswer: true)),
+            .offer(Frame.Offer(shard: shard, claim: theirs, isAnswer: true)),
             from: n2, now: owner.now)
         _ = owner.copy.receive(.absent(shard), from: n3, now: owner.now)
         _ = owner.copy.onTick(now: owner.now + 1_100)
@@ -290,10 +342,21 @@ private func holders(_ owners: [NodeName]) -> Holders {
         #expect(!owner.copy.isReady)
         _ = owner.said()
         _ = owner.copy.onTick(now: owner.now)
+        #expect(owner.said() == [.seek(shard), .seek(shard)])
+        let theirs = claim(Vector(), digest: owner.copy.stored.digest)
+        let offer = Frame.offer(Frame.Offer(shard: shard, claim: theirs, isAnswer: true))
+        _ = owner.copy.receive(offer, from: n2, now: owner.now)
+        #expect(!owner.copy.isReady)
         #expect(owner.said() == [.pull(shard, number: 1, Vector())])
-        let claim = Frame.Claim(vector: Vector(), isComplete: true)
+        // By then it may be catching up itself.
+        let doubtful = claim(Vector(), isServing: false)
         _ = owner.copy.receive(
-            .done(shard, number: 1, batches: 0, claim), from: n2, now: owner.now)
+            .done(shard, number: 1, batches: 0, doubtful), from: n2, now: owner.now)
+        #expect(!owner.copy.isReady)
+        #expect(owner.said().isEmpty)
+        _ = owner.copy.receive(offer, from: n2, now: owner.now)
+        _ = owner.copy.receive(
+            .done(shard, number: 2, batches: 0, theirs), from: n2, now: owner.now)
         #expect(owner.copy.isReady)
     }
 

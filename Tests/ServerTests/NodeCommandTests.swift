@@ -29,6 +29,7 @@ import Wire
         #expect(command.keyFile == nil)
         #expect(!command.mayBlock)
         #expect(!command.mayDumpCore)
+        #expect(!command.acceptsDataLoss)
         #expect(command.logLevel == .info)
     }
 
@@ -38,7 +39,7 @@ import Wire
                 "--join=127.0.0.1:7102,[::1]:7103", "--cluster", "team", "--replicas", "all",
                 "--shards", "16", "--ack=all", "--edit-window", "2s", "--evict-after", "30s",
                 "--faults", "--log", "warn", "--core-dumps", "--max-offset", "2s",
-                "--admin-key-file", "admin",
+                "--admin-key-file", "admin", "--accept-data-loss",
             ])
         #expect(command.join == ["127.0.0.1:7102", "[::1]:7103"])
         #expect(command.cluster == ClusterName("team"))
@@ -49,6 +50,7 @@ import Wire
         #expect(command.evictAfterMilliseconds == 30_000)
         #expect(command.mayBlock)
         #expect(command.mayDumpCore)
+        #expect(command.acceptsDataLoss)
         #expect(command.logLevel == .warn)
         #expect(command.maxOffsetMilliseconds == 2_000)
         #expect(command.adminKeyFile == "admin")

@@ -72,7 +72,7 @@ import Testing
     @Test func `a backup goes where no other program looks`() {
         let refusal =
             "ERR 400 <file> must be a name, or an absolute path ending in .sqlite, .db, .backup, "
-            + ".bak; usage: BACKUP <file>"
+            + ".bak, and not grapevine.sqlite; usage: BACKUP <file>"
         let client = node.connect()
         #expect(client.ask("BACKUP ../x", "BACKUP /etc/cron.d/x") == [refusal, refusal])
         #expect(node.store.assumeIsolated { $0.backupsAsked } == [])

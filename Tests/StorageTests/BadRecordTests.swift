@@ -111,7 +111,7 @@ import Wire
         let raw = try RawFile(folder.file)
         raw.run("UPDATE document SET id = CAST(x'6DFF33' AS TEXT) WHERE id = 'm3'")
         let lost = DocumentKey.message(Chats.message(3), in: Chats.conversation(1))
-        #expect(throws: StorageError.badRecord(chats.shard, lost)) {
+        #expect(throws: StorageError.badIndex(chats.shard)) {
             try database.reader.document(lost, in: chats.shard)
         }
         let first = try database.reader.remaining(in: chats.shard, without: [])

@@ -1,8 +1,9 @@
 import CRDT
 import Chat
-import Storage
 import Testing
 import Wire
+
+@testable import Storage
 
 @Suite struct DatabaseTests {
     @Test func `a folder that is in use is not opened twice`() throws {
@@ -42,13 +43,13 @@ import Wire
         let first = try TestDatabase(folder: folder.path)
         try first.store(chats.batch([chats.send(1, in: 1)]))
         first.close()
-        try RawFile(folder.file).run("PRAGMA user_version = \(5 << 16 | 9)")
+        try RawFile(folder.file).run("PRAGMA user_version = \(Format.number << 16 | 9)")
         let again = try TestDatabase(folder: folder.path)
         for (key, document) in chats.documents {
             #expect(try again.reader.document(key, in: chats.shard) == document)
         }
         again.close()
-        try RawFile(folder.file).run("PRAGMA user_version = \(6 << 16 | 9)")
+        try RawFile(folder.file).run("PRAGMA user_version = \((Format.number + 1) << 16 | 9)")
         #expect(throws: StorageError.newerFormat(9)) { try TestDatabase(folder: folder.path) }
     }
 

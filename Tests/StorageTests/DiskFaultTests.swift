@@ -1,5 +1,6 @@
 import CSQLite
 import Chat
+import Glibc
 import Testing
 import Wire
 
@@ -64,6 +65,29 @@ import Wire
             points += 1
         }
         #expect((3..<999).contains(points), "a commit to the journal writes few pages")
+    }
+
+    @Test(arguments: [EFBIG, EDQUOT])
+    func `a limit to the size of files, and a quota, refuse writes as a full disk does`(
+        error: Int32
+    ) throws {
+        let folder = try TemporaryFolder()
+        let disk = FaultyDisk(folder)
+        let database = try TestDatabase(folder: folder.path)
+        var load = Load()
+        #expect(load.store(in: database) == nil)
+        for writes in 0..<3 {
+            disk.allow(writes: writes, thenFailingWith: error)
+            #expect(load.store(in: database) == .full)
+        }
+        disk.allow(writes: nil)
+        #expect(load.store(in: database) == nil)
+        try expect(database, toHold: load.stored, "there is room again")
+        disk.allow(writes: 0, thenFailingWith: EIO)
+        guard case .io = load.store(in: database) else {
+            Issue.record("a disk that fails is not a full one")
+            return
+        }
     }
 
     @Test(arguments: JournalLimits.kinds)

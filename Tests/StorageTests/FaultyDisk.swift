@@ -10,6 +10,8 @@ import Testing
 final class FaultyDisk: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private var writesLeft: Int?
+    /// What the system says of writes that are refused.
+    private var error = ENOSPC
     private var failsSync = false
     private var refusals = 0
     /// The folder whose reserve stands for room on this disk, and for how many writes.
@@ -32,7 +34,16 @@ final class FaultyDisk: @unchecked Sendable {
     }
 
     /// Has room for so many more writes, and for none after them; nil for as many as there are.
-    func allow(writes: Int?) { locked { writesLeft = writes } }
+    func allow(writes: Int?, thenFailingWith error: Int32 = ENOSPC) {
+        locked {
+            writesLeft = writes
+            self.error = error
+        }
+    }
+
+    /// What the system said of the last write that was refused; nil where none was, or where
+    /// SQLite has a code of its own for it.
+    var lastError: Int32? { locked { refusals > 0 && error != ENOSPC ? error : nil } }
 
     /// Has room for so many writes once the reserve in the folder is given up.
     func onGivenUp(_ folder: TemporaryFolder, allow writes: Int) {
@@ -125,6 +136,7 @@ final class FaultyFiles: @unchecked Sendable {
         made.initialize(to: methods.pointee)
         made.pointee.xClose = { FaultyFiles.all.close($0) }
         made.pointee.xWrite = { FaultyFiles.all.write($0, $1, $2, $3) }
+        made.pointee.xFileControl = { FaultyFiles.all.control($0, $1, $2) }
         made.pointee.xSync = { FaultyFiles.all.sync($0, $1) }
         faulty[methods] = UnsafePointer(made)
         return UnsafePointer(made)
@@ -141,8 +153,22 @@ final class FaultyFiles: @unchecked Sendable {
         _ file: File?, _ bytes: UnsafeRawPointer?, _ count: Int32, _ offset: Int64
     ) -> Int32 {
         guard let file, let entry = locked({ files[file] }) else { return SQLITE_MISUSE }
-        guard entry.disk.takesWrite() else { return SQLITE_FULL }
+        guard entry.disk.takesWrite() else {
+            // `SQLITE_IOERR_WRITE`.
+            return entry.disk.lastError == nil ? SQLITE_FULL : SQLITE_IOERR | 3 << 8
+        }
         return entry.methods.pointee.xWrite(file, bytes, count, offset)
+    }
+
+    private func control(
+        _ file: File?, _ operation: Int32, _ argument: UnsafeMutableRawPointer?
+    ) -> Int32 {
+        guard let file, let entry = locked({ files[file] }) else { return SQLITE_MISUSE }
+        if operation == SQLITE_FCNTL_LAST_ERRNO, let error = entry.disk.lastError {
+            argument?.storeBytes(of: error, as: Int32.self)
+            return SQLITE_OK
+        }
+        return entry.methods.pointee.xFileControl(file, operation, argument)
     }
 
     private func sync(_ file: File?, _ flags: Int32) -> Int32 {

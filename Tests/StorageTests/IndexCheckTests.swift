@@ -70,12 +70,118 @@ import Wire
             let dots = try raw.dots()
             raw.run(fault)
             for (dot, key) in chats.dots where (16..<32).contains(dot.seq) {
-                try mend(try #require(chats.documents[key]), of: chats, in: database)
+                let document = try #require(chats.documents[key])
+                #expect(try !database.reader.isIndexed(document, in: chats.shard))
             }
+            try reindex(chats, in: database)
             for document in chats.documents.values {
                 #expect(try database.reader.isIndexed(document, in: chats.shard))
             }
             #expect(try raw.dots() == dots)
         }
+    }
+
+    /// Has what leads to documents made anew, as the node does.
+    private func reindex(_ chats: Chats, in database: TestDatabase) throws {
+        let anew = CopyWrite(
+            shard: chats.shard, header: [1, 2, 3], documents: [], isReindexed: true)
+        try database.store(WriteBatch(shards: [anew]))
+    }
+
+    private static let rowFaults = [
+        "UPDATE dots SET body = x'' WHERE block = 1",
+        "UPDATE dots SET body = zeroblob(length(body)) WHERE block = 0",
+        "UPDATE dots SET block = 3 WHERE block = 1",
+        "UPDATE replica SET id = zeroblob(16)",
+        "UPDATE replica SET number = 77",
+        "UPDATE replica SET sum = sum + 1",
+        "UPDATE place SET time = time + 1 WHERE id = 'm3'",
+        "UPDATE place SET sum = 0 WHERE id = 'm3'",
+        "UPDATE term SET id = 'm4' WHERE id = 'm3'",
+    ]
+
+    /// What a peer, a client and a list ask for.
+    private func readAll(_ chats: Chats, in database: TestDatabase) throws -> Int {
+        let found = try database.reader.changes(
+            in: chats.shard, lackedBy: Vector(), of: chats.vector, after: nil, bytesMax: 1 << 20)
+        for key in chats.documents.keys {
+            _ = try database.reader.document(key, in: chats.shard)
+        }
+        for term in Set(chats.documents.values.flatMap(\.terms)) {
+            _ = try database.reader.keys(of: .message, carrying: term, in: chats.shard)
+        }
+        return found.records.count
+    }
+
+    @Test(arguments: rowFaults) func `a damaged row of an index is met as such, and made anew`(
+        fault: String
+    ) throws {
+        let folder = try TemporaryFolder()
+        let first = try TestDatabase(folder: folder.path)
+        let chats = try filled(first)
+        first.close()
+        let raw = try RawFile(folder.file)
+        let (dots, terms) = (try raw.dots(), try raw.terms())
+        let database = try TestDatabase(folder: folder.path)
+        defer { database.close() }
+        raw.run(fault)
+        var met: StorageError?
+        do {
+            _ = try readAll(chats, in: database)
+        } catch {
+            met = error as? StorageError
+        }
+        #expect(met == .badIndex(chats.shard))
+        try reindex(chats, in: database)
+        #expect(try readAll(chats, in: database) == chats.documents.count)
+        #expect(try raw.dots() == dots && raw.terms() == terms)
+    }
+
+    @Test(arguments: [
+        "UPDATE replica SET id = zeroblob(16)", "UPDATE replica SET sum = sum + 1",
+        "UPDATE replica SET number = 77",
+    ])
+    func `all shards that share a damaged replica are made anew with the first`(
+        fault: String
+    ) throws {
+        let folder = try TemporaryFolder()
+        let first = try TestDatabase(folder: folder.path)
+        var all = [try filled(first), Chats(shard: ShardID(5))]
+        try first.store(all[1].batch((0..<20).map { all[1].send($0, in: 1) }))
+        first.close()
+        let raw = try RawFile(folder.file)
+        let database = try TestDatabase(folder: folder.path)
+        defer { database.close() }
+        // These wait in the journal.
+        try database.store(all[1].batch((20..<30).map { all[1].send($0, in: 1) }))
+        raw.run(fault)
+        for chats in all {
+            #expect(throws: StorageError.badIndex(chats.shard)) {
+                try readAll(chats, in: database)
+            }
+        }
+        try reindex(all[0], in: database)
+        for chats in all {
+            #expect(try readAll(chats, in: database) == chats.documents.count)
+        }
+    }
+
+    @Test func `a fold that meets a damaged row waits, says so, and loses nothing`() throws {
+        let folder = try TemporaryFolder()
+        let database = try TestDatabase(folder: folder.path, journal: .small)
+        defer { database.close() }
+        let failures = Outcomes()
+        database.inner.onFailure { failures.note(0, $0) }
+        var chats = Chats()
+        for number in 0..<40 { try database.store(chats.batch([chats.send(number, in: 1)])) }
+        let raw = try RawFile(folder.file)
+        raw.run("UPDATE dots SET body = zeroblob(length(body))")
+        for number in 40..<80 { try database.store(chats.batch([chats.send(number, in: 1)])) }
+        while failures.isEmpty { database.bringMail() }
+        #expect(failures.wait(for: 1).first?.1 == .badIndex(chats.shard))
+        try reindex(chats, in: database)
+        #expect(try raw.rows("SELECT number FROM journal").isEmpty)
+        #expect(try raw.dots() == chats.dotRows)
+        #expect(try readAll(chats, in: database) == 80)
     }
 }

@@ -271,34 +271,6 @@ import Wire
         #expect(try again.reader.remaining(in: chats.shard, without: []).documents == 4)
     }
 
-    @Test func `what lies in the journal of a file of format 4 gets the words that it lacks`()
-        throws
-    {
-        let folder = try TemporaryFolder()
-        let database = try TestDatabase(folder: folder.path, journal: .standard)
-        defer { database.close() }
-        var chats = Chats()
-        let room = Chats.conversation(1)
-        for action in [.create(participants: [Chats.user], title: nil), Mutation.Action.leave] {
-            let record = chats.make(action, in: room)
-            let older = Record(
-                key: record.key, changedBy: record.changedBy, time: record.time,
-                bytes: record.bytes, terms: record.terms.filter { !$0.hasPrefix("!") },
-                previous: record.previous, purges: false)
-            try database.store(chats.batch([older]))
-        }
-        let copy = try crash(folder)
-        try RawFile(copy.file).run("PRAGMA user_version = 4")
-        let again = try TestDatabase(folder: copy.path, journal: .standard)
-        defer { again.close() }
-        #expect(
-            chats.termRows == [
-                "\(DocumentKey.Kind.conversation.number) \(Term.former(Chats.user)) \(room.text)/"
-            ])
-        #expect(try RawFile(copy.file).terms() == chats.termRows)
-        #expect(try again.reader.headers().map(\.1) == [[1, 2, 3]])
-    }
-
     @Test func `a journal that lost whose file it is opens nothing`() throws {
         let folder = try TemporaryFolder()
         let database = try TestDatabase(folder: folder.path, journal: .standard)

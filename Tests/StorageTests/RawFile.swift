@@ -68,8 +68,7 @@ final class RawFile {
             return try #require(UInt8(pair, radix: 16))
         }
         let block = DotBlock(try #require(Int64(number)), decoding: bytes)
-        #expect(!block.isEmpty)
-        return block
+        return try #require(block)
     }
 }
 

@@ -103,63 +103,6 @@ import Wire
         database.close()
     }
 
-    @Test func `a file of format 1 is given its index`() throws {
-        let folder = try TemporaryFolder()
-        let database = try TestDatabase(folder: folder.path)
-        let chats = try fill(database, seed: 7, steps: 60)
-        let header = try database.reader.headers().map { $0.1 }
-        database.close()
-        try RawFile(folder.file).makeFormat1()
-        let migrated = try TestDatabase(folder: folder.path)
-        defer { migrated.close() }
-        #expect(try RawFile(folder.file).rows("PRAGMA user_version") == [["5"]])
-        #expect(try migrated.reader.headers().map { $0.1 } == header)
-        try check(migrated, folder, chats)
-    }
-
-    @Test func `a file of format 4 is given the words that it lacks`() throws {
-        let folder = try TemporaryFolder()
-        let database = try TestDatabase(folder: folder.path)
-        var chats = try fill(database, seed: 7, steps: 60)
-        let user = TermIndexTests.users[0]
-        for action in [Mutation.Action.invite(user), .leave] {
-            let record = chats.make(action, in: Chats.conversation(1), from: user)
-            try database.store(chats.batch([record]))
-        }
-        database.close()
-        let raw = try RawFile(folder.file)
-        #expect(chats.termRows.contains { $0.contains(" !") })
-        raw.run("DELETE FROM term WHERE word LIKE '!%'; PRAGMA user_version = 4")
-        let migrated = try TestDatabase(folder: folder.path)
-        defer { migrated.close() }
-        #expect(try RawFile(folder.file).rows("PRAGMA user_version") == [["5"]])
-        #expect(try RawFile(folder.file).rows("SELECT number FROM journal").isEmpty)
-        try check(migrated, folder, chats)
-    }
-
-    @Test func `a bad document is left out of a migration, and is found again once it is back`()
-        throws
-    {
-        let folder = try TemporaryFolder()
-        let database = try TestDatabase(folder: folder.path)
-        var chats = Chats()
-        let created = chats.make(
-            .create(participants: [Chats.user], title: nil), in: Chats.conversation(1))
-        try database.store(chats.batch([created]))
-        database.close()
-        let raw = try RawFile(folder.file)
-        try raw.makeFormat1()
-        raw.run("UPDATE document SET body = x'00'")
-        let migrated = try TestDatabase(folder: folder.path)
-        defer { migrated.close() }
-        #expect(try RawFile(folder.file).terms().isEmpty)
-        let back = Record(
-            key: created.key, changedBy: created.changedBy, time: created.time,
-            bytes: created.bytes, terms: created.terms, previous: nil, purges: false)
-        try migrated.store(chats.batch([back]))
-        #expect(try RawFile(folder.file).terms() == chats.termRows)
-    }
-
     @Test func `what is set aside or dropped is not found any more`() throws {
         let folder = try TemporaryFolder()
         let database = try TestDatabase(folder: folder.path)

@@ -1,0 +1,159 @@
+import CRDT
+import Chat
+import Placement
+import Testing
+import Wire
+
+@testable import Node
+@testable import Replication
+
+private func fill(_ seat: NodeSeat, in world: NodeWorld, rooms: ClosedRange<UInt64>) {
+    for number in rooms {
+        #expect(seat.submit(create(ConversationID(checked: "c\(number)")), number: number))
+    }
+    world.run(milliseconds: 500)
+}
+
+/// Rows by which documents are found that are damaged or gone.
+@Suite struct DamagedIndexTests {
+    /// Two nodes, one copy of each shard; the first holds all when the second joins.
+    private func handOver(_ damage: (MemoryStore) -> Void) -> (NodeWorld, [NodeSeat]) {
+        let world = NodeWorld()
+        let first = world.add("n1", shards: 8, replicas: .count(1))
+        world.run(milliseconds: 100)
+        fill(first, in: world, rooms: 1...64)
+        damage(first.store)
+        let second = world.add("n2", join: ["n1"], shards: nil, replicas: nil)
+        world.run(milliseconds: 8_000)
+        return (world, [first, second])
+    }
+
+    private static let damages: [@Sendable (MemoryStore, Set<DocumentKey>) -> Void] = [
+        { $0.misindexed = $1 }, { $0.unindexed = $1 },
+    ]
+
+    @Test(arguments: damages) func `a copy that is given away is all there, whatever leads to it`(
+        damage: @Sendable (MemoryStore, Set<DocumentKey>) -> Void
+    ) {
+        let (_, seats) = handOver { store in
+            let keys = store.documents.values.flatMap(\.keys)
+            damage(store, Set(keys.filter { $0.partition < "c4" }))
+        }
+        let held = seats.map { $0.store.documents.values.reduce(0) { $0 + $1.count } }
+        #expect(held.reduce(0, +) == 64)
+        #expect(held.allSatisfy { $0 > 0 })
+        #expect(Set(seats[0].held).isDisjoint(with: seats[1].held))
+        #expect(
+            seats[0].host.lines.contains {
+                $0.hasPrefix("index damaged, making it anew shard=")
+            })
+    }
+
+    @Test func `a copy with a damaged index claims nothing until it is made anew`() throws {
+        let world = NodeWorld()
+        let first = world.add("n1", shards: 1)
+        world.run(milliseconds: 100)
+        fill(first, in: world, rooms: 1...9)
+        let vector = try #require(first.store.headers[ShardID(0)]?.vector)
+        first.store.misindexed = [.conversation(ConversationID(checked: "c3"))]
+        first.run { $0.onBadIndex(of: ShardID(0)) }
+        let held = try #require(first.run { $0.shards.first })
+        #expect(!first.run { _ in held.assumeIsolated { $0.isReady } })
+        world.run(milliseconds: 2_000)
+        #expect(first.run { _ in held.assumeIsolated { $0.isReady } })
+        #expect(first.store.misindexed.isEmpty)
+        // No document was missing, and so none of what is counted by no document's last seq.
+        #expect(first.store.headers[ShardID(0)]?.vector == vector)
+        #expect(first.store.headers[ShardID(0)]?.isComplete == true)
+    }
+}
+
+/// A log that lost what was acknowledged.
+@Suite struct LossTests {
+    private let loss = "the write-ahead log is damaged at frame 7 of 90"
+
+    @Test func `a node alone does not serve what is left, unless it is told to`() {
+        let world = NodeWorld()
+        let first = world.add("n1", shards: 2)
+        world.run(milliseconds: 100)
+        fill(first, in: world, rooms: 1...9)
+        world.kill("n1")
+        let store = MemoryStore(copying: first.store)
+        let refusing = world.add("n1", store: store, shards: nil, loss: loss)
+        world.run(milliseconds: 20_000)
+        #expect(!refusing.host.isReady && store.lossesForgotten == 0)
+        #expect(refusing.run { $0.shards.allSatisfy { !$0.assumeIsolated { $0.isReady } } })
+        #expect(refusing.run { $0.unreadiness } == .damaged(loss, hasOthers: false))
+        #expect(refusing.run { $0.report().loss } == loss)
+        #expect(refusing.host.lines.contains(loss + ", and " + Node.lossAdvice))
+        world.kill("n1")
+        let told = world.add("n1", store: store, shards: nil, loss: loss, acceptsDataLoss: true)
+        world.run(milliseconds: 3_000)
+        #expect(told.host.endings.isEmpty && told.host.isReady)
+        #expect(store.lossesForgotten == 1)
+        #expect(told.run { $0.report().loss } == nil && told.run { $0.unreadiness } == nil)
+    }
+
+    @Test func `a folder that lost even its cluster founds no other`() {
+        let world = NodeWorld()
+        let seat = world.add("n1", shards: 2, loss: loss)
+        world.run(milliseconds: 1_000)
+        #expect(seat.store.settings.isEmpty && !seat.host.isReady)
+        #expect(seat.run { $0.unreadiness } == .damaged(loss, hasOthers: false))
+    }
+
+    @Test func `a node with others shows nothing before they have filled it`() {
+        let world = NodeWorld()
+        let first = world.add("n1", shards: 2)
+        let second = world.add("n2", join: ["n1"], shards: nil)
+        world.run(milliseconds: 2_000)
+        fill(second, in: world, rooms: 1...9)
+        let early = MemoryStore(copying: second.store)
+        fill(second, in: world, rooms: 10...19)
+        world.kill("n2")
+        world.unreachable = ["n1", "n2"]
+        world.run(milliseconds: 1_000)
+        let again = world.add("n2", store: early, shards: nil, loss: loss)
+        world.run(milliseconds: 10_000)
+        #expect(!again.host.isReady && again.run { $0.loss } == loss)
+        #expect(again.host.endings.isEmpty && early.lossesForgotten == 0)
+        world.unreachable = []
+        world.run(milliseconds: 5_000)
+        #expect(again.host.isReady && again.run { $0.loss } == nil)
+        #expect(early.lossesForgotten == 1)
+        #expect(again.digest == first.digest)
+    }
+}
+
+/// Another program that keeps the database from being written.
+@Suite struct LockTests {
+    @Test func `writes are refused until the lock is released, and the node goes on`() throws {
+        let world = NodeWorld()
+        let seat = world.add("n1", shards: 1)
+        world.run(milliseconds: 500)
+        seat.handle(create(), number: 1)
+        world.run(milliseconds: 100)
+        let replicas = { seat.store.headers[ShardID(0)]?.vector.entries.count }
+        #expect(replicas() == 1)
+        world.locked = ["n1"]
+        for number: UInt64 in 2...20 {
+            seat.handle(send("m\(number)"), number: number)
+            world.run(milliseconds: 100)
+        }
+        // The first meets the lock, the others what is known of it.
+        #expect(seat.sink.outcomes[2] == .failed(.locked))
+        let refusal = Settled.answered(.failed(.store(.locked)), nil)
+        #expect((3...20).allSatisfy { seat.sink.outcomes[$0] == refusal })
+        #expect(seat.run { $0.unreadiness } == .locked)
+        #expect(seat.run { $0.report().isLocked && $0.metrics().isRefusingWrites })
+        #expect(seat.host.endings.isEmpty)
+        world.locked = []
+        world.run(milliseconds: 200)
+        #expect(seat.run { $0.unreadiness } == nil)
+        seat.handle(send("m21"), number: 21)
+        world.run(milliseconds: 100)
+        #expect(seat.sink.outcomes[21] == .stored(Stored(on: 1, owners: 1, isEnough: true)))
+        // Of those that were refused only the first has ended a numbering.
+        #expect(replicas() == 2)
+    }
+}
