@@ -13,6 +13,8 @@ package struct ConnectionState: Sendable {
     package private(set) var writes: [ShardID: Vector] = [:]
     /// What it was shown, and by whom.
     package internal(set) var sights = Sights()
+    /// What it asked for, here or where it comes from, and may be executed yet.
+    package internal(set) var unsettled = Unsettled()
     /// Whether it may be shown nothing older than that, whatever cannot be reached: it came with a
     /// token.
     package var isStrict = false
@@ -220,8 +222,10 @@ package struct Admin: Sendable {
         case .block, .unblock, .join, .leave, .forget:
             .now(operate(request))
         case .since(let token):
-            since(token)
-        case .backup, .scrub, .watch, .unwatch, .notifications:
+            since(token, on: &connection)
+        case .watch(let watch):
+            self.watch(watch, on: &connection)
+        case .backup, .scrub, .unwatch, .notifications:
             .beginWhenFirst(request)
         case .typing(let typing):
             type(typing, for: slot, on: &connection)
@@ -271,7 +275,7 @@ extension Admin {
             }
         let (handling, partition) = handle(
             request, isMinted: isMinted, level: connection.ackLevel, for: slot,
-            having: connection.sights)
+            having: connection.sights, after: connection.unsettled)
         return answer(handling, showing: partition, on: &connection, reckoning: 0)
     }
 
@@ -287,14 +291,15 @@ extension Admin {
     /// - Returns: what the node made of the write, and the partition that it is in.
     private func handle(
         _ request: Request, isMinted: Bool, level: Replication.AckLevel, for slot: ReplySlot,
-        having sights: Sights
+        having sights: Sights, after unsettled: Unsettled
     ) -> (Handling, partition: String) {
         node.assumeIsolated { node in
             guard let mutation = mutation(of: request, mintedBy: node) else {
                 preconditionFailure("a request that writes is a mutation")
             }
             let handling = node.handle(
-                mutation, isMinted: isMinted, level: level, for: slot, having: sights)
+                mutation, isMinted: isMinted, level: level, for: slot, having: sights,
+                after: unsettled)
             return (handling, mutation.partition)
         }
     }
@@ -355,8 +360,7 @@ extension Admin {
                     text: it.text), in: it.conversation, by: it.sender)
         case .edit(let it):
             Mutation(
-                .edit(it.message, text: it.text, operation: node.mintOperationID()),
-                in: it.conversation, by: it.user)
+                .edit(it.message, text: it.text), in: it.conversation, by: it.user)
         case .delete(let it):
             Mutation(
                 it.scope == .everyone ? .retract(it.message) : .hide(it.message),

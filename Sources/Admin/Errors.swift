@@ -11,7 +11,7 @@ extension LineError {
             self.init(503, "This node is catching up with the others; ask again shortly")
         case .unreachable:
             self.init(503, "No replica of it can be reached from this node; try again")
-        case .unanswered:
+        case .unanswered, .stale:
             self.init(503, "The node that was asked fell silent and may have done it; ask again")
         case .behind:
             self.init(

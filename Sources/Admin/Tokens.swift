@@ -17,6 +17,9 @@ extension ConnectionState {
         for sighting in sightings { sights.note(sighting) }
     }
 
+    /// Operations may be executed yet, though their clients were answered.
+    package mutating func note(_ last: UnsettledOperation) { unsettled.note(last) }
+
     /// A copy holds what it has seen of the shard, or whatever of that still exists.
     package mutating func level(_ sighting: Sighting) { sights.replace(sighting) }
 
@@ -38,17 +41,35 @@ extension Admin {
     /// Answers `TOKEN`.
     func token(of connection: ConnectionState, _ writer: inout ReplyWriter) {
         let first = connection.writes.keys.sorted()
-        let token = node.assumeIsolated { $0.token(of: connection.seen, first: first) }
+        let token = node.assumeIsolated {
+            $0.token(of: connection.seen, first: first, after: connection.unsettled)
+        }
         guard let token else { return writer.error(LineError(ShardFailure.notReady)) }
         writer.ok { $0.pair("token", token.text) }
     }
 
+    /// What comes behind a token is later than what was shown with it.
+    private func note(_ token: Token, on connection: inout ConnectionState) {
+        connection.unsettled.merge(token.unsettled)
+        node.assumeIsolated { $0.observe(token) }
+    }
+
+    /// Has `WATCH` begin when what was asked before it is answered.
+    func watch(_ watch: Request.Watch, on connection: inout ConnectionState) -> Answer {
+        if let token = watch.since, node.assumeIsolated({ $0.isOfThisCluster(token) }) == true {
+            note(token, on: &connection)
+        }
+        return .beginWhenFirst(.watch(watch))
+    }
+
     /// Has `SINCE` begin when what was asked before it is answered.
-    func since(_ token: Token) -> Answer {
+    func since(_ token: Token, on connection: inout ConnectionState) -> Answer {
         switch node.assumeIsolated({ $0.isOfThisCluster(token) }) {
-        case true?: .beginWhenFirst(.since(token))
-        case false?: .now(LineError.tokenOfAnotherCluster.reply)
-        case nil: .now(LineError(ShardFailure.notReady).reply)
+        case true?:
+            note(token, on: &connection)
+            return .beginWhenFirst(.since(token))
+        case false?: return .now(LineError.tokenOfAnotherCluster.reply)
+        case nil: return .now(LineError(ShardFailure.notReady).reply)
         }
     }
 

@@ -23,7 +23,8 @@ extension Admin {
                 return .success(())
             case .watch(let watch):
                 return node.watch(
-                    watch.user, since: watch.since, hasTokens: watch.hasTokens, for: slot)
+                    watch.user, since: watch.since, hasTokens: watch.hasTokens, for: slot,
+                    after: connection.unsettled)
             default: preconditionFailure("answered elsewhere")
             }
         }

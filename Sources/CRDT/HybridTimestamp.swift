@@ -89,6 +89,12 @@ public struct HybridClock: Sendable {
         greatest = max(greatest, time)
     }
 
+    /// Sees the time of the wall clock itself: whoever starts behind it has seen something.
+    public mutating func observe(_ wall: WallTime) {
+        forgetUnbelieved(at: wall)
+        greatest = max(greatest, HybridTimestamp(milliseconds: wall.milliseconds))
+    }
+
     /// What was given or seen before the wall clock was corrected does not count any more.
     private mutating func forgetUnbelieved(at wall: WallTime) {
         if !wall.believes(greatest), !followsAny { greatest = .zero }

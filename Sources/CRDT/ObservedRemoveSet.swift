@@ -53,6 +53,11 @@ public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hash
     /// Whether it is an element, or was.
     public func hasHeld(_ element: Element) -> Bool { entry(of: element)?.wasAdded ?? false }
 
+    /// When `element` was last added, of the adds that no remove has seen; nil where it is none.
+    public func lastAdded(_ element: Element) -> HybridTimestamp? {
+        entry(of: element)?.records.lazy.compactMap { $0.liveTime }.max()
+    }
+
     /// The greatest time of a live tag; zero where there is none.
     public var greatestTime: HybridTimestamp {
         entries.reduce(.zero) { max($0, $1.greatestTime) }
@@ -86,6 +91,13 @@ public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hash
                 record.liveTime = operation.time
             }
             entry.wasAdded = true
+            #if PlantedBugs
+                guard PlantedBug.addReplacesTags.isOn else { return }
+                for index in entry.records.indices
+                where entry.records[index].process != operation.process {
+                    entry.records[index].liveTime = nil
+                }
+            #endif
         }
     }
 
@@ -108,6 +120,10 @@ public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hash
             }
         }
         #if PlantedBugs
+            if PlantedBug.removeNotRecorded.isOn {
+                for index in entries.indices { entries[index].forget(operation) }
+                entries.removeAll { $0.records.isEmpty }
+            }
             if PlantedBug.setContextLost.isOn { entries.removeAll { $0.element == element } }
         #endif
     }
@@ -145,16 +161,6 @@ public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hash
     }
 }
 
-/// What an operation finds where it is to be executed.
-public enum Standing: Hashable, Sendable {
-    /// Nothing of it.
-    case new
-    /// Its effect, or what a later operation of its process made of it.
-    case done
-    /// Something that is not earlier: it needs a time greater than this.
-    case stale(HybridTimestamp)
-}
-
 /// The last operation of one process on one element.
 ///
 /// It supersedes the earlier ones of its process: of two records, the one of the later operation
@@ -169,6 +175,9 @@ struct ProcessRecord: Hashable, Sendable {
     /// counter.
     func isCovered(by operation: Stamp) -> Bool {
         guard let liveTime else { return true }
+        #if PlantedBugs
+            if PlantedBug.removeTakesLaterTags.isOn { return true }
+        #endif
         return process == operation.process
             ? counter < operation.counter : liveTime < operation.time
     }
@@ -198,6 +207,16 @@ extension ObservedRemoveSet.Entry {
     var greatestTime: HybridTimestamp {
         records.reduce(.zero) { max($0, $1.liveTime ?? .zero) }
     }
+
+    #if PlantedBugs
+        /// Takes back what a remove recorded of itself.
+        mutating func forget(_ operation: Stamp) {
+            records.removeAll {
+                $0.process == operation.process && $0.counter == operation.counter
+                    && $0.liveTime == nil
+            }
+        }
+    #endif
 
     /// The greatest time of a live tag that `operation` may not take away.
     func tagNotCovered(by operation: Stamp) -> HybridTimestamp? {

@@ -60,6 +60,10 @@ public struct Token: Hashable, Sendable {
     let names: [Name]
     /// Whether something was seen of shards that it does not name.
     public let isRounded: Bool
+    /// No earlier than anything that was seen: what its client writes next, anywhere, is later.
+    public let clock: HybridTimestamp
+    /// What its client asked for and may be executed yet.
+    public let unsettled: Unsettled
 
     /// Whether it is of this cluster.
     public func isOf(_ cluster: ClusterID) -> Bool { self.cluster == Token.hash(of: cluster) }
@@ -123,7 +127,8 @@ extension Token {
     public func narrowed(to shard: ShardID) -> Token {
         Token(
             cluster: cluster, parts: parts.filter { $0.shard == shard },
-            names: names.filter { $0.shard == shard }, isRounded: isRounded)
+            names: names.filter { $0.shard == shard }, isRounded: isRounded, clock: clock,
+            unsettled: unsettled)
     }
 
     /// Every replica id that may be meant has to have it: one of several cannot be told.

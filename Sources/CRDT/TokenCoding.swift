@@ -3,10 +3,11 @@ import Wire
 extension Token {
     /// The version of the text.
     private static let version: UInt8 = 1
-    /// Its head: version, cluster, whether it is rounded, and two counts of two bytes at most.
-    private static let headBytes = 1 + 4 + 1 + 2 + 2
+    /// Its head: version, cluster, whether it is rounded, two counts of two bytes at most, and the
+    /// clock.
+    private static let headBytes = 1 + 4 + 1 + 2 + 2 + 8
     private static let checksumBytes = 4
-    /// How many bytes there are for parts and names.
+    /// How many bytes there are for parts, names and unsettled operations.
     static let bodyBytesMax = textBytesMax * 6 / 8 - headBytes - checksumBytes
     /// The most parts, and names: as many as there may be shards.
     private static let shardsMax = 4_096
@@ -30,6 +31,8 @@ extension Token: WireValue {
         body.write(Token.version)
         body.write(fixed: cluster)
         body.write(isRounded)
+        clock.encode(into: &body)
+        unsettled.encode(into: &body)
         body.write(count: parts.count)
         var last: UInt16 = 0
         for part in parts {
@@ -55,6 +58,8 @@ extension Token: WireValue {
         guard version == Token.version else { throw .version(version) }
         cluster = try reader.readFixed()
         isRounded = try reader.readFlag()
+        clock = try HybridTimestamp(from: &reader)
+        unsettled = try Unsettled(from: &reader)
         var parts: [Part] = []
         for _ in 0..<(try reader.readCount(limit: Token.shardsMax)) {
             let shard = try reader.readShard(after: parts.last?.shard)

@@ -12,9 +12,12 @@ extension Token {
     ///   - seen: ascending by shard, each once.
     ///   - first: the shards that matter most, in that order; behind them those of the most seqs.
     ///   - checkpoints: those that other nodes may be taken to know, too.
+    ///   - clock: no earlier than anything that was seen.
+    ///   - unsettled: what its client asked for and may be executed yet.
     public init(
         of seen: [(shard: ShardID, vector: Vector)], first: [ShardID] = [], cluster: ClusterID,
-        checkpoints: Checkpoints = Checkpoints()
+        checkpoints: Checkpoints = Checkpoints(), clock: HybridTimestamp = .zero,
+        unsettled: Unsettled = Unsettled()
     ) {
         let ranks = Dictionary(zip(first, 0...)) { one, _ in one }
         let order = seen.filter { !$0.vector.isEmpty }.map { shard, vector in
@@ -22,13 +25,15 @@ extension Token {
         }.sorted {
             ($0.rank, $1.count, $0.shard) < ($1.rank, $0.count, $1.shard)
         }
-        var packing = TokenPacking(naming: order.map(\.shard))
+        var packing = TokenPacking(
+            naming: order.map(\.shard), besides: unsettled.encoded.count)
         for (shard, vector, _, _) in order { packing.add(vector, of: shard, checkpoints[shard]) }
         packing.fill()
         self.init(
             cluster: Token.hash(of: cluster),
             parts: packing.parts.sorted { $0.shard < $1.shard },
-            names: packing.names.sorted { $0.shard < $1.shard }, isRounded: packing.isRounded)
+            names: packing.names.sorted { $0.shard < $1.shard }, isRounded: packing.isRounded,
+            clock: clock, unsettled: unsettled)
     }
 }
 
@@ -38,13 +43,15 @@ private struct TokenPacking {
     var names: [Token.Name] = []
     var isRounded = false
     /// How many bytes there are for parts and names.
-    private var capacity = Token.bodyBytesMax
+    private var capacity: Int
     /// How many of those the names of the shards that are still to come take.
     private var reserved: Int
     /// The parts with the most entries of shards that did not fit whole, in order.
     private var named: [Token.Part] = []
 
-    init(naming shards: [ShardID]) {
+    /// - Parameter bytes: those that other things take.
+    init(naming shards: [ShardID], besides bytes: Int) {
+        capacity = Token.bodyBytesMax - bytes
         reserved = shards.reduce(0) { $0 + Token.Name.bytesMax(of: $1) }
     }
 

@@ -69,7 +69,8 @@ extension Mutation {
     /// The most bytes that it adds beside texts.
     ///
     /// Whatever the inner form of what is added: a name where it is added, twice for an invitation,
-    /// and some 200 bytes for stamps, contexts and numbers around it.
+    /// and some 300 bytes for stamps, contexts and numbers around it: a removal names up to four
+    /// other processes.
     func bytesAdded(hiding hidden: Hidden?) -> Int {
         let texts: Int =
             switch action {
@@ -85,7 +86,7 @@ extension Mutation {
         return texts + Mutation.bytesAround
     }
 
-    private static let bytesAround = 200
+    private static let bytesAround = 320
 
     /// Whether it may always be done: little or nothing of the document is left after it.
     private var empties: Bool {

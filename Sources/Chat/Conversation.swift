@@ -59,14 +59,16 @@ public struct Conversation: Hashable, Sendable {
         }
     }
 
+    /// Who is in it already stays under the invitation that they have.
     mutating func invite(_ user: UserID, of host: UserID, by operation: Stamp) {
+        let isIn = participants.contains(user)
         participants.insert(user, by: operation)
-        note(Invitation(user: user, stamp: operation, by: host))
+        if !isIn { note(Invitation(user: user, stamp: operation, by: host)) }
     }
 
-    mutating func leave(_ user: UserID, by operation: Stamp) {
-        participants.remove(user, by: operation)
-        departureTimes.note(user, .removed, at: operation.time)
+    mutating func leave(_ user: UserID, by author: Authorship) {
+        participants.remove(user, by: author)
+        departureTimes.note(user, .removed, at: author.stamp.time)
     }
 
     mutating func merge(_ other: Conversation) {

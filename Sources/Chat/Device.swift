@@ -60,6 +60,16 @@ public struct Device: Hashable, Sendable {
 // MARK: Changes
 
 extension Device {
+    /// When what this writes was last written; a removal is behind all that was.
+    func stamps(of action: DeviceAction) -> [Stamp?] {
+        switch action {
+        case .add: [removed, tokenField?.stamp]
+        case .remove: [removed, added, tokenField?.stamp, viewings.last?.stamp]
+        case .view: [removed] + viewings.map(\.stamp)
+        case .list, .takeOff: []
+        }
+    }
+
     mutating func add(_ token: FieldText, at stamp: Stamp) {
         if added == nil { added = stamp }
         tokenField = Register(token, at: stamp)
@@ -82,10 +92,17 @@ extension Device {
     /// listed.
     mutating func takeOff(_ id: NotificationID) {
         guard let last = listed.first(where: { $0.place.id == id }) else { return }
-        for entry in listed where entry.place <= last.place {
-            takenOff.insert(entry.considered, of: entry.dot.replica)
+        // A replica's seqs are not in the order of times: what came to it late was sent before.
+        var (taken, later) = (Vector(), Vector())
+        for entry in listed {
+            guard entry.place <= last.place else {
+                later.insert(entry.dot)
+                continue
+            }
+            taken.insert(entry.considered, of: entry.dot.replica)
             latestTakenOff = max(latestTakenOff, entry.place.time)
         }
+        takenOff.formUnion(taken.subtracting(later))
         normalize()
     }
 

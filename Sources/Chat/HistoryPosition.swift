@@ -11,6 +11,12 @@ public struct HistoryPosition: Hashable, Comparable, Sendable {
         self.id = id
     }
 
+    /// Before every message that was sent at `time` or later, and behind all others.
+    public static func start(of time: HybridTimestamp) -> HistoryPosition {
+        // The least of all names.
+        HistoryPosition(time: time, id: MessageID(checked: "-"))
+    }
+
     public static func < (left: HistoryPosition, right: HistoryPosition) -> Bool {
         (left.time, left.id) < (right.time, right.id)
     }

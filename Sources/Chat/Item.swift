@@ -113,6 +113,18 @@ public struct Item: Hashable, Sendable {
 }
 
 extension Item {
+    /// When the fields were written that this sets.
+    func stamps(of edit: Edit) -> [Stamp?] {
+        var stamps: [Stamp?] = []
+        if edit.title != nil { stamps.append(handling?.title?.stamp) }
+        if edit.due != nil { stamps.append(handling?.due?.stamp) }
+        if edit.priority != nil { stamps.append(handling?.priority?.stamp) }
+        return stamps
+    }
+
+    /// When it was last said whether it is done.
+    var finishedAt: Stamp? { handling?.course?.stamp }
+
     func isChanged(by edit: Edit) -> Bool {
         edit.title.map { $0.text != title || !haveSameBytes($0.text, title) } ?? false
             || edit.due.map { $0.value != due } ?? false

@@ -35,7 +35,6 @@ public struct Message: Hashable, Sendable {
     /// One edit.
     public struct Version: Hashable, Sendable {
         public let stamp: Stamp
-        public let operation: OperationID
         public let text: String
     }
 
@@ -51,9 +50,9 @@ public struct Message: Hashable, Sendable {
     public internal(set) var header: Header
     /// The dots of sendings of it whose headers lost: who was notified of one is not of another.
     var rivals = Context()
-    /// Ascending by stamp, one for each operation: the last shows, all are the history.
+    /// Ascending by stamp: the last shows, all are the history.
     public internal(set) var versions: [Version] = []
-    /// Ascending likewise, one for each operation and sending.
+    /// Ascending likewise, one for each edit and sending.
     var strays: [Stray] = []
     /// Who deleted it for themselves.
     public internal(set) var deletedBy = ObservedRemoveSet<UserID>()
@@ -101,12 +100,15 @@ extension Message {
         deletedBy.insert(user, by: operation)
     }
 
-    mutating func restore(for user: UserID, by operation: Stamp) {
-        deletedBy.remove(user, by: operation)
-        deletionTimes.note(user, .removed, at: operation.time)
+    mutating func restore(for user: UserID, by author: Authorship) {
+        deletedBy.remove(user, by: author)
+        deletionTimes.note(user, .removed, at: author.stamp.time)
     }
 
-    mutating func setPin(_ pin: Pin, at stamp: Stamp) { self.pin = Register(pin, at: stamp) }
+    mutating func setPin(_ pin: Pin, at stamp: Stamp) {
+        guard !isRetracted else { return }
+        self.pin = Register(pin, at: stamp)
+    }
 
     mutating func retract(at time: HybridTimestamp) {
         retractedAt = min(retractedAt ?? time, time)
@@ -127,13 +129,12 @@ extension Message {
         normalize()
     }
 
-    /// One edit for each operation and sending, and of those the newest.
+    /// The edits of both, each once for each sending that it edits.
     ///
-    /// Where a forward was not answered, the next owner accepts the same operation under a stamp of
-    /// its own; the later of the two stays. Each side of a cut may accept its hundred edits; the
-    /// oldest beyond `editsKeptMax` go, so that a document always fits its frame. Keeping the
-    /// greatest of each operation and then the greatest of all is a join; with the least of each it
-    /// is not. Which of them show depends on the header that wins.
+    /// Where a forward was not answered, the next owner executes the same operation, which makes
+    /// the same edit. Each side of a cut may accept its hundred edits; the oldest beyond
+    /// `editsKeptMax` go, so that a document always fits its frame: keeping the greatest of a union
+    /// is a join. Which of them show depends on the header that wins.
     private mutating func mergeVersions(_ other: Message) {
         let isSame = header == other.header
         guard !isSame || versions != other.versions || strays != other.strays else { return }
@@ -149,17 +150,11 @@ extension Message {
     }
 
     private static func joined(_ edits: [Stray]) -> [Stray] {
-        struct Request: Hashable {
-            let operation: OperationID
-            let sending: UInt64
+        var joined: [Stray] = []
+        for edit in edits.sorted() where joined.last.map({ $0 < edit }) ?? true {
+            joined.append(edit)
         }
-        var requests: Set<Request> = []
-        return edits.sorted { $1 < $0 }
-            .filter {
-                requests.insert(Request(operation: $0.version.operation, sending: $0.sending))
-                    .inserted
-            }
-            .prefix(ChatLimits.editsKeptMax).reversed()
+        return joined.suffix(ChatLimits.editsKeptMax)
     }
 
     private func merged<Value>(_ left: Register<Value>, _ right: Register<Value>) -> Register<Value>
@@ -225,14 +220,11 @@ extension Message.Header: Comparable {
 
 extension Message.Version: Comparable {
     public static func == (left: Self, right: Self) -> Bool {
-        left.stamp == right.stamp && left.operation == right.operation
-            && haveSameBytes(left.text, right.text)
+        left.stamp == right.stamp && haveSameBytes(left.text, right.text)
     }
 
     public static func < (left: Self, right: Self) -> Bool {
-        guard left.stamp == right.stamp, left.operation == right.operation else {
-            return (left.stamp, left.operation) < (right.stamp, right.operation)
-        }
+        guard left.stamp == right.stamp else { return left.stamp < right.stamp }
         return precedesInBytes(left.text, right.text)
     }
 }

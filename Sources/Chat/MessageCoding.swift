@@ -92,9 +92,7 @@ private struct Versions: WireValue {
         guard zip(list, list.dropFirst()).allSatisfy(<) else {
             throw .invalid("edits that ascend")
         }
-        guard !list.isEmpty, Set(list.map(\.operation)).count == list.count else {
-            throw .invalid("edits, one for each operation")
-        }
+        guard !list.isEmpty else { throw .invalid("edits") }
         self.list = list
     }
 }
@@ -123,11 +121,6 @@ private struct Strays: WireValue {
         guard !list.isEmpty, zip(list, list.dropFirst()).allSatisfy(<) else {
             throw .invalid("edits of other sendings that ascend")
         }
-        for (sending, edits) in Dictionary(grouping: list, by: \.sending) {
-            guard Set(edits.map(\.version.operation)).count == edits.count else {
-                throw .invalid("edits of \(sending), one for each operation")
-            }
-        }
         self.list = list
     }
 }
@@ -135,13 +128,11 @@ private struct Strays: WireValue {
 extension Message.Version: WireValue {
     public func encode(into writer: inout ByteWriter) {
         stamp.encode(into: &writer)
-        writer.write(operation)
         writer.write(text)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
         stamp = try Stamp(from: &reader)
-        operation = try reader.readID()
         text = try reader.readText()
     }
 }

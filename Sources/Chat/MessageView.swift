@@ -57,6 +57,11 @@ extension Message {
         among participants: ObservedRemoveSet<UserID>
     ) -> [(at: HybridTimestamp, text: String)] {
         guard !isDeletedForEveryone(among: participants) else { return [] }
-        return [(header.sent.time, header.text)] + versions.map { ($0.stamp.time, $0.text) }
+        var edits = [(at: header.sent.time, text: header.text)]
+        // A text that was there already is stored only where an earlier edit might come yet.
+        for version in versions where !haveSameBytes(edits.last?.text, version.text) {
+            edits.append((version.stamp.time, version.text))
+        }
+        return edits
     }
 }

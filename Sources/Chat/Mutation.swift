@@ -7,7 +7,7 @@ public struct Mutation: Hashable, Sendable {
         /// `participants` ascends and holds the creator.
         case create(participants: [UserID], title: String?)
         case send(MessageID, type: MessageType, item: ItemID?, text: String)
-        case edit(MessageID, text: String, operation: OperationID)
+        case edit(MessageID, text: String)
         case hide(MessageID)
         case retract(MessageID)
         case restore(MessageID)
@@ -80,7 +80,7 @@ extension Mutation.Action {
         case .setProfile, .seedProfile, .addItem, .editItem, .finishItem, .deleteItem: nil
         case .device: nil
         case .seed(let message, _): message
-        case .send(let message, _, _, _), .edit(let message, _, _): message
+        case .send(let message, _, _, _), .edit(let message, _): message
         case .hide(let message), .retract(let message), .restore(let message): message
         case .pin(let message), .unpin(let message): message
         }
@@ -109,10 +109,13 @@ public struct Authorship: Hashable, Sendable {
     /// Of the replica that executes it.
     public let dot: Dot
     public let stamp: Stamp
+    /// Operations that its client issued earlier and that may yet be executed: a remove ends them.
+    public let unsettled: [ProcessCounter]
 
-    public init(dot: Dot, stamp: Stamp) {
+    public init(dot: Dot, stamp: Stamp, unsettled: [ProcessCounter] = []) {
         self.dot = dot
         self.stamp = stamp
+        self.unsettled = unsettled
     }
 }
 
@@ -190,7 +193,7 @@ extension Mutation {
     private func change(_ conversation: inout Conversation, by author: Authorship) {
         switch action {
         case .invite(let guest): conversation.invite(guest, of: user, by: author.stamp)
-        case .leave: conversation.leave(user, by: author.stamp)
+        case .leave: conversation.leave(user, by: author)
         default: preconditionFailure("its key is not a conversation's, or judge accepts it once")
         }
     }
@@ -201,7 +204,7 @@ extension Mutation {
         if case .hideChat = action, let hidden { return seat.hide(hidden.set(by: author)) }
         switch (action, mark) {
         case (.archive, _): seat.archive(for: user, by: author.stamp)
-        case (.unarchive, _): seat.unarchive(for: user, by: author.stamp)
+        case (.unarchive, _): seat.unarchive(for: user, by: author)
         case (.read, let mark?): seat.raiseRead(to: mark.set(at: author.stamp.time))
         case (.deliver, let mark?): seat.raiseDelivered(to: mark.set(at: author.stamp.time))
         default: preconditionFailure("its key is not a seat's, or judge saw no mark")
@@ -210,16 +213,15 @@ extension Mutation {
 
     private func change(_ message: inout Message, by author: Authorship) {
         switch action {
-        case .edit(_, let text, let operation):
-            message.edit(
-                Message.Version(stamp: author.stamp, operation: operation, text: text))
+        case .edit(_, let text):
+            message.edit(Message.Version(stamp: author.stamp, text: text))
         case .hide:
             message.hide(for: user, by: author.stamp)
         case .retract:
             message.hide(for: user, by: author.stamp)
             message.retract(at: author.stamp.time)
         case .restore:
-            message.restore(for: user, by: author.stamp)
+            message.restore(for: user, by: author)
         case .pin:
             message.setPin(Pin(user: user, isOn: true), at: author.stamp)
         case .unpin:
@@ -227,5 +229,11 @@ extension Mutation {
         default:
             preconditionFailure("its key is not a message's, or judge accepts it once")
         }
+    }
+}
+
+extension ObservedRemoveSet {
+    mutating func remove(_ element: Element, by author: Authorship) {
+        remove(element, by: author.stamp, after: author.unsettled)
     }
 }

@@ -61,11 +61,10 @@ extension Mutation.Action: WireValue {
             writer.write(type.number)
             writer.writeOptional(item) { $0.write($1) }
             writer.write(text)
-        case .edit(let message, let text, let operation):
+        case .edit(let message, let text):
             writer.write(Kind.edit)
             writer.write(message)
             writer.write(text)
-            writer.write(operation)
         case .hide(let message): write(Kind.hide, message, to: &writer)
         case .retract(let message): write(Kind.retract, message, to: &writer)
         case .restore(let message): write(Kind.restore, message, to: &writer)
@@ -121,8 +120,7 @@ extension Mutation.Action: WireValue {
                 text: try reader.readText(limit: ChatLimits.textBytesMax))
         case Kind.edit:
             self = .edit(
-                try reader.readName(), text: try reader.readText(limit: ChatLimits.textBytesMax),
-                operation: try reader.readID())
+                try reader.readName(), text: try reader.readText(limit: ChatLimits.textBytesMax))
         case Kind.hide: self = .hide(try reader.readName())
         case Kind.retract: self = .retract(try reader.readName())
         case Kind.restore: self = .restore(try reader.readName())

@@ -36,6 +36,15 @@ public struct Profile: Hashable, Sendable {
         }
     }
 
+    /// When the fields were written that this sets.
+    func stamps(of edit: Edit) -> [Stamp?] {
+        var stamps: [Stamp?] = []
+        if edit.name != nil { stamps.append(nameField?.stamp) }
+        if edit.email != nil { stamps.append(emailField?.stamp) }
+        if edit.photo != nil { stamps.append(photoField?.stamp) }
+        return stamps
+    }
+
     /// Whether it would not be the same with this in it.
     func isChanged(by edit: Edit) -> Bool {
         func differs(_ field: Register<Text>?, _ text: Text?) -> Bool {
@@ -46,6 +55,8 @@ public struct Profile: Hashable, Sendable {
     }
 
     mutating func set(_ edit: Edit, at stamp: Stamp) {
+        // An operation that comes late was set first.
+        created = min(created, stamp)
         if let name = edit.name { nameField = Register(name, at: stamp) }
         if let email = edit.email { emailField = Register(email, at: stamp) }
         if let photo = edit.photo { photoField = Register(photo, at: stamp) }

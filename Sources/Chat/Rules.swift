@@ -110,10 +110,12 @@ extension Mutation {
     private func judge(_ seat: Seat, setting mark: Mark?) throws(Refusal) -> Bool {
         switch (action, mark) {
         case (.archive, _):
-            // Also what is archived already: the fresh dot is what wins over an unarchiving on its
+            // Also what is archived already: the fresh tag is what wins over an unarchiving on its
             // way from another node, which had seen the earlier archiving.
             return true
-        case (.unarchive, _): return seat.isArchived
+        case (.unarchive, _):
+            // Also what is not archived: an archiving that its client issued earlier may come yet.
+            return true
         case (.read(_?), nil), (.deliver(_?), nil): throw .messageNotFound
         case (.read, let mark?): return seat.read?.value.isBehind(mark) ?? true
         case (.deliver, let mark?): return seat.delivered?.value.isBehind(mark) ?? true
@@ -127,23 +129,21 @@ extension Mutation {
     ) throws(Refusal) -> Bool {
         let isDeleted = message.isDeletedForEveryone(among: participants)
         switch action {
-        case .edit(_, let text, let operation):
-            guard !message.versions.contains(where: { $0.operation == operation }) else {
-                return false
-            }
+        case .edit(_, let text):
             guard !isDeleted, message.mayEdit(user, by: judge) else { throw .editForbidden }
             guard !haveSameBytes(message.text, text) else { return false }
             guard message.versions.count < ChatLimits.editsMax else { throw .tooManyEdits }
             return true
         case .hide:
-            // Also what is hidden already: the fresh dot is what wins over a restore on its way
+            // Also what is hidden already: the fresh tag is what wins over a restore on its way
             // from another node, which had seen the earlier hide.
             return true
         case .retract:
             guard message.header.sender == user else { throw .notSender }
             return true
         case .restore:
-            return message.deletedBy.contains(user)
+            // Also what is not hidden: a deletion that its client issued earlier may come yet.
+            return true
         case .pin:
             guard !isDeleted else { throw .messageDeleted }
             return message.pin?.value.by != user

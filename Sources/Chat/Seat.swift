@@ -35,9 +35,9 @@ public struct Seat: Hashable, Sendable {
         archivedBy.insert(user, by: operation)
     }
 
-    mutating func unarchive(for user: UserID, by operation: Stamp) {
-        archivedBy.remove(user, by: operation)
-        archiveTimes.note(user, .removed, at: operation.time)
+    mutating func unarchive(for user: UserID, by author: Authorship) {
+        archivedBy.remove(user, by: author)
+        archiveTimes.note(user, .removed, at: author.stamp.time)
     }
 
     mutating func merge(_ other: Seat) {

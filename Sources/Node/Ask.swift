@@ -8,7 +8,7 @@ import Wire
 /// One hop: who is asked answers it or says that somebody else should.
 package struct Ask: Hashable, Sendable {
     package enum Request: Hashable, Sendable {
-        case write(Mutation, AckLevel, Attempt)
+        case write(Operation, AckLevel, Attempt)
         case read(Query, UserID)
         /// A user's list, as far as these shards make it up.
         case list(Query, UserID, [ShardID])
@@ -25,8 +25,16 @@ package struct Ask: Hashable, Sendable {
         /// Its id was just made: nothing has it.
         case minted = 1
         case first = 2
-        /// Another member may have carried it out already, and not said so.
+        /// Another member may have executed it already, and not said so.
         case again = 3
+
+        /// Whether the operation may get another time: no attempt at it can have been executed.
+        package var mayBeRaised: Bool {
+            #if PlantedBugs
+                if PlantedBug.secondTimeGiven.isOn { return true }
+            #endif
+            return self != .again
+        }
     }
 
     /// Which of the asking process's it is.
@@ -64,6 +72,8 @@ package struct Told: Hashable, Sendable {
     package let outcome: Outcome
     /// What the copies that it shows hold.
     package var seen: [SeenShard] = []
+    /// No earlier than anything that it shows.
+    package var time = HybridTimestamp.zero
 }
 
 extension Ask: WireValue {
@@ -72,9 +82,9 @@ extension Ask: WireValue {
         writer.write(varint: round)
         writer.write(varint: deadline)
         switch request {
-        case .write(let mutation, let level, let attempt):
+        case .write(let operation, let level, let attempt):
             writer.write(1)
-            mutation.encode(into: &writer)
+            operation.encode(into: &writer)
             writer.write(level.number)
             writer.write(attempt.rawValue)
         case .read(let query, let user):
@@ -116,14 +126,14 @@ extension Ask.Request {
     init(from reader: inout ByteReader) throws(WireError) {
         switch try reader.readByte() {
         case 1:
-            let mutation = try Mutation(from: &reader)
+            let operation = try Operation(from: &reader)
             guard let level = AckLevel(number: try reader.readByte()),
                 let attempt = Ask.Attempt(rawValue: try reader.readByte())
             else { throw .invalid("a level and an attempt") }
-            guard attempt != .minted || mutation.mayBeMinted else {
+            guard attempt != .minted || operation.mutation.mayBeMinted else {
                 throw .invalid("an id that was just made")
             }
-            self = .write(mutation, level, attempt)
+            self = .write(operation, level, attempt)
         case 2:
             self = .read(try Query(from: &reader), try reader.readName())
         case 3:
@@ -169,6 +179,7 @@ extension Told: WireValue {
         }
         writer.write(count: seen.count)
         for shard in seen { shard.encode(into: &writer) }
+        time.encode(into: &writer)
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
@@ -186,6 +197,7 @@ extension Told: WireValue {
         for _ in 0..<(try reader.readCount(limit: Int(ClusterSettings.shardsMax))) {
             seen.append(try SeenShard(from: &reader))
         }
+        time = try HybridTimestamp(from: &reader)
     }
 }
 

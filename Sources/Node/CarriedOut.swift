@@ -7,22 +7,17 @@ struct CarriedOut: Sendable {
     let outcome: Outcome
     /// Whether it may be said at once; else the slot is told once it may.
     let isSettled: Bool
-    /// The time that the shard's next stamp is greater than.
+    /// The greatest time of anything in the shard.
     let greatestTime: HybridTimestamp
 }
 
 extension Shard {
     /// Carries a request out.
-    ///
-    /// - Parameter time: what is written is later than this.
-    func carryOut(
-        _ request: Ask.Request, for slot: ReplySlot, after time: HybridTimestamp
-    ) -> CarriedOut {
+    func carryOut(_ request: Ask.Request, for slot: ReplySlot) -> CarriedOut {
         let failure: ShardFailure
         switch request {
-        case .write(let mutation, let level, let attempt):
-            observe(time)
-            switch submit(mutation, for: slot, level: level, attempt: attempt) {
+        case .write(let operation, let level, let attempt):
+            switch submit(operation, for: slot, level: level, attempt: attempt) {
             case .success(let accepted):
                 return carriedOut(.written(accepted.receipt, in: id), isSettled: false)
             case .failure(let reason): failure = reason

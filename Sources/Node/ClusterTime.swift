@@ -112,13 +112,16 @@ extension Node {
         clusterTime.note(name, wall: wall, rttMilliseconds: rttMilliseconds, ports.clock)
     }
 
-    /// Passes a time that a shard here gave or saw, where it is believed.
-    func observe(_ time: HybridTimestamp) {
-        clock.observe(time, at: clusterTime.current.wallTime(ports.clock))
-    }
+    var wallTime: WallTime { clusterTime.current.wallTime(ports.clock) }
 
-    /// The time that the next stamp of any shard here is greater than.
-    var latestTime: HybridTimestamp { clock.greatest }
+    /// The identity and the time of the next line that writes.
+    func nextOperation() -> Stamp { operations.source.next(at: wallTime) }
+
+    /// Passes a time that clients here are shown, where it is believed.
+    func observe(_ time: HybridTimestamp) { operations.source.observe(time, at: wallTime) }
+
+    /// The time that the next operation is later than.
+    var latestTime: HybridTimestamp { operations.source.greatestTime }
 }
 
 extension ClusterTime {

@@ -34,6 +34,7 @@ extension ShardFailure: CustomStringConvertible {
         case .notReady: "the shard replica is catching up"
         case .unreachable: "no replica can be reached"
         case .unanswered: "the node that was asked did not answer"
+        case .stale: "what is there was written no earlier"
         case .behind: "no replica holds what was seen"
         case .overloaded: "too many requests wait for other nodes"
         case .unsupported: "the node that was asked is of an earlier version"

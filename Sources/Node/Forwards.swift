@@ -5,7 +5,8 @@ import Wire
 /// A request that others answer.
 struct Forward: Sendable {
     let shard: ShardID
-    let request: Ask.Request
+    /// A write may get a greater time, as long as nobody can have executed it.
+    var request: Ask.Request
     let slot: ReplySlot
     /// What it counts for, in bytes.
     let size: Int
@@ -23,6 +24,8 @@ struct Forward: Sendable {
     var isTaken = false
     /// Somebody who was asked did not answer, and may have carried it out.
     var mayBeDone = false
+    /// How many times it got a greater time.
+    var raises = 0
     /// What the target has found so far, and in how many parts.
     var found: Findings?
     var parts = 0
@@ -40,8 +43,8 @@ struct Forward: Sendable {
 
     /// What is asked of the next: the one before may have carried it out.
     var next: Ask.Request {
-        guard case .write(let mutation, let level, _) = request, wasSent else { return request }
-        return .write(mutation, level, mayBeDone ? .again : .first)
+        guard case .write(let operation, let level, _) = request, wasSent else { return request }
+        return .write(operation, level, mayBeDone ? .again : .first)
     }
 
     /// What its user is told when nothing else is to be had: the first who was asked may have done
@@ -78,6 +81,9 @@ struct Forwards: Sendable {
         var isEmpty: Bool { underway.isEmpty && waiting.isEmpty }
     }
 
+    /// How many times a write gets a greater time before it is given up: each time, somebody else
+    /// wrote the same in between.
+    static let raisesMax = 8
     /// How long a member may take to answer before the next is asked, in milliseconds.
     static let patienceMilliseconds: UInt64 = 500
     /// The same for one who said that it waits for disks: longer than any reply waits for copies.
@@ -222,7 +228,12 @@ extension Forwards {
             queues[shard]?.waiting.removeAll { lost[$0] != nil }
             if queues[shard]?.isEmpty ?? false { queues[shard] = nil }
         }
-        return lost.keys.sorted().compactMap { forget($0) }
+        return lost.keys.sorted().compactMap { number in
+            var forward = forget(number)
+            // Who has it may still execute it.
+            if forward?.target != nil { forward?.mayBeDone = true }
+            return forward
+        }
     }
 }
 

@@ -82,9 +82,8 @@ package actor Node {
     /// When a member was last connected or said that this node's name is taken, or the start.
     var reachedAt: UInt64
 
-    /// Passes every time that a shard here gave or saw: the stamps that one node gives are in the
-    /// order in which it accepts, whatever the shards.
-    var clock = HybridClock()
+    /// The operations of this process, of all shards in the order of its lines.
+    var operations: Operations
     var clusterTime: ClusterTime
     var safety = Safety()
     /// Whether all that this node owns was here once since its start.
@@ -159,6 +158,7 @@ package actor Node {
         self.ports = ports
         isDebugging = ports.host.isDebugging
         process = ports.entropy.nextID()
+        operations = Operations(process: process)
         startedAt = ports.clock.milliseconds
         clusterTime = ClusterTime(
             maxOffsetMilliseconds: options.maxOffsetMilliseconds, ports.clock)
@@ -492,9 +492,11 @@ extension Node {
         underway = []
         restartRepairs()
         ports.store.resume()
-        let slots = failed.flatMap { shard($0).map { within($0) { $0.onCommitFailed() } } ?? [] }
+        let slots = failed.map { id in
+            (id, shard(id).map { within($0) { $0.onCommitFailed() } } ?? [])
+        }
         // Whoever is told may write again at once, so every shard is as on disk before anybody is.
-        fail(slots, because: failure)
+        for (id, slots) in slots { fail(slots, of: id, because: failure) }
     }
 
     private func keepLater(_ settings: [Setting]) {

@@ -1,3 +1,4 @@
+import CRDT
 import Chat
 import Replication
 import Wire
@@ -45,8 +46,8 @@ extension Node {
         if isLate, link.takesClock(now: now, isMistaken: true) { link.send(.clock(now)) }
         let isWelcome = !isLate && drafts.count + gatherings.count < Draft.countMax
         switch ask.request {
-        case .write(let mutation, _, _):
-            answer(ask, in: mutation.partition, for: slot, isWelcome)
+        case .write(let operation, _, _):
+            answer(ask, in: operation.mutation.partition, for: slot, isWelcome)
         case .read(let query, _):
             if let partition = query.partition {
                 answer(ask, in: partition, for: slot, isWelcome)
@@ -81,12 +82,13 @@ extension Node {
         guard isWelcome, !isDenied, mayCarryOut(ask.request), let shard = shard(id),
             shard.assumeIsolated({ $0.mayAnswer })
         else {
-            denials[place] = Denial(
-                round: ask.round, until: ports.clock.milliseconds + Denial.milliseconds)
+            deny(ask, at: place)
             tell(.elsewhere, to: slot, ask.round)
             return
         }
-        let (outcome, isSettled) = carryOut(ask.request, in: shard, for: slot)
+        let (outcome, isSettled) = execute(ask.request, in: shard, for: slot)
+        // It comes again with a greater time, and before what follows it.
+        if case .failed(.stale) = outcome { deny(ask, at: place) }
         var seen: [SeenShard] = []
         if outcome.showsCopy {
             seen = [SeenShard(shard: id, vector: shard.assumeIsolated { $0.vector })]
@@ -97,6 +99,11 @@ extension Node {
     /// Whether the clock is right, or does not matter.
     private func mayCarryOut(_ request: Ask.Request) -> Bool {
         if case .write = request { clusterTime.refusedOffset == nil } else { true }
+    }
+
+    private func deny(_ ask: Ask, at place: AskedShard) {
+        denials[place] = Denial(
+            round: ask.round, until: ports.clock.milliseconds + Denial.milliseconds)
     }
 
     // MARK: Replies
@@ -161,7 +168,9 @@ extension Node {
         _ outcome: Told.Outcome, to slot: ReplySlot, _ round: UInt64 = 0, seen: [SeenShard] = []
     ) -> Bool {
         guard let link = links[channel: slot.session & ~PeerLink.sessionBit] else { return false }
-        let told = Told(number: slot.number, round: round, outcome: outcome, seen: seen)
+        let told = Told(
+            number: slot.number, round: round, outcome: outcome, seen: seen,
+            time: latestTime)
         if link.tell(told) { return true }
         link.send(
             .told(Told(number: slot.number, round: round, outcome: .failed(.overloaded))))
@@ -201,8 +210,12 @@ extension Node {
         }
     }
 
-    func fail(_ slots: [ReplySlot], because failure: StoreFailure) {
+    /// What was asked of a shard is not on disk here; a co-owner may have it all the same.
+    func fail(_ slots: [ReplySlot], of shard: ShardID, because failure: StoreFailure) {
         for slot in slots {
+            if !slot.isOfMember, let last = operations.source.last {
+                noteUnsettled(last, on: shard, for: slot)
+            }
             guard seedings[slot] == nil else {
                 onSettled(seeding: slot, .store(failure))
                 continue
@@ -216,6 +229,15 @@ extension Node {
                 sinks[slot.session]?.onSettled(slot.number, .failed(failure))
             }
         }
+    }
+
+    /// A client is about to be told that what it asked for may be done.
+    ///
+    /// - Parameter last: that operation, or a later one of this process.
+    func noteUnsettled(_ last: Stamp, on shard: ShardID, for slot: ReplySlot) {
+        operations.noteUnsettled(last.time, on: shard)
+        sinks[slot.session]?.onUnsettled(last)
+        watching.note(slot.session) { $0.unsettled.note(last) }
     }
 
     func tickAnswers(now: UInt64) {

@@ -1,3 +1,4 @@
+import CRDT
 import Chat
 import Replication
 import Wire
@@ -75,7 +76,8 @@ extension Node {
         guard let forward = forwards[number] else { return true }
         let round = forwards.round(of: forward.shard)
         let isSent = ask(
-            name, forward.next, as: number, round, within: Forwards.patienceMilliseconds)
+            name, operations.naming(forward.next, on: forward.shard), as: number, round,
+            within: Forwards.patienceMilliseconds)
         guard isSent else { return false }
         debug("asked peer=\(name) ask=\(number) shard=\(forward.shard)")
         forwards.noteSent(number, to: name, now: ports.clock.milliseconds)
@@ -104,6 +106,7 @@ extension Node {
             var (outcome, isSettled) = carryOut(forward.next, in: shard, for: forward.slot)
             sinks[forward.slot.session]?.onSeen([seen(of: shard, in: outcome)])
             if case .failed(let failure) = outcome { outcome = forward.outcome(of: failure) }
+            noteUnsettled(forward, outcome)
             return (forward.slot, outcome, isSettled)
         }
         // Whoever is told may ask again at once, so all are carried out before anybody is.
@@ -119,6 +122,7 @@ extension Node {
     // MARK: Answers
 
     func onTold(_ told: Told, from name: NodeName) {
+        observe(told.time)
         if let place = coverAsks[told.number] { return onLevelled(told, at: place, from: name) }
         if let list = listAsks[told.number] { return onListed(told, list, from: name) }
         if let asked = copiesAsks[told.number] { return onCounted(told, asked) }
@@ -140,6 +144,8 @@ extension Node {
             guard part == forward.parts else { return }
             note(told, from: name, for: forward)
             take(findings, isLast: isLast, for: told.number)
+        case .failed(.stale(let time)):
+            raise(told.number, on: forward, above: time)
         case .failed(let failure) where failure.isOfItsMember:
             pass(told.number, on: forward, because: failure)
         case .failed(let failure):
@@ -202,10 +208,37 @@ extension Node {
         forwards.takeBack(number, isUndone: failure?.isUndone ?? true)
     }
 
+    /// What is there was written no earlier, and who was asked did nothing, nor what follows.
+    private func raise(_ number: UInt64, on forward: Forward, above time: HybridTimestamp) {
+        guard !forward.mayBeDone, forward.raises < Forwards.raisesMax else {
+            forwards.note(number) { $0.mayBeDone = true }
+            return end(number, with: .failed(.unanswered), nil)
+        }
+        let request = raised(forward.request, above: time)
+        forwards.note(number) {
+            $0.request = request
+            $0.raises += 1
+        }
+        forwards.takeBack(number, isUndone: true)
+    }
+
     private func end(_ number: UInt64, with outcome: Outcome, _ stored: Stored?) {
         guard let forward = forwards.remove(number) else { return }
+        finish(forward, outcome, stored)
+    }
+
+    /// Says what became of a forward; what may be done is named by what follows.
+    func finish(_ forward: Forward, _ outcome: Outcome, _ stored: Stored?) {
         tally.note(outcome)
+        noteUnsettled(forward, outcome)
         finish(forward.slot, outcome, stored)
+    }
+
+    private func noteUnsettled(_ forward: Forward, _ outcome: Outcome) {
+        guard forward.mayBeDone, case .failed = outcome,
+            case .write(let operation, _, _) = forward.request
+        else { return }
+        noteUnsettled(operation.stamp, on: forward.shard, for: forward.slot)
     }
 
     func tickForwards(now: UInt64) {
@@ -214,9 +247,7 @@ extension Node {
             noteUnanswered(by: name, for: shard, now: now)
         }
         for forward in forwards.removeHopeless(now: now) {
-            let outcome = forward.outcome(of: forward.failure ?? .unreachable)
-            tally.note(outcome)
-            finish(forward.slot, outcome, nil)
+            finish(forward, forward.outcome(of: forward.failure ?? .unreachable), nil)
         }
     }
 
@@ -236,7 +267,7 @@ extension ShardFailure {
     /// Whether another member may well be able to do it.
     var isOfItsMember: Bool {
         switch self {
-        case .refused: false
+        case .refused, .stale: false
         case .notReady, .unreachable, .unanswered, .behind, .overloaded, .clock, .store, .badFrame:
             true
         case .unsupported: true
@@ -247,7 +278,7 @@ extension ShardFailure {
     /// another owner.
     var isUndone: Bool {
         switch self {
-        case .refused, .notReady, .behind, .overloaded, .clock, .unsupported: true
+        case .refused, .notReady, .behind, .overloaded, .clock, .unsupported, .stale: true
         case .unreachable, .unanswered, .store, .badFrame: false
         }
     }
@@ -256,10 +287,10 @@ extension ShardFailure {
 extension Ask.Request {
     /// How long its text is, in bytes.
     var textBytes: Int {
-        guard case .write(let mutation, _, _) = self else { return 0 }
-        return switch mutation.action {
+        guard case .write(let operation, _, _) = self else { return 0 }
+        return switch operation.mutation.action {
         case .send(_, _, _, let text): text.utf8.count
-        case .edit(_, let text, _): text.utf8.count
+        case .edit(_, let text): text.utf8.count
         case .create(let participants, let title):
             participants.reduce(title?.utf8.count ?? 0) { $0 + Node.nameBytes + $1.text.utf8.count }
         case .seed(_, let text): text.utf8.count

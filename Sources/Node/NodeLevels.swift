@@ -19,12 +19,21 @@ extension Node {
     ///
     /// - Parameter first: the shards that matter most.
     package func token(
-        of seen: [(shard: ShardID, vector: Vector)], first: [ShardID]
+        of seen: [(shard: ShardID, vector: Vector)], first: [ShardID],
+        after unsettled: Unsettled = Unsettled()
     ) -> Token? {
         cluster.map {
-            Token(of: seen, first: first, cluster: $0.id, checkpoints: checkpoints.known)
+            Token(
+                of: seen, first: first, cluster: $0.id, checkpoints: checkpoints.known,
+                clock: latestTime, unsettled: unsettled)
         }
     }
+
+    /// Sees the clock of a token that a client brings: what it asks for next is later.
+    ///
+    /// A client may have made it up: a time that is not believed counts for nothing, and the answer
+    /// *stale* has the rest.
+    package func observe(_ token: Token) { observe(token.clock) }
 
     /// What the copies that answer here hold, of all shards or of a partition's.
     package func sightings(of partition: String?) -> [Sighting] {
@@ -147,9 +156,7 @@ extension Node {
         drop(place)
         for slot in sinces.keys.filter({ $0.session == place.session }) { failSince(slot) }
         for forward in forwards.removeWaiting(of: place.shard, for: place.session) {
-            let outcome = forward.outcome(of: .behind)
-            tally.note(outcome)
-            finish(forward.slot, outcome, nil)
+            finish(forward, forward.outcome(of: .behind), nil)
         }
     }
 

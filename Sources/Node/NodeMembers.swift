@@ -1,3 +1,4 @@
+import CRDT
 import Membership
 import Placement
 import Replication

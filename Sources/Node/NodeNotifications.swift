@@ -59,6 +59,8 @@ private final class StepSink: ReplySink {
 
     func forgetWitness(of shard: ShardID) { client?.forgetWitness(of: shard) }
 
+    func onUnsettled(_ last: UnsettledOperation) { client?.onUnsettled(last) }
+
     /// A step watches nobody.
     func onEvent(_ event: Event, token: String?) -> Bool { false }
 

@@ -75,9 +75,7 @@ extension Node {
                 // Where every document is there, what they were counted as still holds.
                 var header = bad.isEmpty && stored.isRemaining(rest.header) ? stored : rest.header
                 // The clock of the next process starts behind every stamp of this one.
-                header.raise(
-                    to: shard.assumeIsolated { $0.stored.greatest },
-                    at: clusterTime.current.wallTime(ports.clock))
+                header.raise(to: shard.assumeIsolated { $0.stored.greatest }, at: wallTime)
                 repairs[id]?.header = header
                 if scrub.phase != .resting { scrub.scrubber.noteSetAside(rest.bad.count) }
                 writes.append(
@@ -96,8 +94,9 @@ extension Node {
         guard let header = repairs[shard.id]?.header else { return }
         repairs[shard.id] = nil
         let slots = within(shard) { $0.onSetAside(header) }
+        observe(header.greatest)
         forgetWitness(of: shard.id)
-        fail(slots, because: .failed("a damaged record was set aside; ask again"))
+        fail(slots, of: shard.id, because: .failed("a damaged record was set aside; ask again"))
         ports.host.log(.info, "shard counted anew shard=\(shard.id) documents=\(header.documents)")
     }
 

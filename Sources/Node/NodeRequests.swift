@@ -44,8 +44,6 @@ extension Node {
     /// An id for an action item whose owner named none.
     package func mintItemID() -> ItemID { ItemID(checked: mintMessageID().text) }
 
-    package func mintOperationID() -> OperationID { ports.entropy.nextID() }
-
     /// Ends the process in good order.
     package func shutDown() { ports.host.end(.shutdown) }
 
@@ -69,12 +67,17 @@ extension Node {
     /// - Parameters:
     ///   - isMinted: its id was just made: nothing has it.
     ///   - sights: what the connection has seen.
+    ///   - unsettled: what the connection asked for before, and may yet be executed.
     package func handle(
         _ mutation: Mutation, isMinted: Bool, level: AckLevel, for slot: ReplySlot,
-        having sights: Sights = Sights()
+        having sights: Sights = Sights(), after unsettled: Unsettled = Unsettled()
     ) -> Handling {
+        if let offset = clusterTime.refusedOffset, cluster != nil {
+            return .here(.failed(.clock(offset)), isSettled: true)
+        }
+        let operation = Operation(mutation, nextOperation(), after: unsettled)
         let handling = handle(
-            .write(mutation, level, isMinted ? .minted : .first), in: mutation.partition,
+            .write(operation, level, isMinted ? .minted : .first), in: mutation.partition,
             for: slot, having: sights)
         endTyping(by: mutation, handling, for: slot)
         return handling
@@ -96,9 +99,6 @@ extension Node {
         guard let id = shardID(of: partition) else {
             return .here(.failed(.notReady), isSettled: true)
         }
-        if case .write = request, let offset = clusterTime.refusedOffset {
-            return .here(.failed(.clock(offset)), isSettled: true)
-        }
         guard forwards.isIdle(id), sights.isLevel(id, with: .here) else {
             return forward(request, of: id, for: slot)
         }
@@ -112,36 +112,59 @@ extension Node {
         return .here(outcome, isSettled: isSettled)
     }
 
-    /// Carries a request out where this node owns the shard and is ready: nearly always.
+    /// Carries a request of a client out where this node owns the shard and is ready: nearly
+    /// always.
     ///
     /// - Returns: nil where it has to be seen first who answers; nothing is done then.
     private func carryOutIfReady(
         _ request: Ask.Request, in id: ShardID, for slot: ReplySlot
     ) -> (Outcome, isSettled: Bool)? {
         guard !isRefusing, let shard = shard(id) else { return nil }
-        let latestTime = latestTime
+        let named = operations.naming(request, on: id)
         let carriedOut = within(shard) {
-            $0.isReady ? $0.carryOut(request, for: slot, after: latestTime) : nil
+            $0.isReady ? $0.carryOut(named, for: slot) : nil
         }
-        return carriedOut.map(note)
+        guard let carriedOut else { return nil }
+        guard case .failed(.stale(let time)) = carriedOut.outcome else { return note(carriedOut) }
+        return execute(raised(named, above: time), in: shard, for: slot)
     }
 
-    /// Carries a request out here.
+    /// Carries a request of a client out here; with a greater time, where it needs one.
     ///
     /// - Returns: what came of it, and whether that may be said at once.
     func carryOut(
         _ request: Ask.Request, in shard: Shard, for slot: ReplySlot
     ) -> (Outcome, isSettled: Bool) {
+        let request = operations.naming(request, on: shard.id)
+        let (outcome, isSettled) = execute(request, in: shard, for: slot)
+        guard case .failed(.stale(let time)) = outcome else { return (outcome, isSettled) }
+        guard request.mayBeRaised else { return (.failed(.unanswered), isSettled: true) }
+        // Nobody else is heard meanwhile: the second time is late enough.
+        return execute(raised(request, above: time), in: shard, for: slot)
+    }
+
+    /// Carries a request out here.
+    ///
+    /// - Returns: what came of it, and whether that may be said at once.
+    func execute(
+        _ request: Ask.Request, in shard: Shard, for slot: ReplySlot
+    ) -> (Outcome, isSettled: Bool) {
         if isRefusing, let failure = refusal(of: request) {
             return (.failed(.store(failure)), isSettled: true)
         }
-        let latestTime = latestTime
-        return note(within(shard) { $0.carryOut(request, for: slot, after: latestTime) })
+        return note(within(shard) { $0.carryOut(request, for: slot) })
     }
 
     private func note(_ carriedOut: CarriedOut) -> (Outcome, isSettled: Bool) {
         observe(carriedOut.greatestTime)
         return (carriedOut.outcome, carriedOut.isSettled)
+    }
+
+    /// The request with a greater time: no node has executed it.
+    func raised(_ request: Ask.Request, above time: HybridTimestamp) -> Ask.Request {
+        guard case .write(var operation, let level, let attempt) = request else { return request }
+        operation.stamp = operations.source.raised(operation.stamp, above: time, at: wallTime)
+        return .write(operation, level, attempt)
     }
 
     // MARK: Routes

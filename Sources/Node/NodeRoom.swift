@@ -46,9 +46,9 @@ extension Node {
 
     /// Why a request is refused; nil where the disk takes it.
     func refusal(of request: Ask.Request) -> StoreFailure? {
-        guard case .write(let mutation, _, _) = request else { return nil }
+        guard case .write(let operation, _, _) = request else { return nil }
         if pressure.isLocked { return .locked }
-        return isDiskFull && !mutation.deletes ? .full : nil
+        return isDiskFull && !operation.mutation.deletes ? .full : nil
     }
 
     /// Each tick: tries whether the database is unlocked.

@@ -9,9 +9,12 @@ import Wire
 extension Node {
     /// Begins to tell a session of a user's events; replaces what it watched.
     ///
-    /// - Parameter hasTokens: whether each event comes with a token.
+    /// - Parameters:
+    ///   - hasTokens: whether each event comes with a token.
+    ///   - unsettled: what its connection asked for before, and may yet be executed.
     package func watch(
-        _ user: UserID, since: Token?, hasTokens: Bool = true, for slot: ReplySlot
+        _ user: UserID, since: Token?, hasTokens: Bool = true, for slot: ReplySlot,
+        after unsettled: Unsettled = Unsettled()
     ) -> Result<Void, OperationFailure> {
         guard let cluster else { return .failure(.stopping) }
         if let since, !since.isOf(cluster.id) { return .failure(.foreignToken) }
@@ -28,6 +31,7 @@ extension Node {
             Watching.Watcher(
                 slot: slot, user: user, hasTokens: hasTokens, since: since,
                 deadline: now + Watching.Watcher.patienceMilliseconds,
+                unsettled: unsettled,
                 concerns: [ShardID(of: user.text, count: cluster.shards)]))
         tendFeeds()
         askHolders(for: slot.session)
@@ -102,6 +106,7 @@ extension Node {
             $0.isAnswered = true
             $0.behind = behind
         }
+        watching.clock = latestTime
         let token = watching.token(of: session, in: cluster.id, checkpoints.known)
         sinks[session]?.onSettled(watcher.slot.number, .watching(token))
         for id in behind.keys.sorted() { askReplay(of: id, for: session) }
@@ -284,6 +289,7 @@ extension Node {
             watching.noteHeld(position, of: id)
         }
         guard let cluster, !told.isEmpty else { return }
+        observe(told)
         var deliveries: [(session: UInt64, event: Event)] = []
         var last: [UInt64: Int] = [:]
         for announcement in told {
@@ -308,20 +314,27 @@ extension Node {
                 token = nil
             } else if isLast {
                 token = watching.token(of: delivery.session, in: cluster.id, checkpoints.known)
-            } else if watcher.isLevel, let known = earlier[watcher.concerns] {
+            } else if watcher.sharesTokens, let known = earlier[watcher.concerns] {
                 token = known
             } else {
                 token = watching.token(
                     of: delivery.session, at: (id, before), in: cluster.id, checkpoints.known)
-                if watcher.isLevel { earlier[watcher.concerns] = token }
+                if watcher.sharesTokens { earlier[watcher.concerns] = token }
             }
             hand(delivery.event, token, to: delivery.session)
         }
     }
 
+    /// What those who watch here ask for next is later than what they are told.
+    private func observe(_ told: [Announcement]) {
+        observe(told.reduce(.zero) { max($0, $1.event.at) })
+        watching.clock = latestTime
+    }
+
     /// Tells one watcher what it does not know.
     private func tell(_ told: [Announcement], replayedTo session: UInt64, of id: ShardID) {
         guard let cluster, watching[session] != nil else { return }
+        observe(told)
         if told.contains(where: { !$0.isForEverybody }) {
             watching.noteConcern(id, of: session)
         }

@@ -318,6 +318,9 @@ package struct NodePorts: Sendable {
     }
 }
 
+/// What a session names with its next requests, to hand on without looking into it.
+package typealias UnsettledOperation = Stamp
+
 /// What a session that watches is told, to hand on without looking into it.
 package typealias WatchedEvent = Event
 
@@ -337,6 +340,8 @@ package protocol ReplySink: AnyObject, Sendable {
     /// A copy holds what it has seen.
     func onLevel(_ sighting: Sighting)
     func forgetWitness(of shard: ShardID)
+    /// It is about to be told that operations of a process, up to this one, may be executed yet.
+    func onUnsettled(_ last: UnsettledOperation)
 
     /// Something happened to the user that is watched.
     ///
@@ -359,6 +364,7 @@ extension ReplySink {
     package func onSeen(_ sightings: [Sighting]) {}
     package func onLevel(_ sighting: Sighting) {}
     package func forgetWitness(of shard: ShardID) {}
+    package func onUnsettled(_ last: UnsettledOperation) {}
     package func onEvent(_ event: Event, token: String?) -> Bool { false }
     package func isStillFull() -> Bool { false }
 }

@@ -20,12 +20,13 @@ package struct Receipt: Hashable, Sendable {
 
 extension Receipt {
     /// - Parameters:
-    ///   - document: as it is with the mutation.
+    ///   - document: as it is with the operation.
     ///   - unread: what a mark left.
     init(
-        of mutation: Mutation, document: Document?, context: Context, unread: Int?,
+        of operation: Operation, document: Document?, context: Context, unread: Int?,
         isRepeated: Bool
     ) {
+        let mutation = operation.mutation
         self.context = context
         self.unread = unread
         item = mutation.item
@@ -35,7 +36,9 @@ extension Receipt {
         case .send(let id, _, _, _):
             (message, sentAt, editedAt) = (id, sent, nil)
         case .edit:
-            (message, sentAt, editedAt) = (nil, sent, document?.message?.editedAt)
+            let isStored = document?.message?.has(operation.stamp) ?? false
+            let edited = isStored ? operation.stamp.time : document?.message?.editedAt
+            (message, sentAt, editedAt) = (nil, sent, edited)
         default:
             (message, sentAt, editedAt) = (nil, nil, nil)
         }
@@ -83,6 +86,9 @@ extension ShardFailure: WireValue {
             writer.write(10)
             writer.write(fixed: UInt64(bitPattern: offset))
         case .unsupported: writer.write(11)
+        case .stale(let time):
+            writer.write(14)
+            time.encode(into: &writer)
         case .store(.full): writer.write(3)
         case .store(.badRecord(let key)):
             writer.write(4)
@@ -118,6 +124,7 @@ extension ShardFailure: WireValue {
         case 11: self = .unsupported
         case 12: self = .store(.badIndex)
         case 13: self = .store(.locked)
+        case 14: self = .stale(try HybridTimestamp(from: &reader))
         default: throw .unknown
         }
     }

@@ -44,23 +44,19 @@ package actor Shard {
     // MARK: Requests
 
     package func submit(
-        _ mutation: Mutation, for slot: ReplySlot, level: AckLevel,
+        _ operation: Operation, for slot: ReplySlot, level: AckLevel,
         attempt: Ask.Attempt = .first
     ) -> Result<ShardMachine.Accepted, ShardFailure> {
         do throws(ShardFailure) {
             return .success(
                 try machine.submit(
-                    mutation, for: slot, level: level, attempt: attempt, in: world))
+                    operation, for: slot, level: level, attempt: attempt, in: world))
         } catch {
             return .failure(error)
         }
     }
 
-    func observe(_ time: HybridTimestamp) {
-        machine.observe(time, at: horizon.wallTime(ports.clock))
-    }
-
-    /// The time that the next stamp is greater than.
+    /// The greatest time of anything in it.
     var greatestTime: HybridTimestamp { machine.greatestTime }
 
     package func answer(

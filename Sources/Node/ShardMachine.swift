@@ -21,6 +21,10 @@ package enum ShardFailure: Error, Hashable, Sendable {
     case store(StoreFailure)
     /// A co-owner sent what it cannot have meant.
     case badFrame(WireError)
+    /// What is here was written no earlier: nothing was done, and a greater time is needed.
+    ///
+    /// No client is told: the node that read its line asks again, or says that it may be done.
+    case stale(HybridTimestamp)
     /// Who was asked does not know this request, or cannot read what it is about: a later version
     /// does.
     case unsupported
@@ -74,7 +78,8 @@ package struct ShardMachine: Sendable {
     private var damage: Damage?
     /// Whether nothing but deletions is merged: the disk is full.
     var isDiskFull = false
-    private var clock: HybridClock
+    /// Passes every time in it that is believed.
+    var clock: HybridClock
     /// What commits have stored, until those who watch are told.
     var committed: [DocumentChange] = []
     /// When those were stored, so many at each time, oldest first.
@@ -101,16 +106,17 @@ package struct ShardMachine: Sendable {
 // MARK: Mutations
 
 extension ShardMachine {
-    /// Carries out a mutation, or says why not.
+    /// Executes an operation, or says why not.
     ///
     /// - Parameters:
     ///   - slot: the reply that waits until it is stored; nil where nobody waits.
     ///   - attempt: what is known of it before it is looked at.
     package mutating func submit(
-        _ mutation: Mutation, for slot: ReplySlot?, level: AckLevel,
+        _ operation: Operation, for slot: ReplySlot?, level: AckLevel,
         attempt: Ask.Attempt = .first, in world: ShardWorld
     ) throws(ShardFailure) -> Accepted {
         guard copy.mayAnswer else { throw .notReady }
+        let mutation = operation.mutation
         let conversation = try mutation.conversation.flatMap { id throws(ShardFailure) in
             try find(.conversation(id), in: world)
         }
@@ -120,19 +126,10 @@ extension ShardMachine {
             throw .unsupported
         }
         let room = conversation?.document.conversation
-        let reached = try position(marked: mutation, in: world)
-        let isChange: Bool
-        try checkRoom(for: mutation, over: target?.document, in: world)
-        do {
-            isChange = try mutation.judge(
-                conversation: room, target: target?.document, reached: reached, by: world.judge)
-        } catch {
-            // Who has left by the first attempt is no participant at the second.
-            guard attempt == .again, mutation.action == .leave, error == .notParticipant else {
-                throw .refused(error)
-            }
-            isChange = false
-        }
+        let reached = try position(reachedBy: operation, attempt, in: room, world)
+        let isChange = try judge(
+            operation, attempt, conversation: room, target: target?.document, reached: reached,
+            in: world)
         var mark: Mark?
         var unread: Int?
         if let room, let id = mutation.conversation, mutation.marking != nil {
@@ -147,7 +144,7 @@ extension ShardMachine {
             return Accepted(
                 document: target?.document,
                 receipt: Receipt(
-                    of: mutation, document: target?.document, context: context, unread: unread,
+                    of: operation, document: target?.document, context: context, unread: unread,
                     isRepeated: true))
         }
         var hidden: Hidden?
@@ -157,34 +154,15 @@ extension ShardMachine {
         }
         try checkSize(of: mutation, over: target, hiding: hidden)
         let (document, dot) = write(
-            mutation, at: key, setting: mark, hiding: hidden, over: target, in: world)
+            operation, at: key, setting: mark, hiding: hidden, over: target, in: world)
         // One change alone made what is new: its context is there.
         let context = target == nil ? document.changedBy : Context(dot)
         wait(slot, storing: context, level: level, in: world)
         return Accepted(
             document: document,
             receipt: Receipt(
-                of: mutation, document: document, context: context, unread: unread,
+                of: operation, document: document, context: context, unread: unread,
                 isRepeated: false))
-    }
-
-    /// Where the message stands up to which a mark is set; nil where there is none.
-    private mutating func position(
-        marked mutation: Mutation, in world: ShardWorld
-    ) throws(ShardFailure) -> HistoryPosition? {
-        guard let marking = mutation.marking, let conversation = mutation.conversation else {
-            return nil
-        }
-        if case .message(let id) = marking {
-            return try find(.message(id, in: conversation), in: world)?.document.historyPosition
-        }
-        var newest: HistoryPosition?
-        let pending = pendingMessages(of: conversation)
-        try walk(HistoryPage(.newest, limit: 1), of: conversation, among: pending, in: world) {
-            newest = $0.historyPosition
-            return false
-        }
-        return newest
     }
 
     /// What a mark leaves unread: counted before it is written, so that a failing read changes
@@ -203,7 +181,7 @@ extension ShardMachine {
     }
 
     private mutating func write(
-        _ mutation: Mutation, at key: DocumentKey, setting mark: Mark?, hiding hidden: Hidden?,
+        _ operation: Operation, at key: DocumentKey, setting mark: Mark?, hiding hidden: Hidden?,
         over target: ShardDocuments.Found?, in world: ShardWorld
     ) -> (Document, Dot) {
         let dot = copy.nextDot { world.entropy.nextID() }
@@ -213,12 +191,13 @@ extension ShardMachine {
         } else {
             accepted.append(key)
         }
-        let time = clock.next(
-            at: world.judge.wall, replacing: target?.document.greatestTime ?? .zero)
-        let stamp = Stamp(time: time, process: dot.replica, counter: dot.seq)
-        let author = Authorship(dot: dot, stamp: stamp)
-        let document = mutation.applied(
+        let stamp = stamp(of: operation, executedAs: dot, over: target?.document, in: world)
+        let author = Authorship(
+            dot: dot, stamp: stamp, unsettled: operation.unsettled.counters)
+        let document = operation.mutation.applied(
             to: target?.document, setting: mark, hiding: hidden, by: author)
+        clock.observe(world.judge.wall)
+        clock.observe(document.greatestTime, at: world.judge.wall)
         let isNewest = target == nil && document.historyTime > latest
         copy.noteWrite(put(document, replacing: target), by: dot)
         count(document, replacing: target?.document, isNewest: isNewest, in: world)
@@ -282,12 +261,7 @@ extension ShardMachine {
         }
     }
 
-    /// Sees a time that this node gave in another shard: what is accepted here after it is later.
-    package mutating func observe(_ time: HybridTimestamp, at wall: WallTime) {
-        clock.observe(time, at: wall)
-    }
-
-    /// The time that the next stamp is greater than.
+    /// The greatest time of anything in it.
     package var greatestTime: HybridTimestamp { clock.greatest }
 }
 

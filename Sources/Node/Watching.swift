@@ -40,6 +40,8 @@ struct Watching: Sendable {
         var awaited: Set<UInt64> = []
         /// When it begins all the same, in milliseconds.
         let deadline: UInt64
+        /// What its connection asked for before, and may yet be executed.
+        var unsettled = Unsettled()
         /// Whether its request was answered, and events go to it.
         var isAnswered = false
         var behind: [ShardID: Behind] = [:]
@@ -51,6 +53,9 @@ struct Watching: Sendable {
 
         /// Whether it was told all that the feeds have told.
         var isLevel: Bool { behind.isEmpty && lacked.isEmpty }
+
+        /// Whether its tokens are those of everybody whom the same shards concern.
+        var sharesTokens: Bool { isLevel && unsettled.counters.isEmpty }
 
         /// How long it waits for holders, in milliseconds.
         static let patienceMilliseconds: UInt64 = 1_000
@@ -79,6 +84,8 @@ struct Watching: Sendable {
     var isLost = false
     /// Since when nobody watches, in milliseconds.
     var idleSince: UInt64?
+    /// No earlier than anything that was told.
+    var clock = HybridTimestamp.zero
     /// The tokens of watchers who lack nothing, by what concerns them, while no position changes.
     private var tokens: [[ShardID]: String] = [:]
 
@@ -193,7 +200,7 @@ struct Watching: Sendable {
         in cluster: ClusterID, _ checkpoints: Checkpoints
     ) -> String {
         guard let watcher = watchers[session] else { return "" }
-        let isShared = watcher.isLevel && earlier == nil
+        let isShared = watcher.sharesTokens && earlier == nil
         if isShared, let token = tokens[watcher.concerns] { return token }
         // A shard where nothing is the user's needs no place: who comes back is told all of it.
         var seen: [(shard: ShardID, vector: Vector)] = []
@@ -205,7 +212,8 @@ struct Watching: Sendable {
             seen.append((id, vector))
         }
         let token = Token(
-            of: seen, first: watcher.concerns, cluster: cluster, checkpoints: checkpoints
+            of: seen, first: watcher.concerns, cluster: cluster, checkpoints: checkpoints,
+            clock: clock, unsettled: watcher.unsettled
         ).text
         if isShared {
             if tokens.count >= Watching.tokensMax { tokens = [:] }

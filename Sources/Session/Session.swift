@@ -138,8 +138,7 @@ package actor Session: ReplySink {
 
     /// The node has too much to do: lines wait unread until it is done.
     ///
-    /// To be held may come while a line is answered, `SHUTDOWN` for one: it touches nothing that
-    /// answering uses.
+    /// It may come while a line is answered, and touches nothing that answering uses.
     package func setHeld(_ isHeld: Bool) {
         self.isHeld = isHeld
         if isHeld { updateReading() } else { continueBacklog() }
@@ -175,6 +174,10 @@ package actor Session: ReplySink {
 
     package nonisolated func forgetWitness(of shard: ShardID) {
         assumeIsolated { $0.state.forgetWitness(of: shard) }
+    }
+
+    package nonisolated func onUnsettled(_ last: UnsettledOperation) {
+        assumeIsolated { $0.state.note(last) }
     }
 
     package nonisolated func onSettled(_ number: UInt64, _ outcome: Settled) {

@@ -14,6 +14,18 @@ struct Clients {
         var left: Int
         /// The request whose reply it waits for.
         var awaited: Int?
+        /// What it asked for, was told "may be done" of, and may come late, as it names it.
+        var unsettled = Unsettled()
+        /// The same, kept outside of what is checked: the last four processes.
+        var lost: [ProcessCounter] = []
+        /// What takes back the last of them: it asks for that next.
+        var undoing: Mutation?
+
+        mutating func lose(_ operation: Stamp) {
+            unsettled.note(operation)
+            let last = ProcessCounter(process: operation.process, counter: operation.counter)
+            lost = Array((lost.filter { $0.process != last.process } + [last]).suffix(4))
+        }
     }
 
     var sessions: [Session] = []
@@ -86,6 +98,7 @@ extension World {
         }
         let burst = workDice.chance(percent: 20) ? 1 + workDice.below(6) : 1
         for _ in 0..<burst { try act(index, at: session.node) }
+        try arriveLate()
         rest(index)
     }
 
@@ -110,7 +123,18 @@ extension World {
             after: workDice.between(500...50_000))
     }
 
+    /// Takes back what was not answered, through another node where there is one.
+    private func undo(_ mutation: Mutation, _ index: Int, at node: Int) throws(Violation) {
+        let others = nodes.indices.filter { $0 != node && nodes[$0].shell != nil }
+        let other = others.isEmpty ? node : workDice.pick(others)
+        try submit(mutation, .local, index, at: other, isFresh: false)
+    }
+
     func act(_ index: Int, at node: Int) throws(Violation) {
+        if let mutation = clients.sessions[index].undoing {
+            clients.sessions[index].undoing = nil
+            return try undo(mutation, index, at: node)
+        }
         let draw = workDice.below(100)
         if draw < 22 {
             try ask(index, at: node)
@@ -147,7 +171,7 @@ extension World {
         let isPinning = draw >= 69 && workDice.chance(percent: 60)
         let id = isPinning ? favorite(in: room) : target(in: room, by: user)
         switch draw {
-        case ..<49: return .edit(id, text: text(), operation: OperationID(from: &workDice))
+        case ..<49: return .edit(id, text: text())
         case ..<57: return .hide(id)
         case ..<62: return .retract(id)
         case ..<69: return .restore(id)
@@ -286,39 +310,14 @@ extension World {
         return Int(ShardID(of: partition, count: UInt16(plan.shards)).number)
     }
 
-    func submit(
-        _ mutation: Mutation, _ level: AckLevel, _ index: Int, at node: Int, isFresh: Bool
-    ) throws(Violation) {
-        let id = ShardID(of: mutation.partition, count: UInt16(plan.shards))
-        let shard = Int(id.number)
-        if nodes[node].shell?.isHeld[shard] == false { coverage.count("forwarded") }
-        guard let node = route(shard, from: nodes[node]), let shell = node.shell else { return }
-        let known = shell.machines[shard].copy.current.vector
-        let number = requests.count
-        let slot = ReplySlot(session: UInt64(index), number: UInt64(number))
-        let accepted: ShardMachine.Accepted
-        do throws(ShardFailure) {
-            accepted = try shell.machines[shard].submit(
-                mutation, for: slot, level: level, attempt: isFresh ? .minted : .first,
-                in: world(of: node, shell))
-        } catch {
-            try onAskingFailed(error, node, shell)
-            return
-        }
-        let submission = Submission(
-            mutation: mutation, known: known, shard: shard, session: index)
-        try noteAccepted(accepted, submission, node, shell)
-        clients.sessions[index].awaited = number
-        scheduleTurn(shell)
-    }
-
-    private func onAskingFailed(
+    func onAskingFailed(
         _ failure: ShardFailure, _ node: SimNode, _ shell: Shell
     ) throws(Violation) {
         switch failure {
         case .refused(let refusal): coverage.count("refused \(refusal)")
         case .notReady: coverage.count("not ready")
         case .behind: coverage.count("behind")
+        case .stale: coverage.count("stale")
         case .store(.badRecord), .store(.badIndex):
             noticeBadDocuments(node, shell)
         case .store(let failure):

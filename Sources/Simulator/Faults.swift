@@ -159,11 +159,10 @@ extension World {
         for shard in shell?.held ?? [] {
             seen.append(shell?.machines[shard].greatestTime ?? .zero)
         }
+        if let shell { seen.append(shell.operations.greatestTime) }
         guard !seen.allSatisfy(wall(of: node).believes) else { return }
         node.wall.hasForgotten = true
         node.disk.forgetTimes()
-        guard let shell else { return }
-        shell.stamped = shell.stamped.map { _ in .zero }
     }
 
     /// It shows what it was changed to while it stood still.
@@ -217,6 +216,7 @@ extension World {
         let shell = Shell(
             address, machines: machines, nodes: plan.nodes, seed: dice.next(), now: now)
         node.shell = shell
+        for machine in machines { observe(machine.greatestTime, node, shell) }
         node.floors = floor(of: node)
         note(10, UInt64(node.starts), "\(node.name) starts")
         push(.tick(address), after: netDice.between(0...20_000))

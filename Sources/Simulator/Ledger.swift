@@ -5,11 +5,18 @@ import Wire
 
 /// Every change that any node ever accepted, kept outside of all of them.
 struct Ledger {
+    /// One execution of an operation that changed a document.
     struct Entry {
         let dot: Dot
         let shard: Int
         let node: Int
         let mutation: Mutation
+        /// Which operation it is.
+        let operation: Stamp
+        /// What its client had asked for before, and might come late.
+        var unsettled: [ProcessCounter] = []
+        /// Its process does not follow its time: what that asks for next may be earlier.
+        var isAhead = false
         /// What the document named as its changes when this one was in: its past, and itself.
         let past: Context
         /// When it was written; nil where it leaves no stamp in the document.
@@ -33,9 +40,23 @@ struct Ledger {
         let dot: Dot
     }
 
+    /// An operation, whatever time it has.
+    private struct OperationName: Hashable {
+        let process: ProcessID
+        let counter: UInt64
+    }
+
     private(set) var entries: [Entry] = []
+    /// The execution of each operation that came first.
+    private var operations: [OperationName: Int] = [:]
+    private var ahead: Set<OperationName> = []
     private var numbers: [ShardDot: Int] = [:]
     private var ofKey: [DocumentKey: [Int]] = [:]
+
+    /// An operation got a time that its process does not follow.
+    mutating func noteAhead(_ operation: Stamp) {
+        ahead.insert(OperationName(process: operation.process, counter: operation.counter))
+    }
 
     /// Adds a change; fails where another has its dot.
     mutating func add(_ entry: Entry) throws(Violation) {
@@ -46,6 +67,20 @@ struct Ledger {
                 explanation: "\(entry.dot.short) names two changes of shard \(entry.shard): "
                     + "\(entries[other].words), and \(entry.words)")
         }
+        let operation = OperationName(
+            process: entry.operation.process, counter: entry.operation.counter)
+        if let first = operations[operation] {
+            let known = entries[first]
+            guard known.mutation == entry.mutation, known.operation == entry.operation else {
+                throw Violation(
+                    invariant: .oneChange,
+                    explanation: "one operation is two: \(known.words), and \(entry.words)")
+            }
+        } else {
+            operations[operation] = entries.count
+        }
+        var entry = entry
+        entry.isAhead = ahead.contains(operation)
         numbers[name] = entries.count
         ofKey[entry.mutation.key, default: []].append(entries.count)
         entries.append(entry)
@@ -76,6 +111,12 @@ struct Ledger {
 extension Ledger.Entry {
     /// Whether this change was made by who knew of `other`.
     func knew(of other: Ledger.Entry) -> Bool { dot != other.dot && past.contains(other.dot) }
+
+    /// Whether it comes behind `other` in the lines of one process.
+    func follows(_ other: Ledger.Entry) -> Bool {
+        operation.process == other.operation.process
+            && operation.counter > other.operation.counter
+    }
 
     /// What was done, to be read in an explanation.
     var words: String {
@@ -121,7 +162,7 @@ extension Mutation.Action {
         switch self {
         case .create(let users, let title): "create for \(users) as \(title ?? "-")"
         case .send(let id, _, _, let text): "send \(id) '\(text)'"
-        case .edit(let id, let text, _): "edit \(id) to '\(text)'"
+        case .edit(let id, let text): "edit \(id) to '\(text)'"
         case .hide(let id): "hide \(id)"
         case .retract(let id): "retract \(id)"
         case .restore(let id): "restore \(id)"
@@ -142,7 +183,7 @@ extension Mutation.Action {
     /// The text that it brings into a message.
     var text: String? {
         switch self {
-        case .send(_, _, _, let text), .edit(_, let text, _), .seed(_, let text): text
+        case .send(_, _, _, let text), .edit(_, let text), .seed(_, let text): text
         case .addItem(let draft): draft.title.text
         case .editItem(let edit): edit.title?.text
         default: nil

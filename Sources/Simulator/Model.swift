@@ -36,33 +36,47 @@ struct Model {
     /// The sending that counts: the earliest.
     var header: Ledger.Entry? {
         entries.filter { $0.mutation.action.isCreation }.min {
-            guard let left = $0.stamp, let right = $1.stamp else { return false }
-            return left < right
+            ($0.operation, $0.dot) < ($1.operation, $1.dot)
         }
     }
 
     var isRetracted: Bool { entries.contains { $0.mutation.action.verb == "retract" } }
 
-    /// Who hides it: by some hide that no restoring user knew of.
+    /// Who hides it: by some hide that no restoring took away.
     var hiddenBy: [UserID] {
         let hides = entries.filter { ["hide", "retract"].contains($0.mutation.action.verb) }
         let restores = entries.filter { $0.mutation.action.verb == "restore" }
-        let live = hides.filter { hide in
-            !restores.contains { $0.mutation.user == hide.mutation.user && $0.knew(of: hide) }
-        }
-        return Set(live.map(\.mutation.user)).sorted()
+        return Set(hides.map(\.mutation.user)).filter { user in
+            isElement(
+                addedBy: hides.filter { $0.mutation.user == user },
+                removedBy: restores.filter { $0.mutation.user == user })
+        }.sorted()
     }
 
-    /// Who is in a conversation: added by some creation or invitation that no departure knew of.
+    /// Who is in a conversation: added by some creation or invitation that no departure took away.
     var participants: [UserID] {
-        var users: Set<UserID> = []
-        for entry in entries {
-            for user in entry.mutation.action.added
-            where !entries.contains(where: { $0.isDeparture(of: user) && $0.knew(of: entry) }) {
-                users.insert(user)
-            }
+        Set(entries.flatMap(\.mutation.action.added)).filter { user in
+            isElement(
+                addedBy: entries.filter { $0.mutation.action.added.contains(user) },
+                removedBy: entries.filter { $0.isDeparture(of: user) })
+        }.sorted()
+    }
+
+    /// Whether an add is live: none of its process's operations on the element is later, no remove
+    /// that knew of it has a greater time, and none was made by who had asked for it before.
+    private func isElement(addedBy adds: [Ledger.Entry], removedBy removes: [Ledger.Entry]) -> Bool
+    {
+        adds.contains { add in
+            let executions = adds.filter { $0.operation == add.operation }
+            return !(adds + removes).contains { $0.follows(add) }
+                && !removes.contains { remove in
+                    let isNamed = remove.unsettled.contains {
+                        $0.process == add.operation.process && $0.counter >= add.operation.counter
+                    }
+                    let isKnown = executions.contains { remove.knew(of: $0) }
+                    return isNamed || (isKnown && add.operation.time < remove.operation.time)
+                }
         }
-        return users.sorted()
     }
 
     /// The last invitation of `user`.
@@ -70,14 +84,11 @@ struct Model {
         entries.filter { $0.mutation.action == .invite(user) }.compactMap(\.stamp).max()
     }
 
-    /// Whether some archiving was unknown to every unarchiving.
+    /// Whether some archiving was taken away by no unarchiving.
     var isArchived: Bool {
-        entries.contains { archiving in
-            archiving.mutation.action == .archive
-                && !entries.contains {
-                    $0.mutation.action == .unarchive && $0.knew(of: archiving)
-                }
-        }
+        isElement(
+            addedBy: entries.filter { $0.mutation.action == .archive },
+            removedBy: entries.filter { $0.mutation.action == .unarchive })
     }
 
     func greatestMark(of verb: String) -> Mark? {
@@ -95,18 +106,13 @@ struct Model {
         return vector.map { Hidden(invitation: last, vector: $0) }
     }
 
-    /// The edits of the sending that counts, one for each request, the latest of each.
-    private var versions: [(stamp: Stamp, operation: OperationID, text: String)] {
-        var found: [(stamp: Stamp, operation: OperationID, text: String)] = []
+    /// The edits of the sending that counts, each once however often it was executed.
+    private var versions: [(stamp: Stamp, text: String)] {
+        var found: [(stamp: Stamp, text: String)] = []
         for entry in entries where isOfHeader(entry.base) {
-            guard case .edit(_, let text, let operation) = entry.mutation.action,
-                let stamp = entry.stamp
-            else { continue }
-            if let index = found.firstIndex(where: { $0.operation == operation }) {
-                if found[index].stamp < stamp { found[index] = (stamp, operation, text) }
-            } else {
-                found.append((stamp, operation, text))
-            }
+            guard case .edit(_, let text) = entry.mutation.action else { continue }
+            if found.contains(where: { $0.stamp == entry.operation }) { continue }
+            found.append((entry.operation, text))
         }
         return found.sorted { $0.stamp < $1.stamp }
     }
@@ -194,27 +200,46 @@ struct Model {
     }
 
     private func checkVersionsAndPin(of message: Message) throws(Violation) {
-        let operations = message.versions.map(\.operation).sorted()
-        guard zip(operations, operations.dropFirst()).allSatisfy({ $0 < $1 }) else {
+        let stamps = message.versions.map(\.stamp)
+        let names = stamps.map { "\($0.process) \($0.counter)" }
+        guard Set(names).count == names.count else {
             throw violation(.oneChange, "has one edit twice: \(message.versions)")
         }
         let versions = versions
-        if let lost = versions.first(where: { !operations.contains($0.operation) }) {
+        if let lost = versions.first(where: { !stamps.contains($0.stamp) }) {
             throw violation(.judgedOnce, "lacks the edit '\(lost.text)', which was accepted")
         }
         let isSame =
             message.versions.count == versions.count
             && zip(message.versions, versions).allSatisfy {
-                $0.stamp == $1.stamp && $0.operation == $1.operation && $0.text == $1.text
+                $0.stamp == $1.stamp && $0.text == $1.text
             }
         guard isSame else {
             throw violation(
                 .claims, "has the edits \(message.versions.map(\.text)), not \(versions)")
         }
+        try checkNotOlder(versions.last?.stamp, than: "edit") { isOfHeader($0.base) }
         let last = lastPin
+        try checkNotOlder(last?.operation, than: "pin", "unpin")
         guard message.pin?.stamp == last?.stamp,
             message.pin?.value.by == (pinnedAt == nil ? nil : last?.mutation.user)
         else { throw violation(.claims, "has the pin \(String(describing: message.pin))") }
+    }
+
+    /// What shows is not older than what its process was answered later.
+    private func checkNotOlder(
+        _ shown: Stamp?, than verbs: String..., where counts: (Ledger.Entry) -> Bool = { _ in true }
+    ) throws(Violation) {
+        guard let shown, !entries.contains(where: { $0.operation == shown && $0.isAhead }) else {
+            return
+        }
+        let later = entries.first {
+            verbs.contains($0.mutation.action.verb) && $0.acknowledgedOn > 0 && counts($0)
+                && $0.operation.process == shown.process && $0.operation.counter > shown.counter
+                && $0.operation < shown
+        }
+        guard let later else { return }
+        throw violation(.kept, "shows what its process asked for before \(later.words)")
     }
 
     func violation(_ invariant: Invariant, _ what: String) -> Violation {

@@ -136,9 +136,6 @@ extension World {
                 note(17, UInt64(shard), "\(node.name) dropped shard \(shard)")
                 shell.isHeld[shard] = false
                 shell.copiesDropped += 1
-                // A copy that is held anew goes by the stamps that are in it: those of the life
-                // before are, but for what was deleted since.
-                shell.stamped[shard] = .zero
                 let holders = shell.machines[shard].copy.holders
                 shell.machines[shard] = machine(of: shard, at: node, holders: holders)
                 if holders.isOwnedHere { open(shard, holders, node, shell) }

@@ -52,6 +52,7 @@ package struct Plant: Hashable, Sendable {
             case .evictedNotHeard: 63
             case .floorIgnored: 39
             case .lateDoneCounts: 7_794
+            case .secondTimeGiven: 1_021
             default: 0
             }
         }
@@ -59,6 +60,12 @@ package struct Plant: Hashable, Sendable {
         var breaks: [Invariant] {
             switch self {
             case .acknowledgedBeforeStored, .confirmationOutlivesConnection: [.kept]
+            // What a late execution or a late remove left is not what the operations say.
+            case .addReplacesTags, .removeNotRecorded, .removeTakesLaterTags, .tagOfExecution,
+                .unsettledForgotten:
+                [.kept, .claims, .deleted]
+            case .operationTimedByExecutor, .secondTimeGiven, .staleWritten:
+                [.kept, .claims, .oneChange, .judgedOnce]
             case .claimFromMemory, .claimsUnited, .lateDoneCounts, .vectorAdvancedBeforeDone:
                 [.claims]
             case .causeForgotten: [.cause]

@@ -153,8 +153,8 @@ final class Shell {
     var repairs: [Repair?]
     /// Up to which ticket a failure was handled.
     var failedThrough: UInt64 = 0
-    /// The greatest stamp given, per shard.
-    var stamped: [HybridTimestamp]
+    /// The operations of the lines that it reads.
+    var operations: OperationSource
 
     init(_ address: Address, machines: [ShardMachine], nodes: Int, seed: UInt64, now: UInt64) {
         self.address = address
@@ -169,7 +169,8 @@ final class Shell {
         queues = Array(repeating: SendQueue(), count: nodes)
         dialAt = Array(repeating: now, count: nodes)
         repairs = Array(repeating: nil, count: machines.count)
-        stamped = Array(repeating: .zero, count: machines.count)
+        operations = OperationSource(
+            process: ProcessID(high: UInt64(address.node), low: UInt64(address.start)))
     }
 
     /// A shard whose bad documents are being set aside.

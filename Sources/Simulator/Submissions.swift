@@ -4,13 +4,18 @@ import Node
 import Replication
 import Wire
 
-/// A mutation as a client handed it in, and what the node knew then.
+/// An operation as it came to where it was executed, and what that node knew then.
 struct Submission {
-    let mutation: Mutation
+    let operation: Operation
     /// What the copy claimed before.
     let known: Vector
     let shard: Int
-    let session: Int
+    /// Whose reply it is; nil where nobody waits.
+    let session: Int?
+    /// What its client had asked for before, and might come late.
+    let lost: [ProcessCounter]
+
+    var mutation: Mutation { operation.mutation }
 }
 
 /// What is checked when a mutation is accepted.
@@ -36,19 +41,18 @@ extension World {
                     explanation: "\(node.name) gave \(mutation.action.words) a dot that its copy "
                         + "claimed before, of \(changedBy.dots.map(\.short))")
             }
-            try checkRepetition(of: mutation, dot, document, node)
-            let entry = entry(for: dot, document, submission, node)
-            try ledger.add(entry)
-            try checkStamp(entry, node, shell)
+            try checkRepetition(of: submission.operation, dot, document, node)
+            try ledger.add(entry(for: dot, document, submission, node))
             stored = Context(dot)
         } else if !fresh.isEmpty {
             throw Violation(
                 invariant: .oneChange,
                 explanation: "\(node.name) repeated \(mutation.action.words) as a change")
         }
+        guard let session = submission.session else { return }
         requests.append(
             Request(
-                session: submission.session, user: mutation.user, address: shell.address,
+                session: session, user: mutation.user, address: shell.address,
                 shard: submission.shard, kind: .write(stored, mutation.key, mutation), askedAt: now)
         )
     }
@@ -56,31 +60,28 @@ extension World {
     private func entry(
         for dot: Dot, _ document: Document, _ submission: Submission, _ node: SimNode
     ) -> Ledger.Entry {
-        let message = document.message
-        var base: Stamp?
+        let operation = submission.operation.stamp
         let stamp: Stamp?
         switch submission.mutation.action {
-        case .create: stamp = document.conversation?.header.created
-        case .send: stamp = message?.header.sent
-        case .edit(_, _, let operation):
-            stamp = message?.versions.last { $0.operation == operation }?.stamp
-            base = message?.header.sent
-        case .pin, .unpin: stamp = message?.pin?.stamp
-        case .invite(let user): stamp = document.conversation?.invitation(of: user)
-        case .seed: stamp = message?.header.sent
-        case .setProfile, .seedProfile, .addItem, .editItem, .finishItem, .device:
-            // Whoever writes knows every stamp that is in it.
-            stamp = Stamp(
-                time: document.greatestTime, process: dot.replica, counter: dot.seq)
+        case .create, .send, .seed, .edit, .pin, .unpin, .setProfile, .seedProfile, .addItem,
+            .editItem, .finishItem, .device:
+            stamp = operation
+        case .invite(let user):
+            // Who is in it stays under the invitation that they have.
+            let isNoted = document.conversation?.invitation(of: user) == operation
+            stamp = isNoted ? operation : nil
         case .hide, .retract, .restore, .leave, .archive, .unarchive, .read, .deliver, .hideChat,
             .deleteItem:
             stamp = nil
         }
+        var base: Stamp?
+        if case .edit = submission.mutation.action { base = document.message?.header.sent }
         var mark: Mark?
         if case .read = submission.mutation.action { mark = document.seat?.read?.value }
         if case .deliver = submission.mutation.action { mark = document.seat?.delivered?.value }
         return Ledger.Entry(
             dot: dot, shard: submission.shard, node: node.index, mutation: submission.mutation,
+            operation: operation, unsettled: submission.lost,
             past: document.changedBy, stamp: stamp, base: base, mark: mark,
             hidden: submission.mutation.action == .hideChat ? document.seat?.hidden : nil,
             bytes: Hash128(of: document.encoded))
@@ -88,15 +89,17 @@ extension World {
 
     /// A request that is in the document is not a change once more.
     private func checkRepetition(
-        of mutation: Mutation, _ dot: Dot, _ document: Document, _ node: SimNode
+        of operation: Operation, _ dot: Dot, _ document: Document, _ node: SimNode
     ) throws(Violation) {
+        let mutation = operation.mutation
         let past = ledger.entries(of: mutation.key).filter {
             document.changedBy.contains($0.dot) && $0.dot != dot
         }
         let isKnown =
             switch mutation.action {
             case .create, .send: !past.isEmpty
-            case .edit: past.contains { $0.mutation == mutation && isShown($0, in: document) }
+            case .edit:
+                past.contains { $0.operation == operation.stamp && isShown($0, in: document) }
             default: false
             }
         guard isKnown else { return }
@@ -111,22 +114,25 @@ extension World {
         edit.base == document.message?.header.sent
     }
 
-    /// A stamp is greater than every one that this disk holds, and than the process's last, except
-    /// those from so far ahead that they are not believed.
-    private func checkStamp(
-        _ entry: Ledger.Entry, _ node: SimNode, _ shell: Shell
-    ) throws(Violation) {
-        guard let time = entry.stamp?.time else { return }
-        let stored = node.disk.state.shards[entry.shard].believed
+    /// The next operation that a process reads: later than everything on its disk, and than its
+    /// last, except what is from so far ahead that it is not believed.
+    func nextOperation(_ node: SimNode, _ shell: Shell) throws(Violation) -> Stamp {
         let wall = wall(of: node)
-        let last = [shell.stamped[entry.shard], stored].filter(wall.believes).max() ?? .zero
-        shell.stamped[entry.shard] = wall.believes(time) ? max(last, time) : last
-        guard time > last else {
+        let known = node.disk.state.shards.map(\.believed) + [shell.operations.greatestTime]
+        let last = known.filter(wall.believes).max() ?? .zero
+        let stamp = shell.operations.next(at: wall)
+        guard stamp.time > last else {
             throw Violation(
                 invariant: .stamps,
-                explanation: "\(node.name) stamps \(entry.words) with \(time.milliseconds) ms, "
-                    + "not later than \(last.milliseconds) ms, which it gave or stored before")
+                explanation: "\(node.name) stamps an operation with \(stamp.time.milliseconds) "
+                    + "ms, not later than \(last.milliseconds) ms, which it gave or stored before")
         }
+        return stamp
+    }
+
+    /// A node sees a time that its clients are shown.
+    func observe(_ time: HybridTimestamp, _ node: SimNode, _ shell: Shell) {
+        shell.operations.observe(time, at: wall(of: node))
     }
 
     /// Who serves has caught up with what all the others held when it started.

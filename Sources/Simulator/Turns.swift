@@ -66,6 +66,7 @@ extension World {
         do throws(ShardFailure) {
             try shell.machines[Int(shard.number)].receive(
                 frame, from: names[peer], in: world(of: node, shell))
+            observe(shell.machines[Int(shard.number)].greatestTime, node, shell)
         } catch {
             guard error.isDamage else {
                 throw Violation(
@@ -338,6 +339,7 @@ extension World {
         {
             requests[Int(slot.number)].state = .failed
         }
+        observe(header.greatest, nodes[shell.address.node], shell)
         coverage.count("set-aside")
         note(8, UInt64(shard), "n\(shell.address.node + 1) set documents of shard \(shard) aside")
     }

@@ -34,6 +34,10 @@ extension WholeWorld {
         case .pause:
             guard machine.process != nil else { return }
             machine.pausedUntil = max(machine.pausedUntil, now + lasts)
+        case .suspend:
+            guard machine.process != nil, machine.pausedUntil <= now else { return }
+            machine.pausedUntil = now + lasts
+            machine.suspendedMicroseconds += lasts
         case .cut, .cutOneWay, .isolate:
             if plan.cutsMinority { noteFound() }
             for pair in pairs(cutBy: fault) { cuts[pair, default: 0] += 1 }
@@ -73,7 +77,9 @@ extension WholeWorld {
         let machine = machines[fault.node]
         switch fault.kind {
         case .stop:
-            restart(fault.node, after: 0)
+            // Who was suspended meanwhile still has to stop.
+            let late = machine.pausedUntil > now ? machine.pausedUntil - now : 0
+            restart(fault.node, after: late > 0 ? late + WholeProcess.stopMicroseconds : 0)
         case .cut, .cutOneWay, .isolate:
             for pair in pairs(cutBy: fault) { cuts[pair, default: 0] -= 1 }
             for other in fault.kind == .isolate ? Array(machines.indices) : [fault.other]
@@ -86,7 +92,7 @@ extension WholeWorld {
             // What cannot be asked for here is asked for at the heal.
             _ = order("UNBLOCK \(machines[fault.other].name)", codes: [404], to: fault.node)
         case .wrongClock: setClock(machine, error: 0)
-        case .kill, .killAll, .wipe, .pause, .reset: break
+        case .kill, .killAll, .wipe, .pause, .suspend, .reset: break
         }
     }
 

@@ -14,6 +14,8 @@ final class WholeMachine {
     var process: WholeProcess?
     /// `SIGSTOP` until then, in microseconds.
     var pausedUntil: UInt64 = 0
+    /// How long it was suspended since the run began.
+    var suspendedMicroseconds: UInt64 = 0
     /// It is no member at the moment, and nothing starts it before it is one again.
     var isOut = false
     /// It never comes back.
@@ -63,9 +65,10 @@ final class WholeMachine {
         let desk = WholeDesk(
             on: executor, wallOffsetMilliseconds: wallOffsetMilliseconds, isDebugging: isTraced)
         let entropy = SimEntropy(seed: dice.next())
+        let behind = suspendedMicroseconds
         let process = executor.run {
             desk.assumeIsolated { [wallErrorMilliseconds] in
-                $0.setNow(now)
+                $0.setNow(now, behind: behind)
                 $0.setWallError(wallErrorMilliseconds)
             }
             disk.assumeIsolated { $0.serve(desk) }

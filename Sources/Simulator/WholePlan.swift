@@ -14,6 +14,8 @@ struct WholeFault {
         case stop
         /// `SIGSTOP`.
         case pause
+        /// The machine is suspended: its monotonic clock stands still.
+        case suspend
         /// Nothing travels between `node` and `other`.
         case cut
         /// Nothing travels from `node` to `other`; the other way works.
@@ -91,6 +93,10 @@ struct WholePlan {
             faults += (0..<1 + moveDice.below(3)).map { _ in
                 WholePlan.fault(nodes, chaos, of: WholePlan.lotsOfOperators, &moveDice)
             }
+        }
+        var suspendDice = Dice(seed: seed, stream: 121)
+        if nodes > 1, suspendDice.chance(percent: 20) {
+            faults.append(WholePlan.fault(nodes, chaos, of: [.suspend], &suspendDice))
         }
         let (moves, evictAfter) = WholePlan.moves(nodes, chaos, &moveDice)
         self.moves = moves
@@ -171,6 +177,7 @@ struct WholePlan {
             switch kind {
             case .kill, .killAll, .wipe, .stop: dice.between(5...1_500)
             case .pause: dice.between(50...3_000)
+            case .suspend: dice.between(600...6_000)
             case .cut, .cutOneWay, .isolate: dice.between(50...4_000)
             case .reset: UInt64(0)
             case .diskFull: dice.between(1...400)

@@ -27,6 +27,9 @@ actor WholeDesk: Host, Clock {
     private let wallOffsetMilliseconds: UInt64
     nonisolated let isDebugging: Bool
     private var wallErrorMilliseconds: Int64 = 0
+    /// Microseconds since the run began.
+    private var worldMicroseconds: UInt64 = 0
+    /// The same by the machine's monotonic clock, which stands still while it is suspended.
     private var nowMicroseconds: UInt64 = 0
     private var effects: [WholeEffect] = []
     /// Bytes that were sent and not taken yet, by channel or visit.
@@ -42,7 +45,11 @@ actor WholeDesk: Host, Clock {
 
     // MARK: The world's side
 
-    func setNow(_ microseconds: UInt64) { nowMicroseconds = microseconds }
+    /// - Parameter behind: how long the machine was suspended since the run began.
+    func setNow(_ microseconds: UInt64, behind: UInt64) {
+        worldMicroseconds = microseconds
+        nowMicroseconds = max(nowMicroseconds, microseconds - min(microseconds, behind))
+    }
 
     func setWallError(_ milliseconds: Int64) { wallErrorMilliseconds = milliseconds }
 
@@ -70,7 +77,7 @@ actor WholeDesk: Host, Clock {
 
     nonisolated var wallMilliseconds: UInt64 {
         assumeIsolated {
-            let right = Int64($0.wallOffsetMilliseconds + $0.nowMicroseconds / 1_000)
+            let right = Int64($0.wallOffsetMilliseconds + $0.worldMicroseconds / 1_000)
             return UInt64(max(0, right + $0.wallErrorMilliseconds))
         }
     }

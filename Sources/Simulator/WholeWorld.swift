@@ -234,8 +234,9 @@ final class WholeWorld {
     ) {
         guard let process = process(address) else { return }
         note(what, address.machine, detail)
+        let behind = machines[address.machine].suspendedMicroseconds
         let effects = machines[address.machine].executor.run {
-            process.desk.assumeIsolated { [now] in $0.setNow(now) }
+            process.desk.assumeIsolated { [now] in $0.setNow(now, behind: behind) }
             body(process)
             checkLimits(of: process)
             noteReading(by: process)

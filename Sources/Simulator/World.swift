@@ -47,6 +47,8 @@ final class World {
 
     var clients: Clients
     var requests: [Request] = []
+    /// Requests that arrive when nobody waits for them any more.
+    var late: [Forward] = []
     var ledger = Ledger()
     /// The documents that were checked against the model, by the hash of key and bytes.
     var checked: Set<Hash128> = []

@@ -47,6 +47,3 @@ public typealias ProcessID = RandomID
 
 /// A cluster, from its creation to its end.
 public typealias ClusterID = RandomID
-
-/// One mutation, whichever node it reaches and however often.
-public typealias OperationID = RandomID

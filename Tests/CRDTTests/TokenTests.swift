@@ -61,6 +61,29 @@ struct TokenTests {
         }
     }
 
+    @Test func `the clock and what may be done yet are always carried`() throws {
+        var random = SplitMix64(seed: 12)
+        let seen = TokenTests.seen(shards: 64, replicas: 5, ranges: 1, &random)
+        var unsettled = Unsettled()
+        for number in 1...6 as ClosedRange<UInt64> {
+            let time = HybridTimestamp(milliseconds: 50 - number)
+            unsettled.note(
+                Stamp(time: time, process: RandomID(from: &random), counter: 1 << (10 * number)))
+            let last = try #require(unsettled.counters.last)
+            unsettled.note(Stamp(time: time, process: last.process, counter: last.counter - 1))
+            #expect(unsettled.counters.last == last)
+            let clock = HybridTimestamp(milliseconds: 1 << 44)
+            let token = try TokenTests.carried(
+                Token(of: seen, cluster: TokenTests.cluster, clock: clock, unsettled: unsettled))
+            #expect(token.text.utf8.count <= Token.textBytesMax)
+            #expect(token.clock == clock && token.unsettled == unsettled)
+            #expect(unsettled.counters.count == min(4, Int(number)))
+            // With one of them 64 shards have room beside it.
+            if number == 1 { #expect(!token.isRounded) }
+        }
+        #expect(unsettled.time == HybridTimestamp(milliseconds: 49))
+    }
+
     @Test func `what matters first is kept whole`() throws {
         var random = SplitMix64(seed: 8)
         let seen = TokenTests.seen(shards: 64, replicas: 2, ranges: 1, &random)

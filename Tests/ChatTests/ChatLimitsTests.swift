@@ -109,7 +109,12 @@ import Wire
             let user = random.pick(names)
             func check(_ action: Mutation.Action, of document: inout Document) {
                 let before = document
-                document = author.apply(action, by: user, to: document)
+                // A removal names other processes, up to four.
+                document = author.apply(
+                    action, by: user, to: document,
+                    after: (1...4).map {
+                        ProcessCounter(process: People.replica(number * 10 + $0), counter: 1 << 60)
+                    })
                 let added =
                     (document.encoded.count - document.textBytes)
                     - (before.encoded.count - before.textBytes)
@@ -122,11 +127,7 @@ import Wire
             case 1: check(.restore(People.message), of: &message)
             case 2: check(.pin(People.message), of: &message)
             case 3: check(.unpin(People.message), of: &message)
-            default:
-                let operation = People.operation(number)
-                check(
-                    .edit(People.message, text: "text \(number)", operation: operation),
-                    of: &message)
+            default: check(.edit("text \(number)"), of: &message)
             }
             guard var mine = seat else {
                 seat = author.apply(.archive, by: me, to: nil)
@@ -147,10 +148,8 @@ import Wire
                 to: nil)
             author = Author(side + 1, wallMilliseconds: 2_000_000 + side)
             for number in 0..<ChatLimits.editsMax {
-                let operation = People.operation(side * 1_000 + UInt64(number))
                 document = author.apply(
-                    .edit(People.message, text: "\(side) \(number)", operation: operation),
-                    by: People.alice, to: document)
+                    .edit("\(side) \(number)"), by: People.alice, to: document)
             }
             return document
         }

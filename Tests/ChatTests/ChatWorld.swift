@@ -32,8 +32,6 @@ enum People {
             time: HybridTimestamp(milliseconds: milliseconds), process: People.replica(process),
             counter: 1)
     }
-
-    static func operation(_ number: UInt64) -> OperationID { RandomID(high: 7, low: number) }
 }
 
 extension Writer {
@@ -52,11 +50,17 @@ struct Author {
     }
 
     /// The document after the mutation, unjudged.
+    ///
+    /// - Parameters:
+    ///   - operation: which it is; nil for one that is read here.
+    ///   - unsettled: what may be executed yet.
     mutating func apply(
-        _ action: Mutation.Action, by user: UserID, to target: Document?
+        _ action: Mutation.Action, by user: UserID, to target: Document?,
+        as operation: Stamp? = nil, after unsettled: [ProcessCounter] = []
     ) -> Document {
         if let target { writer.observe(target.greatestTime) }
-        let author = writer.nextAuthorship()
+        let author = Authorship(
+            dot: writer.nextDot(), stamp: operation ?? writer.nextStamp(), unsettled: unsettled)
         return Mutation(action, in: People.conversation, by: user).applied(to: target, by: author)
     }
 
@@ -78,8 +82,8 @@ extension Mutation.Action {
         .send(People.message, type: .text, item: nil, text: text)
     }
 
-    static func edit(_ text: String, operation: UInt64) -> Mutation.Action {
-        .edit(People.message, text: text, operation: People.operation(operation))
+    static func edit(_ text: String) -> Mutation.Action {
+        .edit(People.message, text: text)
     }
 
     static let hide = Mutation.Action.hide(People.message)

@@ -33,7 +33,8 @@ struct ConversationTests {
             if random.chance(60) {
                 changed.invite(user, of: random.pick(People.all), by: operation)
             } else {
-                changed.leave(user, by: operation)
+                changed.leave(
+                    user, by: Authorship(dot: writer.nextDot(), stamp: operation))
             }
             return changed
         })
@@ -62,7 +63,8 @@ struct ConversationTests {
     }
 
     @Test func `of two invitations the later counts, and who was never invited has none`() {
-        var (one, other) = (Conversation.among(), Conversation.among([People.alice]))
+        var one = Conversation.among([People.alice])
+        var other = one
         let (early, late) = (People.stamp(1, at: 1), People.stamp(2, at: 2))
         one.invite(People.bob, of: People.alice, by: late)
         other.invite(People.bob, of: People.alice, by: early)
@@ -71,7 +73,8 @@ struct ConversationTests {
             #expect(both.invitation(of: People.alice) == nil)
             #expect(both.greatestTime == late.time)
         }
-        one.leave(People.bob, by: People.stamp(3, at: 3))
+        one.leave(
+            People.bob, by: Authorship(dot: People.dot(3, 1), stamp: People.stamp(3, at: 3)))
         #expect(one.invitation(of: People.bob) == late)
     }
 

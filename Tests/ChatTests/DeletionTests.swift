@@ -58,7 +58,7 @@ struct DeletionTests {
     }
 
     private static let actions: [(Mutation.Action, UserID)] = [
-        (.edit(secrets[1], operation: 1), People.alice), (.pin, People.bob), (.hide, People.alice),
+        (.edit(secrets[1]), People.alice), (.pin, People.bob), (.hide, People.alice),
         (.restore, People.alice), (.retract, People.alice),
     ]
 
@@ -101,7 +101,7 @@ struct DeletionTests {
         var sender = Author(9)
         let sent = sender.apply(.send(first), by: People.alice, to: nil)
         let edited = sender.apply(
-            .edit(DeletionTests.secrets[1], operation: 9), by: People.alice, to: sent)
+            .edit(DeletionTests.secrets[1]), by: People.alice, to: sent)
         let hidden = sender.apply(.hide, by: People.bob, to: edited)
         var (one, two, three, four, five) = (
             Author(1), Author(2, wallMilliseconds: 4_600_000), Author(3), Author(4),
@@ -109,7 +109,7 @@ struct DeletionTests {
         )
         return [
             one.apply(.retract, by: People.alice, to: hidden),
-            two.apply(.edit(DeletionTests.secrets[1], operation: 1), by: People.alice, to: hidden),
+            two.apply(.edit(DeletionTests.secrets[1]), by: People.alice, to: hidden),
             three.apply(.pin, by: People.carol, to: hidden),
             four.apply(.restore, by: People.bob, to: hidden),
             // The same id sent on another side of a cut, earlier: its header wins.

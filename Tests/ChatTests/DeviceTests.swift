@@ -153,6 +153,20 @@ struct DeviceTests {
         #expect(try !author.isChange(list, device))
     }
 
+    /// An operation that came late to where it was executed has a later seq than what was sent
+    /// after it.
+    @Test func `what is listed behind is not taken off, whatever its seq`() {
+        var author = Author(1)
+        let entries = [DeviceTests.entry(7, 9, at: 5), DeviceTests.entry(7, 3, at: 8)]
+        var device = author.device(.add(FieldText("t")), nil)
+        device = author.device(.list(entries, life: nil), device)
+        device = author.device(.takeOff(entries[0].place.id), device)
+        #expect(device.device?.listed == [entries[1]])
+        device = author.device(.takeOff(entries[1].place.id), device)
+        #expect(device.device?.listed == [])
+        #expect(device.device?.takenOff.seqs(of: People.replica(7)).ranges == [1...9])
+    }
+
     @Test func `what was considered is one range, however much is taken off`() throws {
         var author = Author(1)
         var device = author.device(.add(FieldText("t")), nil)

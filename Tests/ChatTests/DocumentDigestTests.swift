@@ -11,7 +11,7 @@ struct DocumentDigestTests {
         for length in [1, 9_000, 120, 130, 16_384, 0, 5_000] {
             let text = String(repeating: "x", count: length)
             let sent = author.apply(.send(text), by: People.alice, to: nil)
-            let edited = author.apply(.edit("\(text)!", operation: 1), by: People.alice, to: sent)
+            let edited = author.apply(.edit("\(text)!"), by: People.alice, to: sent)
             for document in [sent, edited] {
                 let (bytes, digest) = document.encodedWithDigest
                 #expect(bytes == document.encoded)

@@ -62,9 +62,7 @@ struct DocumentTests {
         if isFirst { return .send(random.pick(["first", "other"])) }
         switch random.below(12) {
         case 0...4:
-            // Few operations: the same one is accepted by several nodes.
-            let operation = UInt64(random.below(8))
-            return .edit("text \(operation % 3)", operation: operation)
+            return .edit("text \(random.below(3))")
         case 5, 6: return .hide
         case 7, 8: return .restore
         case 9: return .pin
@@ -94,11 +92,11 @@ struct DocumentTests {
         #expect(later.encoded == envelope.bytes)
         #expect(later.message == sent.message)
         #expect(digest(later) != digest(sent))
-        let edited = author.apply(.edit("edited", operation: 1), by: People.alice, to: sent)
+        let edited = author.apply(.edit("edited"), by: People.alice, to: sent)
         #expect(edited.merged(with: later).encoded == later.merged(with: edited).encoded)
         #expect(edited.merged(with: later).encoded.holds("of version 2"))
         #expect(
-            author.apply(.edit("again", operation: 2), by: People.alice, to: later)
+            author.apply(.edit("again"), by: People.alice, to: later)
                 .encoded.holds("of version 2"))
     }
 
@@ -119,7 +117,7 @@ struct DocumentTests {
         var (one, other) = (Author(1), Author(2))
         let sent = one.apply(.send("hello"), by: People.alice, to: nil)
         let gone = one.apply(.retract, by: People.alice, to: sent)
-        let edited = other.apply(.edit("edited", operation: 1), by: People.alice, to: sent)
+        let edited = other.apply(.edit("edited"), by: People.alice, to: sent)
         let merged = gone.merged(with: edited)
         #expect(merged.message == gone.message)
         #expect(merged.changedBy.contains(People.dot(2, 1)))

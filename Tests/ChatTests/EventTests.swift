@@ -35,7 +35,7 @@ import Wire
 
     @Test mutating func `an edit is told with the text to all who see the message`() {
         let message = author.apply(.hide, by: People.carol, to: sent())
-        let edited = author.apply(.edit("hi", operation: 1), by: People.alice, to: message)
+        let edited = author.apply(.edit("hi"), by: People.alice, to: message)
         #expect(told(edited, since: message) == ["edit m1 hi by alice to alice,bob"])
     }
 
@@ -78,7 +78,7 @@ import Wire
 
     @Test mutating func `of a text what is on disk is told, whatever it was in between`() {
         let message = sent()
-        let edited = author.apply(.edit("hi", operation: 1), by: People.alice, to: message)
+        let edited = author.apply(.edit("hi"), by: People.alice, to: message)
         let retracted = author.apply(.retract, by: People.alice, to: edited)
         #expect(
             message.announcements(since: nil, shownAs: edited, in: around).map(\.words)
@@ -150,7 +150,7 @@ import Wire
         let message = sent()
         let known = message.changedBy.vector
         var other = Author(2)
-        let edited = other.apply(.edit("hi", operation: 1), by: People.alice, to: message)
+        let edited = other.apply(.edit("hi"), by: People.alice, to: message)
         let pinned = other.apply(.pin, by: People.bob, to: edited)
         let hidden = other.apply(.hide, by: People.carol, to: pinned)
         #expect(
@@ -182,9 +182,7 @@ import Wire
         var known = Vector()
         // Long after, another replica changes it; what is told of it bears no time of telling.
         for action in [
-            .edit(People.message, text: "hi", operation: People.operation(1)),
-            .hide(People.message), .restore(People.message), .pin(People.message),
-            .unpin(People.message), .retract(People.message),
+            .edit("hi"), .hide, .restore, .pin, .unpin, .retract,
         ] as [Mutation.Action] {
             known.formUnion(old.changedBy.vector)
             let new = author.apply(action, by: People.alice, to: old)

@@ -34,7 +34,7 @@ struct HiddenTests {
         let sent = one.apply(.send("hello"), by: People.alice, to: nil)
         let dot = Dot(replica: one.writer.replica, seq: sent.changedBy.seq(of: one.writer.replica))
         let hidden = vector(dot)
-        let edited = one.apply(.edit("edited", operation: 1), by: People.alice, to: sent)
+        let edited = one.apply(.edit("edited"), by: People.alice, to: sent)
         let pinned = other.apply(.pin, by: People.bob, to: edited)
         #expect([sent, edited, pinned].allSatisfy { $0.isSent(within: hidden) })
         #expect(!sent.isSent(within: nil) && !sent.isSent(within: Vector()))

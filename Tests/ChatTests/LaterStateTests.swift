@@ -31,10 +31,6 @@ import Wire
             .send(People.message, type: .text, item: nil, text: text), by: People.alice, to: nil)
     }
 
-    private func edit(_ text: String, _ number: UInt64) -> Mutation.Action {
-        .edit(People.message, text: text, operation: People.operation(number))
-    }
-
     @Test func `its bytes stay as they are, and what is understood shows`() throws {
         var author = Author(1)
         let later = Self.later(Self.message("hello", by: &author))
@@ -50,7 +46,7 @@ import Wire
     {
         var (one, two) = (Author(1), Author(2))
         let later = Self.later(Self.message("hello", by: &one))
-        let edited = two.apply(edit("hello!", 1), by: People.alice, to: later)
+        let edited = two.apply(.edit("hello!"), by: People.alice, to: later)
         #expect(edited.message?.text == "hello!")
         let read = try Document(edited.key, decoding: edited.encoded)
         #expect(read == edited && read.message?.text == "hello!")
@@ -92,7 +88,7 @@ import Wire
                 case 1: document = author.apply(.pin(People.message), by: People.bob, to: document)
                 default:
                     document = author.apply(
-                        edit("text \(number)", number), by: People.alice, to: document)
+                        .edit("text \(number)"), by: People.alice, to: document)
                 }
                 if random.chance(40), let own = try own(document) {
                     document = Self.later(own, version: 2 + UInt8(random.below(2)))
@@ -139,7 +135,7 @@ import Wire
         var author = Author(1)
         var two = Author(2)
         let later = Self.later(Self.message("hello", by: &author))
-        let several = two.apply(edit("x", 1), by: People.alice, to: later)
+        let several = two.apply(.edit("x"), by: People.alice, to: later)
         for round in 0..<50_000 {
             var bytes = round % 2 == 0 ? later.encoded : several.encoded
             for _ in 0...random.below(3) {

@@ -32,15 +32,16 @@ struct MessageTests {
             }
             switch random.below(14) {
             case 0...5:
-                // Few operations: the same one is accepted by several nodes.
+                // Few operations: the same one is executed by several nodes.
                 let number = UInt64(random.below(10))
-                let version = Message.Version(
-                    stamp: writer.nextStamp(), operation: People.operation(number),
-                    text: "text \(number % 3)")
-                let isKnown = message.versions.contains { $0.operation == version.operation }
+                let stamp =
+                    random.chance(50)
+                    ? writer.nextStamp() : People.stamp(800 + number, at: 1_000_000_000)
+                let version = Message.Version(stamp: stamp, text: "text \(number % 3)")
+                let isKnown = message.versions.contains { $0.stamp == version.stamp }
                 if !isKnown, !message.isRetracted { message.edit(version) }
             case 6, 7: message.hide(for: user, by: writer.nextStamp())
-            case 8, 9: message.restore(for: user, by: writer.nextStamp())
+            case 8, 9: message.restore(for: user, by: writer.nextAuthorship())
             case 10...12 where !message.isRetracted:
                 let pin = Pin(user: user, isOn: random.chance(50))
                 message.setPin(pin, at: writer.nextStamp())
@@ -57,8 +58,8 @@ struct MessageTests {
         var (one, other) = (Author(1, wallMilliseconds: 10), Author(2, wallMilliseconds: 20))
         let early = one.apply(.send("early"), by: People.alice, to: nil)
         let late = other.apply(.send("late"), by: People.bob, to: nil)
-        let lateEdited = other.apply(.edit("late edit", operation: 1), by: People.bob, to: late)
-        let earlyEdited = one.apply(.edit("early edit", operation: 2), by: People.alice, to: early)
+        let lateEdited = other.apply(.edit("late edit"), by: People.bob, to: late)
+        let earlyEdited = one.apply(.edit("early edit"), by: People.alice, to: early)
         for merged in [
             early.merged(with: lateEdited), lateEdited.merged(with: early),
             lateEdited.merged(with: early).merged(with: late),
@@ -77,8 +78,8 @@ struct MessageTests {
         var (one, other) = (Author(1, wallMilliseconds: 10), Author(2, wallMilliseconds: 20))
         let early = one.apply(.send("hello"), by: People.alice, to: nil)
         let late = other.apply(.send("hello"), by: People.alice, to: nil)
-        let earlyEdited = one.apply(.edit("one", operation: 1), by: People.alice, to: early)
-        let lateEdited = other.apply(.edit("two", operation: 2), by: People.alice, to: late)
+        let earlyEdited = one.apply(.edit("one"), by: People.alice, to: early)
+        let lateEdited = other.apply(.edit("two"), by: People.alice, to: late)
         for merged in [early.merged(with: lateEdited), lateEdited.merged(with: early)] {
             #expect(merged.message?.header == early.message?.header)
             #expect(texts(merged) == ["hello", "two"])
@@ -94,7 +95,7 @@ struct MessageTests {
         let earliest = first.apply(.send("hello"), by: People.alice, to: nil)
         let other = second.apply(.send("else"), by: People.alice, to: nil)
         let latest = third.apply(.send("hello"), by: People.alice, to: nil)
-        let edited = third.apply(.edit("edit", operation: 1), by: People.alice, to: latest)
+        let edited = third.apply(.edit("edit"), by: People.alice, to: latest)
         let two = other.merged(with: edited)
         #expect(texts(two) == ["else"])
         #expect(try Document(two.key, decoding: two.encoded) == two)
@@ -107,8 +108,9 @@ struct MessageTests {
         var (one, other) = (Author(1, wallMilliseconds: 10), Author(2, wallMilliseconds: 20))
         let early = one.apply(.send("early"), by: People.alice, to: nil)
         let late = other.apply(.send("late"), by: People.alice, to: nil)
-        let earlyEdited = one.apply(.edit("edit", operation: 1), by: People.alice, to: early)
-        let lateEdited = other.apply(.edit("edit", operation: 1), by: People.alice, to: late)
+        let edit = People.stamp(7, at: 30)
+        let earlyEdited = one.apply(.edit("edit"), by: People.alice, to: early, as: edit)
+        let lateEdited = other.apply(.edit("edit"), by: People.alice, to: late, as: edit)
         for merged in [earlyEdited.merged(with: lateEdited), lateEdited.merged(with: earlyEdited)] {
             #expect(texts(merged) == ["early", "edit"])
             #expect(try Document(merged.key, decoding: merged.encoded) == merged)
@@ -119,9 +121,10 @@ struct MessageTests {
         var (one, other) = (Author(1, wallMilliseconds: 10), Author(2, wallMilliseconds: 20))
         let early = one.apply(.send("early"), by: People.alice, to: nil)
         let late = other.apply(.send("late"), by: People.alice, to: nil)
-        let lateEdited = other.apply(.edit("edit", operation: 1), by: People.alice, to: late)
+        let edit = People.stamp(7, at: 30)
+        let lateEdited = other.apply(.edit("edit"), by: People.alice, to: late, as: edit)
         let merged = early.merged(with: lateEdited)
-        let again = one.apply(.edit("edit", operation: 1), by: People.alice, to: merged)
+        let again = one.apply(.edit("edit"), by: People.alice, to: merged, as: edit)
         #expect(texts(again) == ["early", "edit"])
         #expect(again.encoded == again.merged(with: lateEdited).encoded)
         #expect(try Document(again.key, decoding: again.encoded) == again)
@@ -131,9 +134,8 @@ struct MessageTests {
         var author = Author(1)
         var document = author.apply(.send("A"), by: People.alice, to: nil)
         let start = document
-        for (number, text) in ["B", "A", "B"].enumerated() {
-            document = author.apply(
-                .edit(text, operation: UInt64(number)), by: People.alice, to: document)
+        for text in ["B", "A", "B"] {
+            document = author.apply(.edit(text), by: People.alice, to: document)
         }
         #expect(texts(document) == ["A", "B", "A", "B"])
         #expect(texts(start.merged(with: document)) == ["A", "B", "A", "B"])
@@ -142,12 +144,13 @@ struct MessageTests {
     }
 
     /// A forward that is not answered goes to the next owner under the same operation.
-    @Test func `one edit accepted by two nodes is one change`() {
+    @Test func `one edit executed by two nodes is one change`() {
         var (one, other) = (Author(1), Author(2, wallMilliseconds: 1_000_500))
         let sent = one.apply(.send("A"), by: People.alice, to: nil)
-        let first = one.apply(.edit("B", operation: 1), by: People.alice, to: sent)
-        let again = other.apply(.edit("B", operation: 1), by: People.alice, to: sent)
-        let later = other.apply(.edit("C", operation: 2), by: People.alice, to: again)
+        let edit = People.stamp(7, at: 1_000_400)
+        let first = one.apply(.edit("B"), by: People.alice, to: sent, as: edit)
+        let again = other.apply(.edit("B"), by: People.alice, to: sent, as: edit)
+        let later = other.apply(.edit("C"), by: People.alice, to: again)
         #expect(texts(first.merged(with: again)) == ["A", "B"])
         #expect(first.merged(with: again).encoded == again.merged(with: first).encoded)
         #expect(first.merged(with: again).message?.editedAt == again.message?.editedAt)
@@ -159,7 +162,7 @@ struct MessageTests {
         var (one, other) = (Author(1), Author(2))
         let sent = one.apply(.send("hello"), by: People.alice, to: nil)
         let hidden = other.apply(.hide, by: People.bob, to: sent)
-        let edited = one.apply(.edit("edited", operation: 1), by: People.alice, to: sent)
+        let edited = one.apply(.edit("edited"), by: People.alice, to: sent)
         for merged in [hidden.merged(with: edited), edited.merged(with: hidden)] {
             #expect(view(merged, People.bob) == nil)
             #expect(view(merged, People.alice)?.text == "edited")
@@ -228,9 +231,8 @@ struct MessageTests {
         let sent = one.apply(.send("A"), by: People.alice, to: nil)
         var (left, right) = (sent, sent)
         for number in 0..<UInt64(ChatLimits.editsMax) {
-            left = one.apply(.edit("l\(number)", operation: number), by: People.alice, to: left)
-            right = other.apply(
-                .edit("r\(number)", operation: 1_000 + number), by: People.alice, to: right)
+            left = one.apply(.edit("l\(number)"), by: People.alice, to: left)
+            right = other.apply(.edit("r\(number)"), by: People.alice, to: right)
         }
         #expect(left.merged(with: right).message?.versions.count == 2 * ChatLimits.editsMax)
         #expect(left.merged(with: right).encoded == right.merged(with: left).encoded)

@@ -11,7 +11,7 @@ struct MutationCodingTests {
             .create(participants: People.all, title: nil),
             .create(participants: People.all, title: "The room"),
             .send(People.message, type: .voice, item: ItemID(checked: "i"), text: ""),
-            .send("hello"), .edit("caf\u{E9}", operation: 9), .hide, .retract, .restore, .pin,
+            .send("hello"), .edit("caf\u{E9}"), .hide, .retract, .restore, .pin,
             .unpin,
             .invite(People.carol), .leave, .archive, .unarchive, .read(nil), .read(People.message),
             .deliver(nil), .deliver(People.message),
@@ -61,7 +61,7 @@ struct MutationCodingTests {
         let long = String(repeating: "x", count: ChatLimits.textBytesMax + 1)
         let many = (0...ChatLimits.participantsMax).map { UserID(checked: "u\(10_000 + $0)") }
         let bad: [Mutation.Action] = [
-            .send(long), .edit(long, operation: 1), .create(participants: many, title: nil),
+            .send(long), .edit(long), .create(participants: many, title: nil),
             .create(participants: [People.alice, People.bob, People.alice], title: nil),
             .create(participants: [People.bob], title: nil),
             .create(participants: [People.alice], title: long),

@@ -12,7 +12,7 @@ struct MutationTests {
         #expect(create.message == nil)
         #expect(create.key == .conversation(People.conversation))
         for action in [
-            .send("a"), .edit("a", operation: 1), .hide, .retract, .restore, .pin, .unpin,
+            .send("a"), .edit("a"), .hide, .retract, .restore, .pin, .unpin,
         ]
             as [Mutation.Action]
         {
@@ -55,7 +55,7 @@ struct MutationTests {
         var document = author.apply(.send("hello"), by: People.alice, to: nil)
         let sent = document.historyTime
         var seq: UInt64 = 1
-        for action in [.edit("a", operation: 1), .pin, .unpin, .hide, .restore, .retract]
+        for action in [.edit("a"), .pin, .unpin, .hide, .restore, .retract]
             as [Mutation.Action]
         {
             document = author.apply(action, by: People.alice, to: document)

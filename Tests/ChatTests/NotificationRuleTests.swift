@@ -105,9 +105,8 @@ struct NotificationRuleTests {
         let before = sent()
         pass()
         var room = room
-        room.invite(
-            People.bob, of: People.alice,
-            by: author.writer.nextStamp())
+        room.leave(People.bob, by: author.writer.nextAuthorship())
+        room.invite(People.bob, of: People.alice, by: author.writer.nextStamp())
         #expect(try !isNotified(of: before, among: room))
         #expect(try isNotified(of: sent(), among: room))
     }
@@ -143,7 +142,7 @@ struct NotificationRuleTests {
             device = author.device(.takeOff(entry.place.id), device)
             #expect(try !isNotified(of: both, by: device))
         }
-        let edited = author.apply(.edit("ho", operation: 1), by: People.alice, to: here)
+        let edited = author.apply(.edit("ho"), by: People.alice, to: here)
         #expect(edited.sendings == here.sendings)
     }
 

@@ -86,7 +86,7 @@ struct SeatTests {
         var seat = Seat()
         seat.raiseRead(to: mark)
         #expect(conversation.readPosition(of: People.bob, in: seat) == mark.position)
-        conversation.leave(People.bob, by: author.writer.nextStamp())
+        conversation.leave(People.bob, by: author.writer.nextAuthorship())
         conversation.invite(People.bob, of: People.alice, by: author.writer.nextStamp())
         #expect(conversation.readPosition(of: People.bob, in: seat) == nil)
         let again = conversation.mark(of: People.bob, at: SeatTests.position(1))
@@ -117,7 +117,8 @@ struct SeatTests {
         #expect(
             progress.readers(of: position(1), from: People.bob) == [People.alice, People.carol])
         #expect(progress.receivers(of: position(4), from: People.bob) == [People.alice])
-        conversation.leave(People.alice, by: People.stamp(1, at: 1))
+        conversation.leave(
+            People.alice, by: Authorship(dot: People.dot(1, 1), stamp: People.stamp(1, at: 1)))
         let later = Progress(of: seats, in: conversation)
         #expect(later.readers(of: position(1), from: People.bob) == [People.carol])
     }

@@ -19,8 +19,17 @@ import Wire
             .copies(ShardID(7), Vector()),
         ]
         + Ask.Attempt.allCases.flatMap { attempt in
-            [AckLevel.local, .majority, .all].map { level in .write(send("m1"), level, attempt) }
+            [AckLevel.local, .majority, .all].map { level in
+                .write(operation(send("m1"), after: earlier), level, attempt)
+            }
         }
+
+    private static let earlier = {
+        var earlier = Unsettled()
+        earlier.note(
+            Stamp(time: HybridTimestamp(milliseconds: 9), process: replica, counter: 1 << 40))
+        return earlier
+    }()
 
     private static let receipt = Receipt(
         context: Context(Dot(replica: replica, seq: 3)), message: nil, sentAt: nil, editedAt: nil,
@@ -31,7 +40,7 @@ import Wire
         .found(.messages([]), part: 300, isLast: true),
         .listed(.chats([]), part: 1, missing: [ShardID(1)]), .copies(3), .failed(.notReady),
         .failed(.unreachable), .failed(.overloaded), .failed(.unanswered), .failed(.behind),
-        .level, .elsewhere,
+        .failed(.stale(HybridTimestamp(milliseconds: 7))), .level, .elsewhere,
     ]
 
     @Test(arguments: requests) func `a request comes back as it went`(
@@ -46,7 +55,8 @@ import Wire
     @Test(arguments: outcomes) func `an answer comes back as it went`(
         _ outcome: Told.Outcome
     ) throws {
-        let told = Told(number: 1 << 40, round: 9, outcome: outcome)
+        let told = Told(
+            number: 1 << 40, round: 9, outcome: outcome, time: HybridTimestamp(milliseconds: 5))
         #expect(try Told.decode(told.encoded) == told)
         let frame = PeerFrame.told(told)
         #expect(try PeerFrame.decode(frame.encoded) == frame)
@@ -61,8 +71,9 @@ import Wire
         writer.write(count: 2)
         writer.write(count: 3)
         writer.write(true)
-        // It shows no copy.
+        // It shows no copy, and comes from a clock that has not begun.
         writer.write(count: 0)
+        HybridTimestamp.zero.encode(into: &writer)
         let told = try Told.decode(writer.bytes)
         guard case .written(let receipt, let stored) = told.outcome else {
             Issue.record("an acknowledgement became \(told)")
@@ -89,7 +100,7 @@ import Wire
         }
         // An id that was just made is a message's.
         let leave = Ask.Request.write(
-            Mutation(.leave, in: AskTests.room, by: alice), .local, .minted)
+            operation(Mutation(.leave, in: AskTests.room, by: alice)), .local, .minted)
         #expect(throws: WireError.self) {
             try Ask.decode(Ask(number: 1, round: 0, deadline: 2, request: leave).encoded)
         }

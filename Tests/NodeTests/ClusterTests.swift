@@ -1,3 +1,4 @@
+import CRDT
 import Chat
 import Testing
 import Wire
@@ -10,6 +11,13 @@ let lobby = ConversationID(checked: "lobby")
 
 func create(_ conversation: ConversationID = lobby) -> Mutation {
     Mutation(.create(participants: [alice], title: nil), in: conversation, by: alice)
+}
+
+/// A write as one that its node reads as its first line.
+func operation(_ mutation: Mutation, after unsettled: Unsettled = Unsettled()) -> Operation {
+    let stamp = Stamp(
+        time: HybridTimestamp(milliseconds: 1), process: RandomID(high: 8, low: 8), counter: 1)
+    return Operation(mutation, stamp, after: unsettled)
 }
 
 func send(

@@ -329,7 +329,12 @@ final class FakeHost: Host {
 final class RecordingSink: ReplySink {
     nonisolated(unsafe) private(set) var outcomes: [UInt64: Settled] = [:]
 
+    /// What was said to be executed yet, perhaps.
+    nonisolated(unsafe) private(set) var unsettled = Unsettled()
+
     func onSettled(_ number: UInt64, _ outcome: Settled) { outcomes[number] = outcome }
+
+    func onUnsettled(_ last: UnsettledOperation) { unsettled.note(last) }
 
     func onEvent(_ event: Chat.Event, token: String?) -> Bool { false }
 

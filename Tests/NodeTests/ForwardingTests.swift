@@ -10,19 +10,21 @@ import Wire
 private let shardCount: UInt16 = 8
 private let bob = UserID(checked: "bob")
 
-private func found(_ room: ConversationID = lobby) -> Mutation {
+func found(_ room: ConversationID = lobby) -> Mutation {
     Mutation(.create(participants: [alice, bob], title: nil), in: room, by: alice)
 }
 
 /// Five nodes, two copies of each shard: most of what a node is asked is held by others.
-private struct Five {
+struct Five {
     let world = NodeWorld()
     let seats: [NodeSeat]
 
     init() {
-        var seats = [world.add("n1", shards: shardCount, replicas: .count(2))]
+        var seats = [world.add("n1", shards: shardCount, replicas: .count(2), mayBlock: true)]
         for number in 2...5 {
-            seats.append(world.add("n\(number)", join: ["n1"], shards: nil, replicas: nil))
+            seats.append(
+                world.add(
+                    "n\(number)", join: ["n1"], shards: nil, replicas: nil, mayBlock: true))
         }
         self.seats = seats
         world.run(milliseconds: 5_000)
@@ -229,7 +231,7 @@ extension Settled? {
             (number, deadline, round) in
             Ask(
                 number: UInt64(number), round: UInt64(round), deadline: deadline,
-                request: .write(send("m\(number)"), .local, .first))
+                request: .write(operation(send("m\(number)")), .local, .first))
         }
         owner.run { node in
             for link in node.links.ascending where link.name == stranger.node.options.name {

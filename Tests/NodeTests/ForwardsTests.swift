@@ -16,7 +16,7 @@ import Wire
         of shard: ShardID? = nil, size: Int = 1, at now: UInt64 = 0
     ) -> Forward {
         Forward(
-            .write(send("m1"), .local, .minted), of: shard ?? self.shard,
+            .write(operation(send("m1")), .local, .minted), of: shard ?? self.shard,
             for: ReplySlot(session: 1, number: 1), size: size, now: now)
     }
 
@@ -99,9 +99,9 @@ import Wire
         let afterDenial = forwards[1]?.next
         #expect(sendOff(&forwards, to: a, now: 6) == [1])
         forwards.takeBack(from: a, now: 7)
-        #expect(asked == .write(send("m1"), .local, .minted))
-        #expect(afterDenial == .write(send("m1"), .local, .first))
-        #expect(forwards[1]?.next == .write(send("m1"), .local, .again))
+        #expect(asked == .write(operation(send("m1")), .local, .minted))
+        #expect(afterDenial == .write(operation(send("m1")), .local, .first))
+        #expect(forwards[1]?.next == .write(operation(send("m1")), .local, .again))
     }
 
     @Test func `what a failed commit did not keep may be with other owners`() {

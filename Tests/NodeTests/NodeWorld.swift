@@ -1,3 +1,4 @@
+import CRDT
 import Chat
 import Membership
 import Placement
@@ -97,8 +98,9 @@ final class NodeSeat: Sendable {
             guard let shard = node.shardID(of: mutation.partition).flatMap({ node.shard($0) })
             else { return false }
             let slot = ReplySlot(session: 1, number: number)
+            let operation = Operation(mutation, node.nextOperation())
             let result = node.within(shard) {
-                $0.submit(mutation, for: slot, level: level)
+                $0.submit(operation, for: slot, level: level)
             }
             if case .success = result { return true }
             return false

@@ -65,6 +65,7 @@ private final class Team {
 
     func send(_ id: String, in room: Int = 0, at index: Int = 0, level: AckLevel = .majority) {
         ask(Grapes.send(id, in: rooms[room]), at: index, level: level)
+        world.clock.pass(1)
     }
 
     /// Nodes `left` hear and reach nobody else, and the others not them.

@@ -37,6 +37,7 @@ private struct Driven {
     var machine: ShardMachine
     let store = MemoryStore()
     let entropy: SeededEntropy
+    var operations = OperationSource(process: RandomID(high: 5, low: 5))
     var now: UInt64 = 1_000
     var ticket: UInt64 = 0
     var random: SplitMix64
@@ -64,8 +65,11 @@ private struct Driven {
     mutating func submit(_ mutation: Mutation) {
         number += 1
         do {
+            operations.observe(machine.greatestTime, at: world.judge.wall)
+            let stamp = operations.next(at: world.judge.wall)
             let accepted = try machine.submit(
-                mutation, for: ReplySlot(session: 1, number: number), level: .local, in: world)
+                Operation(mutation, stamp), for: ReplySlot(session: 1, number: number),
+                level: .local, in: world)
             if let document = accepted.document { model[document.key] = document }
         } catch {
             return
@@ -79,10 +83,7 @@ private struct Driven {
         case 0...3:
             submit(send(id.text))
         case 4:
-            let operation = entropy.nextID()
-            submit(
-                Mutation(
-                    .edit(id, text: "text \(now)", operation: operation), in: lobby, by: alice))
+            submit(Mutation(.edit(id, text: "text \(now)"), in: lobby, by: alice))
         case 5: submit(Mutation(.hide(id), in: lobby, by: alice))
         case 6: submit(Mutation(.restore(id), in: lobby, by: alice))
         case 7 where random.below(4) == 0:

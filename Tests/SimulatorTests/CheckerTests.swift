@@ -62,7 +62,8 @@ import Wire
         let mutation = Mutation(
             action, in: ConversationID(checked: "c"), by: UserID(checked: "ann"))
         return Ledger.Entry(
-            dot: dot, shard: 0, node: 0, mutation: mutation, past: context, stamp: stamp,
+            dot: dot, shard: 0, node: 0, mutation: mutation,
+            operation: stamp ?? authorship(dot, at: 11).stamp, past: context, stamp: stamp,
             base: base, bytes: .zero)
     }
 
@@ -85,6 +86,7 @@ import Wire
             mutation: Mutation(
                 .retract(try #require(MessageID(document.key.id))),
                 in: try #require(first.mutation.conversation), by: first.mutation.user),
+            operation: authorship(Dot(replica: ReplicaID(high: 9, low: 9), seq: 9), at: 12).stamp,
             past: first.past, stamp: nil, base: nil, bytes: .zero)
         try world.ledger.add(retract)
         #expect(
@@ -214,10 +216,9 @@ import Wire
         let edit = Ledger.Entry(
             dot: first.dot, shard: 99, node: 0,
             mutation: Mutation(
-                .edit(
-                    try #require(MessageID(document.key.id)), text: "lost",
-                    operation: OperationID(high: 9, low: 9)),
+                .edit(try #require(MessageID(document.key.id)), text: "lost"),
                 in: try #require(first.mutation.conversation), by: first.mutation.user),
+            operation: authorship(Dot(replica: ReplicaID(high: 9, low: 9), seq: 9), at: 12).stamp,
             past: first.past, stamp: first.stamp, base: document.message?.header.sent,
             bytes: .zero)
         try world.ledger.add(edit)

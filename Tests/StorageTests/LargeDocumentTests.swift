@@ -11,10 +11,8 @@ import Wire
         var document = chats.documents[sent.key]
         for number in 1...edits {
             let text = String(repeating: "x", count: ChatLimits.textBytesMax - 10) + "\(number)"
-            let operation = RandomID(high: 0, low: UInt64(number))
             let mutation = Mutation(
-                .edit(Chats.message(1), text: text, operation: operation),
-                in: Chats.conversation(1), by: Chats.user)
+                .edit(Chats.message(1), text: text), in: Chats.conversation(1), by: Chats.user)
             let stamp = Stamp(
                 time: HybridTimestamp(milliseconds: UInt64(number)), process: Chats.replica(7),
                 counter: UInt64(number))

@@ -1,0 +1,66 @@
+import Wire
+
+/// The operations of a client that may yet be executed, by the greatest counter of each process.
+///
+/// An operation that was answered with "may be done" is unsettled. Whatever the client asks for
+/// next, anywhere, names it, so that its late execution changes nothing that came after it.
+public struct Unsettled: Hashable, Sendable {
+    /// The latest last, one for each process.
+    public private(set) var counters: [ProcessCounter] = []
+    /// No earlier than any of them; zero where there is none.
+    public private(set) var time = HybridTimestamp.zero
+
+    /// The most processes; of more, the latest are kept.
+    public static let countMax = 4
+
+    public init() {}
+
+    /// Notes an operation, and with it all earlier ones of its process.
+    public mutating func note(_ operation: Stamp) {
+        note(ProcessCounter(process: operation.process, counter: operation.counter))
+        note(operation.time)
+    }
+
+    /// Notes a time that some of them may have.
+    public mutating func note(_ time: HybridTimestamp) { self.time = max(self.time, time) }
+
+    public mutating func merge(_ other: Unsettled) {
+        for counter in other.counters { note(counter) }
+        note(other.time)
+    }
+
+    private mutating func note(_ last: ProcessCounter) {
+        #if PlantedBugs
+            if PlantedBug.unsettledForgotten.isOn { return }
+        #endif
+        var last = last
+        if let index = counters.firstIndex(where: { $0.process == last.process }) {
+            let known = counters.remove(at: index)
+            if known.counter > last.counter { last = known }
+        }
+        counters.append(last)
+        if counters.count > Unsettled.countMax { counters.removeFirst() }
+    }
+}
+
+extension Unsettled: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(count: counters.count)
+        for counter in counters { counter.encode(into: &writer) }
+        writer.write(time != .zero)
+        if time != .zero { time.encode(into: &writer) }
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        for _ in 0..<(try reader.readCount(limit: Unsettled.countMax)) {
+            let counter = try ProcessCounter(from: &reader)
+            guard !counters.contains(where: { $0.process == counter.process }) else {
+                throw .invalid("one counter for each process")
+            }
+            counters.append(counter)
+        }
+        guard try reader.readFlag() else { return }
+        time = try HybridTimestamp(from: &reader)
+        guard time != .zero else { throw .invalid("a time of operations") }
+    }
+}
