@@ -81,6 +81,9 @@ package actor Node {
     var backup: RunningBackup?
     /// When a member was last connected or said that this node's name is taken, or the start.
     var reachedAt: UInt64
+    /// When somebody first said that a living member has this node's name, since it was last
+    /// connected.
+    var nameTakenAt: UInt64?
 
     /// The operations of this process, of all shards in the order of its lines.
     var operations: Operations
@@ -531,6 +534,7 @@ extension Node {
         checkForeign(now: now)
         dial(now: now)
         if !links.isEmpty || cluster == nil { reachedAt = now }
+        if !links.isEmpty { nameTakenAt = nil }
         let isAlone =
             repairs.isEmpty
             && (now >= reachedAt + Node.solitudeMilliseconds || membership.dialable.isEmpty)

@@ -341,15 +341,17 @@ extension Node {
     }
 
     /// How long a living member of this name may turn out to be this node's own last process, in
-    /// milliseconds.
+    /// milliseconds since somebody first said so: a node that was suspended takes it for alive
+    /// until it has looked at its connections.
     private static let namePatienceMilliseconds: UInt64 = 2_000
 
     private func onNameTaken(_ greeting: Greeting) {
         // As long as somebody says so this node is not alone, and serves nobody.
         reachedAt = ports.clock.milliseconds
+        let first = nameTakenAt ?? reachedAt
+        nameTakenAt = first
         // What was said may have been held up on its way: it is no older than the connection.
-        let age = greeting.since - startedAt
-        guard links.isEmpty, age >= Node.namePatienceMilliseconds else { return }
+        guard links.isEmpty, greeting.since >= first + Node.namePatienceMilliseconds else { return }
         ports.host.end(.unusable("a living member has the name \(me.name)"))
     }
 
