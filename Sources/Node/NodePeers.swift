@@ -445,7 +445,7 @@ extension Node {
             onCheckpoint(frame, from: name)
         case .pulse(let pulse):
             link.pulse = (pulse, now)
-            onSummary(pulse.hash, from: link, now: now)
+            onSummary(pulse.summary, from: link, now: now)
         }
     }
 
@@ -467,13 +467,15 @@ extension Node {
         shards.compactMap { $0.assumeIsolated { $0.hash(sharedWith: name) } }
     }
 
-    private func onSummary(_ theirs: UInt64, from link: PeerLink, now: UInt64) {
+    private func onSummary(_ theirs: Frame.Summary, from link: PeerLink, now: UInt64) {
         let name = link.name
         let hashes = hashes(sharedWith: name)
         let ours = Link.summary(of: hashes)
-        if link.link.onSummary(theirs, ours: ours, now: now) {
+        if link.link.onSummary(theirs.hash, ours: ours, now: now) {
             for entry in hashes {
-                if let shard = shard(entry.shard) { within(shard) { $0.onLevel(with: name) } }
+                guard let shard = shard(entry.shard) else { continue }
+                let isServing = !theirs.unready.contains(entry.shard)
+                within(shard) { $0.onLevel(with: name, isServing: isServing) }
             }
         } else {
             link.send(.hashes(hashes))
@@ -485,7 +487,11 @@ extension Node {
             guard let shard = shard(entry.shard) else { continue }
             within(shard) {
                 guard let mine = $0.hash(sharedWith: name) else { return }
-                if mine == entry { $0.onLevel(with: name) } else { $0.offer(to: name) }
+                if mine.hash == entry.hash {
+                    $0.onLevel(with: name, isServing: entry.isServing)
+                } else {
+                    $0.offer(to: name)
+                }
             }
         }
     }

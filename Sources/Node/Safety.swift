@@ -90,7 +90,7 @@ extension Node {
         }
         return now <= pulse.at + Safety.pulseMilliseconds
             && pulse.said.silence <= Safety.pulseMilliseconds
-            && !pulse.said.unready.contains(shard.id)
+            && !pulse.said.summary.unready.contains(shard.id)
     }
 
     func tickSafety(now: UInt64) {
@@ -104,10 +104,11 @@ extension Node {
 
     /// What is said to a member at this moment.
     func pulse(to link: PeerLink, now: UInt64) -> Pulse {
-        Pulse(
-            hash: Link.summary(of: hashes(sharedWith: link.name)),
-            silence: now - min(now, link.link.heardAt),
-            unready: shards.filter { $0.assumeIsolated { !$0.isReady && !$0.isForeign } }.map(\.id))
+        let unready = shards.filter { $0.assumeIsolated { !$0.isReady && !$0.isForeign } }
+        return Pulse(
+            Frame.Summary(
+                hash: Link.summary(of: hashes(sharedWith: link.name)), unready: unready.map(\.id)),
+            silence: now - min(now, link.link.heardAt))
     }
 }
 

@@ -228,11 +228,12 @@ package actor Shard {
 
     /// What is on disk, in eight bytes; nil where the two do not both own the shard.
     func hash(sharedWith peer: NodeName) -> Frame.ShardHash? {
-        machine.copy.isShared(with: peer)
-            ? Frame.ShardHash(id, machine.copy.storedHash) : nil
+        machine.copy.isShared(with: peer) ? machine.copy.shardHash : nil
     }
 
-    func onLevel(with peer: NodeName) { machine.onLevel(with: peer) }
+    func onLevel(with peer: NodeName, isServing: Bool) {
+        machine.onLevel(with: peer, isServing: isServing)
+    }
 
     func onDropped(_ frame: Frame, to peer: NodeName) {
         machine.onDropped(frame, to: peer, now: ports.clock.milliseconds)

@@ -500,7 +500,9 @@ extension ShardMachine {
     package mutating func onPeerDown(_ peer: NodeName) { copy.onPeerDown(peer) }
 
     /// The peer's copy is the same as what is on disk here.
-    package mutating func onLevel(with peer: NodeName) { copy.onLevel(with: peer) }
+    package mutating func onLevel(with peer: NodeName, isServing: Bool) {
+        copy.onLevel(with: peer, isServing: isServing)
+    }
 
     /// A frame of this shard's never left, because too many waited for the peer.
     package mutating func onDropped(_ frame: Frame, to peer: NodeName, now: UInt64) {

@@ -173,9 +173,11 @@ public struct Copy: Sendable {
 
     /// What is here may be shown from here on.
     mutating func serve() {
+        let wasServing = phase == .serving
         phase = .serving
         needsPull = false
         if isSettled { isServedByDisk = true }
+        if !wasServing { tellServing() }
     }
 
     public mutating func takeOutbox() -> [(to: NodeName, frame: Frame)] {

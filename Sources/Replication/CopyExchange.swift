@@ -108,12 +108,15 @@ extension Copy {
     }
 
     /// The peer claims the same, holds the same and is complete alike.
-    public mutating func onLevel(with peer: NodeName) {
+    ///
+    /// - Parameter isServing: whether what it holds may be shown there.
+    public mutating func onLevel(with peer: NodeName, isServing: Bool) {
         guard let index = index(of: peer) else { return }
         peers[index].confirmAll(of: stored.vector)
         peers[index].untold = peers[index].untold.subtracting(stored.vector)
         peers[index].holding = stored.isComplete ? .complete : .incomplete
-        if stored.isComplete, peers[index].isServing, !needsPull { serve() }
+        peers[index].isServing = isServing
+        if stored.isComplete, isServing, !needsPull { serve() }
         serveBesideLevelOwners()
     }
 
@@ -144,6 +147,21 @@ extension Copy {
         }
         outbox.append(
             (peer, .offer(Frame.Offer(shard: shard, claim: claim, isAnswer: isAnswer))))
+    }
+
+    /// Owners that may be waiting for one that serves are told that this copy does.
+    ///
+    /// What is not complete on disk yet is offered once it is.
+    mutating func tellServing() {
+        guard stored.isComplete else { return }
+        for peer in peers where peer.isOwner && !peer.isServing {
+            offer(to: peer.name, isAnswer: true)
+        }
+    }
+
+    /// What this disk comes to.
+    public var shardHash: Frame.ShardHash {
+        Frame.ShardHash(shard, storedHash, isServing: isVouching)
     }
 
     /// What this disk holds.

@@ -8,8 +8,8 @@ public enum Frame: Hashable, Sendable {
     case push(ShardID, [Parcel], cause: Vector)
     /// Seqs that are on the sender's disk, of those that the receiver sent it.
     case confirm(ShardID, Vector)
-    /// A hash over all that the two share: equal means level. Also the sign of life.
-    case summary(UInt64)
+    /// What all that the two share comes to. Also the sign of life.
+    case summary(Summary)
     /// A hash for each shard that the sender takes both to own, ascending: which ones differ.
     case hashes([ShardHash])
     /// What the sender's disk holds of a shard.
@@ -42,14 +42,30 @@ public enum Frame: Hashable, Sendable {
         public let isAnswer: Bool
     }
 
+    /// What the shards that two nodes own come to at one of them.
+    public struct Summary: Hashable, Sendable {
+        /// Over the hashes of the shards: equal means level.
+        public let hash: UInt64
+        /// The shards that the sender owns and may not show yet, ascending.
+        public let unready: [ShardID]
+
+        public init(hash: UInt64, unready: [ShardID]) {
+            self.hash = hash
+            self.unready = unready
+        }
+    }
+
     /// What a copy comes to, in eight bytes.
     public struct ShardHash: Hashable, Sendable {
         public let shard: ShardID
         public let hash: UInt64
+        /// Whether the copy may be shown.
+        public let isServing: Bool
 
-        public init(_ shard: ShardID, _ hash: UInt64) {
+        public init(_ shard: ShardID, _ hash: UInt64, isServing: Bool) {
             self.shard = shard
             self.hash = hash
+            self.isServing = isServing
         }
     }
 

@@ -30,15 +30,16 @@ extension Frame: WireValue {
             writer.write(Kind.confirm)
             writer.write(shard)
             vector.encodeShared(into: &writer)
-        case .summary(let hash):
+        case .summary(let summary):
             writer.write(Kind.summary)
-            writer.write(fixed: hash)
+            summary.encode(into: &writer)
         case .hashes(let hashes):
             writer.write(Kind.hashes)
             writer.write(count: hashes.count)
             for entry in hashes {
                 writer.write(entry.shard)
                 writer.write(fixed: entry.hash)
+                writer.write(entry.isServing)
             }
         case .offer(let offer):
             writer.write(Kind.offer)
@@ -108,7 +109,7 @@ extension Frame: WireValue {
         case Kind.confirm:
             self = .confirm(try reader.readShard(), try Vector(sharedFrom: &reader))
         case Kind.summary:
-            self = .summary(try reader.readFixed())
+            self = .summary(try Summary(from: &reader))
         case Kind.hashes:
             self = .hashes(try reader.readHashes())
         case Kind.offer:
@@ -162,6 +163,23 @@ extension Frame: WireValue {
     }
 }
 
+extension Frame.Summary: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(fixed: hash)
+        writer.write(count: unready.count)
+        for shard in unready { writer.write(shard) }
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        hash = try reader.readFixed()
+        var unready: [ShardID] = []
+        for _ in 0..<(try reader.readCount(limit: Int(UInt16.max))) {
+            unready.append(try reader.readShard())
+        }
+        self.unready = unready
+    }
+}
+
 extension Frame.Claim: WireValue {
     public func encode(into writer: inout ByteWriter) {
         vector.encodeShared(into: &writer)
@@ -207,7 +225,8 @@ extension ByteReader {
             guard hashes.last.map({ $0.shard < shard }) ?? true else {
                 throw .invalid("shards that ascend")
             }
-            hashes.append(Frame.ShardHash(shard, try readFixed()))
+            hashes.append(
+                Frame.ShardHash(shard, try readFixed(), isServing: try readFlag()))
         }
         return hashes
     }

@@ -186,7 +186,12 @@ final class Shell {
     /// The hash of each shard that this node and the other own, as this one sees it.
     func hashes(sharedWith peer: NodeName) -> [Frame.ShardHash] {
         machines.lazy.filter { $0.copy.isShared(with: peer) }
-            .map { Frame.ShardHash($0.copy.shard, $0.copy.storedHash) }
+            .map(\.copy.shardHash)
+    }
+
+    /// The shards that it owns and may not show yet.
+    var unready: [ShardID] {
+        machines.lazy.map(\.copy).filter { $0.holders.isOwnedHere && !$0.isReady }.map(\.shard)
     }
 
     var isAlone: Bool { connections.allSatisfy { $0 == nil } }

@@ -47,8 +47,9 @@ extension World {
         let ours = shell.hashes(sharedWith: names[peer])
         for entry in theirs {
             guard let mine = ours.first(where: { $0.shard == entry.shard }) else { continue }
-            if mine == entry {
-                shell.machines[Int(entry.shard.number)].onLevel(with: names[peer])
+            if mine.hash == entry.hash {
+                shell.machines[Int(entry.shard.number)].onLevel(
+                    with: names[peer], isServing: entry.isServing)
             } else {
                 shell.machines[Int(entry.shard.number)].offer(to: names[peer])
             }
@@ -93,15 +94,19 @@ extension World {
         }
     }
 
-    private func onSummary(_ theirs: UInt64, from peer: Int, at shell: Shell) throws(Violation) {
+    private func onSummary(
+        _ theirs: Frame.Summary, from peer: Int, at shell: Shell
+    ) throws(Violation) {
         let hashes = shell.hashes(sharedWith: names[peer])
         let ours = Link.summary(of: hashes)
-        guard shell.links[peer]?.onSummary(theirs, ours: ours, now: milliseconds) == true else {
+        guard shell.links[peer]?.onSummary(theirs.hash, ours: ours, now: milliseconds) == true
+        else {
             try send(.hashes(hashes), to: peer, from: shell)
             return
         }
         for entry in hashes {
-            shell.machines[Int(entry.shard.number)].onLevel(with: names[peer])
+            shell.machines[Int(entry.shard.number)].onLevel(
+                with: names[peer], isServing: !theirs.unready.contains(entry.shard))
         }
     }
 
@@ -200,7 +205,8 @@ extension World {
         for peer in shell.links.indices
         where shell.links[peer]?.takesSummary(now: milliseconds) == true {
             let hashes = shell.hashes(sharedWith: names[peer])
-            try send(.summary(Link.summary(of: hashes)), to: peer, from: shell)
+            let summary = Frame.Summary(hash: Link.summary(of: hashes), unready: shell.unready)
+            try send(.summary(summary), to: peer, from: shell)
         }
     }
 

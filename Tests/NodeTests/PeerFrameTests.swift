@@ -41,8 +41,10 @@ import Wire
         .gossip(.ping(number: 0, tableHash: 1, []), wallMilliseconds: 0),
         .gossip(
             .ack(number: .max, tableHash: .max, table.entries), wallMilliseconds: .max),
-        .replication(.summary(5)), .replication(.confirm(ShardID(3), Vector())),
-        .pulse(Pulse(hash: .max, silence: 3, unready: [ShardID(0), ShardID(4)])),
+        .replication(.summary(Frame.Summary(hash: 5, unready: [ShardID(9)]))),
+        .replication(.confirm(ShardID(3), Vector())),
+        .pulse(
+            Pulse(Frame.Summary(hash: .max, unready: [ShardID(0), ShardID(4)]), silence: 3)),
     ]
 
     @Test(arguments: frames)

@@ -41,11 +41,16 @@ struct FrameSource {
         switch random.below(13) {
         case 0: return .push(shard, parcels(), cause: vector())
         case 1: return .confirm(shard, vector())
-        case 2: return .summary(random.next())
+        case 2:
+            return .summary(
+                Frame.Summary(
+                    hash: random.next(),
+                    unready: (0..<random.below(5)).map { ShardID(UInt16($0 * 7)) }))
         case 3:
             return .hashes(
                 (0..<random.below(70)).map {
-                    Frame.ShardHash(ShardID(UInt16($0 * 3)), random.next())
+                    Frame.ShardHash(
+                        ShardID(UInt16($0 * 3)), random.next(), isServing: random.chance(50))
                 })
         case 4:
             return .offer(

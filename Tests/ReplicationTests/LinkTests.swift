@@ -54,7 +54,7 @@ import Wire
 
     @Test func `a summary depends on each hash and on their order`() {
         func summary(_ hashes: [(UInt16, UInt64)]) -> UInt64 {
-            Link.summary(of: hashes.map { Frame.ShardHash(ShardID($0.0), $0.1) })
+            Link.summary(of: hashes.map { Frame.ShardHash(ShardID($0.0), $0.1, isServing: true) })
         }
         #expect(summary([(0, 1), (1, 2)]) != summary([(0, 2), (1, 1)]))
         #expect(summary([(0, 1), (1, 2)]) != summary([(0, 1), (1, 3)]))

@@ -338,7 +338,7 @@ private func holders(_ owners: [NodeName]) -> Holders {
         owner.own([n1, n2])
         #expect(!owner.copy.isReady)
         // What is said on an old connection may have been said before.
-        owner.copy.onLevel(with: n2)
+        owner.copy.onLevel(with: n2, isServing: true)
         #expect(!owner.copy.isReady)
         _ = owner.said()
         _ = owner.copy.onTick(now: owner.now)

@@ -230,7 +230,7 @@ import Wire
         var phase = QuietPhase()
         phase.note(.hashes([]))
         phase.enter(.silent, now: 0)
-        phase.note(.summary(1))
+        phase.note(.summary(Frame.Summary(hash: 1, unready: [])))
         #expect(phase.noise.isEmpty)
         phase.note(.hashes([]))
         #expect(phase.noise == ["hashes"])
