@@ -118,6 +118,16 @@ extension Ledger.Entry {
             && operation.counter > other.operation.counter
     }
 
+    /// Whether it is a remove that takes an add away: it knew of one of the add's executions and
+    /// is later, or its client had asked for the add before.
+    func takesAway(_ add: Ledger.Entry, executedAs executions: [Ledger.Entry]) -> Bool {
+        let isNamed = unsettled.contains {
+            $0.process == add.operation.process && $0.counter >= add.operation.counter
+        }
+        let isKnown = executions.contains { knew(of: $0) }
+        return isNamed || (isKnown && add.operation.time < operation.time)
+    }
+
     /// What was done, to be read in an explanation.
     var words: String {
         "\(dot.short) on n\(node + 1): \(mutation.user) \(mutation.action.words) "

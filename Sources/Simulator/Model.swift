@@ -69,13 +69,7 @@ struct Model {
         adds.contains { add in
             let executions = adds.filter { $0.operation == add.operation }
             return !(adds + removes).contains { $0.follows(add) }
-                && !removes.contains { remove in
-                    let isNamed = remove.unsettled.contains {
-                        $0.process == add.operation.process && $0.counter >= add.operation.counter
-                    }
-                    let isKnown = executions.contains { remove.knew(of: $0) }
-                    return isNamed || (isKnown && add.operation.time < remove.operation.time)
-                }
+                && !removes.contains { $0.takesAway(add, executedAs: executions) }
         }
     }
 

@@ -46,13 +46,13 @@ package struct Plant: Hashable, Sendable {
         var seed: UInt64 {
             switch self {
             case .clockFollowsAny: 160
-            case .coversFirstRangeOnly: 49
-            case .droppedOnConfirmedVectors: 1_363
+            case .coversFirstRangeOnly: 54
+            case .droppedOnConfirmedVectors: 5_262
             case .evictedNotDialled: 212
-            case .evictedNotHeard: 63
+            case .evictedNotHeard: 119
             case .floorIgnored: 63
-            case .lateDoneCounts: 1_126
-            case .secondTimeGiven: 1_319
+            case .lateDoneCounts: 8_025
+            case .secondTimeGiven: 17_374
             default: 0
             }
         }

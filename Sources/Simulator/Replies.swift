@@ -182,14 +182,22 @@ extension World {
         }
         for hide in node.deletions.hides[key] ?? []
         where hide.user == request.user && hide.number <= known {
-            let isRestored = ledger.entries(of: key).contains {
-                $0.mutation.action.verb == "restore" && $0.mutation.user == hide.user
-                    && $0.past.contains(hide.dot)
+            guard isRestored(hide.dot, by: hide.user, in: ledger.entries(of: key)) else {
+                throw shownAgain(key, "'\(view.text)'", request, node)
             }
-            guard isRestored else { throw shownAgain(key, "'\(view.text)'", request, node) }
         }
         try checkOnDisk(key, view.editedAt ?? view.sentAt, view.text, request, node)
         for user in view.deletedBy { noteSeenHidden(key, from: user, request.shard, node) }
+    }
+
+    /// Whether its user took a deletion back: having seen it, or having asked for it before.
+    private func isRestored(_ hide: Dot, by user: UserID, in entries: [Ledger.Entry]) -> Bool {
+        guard let hide = entries.first(where: { $0.dot == hide }) else { return false }
+        let executions = entries.filter { $0.operation == hide.operation }
+        return entries.contains {
+            $0.mutation.action.verb == "restore" && $0.mutation.user == user
+                && ($0.takesAway(hide, executedAs: executions) || $0.follows(hide))
+        }
     }
 
     /// Others' deletions were seen too.

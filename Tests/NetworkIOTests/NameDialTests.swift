@@ -121,7 +121,7 @@ import Testing
             try await loop.perform {
                 for number in 0...NameLookups.underwayMax {
                     guard let endpoint = Endpoint("n\(number).example:1") else { continue }
-                    Connection.dial(endpoint, on: loop, timeoutMilliseconds: 60_000) { result in
+                    Connection.dial(endpoint, on: loop, timeoutMilliseconds: 600_000) { result in
                         if case .failure(let error) = result {
                             answers.change { $0.append(error) }
                         }

@@ -95,11 +95,15 @@ func send(
         #expect(world.seats["n1"]?.living == 2)
     }
 
-    @Test func `that the name is taken counts by when it was said, not by when it is heard`() {
+    @Test func `that the name is taken counts where it is said again two seconds later`() {
         let world = NodeWorld()
         let seat = world.add("n1")
         var rejection = ByteWriter()
         rejection.writeEnvelope { PeerFrame.reject(.nameTaken).encode(into: &$0) }
+        let first = world.connect(from: "n1", to: "nobody").dialer
+        world.settle()
+        world.receive(rejection.bytes, on: first)
+        // What is heard late was said when its connection began.
         let early = world.connect(from: "n1", to: "nobody").dialer
         world.run(milliseconds: 2_500)
         world.receive(rejection.bytes, on: early)
