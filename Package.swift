@@ -46,7 +46,7 @@ let package = Package(
         compiledC("CSystem"),
         room("NetworkIO", ["CLibuv", "CSystem"]),
         room("TLS", ["COpenSSL", "NetworkIO"]),
-        room("Storage", ["CSQLite", "Chat", "CRDT", "Wire"]),
+        room("Storage", ["CSQLite", "CSystem", "Chat", "CRDT", "Wire"]),
 
         // The node: the actors that run the cores, and what answers lines with them.
         room("Node", ["Membership", "Placement", "Replication", "Chat", "CRDT", "Wire"]),

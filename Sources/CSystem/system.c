@@ -12,6 +12,7 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -44,6 +45,18 @@ int csystem_die_with_parent(int parent) {
         return -errno;
     }
     return getppid() == parent ? 0 : -ESRCH;
+}
+
+int csystem_file_status(int descriptor, const char *path, struct csystem_file *file) {
+    struct statx status;
+    int place = path ? AT_FDCWD : descriptor;
+    if (statx(place, path ? path : "", AT_EMPTY_PATH, STATX_INO | STATX_SIZE, &status) < 0) {
+        return -errno;
+    }
+    file->device = (uint64_t)status.stx_dev_major << 32 | status.stx_dev_minor;
+    file->number = status.stx_ino;
+    file->bytes = status.stx_size;
+    return 0;
 }
 
 int csystem_lock_file(const char *path) {

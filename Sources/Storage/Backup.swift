@@ -113,7 +113,9 @@ package final class Backup: @unchecked Sendable {
             throw .system(doing: "asking how full it is")
         }
         let unit = UInt64(disk.f_frsize)
-        let bytes = (DiskUsage.size(of: source) ?? 0) + (DiskUsage.size(of: source + "-wal") ?? 0)
+        let bytes = [source, source + "-wal"].reduce(0) {
+            $0 + (FileStatus(of: $1)?.bytesCount ?? 0)
+        }
         let kept = min(Backup.freeBytesMin, UInt64(disk.f_blocks) * unit / 8)
         guard UInt64(disk.f_bavail) * unit >= bytes + kept else { throw .full }
     }

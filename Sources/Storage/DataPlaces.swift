@@ -1,29 +1,3 @@
-import Glibc
-
-/// A file, whatever its name.
-struct FileIdentity: Hashable, Sendable {
-    private let device: UInt64
-    private let number: UInt64
-
-    /// Nil where there is none under the path.
-    init?(of path: String) {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        self.init(status)
-    }
-
-    init?(of descriptor: Int32) {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { return nil }
-        self.init(status)
-    }
-
-    private init(_ status: stat) {
-        device = UInt64(status.st_dev)
-        number = UInt64(status.st_ino)
-    }
-}
-
 /// The files that are written, and the names under which a restart would look for them.
 ///
 /// A file that was removed, moved or replaced is written on as long as it is open, and with it all
@@ -42,7 +16,7 @@ final class DataPlaces: @unchecked Sendable {
     /// The first name that does not lead to what is written any more; nil where all do.
     var displaced: String? {
         monitor.withLock {
-            identities.first { FileIdentity(of: $0.path) != $0.identity }?.path
+            identities.first { FileStatus(of: $0.path)?.identity != $0.identity }?.path
         }
     }
 }

@@ -46,7 +46,7 @@ package final class Database: @unchecked Sendable {
                 failureReport: failureReport, places: places)
             loss = try opening.prepare(in: folder)
             places.add(path + "/lock", folder.lockIdentity)
-            places.add(file, FileIdentity(of: file))
+            places.add(file, FileStatus(of: file)?.identity)
             (reader, writer) = try opening.open(in: path)
         } catch {
             folder.release()

@@ -10,19 +10,12 @@ package struct DiskUsage: Hashable, Sendable {
 
     /// - Returns: nil where the disk does not tell.
     init?(of file: String) {
-        guard let databaseBytes = DiskUsage.size(of: file) else { return nil }
+        guard let databaseBytes = FileStatus(of: file)?.bytesCount else { return nil }
         var disk = statvfs()
         guard statvfs(file, &disk) == 0 else { return nil }
         self.databaseBytes = databaseBytes
-        logBytes = DiskUsage.size(of: file + "-wal") ?? 0
+        logBytes = FileStatus(of: file + "-wal")?.bytesCount ?? 0
         freeBytes = UInt64(disk.f_bavail) * UInt64(disk.f_frsize)
-    }
-
-    /// Nil where the file is not there.
-    static func size(of file: String) -> UInt64? {
-        var status = stat()
-        guard stat(file, &status) == 0 else { return nil }
-        return UInt64(max(0, status.st_size))
     }
 }
 

@@ -22,7 +22,7 @@ package struct Folder {
     }
 
     /// What the lock is on.
-    var lockIdentity: FileIdentity? { FileIdentity(of: lock) }
+    var lockIdentity: FileIdentity? { FileStatus(of: lock)?.identity }
 
     func release() { Glibc.close(lock) }
 

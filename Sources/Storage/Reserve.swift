@@ -68,10 +68,10 @@ package struct FolderRoom: Hashable, Sendable {
         var disk = statvfs()
         guard statvfs(folder, &disk) == 0 else { throw .system(doing: "asking how full it is") }
         let file = folder + "/" + Format.fileName
-        logBytes = DiskUsage.size(of: file + "-wal") ?? 0
+        logBytes = FileStatus(of: file + "-wal")?.bytesCount ?? 0
         // A process that may make no file longer has as little room as on a full disk.
         let limit = FolderRoom.fileBytesMax
-        let longest = max(logBytes, DiskUsage.size(of: file) ?? 0)
+        let longest = max(logBytes, FileStatus(of: file)?.bytesCount ?? 0)
         freeBytes = min(
             UInt64(disk.f_bavail) * UInt64(disk.f_frsize), limit - min(limit, longest))
         totalBytes = min(UInt64(disk.f_blocks) * UInt64(disk.f_frsize), limit)

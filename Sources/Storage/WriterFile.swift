@@ -101,8 +101,9 @@ final class WriterFile {
     private func checkPlaces() throws(StorageError) {
         if !isLogPlaced {
             isLogPlaced = true
-            guard let log = FileIdentity(of: file + "-wal") else { throw .displaced(file + "-wal") }
-            places.add(file + "-wal", log)
+            let path = file + "-wal"
+            guard let log = FileStatus(of: path) else { throw .displaced(path) }
+            places.add(path, log.identity)
         }
         if let displaced = places.displaced { throw .displaced(displaced) }
     }

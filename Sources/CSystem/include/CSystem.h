@@ -26,6 +26,17 @@ int csystem_die_with_parent(int parent);
 // Returns -EWOULDBLOCK when another process holds it. A killed process leaves no lock behind.
 int csystem_lock_file(const char *path);
 
+// Which file a path leads to, or with a null path is open, and how long it is, without its
+// times: a file whose times somebody has asked for gets a time of its own at the next write, which
+// costs the next sync. Returns -ENOENT where there is none. Source: the kernel's
+// Documentation/filesystems/multigrain-ts.rst.
+struct csystem_file {
+    uint64_t device;
+    uint64_t number;
+    uint64_t bytes;
+};
+int csystem_file_status(int descriptor, const char *path, struct csystem_file *file);
+
 // Raises the soft limit of open descriptors to the hard one. Returns the limit in force.
 int64_t csystem_raise_descriptor_limit(void);
 
