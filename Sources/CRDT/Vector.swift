@@ -130,6 +130,28 @@ public struct Vector: Hashable, Sendable {
         return rest
     }
 
+    /// What of it is beyond `base`; nil where it does not hold all of that.
+    ///
+    /// In one pass, for it is asked with every commit: two vectors that differ by little share the
+    /// memory of nearly all their entries.
+    public func rest(beyond base: Vector) -> Vector? {
+        var rest = Vector()
+        var index = 0
+        for entry in entries {
+            guard index < base.entries.count, base.entries[index].replica == entry.replica else {
+                rest.entries.append(entry)
+                continue
+            }
+            let known = base.entries[index].seqs
+            index += 1
+            guard entry.seqs != known else { continue }
+            guard entry.seqs.isSuperset(of: known) else { return nil }
+            rest.entries.append(
+                Entry(replica: entry.replica, seqs: entry.seqs.subtracting(known)))
+        }
+        return index == base.entries.count ? rest : nil
+    }
+
     /// What is in both.
     public func intersection(_ other: Vector) -> Vector { subtracting(subtracting(other)) }
 

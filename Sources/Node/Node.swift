@@ -195,11 +195,12 @@ extension Node {
     /// one.
     ///
     /// - Parameters:
+    ///   - bases: what the headers build on, where it can be read.
     ///   - damaged: the shards whose headers are not what was written.
     ///   - loss: what acknowledged writes the disk has lost; nil for none.
     package func start(
-        settings: [String: [UInt8]], headers: [ShardID: [UInt8]], damaged: [ShardID] = [],
-        loss: String? = nil
+        settings: [String: [UInt8]], headers: [ShardID: [UInt8]],
+        bases: [ShardID: [UInt8]] = [:], damaged: [ShardID] = [], loss: String? = nil
     ) {
         self.loss = loss
         do throws(WireError) {
@@ -210,7 +211,7 @@ extension Node {
             }
             noteLoss()
             if let bytes = settings[SettingName.cluster] {
-                try resume(ClusterSettings.decode(bytes), headers, damaged)
+                try resume(ClusterSettings.decode(bytes), headers, bases, damaged)
             } else if options.join.isEmpty {
                 found()
             }
@@ -222,12 +223,17 @@ extension Node {
     }
 
     private func resume(
-        _ settings: ClusterSettings, _ headers: [ShardID: [UInt8]], _ damaged: [ShardID]
+        _ settings: ClusterSettings, _ headers: [ShardID: [UInt8]], _ bases: [ShardID: [UInt8]],
+        _ damaged: [ShardID]
     ) throws(WireError) {
         guard accepts(settings) else { return }
         cluster = settings
         var stored: [ShardID: CopyHeader] = [:]
-        for (shard, bytes) in headers { stored[shard] = try CopyHeader.decode(bytes) }
+        var damaged = damaged
+        for (shard, bytes) in headers.sorted(by: { $0.key < $1.key }) {
+            stored[shard] = try CopyHeader.read(bytes, base: bases[shard])
+            if stored[shard] == nil { damaged.append(shard) }
+        }
         for shard in damaged { stored[shard] = CopyHeader(isComplete: false) }
         openShards(settings, stored: stored, isFounded: false)
         doubtShards()

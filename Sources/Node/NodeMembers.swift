@@ -108,8 +108,7 @@ extension Node {
         let holders = holders(of: Int(id.number), others: others, dead: dead)
         let shard = Shard(
             id, of: cluster.shards, stored: stored, holders: holders, life: tally.copiesDropped,
-            isFounded: isFounded, ports: ports,
-            editWindowMilliseconds: options.editWindowMilliseconds, horizon: clusterTime.current)
+            isFounded: isFounded, ports: ports, options: options, horizon: clusterTime.current)
         if isDiskFull { within(shard) { $0.setFull(true) } }
         observe(stored.greatest)
         held[Int(id.number)] = shard

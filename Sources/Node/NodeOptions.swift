@@ -29,6 +29,8 @@ package struct NodeOptions: Hashable, Sendable {
     package let acceptsDataLoss: Bool
     package let peerLimits: PeerLimits
     package let versions: PeerVersions
+    /// How much of a shard's vector is written with every commit; see `VectorBase`.
+    package let restRangesMax: Int
 
     /// How long a dead member keeps its shards where nothing else was said, in milliseconds.
     package static let evictAfterMillisecondsDefault: UInt64 = 10 * 60 * 1_000
@@ -41,8 +43,10 @@ package struct NodeOptions: Hashable, Sendable {
         evictAfterMilliseconds: UInt64? = evictAfterMillisecondsDefault,
         maxOffsetMilliseconds: UInt64 = WallTime.maxOffsetMillisecondsDefault,
         mayBlock: Bool = false, acceptsDataLoss: Bool = false,
-        peerLimits: PeerLimits = .standard, versions: PeerVersions = .current
+        peerLimits: PeerLimits = .standard, versions: PeerVersions = .current,
+        restRangesMax: Int = VectorBase.restRangesMax
     ) {
+        self.restRangesMax = restRangesMax
         self.acceptsDataLoss = acceptsDataLoss
         self.versions = versions
         self.name = name

@@ -21,6 +21,8 @@ package enum StoreFailure: Error, Hashable, Sendable {
 package struct ShardWrite: Sendable {
     package let shard: ShardID
     package let header: CopyHeader
+    /// The row that the header builds on, where that changes.
+    package let base: [UInt8]?
     package let records: [Record]
     /// Documents set aside because their bytes are bad; the counted runs of their conversations go
     /// along.
@@ -31,11 +33,12 @@ package struct ShardWrite: Sendable {
     package let isReindexed: Bool
 
     init(
-        shard: ShardID, header: CopyHeader, records: [Record], removed: [DocumentKey] = [],
-        runs: [CountedRunWrite] = [], isReindexed: Bool = false
+        shard: ShardID, header: CopyHeader, base: [UInt8]? = nil, records: [Record],
+        removed: [DocumentKey] = [], runs: [CountedRunWrite] = [], isReindexed: Bool = false
     ) {
         self.shard = shard
         self.header = header
+        self.base = base
         self.records = records
         self.removed = removed
         self.runs = runs

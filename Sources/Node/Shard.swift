@@ -14,16 +14,16 @@ package actor Shard {
 
     init(
         _ id: ShardID, of count: UInt16, stored: CopyHeader, holders: Holders, life: UInt64,
-        isFounded: Bool, ports: NodePorts, editWindowMilliseconds: UInt64, horizon: TimeHorizon
+        isFounded: Bool, ports: NodePorts, options: NodeOptions, horizon: TimeHorizon
     ) {
         self.id = id
         self.ports = ports
-        self.editWindowMilliseconds = editWindowMilliseconds
+        editWindowMilliseconds = options.editWindowMilliseconds
         self.horizon = horizon
         executor = ports.executor
         machine = ShardMachine(
             id, of: count, stored: stored, holders: holders, life: life,
-            now: ports.clock.milliseconds)
+            now: ports.clock.milliseconds, restRangesMax: options.restRangesMax)
         if isFounded { machine.found() }
     }
 

@@ -93,12 +93,15 @@ package struct ShardMachine: Sendable {
 
     package init(
         _ shard: ShardID, of shardCount: UInt16, stored: CopyHeader, holders: Holders,
-        life: UInt64, now: UInt64, fanOutBits: Int = CountedRun.fanOutBits
+        life: UInt64, now: UInt64, fanOutBits: Int = CountedRun.fanOutBits,
+        restRangesMax: Int = VectorBase.restRangesMax
     ) {
         self.shardCount = shardCount
         counts = ShardCounts(fanOutBits: fanOutBits)
         feedPosition = stored.vector
-        copy = Copy(shard, stored: stored, holders: holders, life: life, now: now)
+        copy = Copy(
+            shard, stored: stored, holders: holders, life: life, now: now,
+            restRangesMax: restRangesMax)
         clock = HybridClock(startingAfter: stored.greatest)
     }
 }
@@ -362,10 +365,11 @@ extension ShardMachine {
     /// - Parameter ticket: greater than every one before.
     package mutating func takeWrite(_ ticket: UInt64) -> ShardWrite? {
         pushAccepted()
-        guard let header = copy.beginCommit(ticket) else { return nil }
+        guard let (header, isBaseNew) = copy.beginCommit(ticket) else { return nil }
         return ShardWrite(
-            shard: copy.shard, header: header, records: documents.takeRecords(for: ticket),
-            runs: counts.takeWrites(for: ticket))
+            shard: copy.shard, header: header,
+            base: isBaseNew ? header.base.vector.encoded : nil,
+            records: documents.takeRecords(for: ticket), runs: counts.takeWrites(for: ticket))
     }
 
     private mutating func pushAccepted() {

@@ -103,6 +103,7 @@ public struct Copy: Sendable {
     var hearingsBegun: UInt64 = 0
 
     private let startedAt: UInt64
+    private let restRangesMax: Int
     /// Whether what is on disk was enough to serve: a failed commit goes back to it.
     private var isServedByDisk = false
     private var replica: ReplicaID?
@@ -121,8 +122,10 @@ public struct Copy: Sendable {
     /// - Parameter life: how many copies this process dropped before: what answers a pull or an
     ///   offer of one of them may still be on its way, on a connection that outlives them all.
     public init(
-        _ shard: ShardID, stored: CopyHeader, holders: Holders, life: UInt64, now: UInt64
+        _ shard: ShardID, stored: CopyHeader, holders: Holders, life: UInt64, now: UInt64,
+        restRangesMax: Int = VectorBase.restRangesMax
     ) {
+        self.restRangesMax = restRangesMax
         self.shard = shard
         firstNumber = life << Copy.numberBits
         pullsOpened = firstNumber
@@ -335,10 +338,16 @@ extension Copy {
 // MARK: Commits
 
 extension Copy {
-    /// Hands out the header for the next commit; nil where there is nothing to store.
+    /// Hands out the header for the next commit, and whether its base has to be stored with it; nil
+    /// where there is nothing to store.
+    ///
+    /// The base of the header before is on the disk, or on its way in a commit whose failure fails
+    /// this one as well.
     ///
     /// - Parameter ticket: the commit's number: greater than every one before.
-    public mutating func beginCommit(_ ticket: UInt64) -> CopyHeader? {
+    public mutating func beginCommit(
+        _ ticket: UInt64
+    ) -> (header: CopyHeader, isBaseNew: Bool)? {
         defer { owed = Owed() }
         guard isDirty else {
             if commits.isEmpty {
@@ -352,10 +361,19 @@ extension Copy {
         isDirty = false
         lastTicket = ticket
         acknowledgements.noteHandedOut(with: ticket)
+        let before = (commits.last?.header ?? stored).base
+        current.rebase(restRangesMax: restRangesMax)
         commits.append(
             Commit(
                 ticket: ticket, header: current, isServing: phase == .serving, owed: owed))
-        return current
+        return (current, isNew(current.base, after: before))
+    }
+
+    private func isNew(_ base: VectorBase, after before: VectorBase) -> Bool {
+        #if PlantedBugs
+            if PlantedBug.olderBaseTaken.isOn, before.name != nil { return false }
+        #endif
+        return base.name != nil && base.name != before.name
     }
 
     /// Everything up to `ticket` is on disk.

@@ -8,6 +8,13 @@ import Wire
 public struct CopyHeader: Hashable, Sendable {
     /// The seqs whose effect is in the copy.
     public internal(set) var vector = Vector()
+    /// The part of the vector that lies on disk in a row of its own, which is written when it
+    /// changes and not with every commit. Invariants:
+    /// - It claims nothing by itself: only a header that names exactly its bytes does. A header
+    ///   whose base is not there, or is another, is damaged, as if its own bytes were bad.
+    /// - The row is written in the transaction of the first header that names it, and a header that
+    ///   names none needs none. So the two belong together in every state of the disk.
+    public private(set) var base = VectorBase()
     /// The sum of the documents' digests.
     public internal(set) var digest = Hash128.zero
     /// How many documents there are of each kind, tombstones too; indexed by the kind's number.
@@ -68,19 +75,70 @@ public struct CopyHeader: Hashable, Sendable {
         return writer.withUnsafeBytes { checksum($0) }
     }
 
+    /// Has what a commit writes of the vector stay small: takes all of it for the base where there
+    /// is more beyond the old one, or where that is no part of it any more.
+    mutating func rebase(restRangesMax: Int) {
+        let rest = vector.rest(beyond: base.vector)
+        if let rest, rest.rangesCount <= restRangesMax { return }
+        base = VectorBase(vector)
+    }
+
     mutating func count(_ kind: UInt8) {
         while counts.count <= Int(kind) { counts.append(0) }
         counts[Int(kind)] += 1
     }
 }
 
+extension CopyHeader {
+    /// The header that a row, and the row of its base, say.
+    ///
+    /// - Parameter base: nil where there is none, or it cannot be read.
+    /// - Returns: nil where that is not the base that the header was written with: then nobody
+    ///   knows what it claims.
+    public static func read(_ bytes: [UInt8], base: [UInt8]?) throws(WireError) -> CopyHeader? {
+        var reader = ByteReader(bytes)
+        var (header, name) = try read(from: &reader)
+        guard let name else { return header }
+        guard let base, let named = VectorBase(base, named: name) else { return nil }
+        header.base = named
+        header.vector.formUnion(named.vector)
+        return header
+    }
+
+    /// - Returns: with no more in its vector than the row has, and the name of the base that has
+    ///   what is not.
+    private static func read(
+        from reader: inout ByteReader
+    ) throws(WireError) -> (CopyHeader, CheckpointID?) {
+        var header = CopyHeader(isComplete: false)
+        header.version = try reader.readByte()
+        guard header.version >= CopyHeader.version else { throw .version(header.version) }
+        let name = try reader.readFlag() ? CheckpointID(bits: try reader.readFixed()) : nil
+        header.vector = try Vector(from: &reader)
+        header.digest = try reader.readHash()
+        for _ in 0..<(try reader.readCount(limit: 256)) {
+            header.counts.append(try reader.readVarint())
+        }
+        header.greatest = try HybridTimestamp(from: &reader)
+        header.latest = try HybridTimestamp(from: &reader)
+        header.isComplete = try reader.readFlag()
+        header.unknown = Array(reader.readRest())
+        return (header, name)
+    }
+}
+
+/// The row that each commit writes.
 extension CopyHeader: WireValue {
     /// A later version has a greater number, and writes what is new behind the rest.
     static let version: UInt8 = 1
 
     public func encode(into writer: inout ByteWriter) {
         writer.write(version)
-        vector.encode(into: &writer)
+        // Where the base is no part of it, it is not needed.
+        let rest = base.name == nil ? nil : vector.rest(beyond: base.vector)
+        writer.write(rest != nil)
+        if rest != nil, let name = base.name { writer.write(fixed: name.bits) }
+        (rest ?? vector).encode(into: &writer)
         writer.write(digest)
         writer.write(count: counts.count)
         for count in counts { writer.write(varint: count) }
@@ -90,15 +148,10 @@ extension CopyHeader: WireValue {
         writer.write(raw: unknown)
     }
 
+    /// Of a header without a base; for one that may have one, see `read`.
     public init(from reader: inout ByteReader) throws(WireError) {
-        version = try reader.readByte()
-        guard version >= CopyHeader.version else { throw .version(version) }
-        vector = try Vector(from: &reader)
-        digest = try reader.readHash()
-        for _ in 0..<(try reader.readCount(limit: 256)) { counts.append(try reader.readVarint()) }
-        greatest = try HybridTimestamp(from: &reader)
-        latest = try HybridTimestamp(from: &reader)
-        isComplete = try reader.readFlag()
-        unknown = Array(reader.readRest())
+        let (header, name) = try CopyHeader.read(from: &reader)
+        guard name == nil else { throw .invalid("a header without a base") }
+        self = header
     }
 }

@@ -56,7 +56,8 @@ final class DiskStore: Store {
                     Record($0.run, of: $0.key.conversation, level: $0.key.level)
                 }
                 return CopyWrite(
-                    shard: write.shard, header: write.header.encoded,
+                    shard: write.shard,
+                    header: HeaderRows(header: write.header.encoded, base: write.base),
                     documents: write.records + runs, removed: write.removed,
                     isReindexed: write.isReindexed)
             },

@@ -145,8 +145,11 @@ package struct Server {
             for (shard, bytes) in try database.reader.headers() {
                 if let bytes { headers[shard] = bytes } else { damaged.append(shard) }
             }
+            let bases = try database.reader.bases()
             node.assumeIsolated { [headers, damaged, loss = database.loss] in
-                $0.start(settings: settings, headers: headers, damaged: damaged, loss: loss)
+                $0.start(
+                    settings: settings, headers: headers, bases: bases, damaged: damaged,
+                    loss: loss)
             }
         } catch {
             host.end(.unusable("\(command.folder): \(error.sentence)"))

@@ -23,7 +23,9 @@ extension World {
             if !part.removed.isEmpty { before = CopyHeader(isComplete: false) }
             for record in part.records { try apply(record, to: shard, of: commit, on: node) }
             for run in part.runs { node.disk.state.shards[shard].put(run) }
-            let header = try decoded(part.header, on: node)
+            if let base = part.base { node.disk.state.shards[shard].base = base }
+            let base = node.disk.state.shards[shard].base
+            let header = try decoded(part.header, base: base, on: node)
             node.disk.state.shards[shard].header = part.header
             node.disk.state.shards[shard].claim = header
             try check(header, after: before, shard, at: commit.wall, on: node)
@@ -42,9 +44,14 @@ extension World {
         }
     }
 
-    private func decoded(_ bytes: [UInt8], on node: SimNode) throws(Violation) -> CopyHeader {
+    private func decoded(
+        _ bytes: [UInt8], base: [UInt8]?, on node: SimNode
+    ) throws(Violation) -> CopyHeader {
         do throws(WireError) {
-            return try CopyHeader.decode(bytes)
+            guard let header = try CopyHeader.read(bytes, base: base) else {
+                throw .invalid("one that builds on the base beside it")
+            }
+            return header
         } catch {
             throw Violation(
                 invariant: .badRecord, explanation: "\(node.name) stored a bad header: \(error)")

@@ -22,6 +22,8 @@ struct ShardDisk {
 
     /// Nil before the first commit.
     var header: [UInt8]?
+    /// What headers that name it build on; it is not written with each of them.
+    var base: [UInt8]?
     /// What the header says.
     var claim = CopyHeader(isComplete: false)
     var documents: [DocumentKey: StoredDocument] = [:]

@@ -226,7 +226,8 @@ extension World {
         ShardMachine(
             ShardID(UInt16(shard)), of: UInt16(plan.shards), stored: storedHeader(of: node, shard),
             holders: holders, life: node.shell?.copiesDropped ?? 0, now: milliseconds,
-            fanOutBits: CountedRun.fanOutBitsOfSimulation)
+            fanOutBits: CountedRun.fanOutBitsOfSimulation,
+            restRangesMax: VectorBase.restRangesMaxOfSimulation)
     }
 
     private func storedHeader(of node: SimNode, _ shard: Int) -> CopyHeader {
@@ -234,7 +235,9 @@ extension World {
             return CopyHeader(isComplete: false)
         }
         do throws(WireError) {
-            return try CopyHeader.decode(bytes)
+            let base = node.disk.state.shards[shard].base
+            if let header = try CopyHeader.read(bytes, base: base) { return header }
+            preconditionFailure("a header is read with the base that it was written with")
         } catch {
             preconditionFailure("a header is read as it was written: \(error)")
         }

@@ -86,6 +86,8 @@ package struct Plant: Hashable, Sendable {
             case .editRevivesDeleted, .pinRevivesDeleted, .servesOldDisk,
                 .vouchesWhileCatchingUp:
                 [.deleted]
+            // A disk says less than it said, and what it said was confirmed.
+            case .olderBaseTaken: [.claims, .kept, .equal]
             case .indexNotUpdatedOnMerge, .countsNotUpdated: [.index]
             case .previewIgnoresHide, .unreadNotRecomputed: [.kept]
             case .notificationSentTwice: [.oneChange]

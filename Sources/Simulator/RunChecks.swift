@@ -1,11 +1,17 @@
 import CRDT
 import Chat
 import Node
+import Replication
 import Wire
 
 extension CountedRun {
     /// Small enough for conversations of a dozen messages to have runs of all levels.
     static let fanOutBitsOfSimulation = 1
+}
+
+extension VectorBase {
+    /// Small enough for the base of a vector of a few replicas to be written again and again.
+    static let restRangesMaxOfSimulation = 2
 }
 
 extension ShardDisk {

@@ -13,6 +13,8 @@ final class SimDisk {
         struct Part {
             let shard: Int
             let header: [UInt8]
+            /// Nil where that on the disk stays as it is.
+            let base: [UInt8]?
             let records: [Record]
             let removed: [DocumentKey]
             let runs: [CountedRunWrite]
@@ -23,6 +25,7 @@ final class SimDisk {
             init(_ write: ShardWrite) {
                 shard = Int(write.shard.number)
                 header = write.header.encoded
+                base = write.base
                 records = write.records
                 removed = write.removed
                 runs = write.runs
@@ -34,6 +37,7 @@ final class SimDisk {
             init(removing keys: [DocumentKey], of shard: Int, header: [UInt8]) {
                 self.shard = shard
                 self.header = header
+                base = nil
                 records = []
                 removed = keys
                 runs = []
@@ -44,6 +48,7 @@ final class SimDisk {
             init(dropping shard: Int) {
                 self.shard = shard
                 header = []
+                base = nil
                 records = []
                 removed = []
                 runs = []

@@ -51,6 +51,14 @@ actor WholeDisk: Store {
         return found
     }
 
+    var bases: [ShardID: [UInt8]] {
+        var found: [ShardID: [UInt8]] = [:]
+        for (number, shard) in disk.state.shards.enumerated() {
+            found[ShardID(UInt16(number))] = shard.base
+        }
+        return found
+    }
+
     /// A process starts: its desk is told of commits.
     func serve(_ desk: WholeDesk) { self.desk = desk }
 
@@ -109,6 +117,7 @@ actor WholeDisk: Store {
             let shard = Int(write.shard.number)
             disk.state.shards[shard].header = write.header.encoded
             disk.state.shards[shard].claim = write.header
+            if let base = write.base { disk.state.shards[shard].base = base }
             if write.isReindexed { disk.state.shards[shard].misindexed = [] }
             for key in write.removed { disk.state.shards[shard].remove(key) }
             for record in write.records {

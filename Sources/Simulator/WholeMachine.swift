@@ -86,7 +86,8 @@ final class WholeMachine {
                 cluster: nil, shards: UInt16(plan.shards), replicas: plan.replicas,
                 ackLevel: .majority, editWindowMilliseconds: 900_000,
                 evictAfterMilliseconds: plan.evictAfterMilliseconds, mayBlock: true,
-                peerLimits: plan.peerLimits),
+                peerLimits: plan.peerLimits,
+                restRangesMax: VectorBase.restRangesMaxOfSimulation),
             ports: NodePorts(
                 executor: executor, store: disk, entropy: entropy, clock: desk, host: desk))
     }

@@ -261,8 +261,12 @@ final class WholeWorld {
         let process = machine.boot(processes, by: plan, now: now, dice: &diskDice)
         let address = WholeAddress(machine: index, process: process.id)
         step(address, "start") { process in
-            let (settings, headers) = machine.disk.assumeIsolated { ($0.settings, $0.headers) }
-            process.node.assumeIsolated { $0.start(settings: settings, headers: headers) }
+            let (settings, headers, bases) = machine.disk.assumeIsolated {
+                ($0.settings, $0.headers, $0.bases)
+            }
+            process.node.assumeIsolated {
+                $0.start(settings: settings, headers: headers, bases: bases)
+            }
         }
         push(.tick(address), after: networkDice.between(0...WholeWorld.tickMicroseconds))
     }

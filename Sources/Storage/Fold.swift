@@ -46,7 +46,7 @@ struct Generation {
     let number: UInt64
     /// As they came.
     private var records: [FoldedRecord] = []
-    private(set) var headers: [ShardID: [UInt8]] = [:]
+    private(set) var headers: [ShardID: HeaderRows] = [:]
     private(set) var settings: [String: [UInt8]] = [:]
     /// Of the rows, as they lie in the journal.
     private(set) var bytesCount = 0
@@ -67,10 +67,10 @@ struct Generation {
         begunAt = begunAt ?? .now
         lastRow = number
         rowsCount += 1
-        bytesCount += row.headers.values.reduce(0) { $0 + $1.count }
+        bytesCount += row.headers.values.reduce(0) { $0 + $1.bytesCount }
         for item in row.records { bytesCount += item.record.bytes.count + Generation.recordBytes }
         records += row.records
-        headers.merge(row.headers) { $1 }
+        headers.merge(row.headers) { $1.following($0) }
         settings.merge(row.settings) { $1 }
     }
 
@@ -124,7 +124,7 @@ extension Record {
 /// A generation on its way into the tables.
 struct Fold {
     let number: UInt64
-    let headers: [ShardID: [UInt8]]
+    let headers: [ShardID: HeaderRows]
     let settings: [String: [UInt8]]
     /// The journal's last row that is in it.
     let lastRow: Int64

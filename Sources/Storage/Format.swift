@@ -18,13 +18,15 @@ import Glibc
 /// - `term` finds the few documents that are asked for by something else than their key: a user's
 ///   conversations, a conversation's pins, all profiles. It is told from the documents, and changes
 ///   seldom.
+/// - `copy` is written with every commit; what of a shard's vector seldom changes is in `base`, and
+///   the header says by a hash of it which base it goes with.
 /// - `journal` is where a commit goes first; see `Journal`.
 /// - The shard comes first everywhere: a copy is scanned, recomputed and dropped by one range.
 /// - Every row carries a checksum over its key and its content: of a damaged row nothing is
 ///   believed, not even that it is empty. `place`, `dots` and `term` can be made anew from
 ///   `document`.
 enum Format {
-    static let number: Int64 = 6
+    static let number: Int64 = 7
     /// Beside its own number a file says which is the least that reads and writes it: in the bits
     /// from this one on, 0 where that is its own.
     ///
@@ -38,6 +40,7 @@ enum Format {
     private static let tables = """
         CREATE TABLE setting(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
         CREATE TABLE copy(shard INTEGER PRIMARY KEY, header BLOB NOT NULL);
+        CREATE TABLE base(shard INTEGER PRIMARY KEY, body BLOB NOT NULL);
         CREATE TABLE replica(
             number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, sum INTEGER NOT NULL);
         CREATE TABLE document(

@@ -9,14 +9,14 @@ struct JournalRow: WireValue {
     private static let settingsMax = 1 << 16
 
     var records: [FoldedRecord] = []
-    var headers: [ShardID: [UInt8]] = [:]
+    var headers: [ShardID: HeaderRows] = [:]
     var settings: [String: [UInt8]] = [:]
 
     init(_ batches: [WriteBatch] = []) {
         records.reserveCapacity(batches.reduce(0) { $0 + $1.rowsCount })
         for batch in batches {
             for write in batch.shards {
-                headers[write.shard] = write.header
+                headers.follow(with: write.header, of: write.shard)
                 for record in write.documents {
                     records.append(FoldedRecord(shard: write.shard, record: record))
                 }
@@ -33,9 +33,11 @@ struct JournalRow: WireValue {
             item.record.encode(into: &writer)
         }
         writer.write(count: headers.count)
-        for (shard, header) in headers.sorted(by: { $0.key < $1.key }) {
+        for (shard, rows) in headers.sorted(by: { $0.key < $1.key }) {
             writer.write(shard)
-            writer.write(header)
+            writer.write(rows.header)
+            writer.write(rows.base != nil)
+            if let base = rows.base { writer.write(base) }
         }
         writer.write(count: settings.count)
         for (name, value) in settings.sorted(by: { $0.key < $1.key }) {
@@ -53,7 +55,9 @@ struct JournalRow: WireValue {
         }
         for _ in 0..<(try reader.readCount(limit: JournalRow.shardsMax)) {
             let shard = try reader.readShard()
-            headers[shard] = Array(try reader.readBytes())
+            headers[shard] = HeaderRows(
+                header: Array(try reader.readBytes()),
+                base: try reader.readFlag() ? Array(try reader.readBytes()) : nil)
         }
         for _ in 0..<(try reader.readCount(limit: JournalRow.settingsMax)) {
             let name = try reader.readText(limit: nameBytesMax)

@@ -11,6 +11,7 @@ package final class Reader: @unchecked Sendable {
     private let connection: Connection
     private let selectSettings: Statement
     private let selectHeaders: Statement
+    private let selectBases: Statement
     private let selectMessage: Statement
     private let selectNear: Statement
     private let selectOther: Statement
@@ -33,6 +34,8 @@ package final class Reader: @unchecked Sendable {
             connection, "SELECT name, value FROM setting ORDER BY name", doing: "reading settings")
         selectHeaders = try Statement(
             connection, "SELECT shard, header FROM copy ORDER BY shard", doing: "reading headers")
+        selectBases = try Statement(
+            connection, "SELECT shard, body FROM base", doing: "reading the headers' bases")
         let placed = """
             SELECT \(StoredRow.columns), p.time, p.sum FROM place p LEFT JOIN document d
             ON d.shard = p.shard AND d.partition = p.partition AND d.kind = ?4
@@ -127,6 +130,20 @@ package final class Reader: @unchecked Sendable {
                 (shard, Seal.open(selectHeaders.bytes(1), seed: Seal.seed(of: shard))))
         }
         return headers
+    }
+
+    /// What the headers build on, by shard; one whose bytes are bad is left out, and whoever needs
+    /// it has a damaged header.
+    package func bases() throws(StorageError) -> [ShardID: [UInt8]] {
+        try checkOpen()
+        defer { selectBases.reset() }
+        var bases: [ShardID: [UInt8]] = [:]
+        while try selectBases.step() {
+            guard let number = UInt16(exactly: selectBases.number(0)) else { continue }
+            let shard = ShardID(number)
+            bases[shard] = Seal.open(selectBases.bytes(1), seed: Seal.seed(ofBaseOf: shard))
+        }
+        return bases
     }
 
     /// The document under `key`, nil where there is none.

@@ -25,7 +25,7 @@ struct Removal {
             DELETE FROM document WHERE shard = ?1 AND partition = ?2
             AND kind > \(DocumentKey.Kind.countedRun(0).number)
             """, doing: "giving up the counted runs")
-        let dropped = ["document", "place", "dots", "term", "copy"]
+        let dropped = ["document", "place", "dots", "term", "copy", "base"]
         var drops: [Statement] = []
         for table in dropped {
             let sql = "DELETE FROM \(table) WHERE shard = ?"

@@ -44,6 +44,8 @@ final class Seal {
 extension Seal {
     static func seed(of shard: ShardID) -> UInt64 { UInt64(shard.number) }
 
+    static func seed(ofBaseOf shard: ShardID) -> UInt64 { ~UInt64(shard.number) }
+
     static func seed(ofSetting name: String) -> UInt64 { checksum(name.utf8) }
 
     /// The checksum of a row of `place`.

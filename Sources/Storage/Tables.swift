@@ -10,6 +10,7 @@ final class Tables {
     private let dots: DotTable
     private let terms: TermTable
     private let insertHeader: Statement
+    private let insertBase: Statement
     private let insertSetting: Statement
     private let spoiling: Statement
     private let spoilings: [Statement]
@@ -42,6 +43,8 @@ final class Tables {
         terms = try TermTable(connection)
         insertHeader = try Statement(
             connection, "INSERT OR REPLACE INTO copy VALUES(?,?)", doing: "storing a header")
+        insertBase = try Statement(
+            connection, "INSERT OR REPLACE INTO base VALUES(?,?)", doing: "storing a header's base")
         insertSetting = try Statement(
             connection, "INSERT OR REPLACE INTO setting VALUES(?,?)", doing: "storing a setting")
         spoiling = try Statement(
@@ -88,7 +91,7 @@ final class Tables {
 
     func apply(_ batches: [WriteBatch]) throws(StorageError) {
         // Of a shard's headers in one transaction only the last shows.
-        var headers: [ShardID: [UInt8]] = [:]
+        var headers: [ShardID: HeaderRows] = [:]
         for batch in batches {
             for shard in batch.dropped {
                 try removal.drop(shard)
@@ -98,7 +101,7 @@ final class Tables {
                 for key in write.removed { try removal.remove(key, in: write.shard) }
                 let records = write.documents.map { FoldedRecord(shard: write.shard, record: $0) }
                 try store(records.folded()[...])
-                headers[write.shard] = write.header
+                headers.follow(with: write.header, of: write.shard)
             }
             for (name, value) in batch.settings { try storeSetting(name, value) }
         }
@@ -120,9 +123,9 @@ final class Tables {
     }
 
     func store(
-        _ headers: [ShardID: [UInt8]], _ settings: [String: [UInt8]]
+        _ headers: [ShardID: HeaderRows], _ settings: [String: [UInt8]]
     ) throws(StorageError) {
-        for (shard, header) in headers { try storeHeader(header, of: shard) }
+        for (shard, rows) in headers { try storeHeader(rows, of: shard) }
         for (name, value) in settings { try storeSetting(name, value) }
     }
 
@@ -208,10 +211,14 @@ final class Tables {
         try insertPlace.run()
     }
 
-    private func storeHeader(_ header: [UInt8], of shard: ShardID) throws(StorageError) {
+    private func storeHeader(_ rows: HeaderRows, of shard: ShardID) throws(StorageError) {
         try insertHeader.bind(Int64(shard.number), at: 1)
-        try insertHeader.bind(seal.seal(header, seed: Seal.seed(of: shard)), at: 2)
+        try insertHeader.bind(seal.seal(rows.header, seed: Seal.seed(of: shard)), at: 2)
         try insertHeader.run()
+        guard let base = rows.base else { return }
+        try insertBase.bind(Int64(shard.number), at: 1)
+        try insertBase.bind(seal.seal(base, seed: Seal.seed(ofBaseOf: shard)), at: 2)
+        try insertBase.run()
     }
 
     /// Has every header read as damaged: what each has to say is to be counted anew.

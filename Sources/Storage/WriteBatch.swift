@@ -2,11 +2,37 @@ import CRDT
 import Chat
 import Wire
 
+/// What is stored of a shard's header: the caller's bytes.
+package struct HeaderRows: Sendable {
+    /// Digest, counters, greatest stamp, and what of the vector is not in the base.
+    package let header: [UInt8]
+    /// A part of the vector that seldom changes, in a row of its own; nil where it stays as it is.
+    package let base: [UInt8]?
+
+    package init(header: [UInt8], base: [UInt8]? = nil) {
+        self.header = header
+        self.base = base
+    }
+
+    var bytesCount: Int { header.count + (base?.count ?? 0) }
+
+    /// What is on disk after both, the other one first.
+    func following(_ first: HeaderRows?) -> HeaderRows {
+        HeaderRows(header: header, base: base ?? first?.base)
+    }
+}
+
+extension [ShardID: HeaderRows] {
+    /// Adds what is stored behind it.
+    mutating func follow(with later: HeaderRows, of shard: ShardID) {
+        self[shard] = later.following(self[shard])
+    }
+}
+
 /// What is stored of one shard in one transaction: documents, and the header that counts them.
 package struct CopyWrite: Sendable {
     package let shard: ShardID
-    /// Vector, digest, counters, greatest stamp: the caller's bytes.
-    package let header: [UInt8]
+    package let header: HeaderRows
     package var documents: [Record]
     /// Documents set aside because their bytes are bad: their rows go, whatever they say.
     package var removed: [DocumentKey]
@@ -17,7 +43,7 @@ package struct CopyWrite: Sendable {
     private let isIndexDamaged: Bool
 
     package init(
-        shard: ShardID, header: [UInt8], documents: [Record], removed: [DocumentKey] = [],
+        shard: ShardID, header: HeaderRows, documents: [Record], removed: [DocumentKey] = [],
         isReindexed: Bool = false
     ) {
         isIndexDamaged = isReindexed
@@ -62,7 +88,7 @@ extension WriteBatch {
     /// About as many bytes as it occupies while it waits.
     var bytesCount: Int {
         let documents = shards.reduce(0) { sum, shard in
-            shard.documents.reduce(sum + shard.header.count) {
+            shard.documents.reduce(sum + shard.header.bytesCount) {
                 $0 + $1.bytes.count + WriteBatch.rowBytes
             }
         }

@@ -26,6 +26,7 @@
         case notificationSentTwice = "notification-sent-twice"
         case numberingContinuedAfterFailure = "numbering-continued-after-failure"
         case numberingContinuedAfterRestore = "numbering-continued-after-restore"
+        case olderBaseTaken = "older-base-taken"
         case operationTimedByExecutor = "operation-timed-by-executor"
         case pinRevivesDeleted = "pin-revives-deleted"
         case previewIgnoresHide = "preview-ignores-hide"

@@ -60,6 +60,7 @@ final class MemoryStore: Store {
 
     nonisolated(unsafe) private(set) var documents: [ShardID: [DocumentKey: Record]] = [:]
     nonisolated(unsafe) private(set) var headers: [ShardID: CopyHeader] = [:]
+    nonisolated(unsafe) private(set) var bases: [ShardID: [UInt8]] = [:]
     nonisolated(unsafe) private(set) var runs: [CountedRunKey: CountedRun] = [:]
     /// How many messages and runs were handed out.
     nonisolated(unsafe) var rowsRead = 0
@@ -91,6 +92,7 @@ final class MemoryStore: Store {
     init(copying other: MemoryStore) {
         documents = other.documents
         headers = other.headers
+        bases = other.bases
         settings = other.settings
     }
 
@@ -142,6 +144,7 @@ final class MemoryStore: Store {
         for shard in commit.drops {
             onDrop(shard)
             headers[shard] = nil
+            bases[shard] = nil
             documents[shard] = nil
         }
         for write in commit.writes { apply(write) }
@@ -154,6 +157,7 @@ final class MemoryStore: Store {
 
     func apply(_ write: ShardWrite) {
         headers[write.shard] = write.header
+        if let base = write.base { bases[write.shard] = base }
         if write.isReindexed {
             let keys = Set((documents[write.shard] ?? [:]).keys)
             unindexed.subtract(keys)

@@ -31,6 +31,35 @@ import Wire
         #expect(store.headers[shard]?.documents == (before?.documents ?? 0) + 1)
     }
 
+    @Test(arguments: [false, true])
+    func `a header is believed with the base that it was written with, and without it is damaged`(
+        isBaseDamaged: Bool
+    ) {
+        let world = NodeWorld()
+        let first = world.add("n1", shards: 1)
+        let second = world.add("n2", join: ["n1"], shards: nil, restRangesMax: 1)
+        world.run(milliseconds: 2_000)
+        #expect(first.submit(create(), number: 1))
+        world.run(milliseconds: 500)
+        for number in 2...9 { #expect(second.submit(send("m\(number)"), number: UInt64(number))) }
+        world.run(milliseconds: 500)
+        let store = second.store
+        #expect(store.headers[shard]?.base.vector.isEmpty == false)
+        world.kill("n2")
+        #expect(first.submit(send("m1"), number: 10))
+        world.run(milliseconds: 500)
+        let again = world.add(
+            "n2", store: store, shards: nil, restRangesMax: 1, isBaseDamaged: isBaseDamaged)
+        world.run(milliseconds: 3_000)
+        #expect(again.host.endings.isEmpty)
+        let isCounted = again.host.lines.contains {
+            $0.hasPrefix("header damaged, counting anew shard=0")
+        }
+        #expect(isCounted == isBaseDamaged)
+        #expect(again.digest == first.digest)
+        #expect(store.headers[shard]?.vector == first.store.headers[shard]?.vector)
+    }
+
     @Test func `a node alone goes on with what its documents add up to`() {
         let world = NodeWorld()
         let seat = world.add("n1", shards: 1)

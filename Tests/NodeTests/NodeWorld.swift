@@ -57,7 +57,8 @@ final class NodeSeat: Sendable {
         replicas: Replicas? = .all,
         evictAfterMilliseconds: UInt64? = NodeOptions.evictAfterMillisecondsDefault,
         mayBlock: Bool = false, address: String? = nil, isBootstrapping: Bool = false,
-        acceptsDataLoss: Bool = false, versions: PeerVersions = .current
+        acceptsDataLoss: Bool = false, versions: PeerVersions = .current,
+        restRangesMax: Int = VectorBase.restRangesMax
     ) {
         self.name = name
         self.store = store
@@ -68,7 +69,7 @@ final class NodeSeat: Sendable {
             cluster: cluster.map(ClusterName.init(checked:)), shards: shards, replicas: replicas,
             ackLevel: .majority, editWindowMilliseconds: 900_000,
             evictAfterMilliseconds: evictAfterMilliseconds, mayBlock: mayBlock,
-            acceptsDataLoss: acceptsDataLoss, versions: versions)
+            acceptsDataLoss: acceptsDataLoss, versions: versions, restRangesMax: restRangesMax)
         let ports = NodePorts(
             executor: InlineExecutor(), store: store, entropy: SeededEntropy(seed: seed),
             clock: self.clock, host: host)
@@ -82,14 +83,19 @@ final class NodeSeat: Sendable {
 
     /// - Parameters:
     ///   - damaged: the shards whose headers cannot be read.
+    ///   - isBaseDamaged: what headers build on cannot be read.
     ///   - loss: what acknowledged writes the disk has lost.
-    func start(damaged: [ShardID] = [], loss: String? = nil) {
+    func start(damaged: [ShardID] = [], isBaseDamaged: Bool = false, loss: String? = nil) {
+        let bases = isBaseDamaged ? [:] : store.bases
         let headers = store.headers.mapValues { header in
             let bytes = header.encoded
             return store.headerTail.isEmpty ? bytes : [2] + bytes.dropFirst() + store.headerTail
         }.filter { !damaged.contains($0.key) }
         let settings = store.settings
-        run { $0.start(settings: settings, headers: headers, damaged: damaged, loss: loss) }
+        run {
+            $0.start(
+                settings: settings, headers: headers, bases: bases, damaged: damaged, loss: loss)
+        }
     }
 
     /// Sends a message of alice's; its reply is number `number`.
@@ -198,16 +204,17 @@ final class NodeWorld {
         evictAfterMilliseconds: UInt64? = NodeOptions.evictAfterMillisecondsDefault,
         mayBlock: Bool = false, address: String? = nil, isBootstrapping: Bool = false,
         damaged: [ShardID] = [], versions: PeerVersions = .current, loss: String? = nil,
-        acceptsDataLoss: Bool = false
+        acceptsDataLoss: Bool = false, restRangesMax: Int = VectorBase.restRangesMax,
+        isBaseDamaged: Bool = false
     ) -> NodeSeat {
         seed += 1
         let seat = NodeSeat(
             name, join: join, store: store, clock: clock, seed: seed, shards: shards,
             cluster: cluster, replicas: replicas, evictAfterMilliseconds: evictAfterMilliseconds,
             mayBlock: mayBlock, address: address, isBootstrapping: isBootstrapping,
-            acceptsDataLoss: acceptsDataLoss, versions: versions)
+            acceptsDataLoss: acceptsDataLoss, versions: versions, restRangesMax: restRangesMax)
         seats[address ?? name] = seat
-        seat.start(damaged: damaged, loss: loss)
+        seat.start(damaged: damaged, isBaseDamaged: isBaseDamaged, loss: loss)
         return seat
     }
 

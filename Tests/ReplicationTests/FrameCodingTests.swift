@@ -152,6 +152,50 @@ struct FrameSource {
         }
     }
 
+    @Test func `a header with its base says what it said, and with no other`() throws {
+        var source = FrameSource(seed: 9)
+        for _ in 0..<2_000 {
+            var header = source.header()
+            header.rebase(restRangesMax: 0)
+            guard !header.vector.isEmpty else { continue }
+            let base = header.base.vector.encoded
+            header.vector.formUnion(source.vector())
+            let bytes = header.encoded
+            #expect(try CopyHeader.read(bytes, base: base) == header)
+            let later = bytes + [9, 8, 7]
+            #expect(try CopyHeader.read(later, base: base)?.encoded == later)
+            #expect(try CopyHeader.read(bytes, base: nil) == nil)
+            #expect(throws: WireError.self) { try CopyHeader.decode(bytes) }
+            let damaged = source.damaged(base)
+            if damaged != base { #expect(try CopyHeader.read(bytes, base: damaged) == nil) }
+        }
+    }
+
+    @Test func `of a thousand replicas that have ended a commit writes none`() throws {
+        var source = FrameSource(seed: 10)
+        var header = source.header()
+        for number in UInt64(1)...1_000 {
+            header.vector.insert(SeqSet(1...500), of: RandomID(high: number, low: number))
+        }
+        header.rebase(restRangesMax: VectorBase.restRangesMax)
+        let base = header.base
+        let newest = RandomID(high: 1_000, low: 1_000)
+        header.vector.insert(SeqSet(1...900), of: newest)
+        for number in UInt64(2_001)...2_060 {
+            header.vector.insert(SeqSet(1...500), of: RandomID(high: number, low: number))
+        }
+        header.rebase(restRangesMax: VectorBase.restRangesMax)
+        #expect(header.base == base)
+        #expect(header.encoded.count < 1_500)
+        #expect(try CopyHeader.read(header.encoded, base: base.vector.encoded) == header)
+        for number in UInt64(2_061)...2_070 {
+            header.vector.insert(SeqSet(1...500), of: RandomID(high: number, low: number))
+        }
+        header.rebase(restRangesMax: VectorBase.restRangesMax)
+        #expect(header.base.vector == header.vector)
+        #expect(header.encoded.count < 100)
+    }
+
     @Test func `no part of a header is a header, and nothing traps`() {
         var source = FrameSource(seed: 6)
         for _ in 0..<100 {
@@ -161,8 +205,10 @@ struct FrameSource {
             }
         }
         for _ in 0..<100_000 {
-            let bytes = source.damaged(source.header().encoded)
-            _ = try? CopyHeader.decode(bytes)
+            var header = source.header()
+            if source.random.chance(50) { header.rebase(restRangesMax: 0) }
+            let base = header.base.vector.encoded
+            _ = try? CopyHeader.read(source.damaged(header.encoded), base: base)
         }
     }
 

@@ -65,7 +65,8 @@ import Wire
         let folder = try TemporaryFolder()
         let (chats, database) = try spoilt(folder)
         defer { database.close() }
-        let aside = CopyWrite(shard: chats.shard, header: [], documents: [], removed: [bad])
+        let aside = CopyWrite(
+            shard: chats.shard, header: HeaderRows(header: []), documents: [], removed: [bad])
         try database.store(WriteBatch(shards: [aside]))
         #expect(try database.reader.document(bad, in: chats.shard) == nil)
         let raw = try RawFile(folder.file)
@@ -84,21 +85,23 @@ import Wire
             try database.reader.remaining(in: chats.shard, without: []).digest == chats.digest)
     }
 
-    @Test func `a header and a setting with a flipped byte are known as such`() throws {
+    @Test func `a header, its base and a setting with a flipped byte are known as such`() throws {
         let folder = try TemporaryFolder()
         let first = try TestDatabase(folder: folder.path)
-        var batch = Chats().batch([], header: Array("the-header".utf8))
+        var batch = Chats().batch(
+            [], header: Array("the-header".utf8), base: Array("the-base".utf8))
         batch.settings = [("members", Array("the-setting".utf8))]
         try first.store(batch)
         first.close()
         var bytes = folder.bytes(of: "grapevine.sqlite")
-        for text in ["the-header", "the-setting"] {
+        for text in ["the-header", "the-setting", "the-base"] {
             bytes[try #require(offset(of: Array(text.utf8), in: bytes))] ^= 1
         }
         try folder.write(bytes, to: "grapevine.sqlite")
         let database = try TestDatabase(folder: folder.path)
         defer { database.close() }
         #expect(try database.reader.headers().map(\.1) == [nil])
+        #expect(try database.reader.bases().isEmpty)
         #expect(throws: StorageError.corrupt(doing: "reading the setting members")) {
             try database.reader.settings()
         }
@@ -117,7 +120,8 @@ import Wire
         let first = try database.reader.remaining(in: chats.shard, without: [])
         #expect(first.alsoBad.count == 2)
         let aside = CopyWrite(
-            shard: chats.shard, header: [], documents: [], removed: first.alsoBad + [lost])
+            shard: chats.shard, header: HeaderRows(header: []), documents: [],
+            removed: first.alsoBad + [lost])
         try database.store(WriteBatch(shards: [aside]))
         let second = try database.reader.remaining(in: chats.shard, without: [])
         #expect(second.alsoBad.isEmpty && second.documents == 18)

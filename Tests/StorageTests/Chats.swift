@@ -78,8 +78,12 @@ struct Chats {
         }.sorted()
     }
 
-    func batch(_ documents: [Record], header: [UInt8] = [1, 2, 3]) -> WriteBatch {
-        WriteBatch(shards: [CopyWrite(shard: shard, header: header, documents: documents)])
+    func batch(
+        _ documents: [Record], header: [UInt8] = [1, 2, 3], base: [UInt8]? = nil
+    ) -> WriteBatch {
+        let rows = HeaderRows(header: header, base: base)
+        return WriteBatch(
+            shards: [CopyWrite(shard: shard, header: rows, documents: documents)])
     }
 
     var digest: Hash128 {

@@ -22,7 +22,9 @@ import Wire
     private func store(_ runs: [CountedRun], in database: TestDatabase) throws {
         let records = runs.map { Record($0, of: conversation, level: 1) }
         try database.store(
-            WriteBatch(shards: [CopyWrite(shard: ShardID(0), header: [1], documents: records)]))
+            WriteBatch(shards: [
+                CopyWrite(shard: ShardID(0), header: HeaderRows(header: [1]), documents: records)
+            ]))
     }
 
     private func read(
@@ -71,7 +73,7 @@ import Wire
         try database.store(
             WriteBatch(shards: [
                 CopyWrite(
-                    shard: ShardID(0), header: [1], documents: [],
+                    shard: ShardID(0), header: HeaderRows(header: [1]), documents: [],
                     removed: [.message(Chats.message(0), in: conversation)])
             ]))
         #expect(try read(database, from: 0, to: 20).isEmpty)

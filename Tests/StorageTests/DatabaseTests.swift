@@ -28,9 +28,9 @@ import Wire
     @Test func `a file of a later version is left as it is`() throws {
         let folder = try TemporaryFolder()
         try TestDatabase(folder: folder.path).close()
-        try RawFile(folder.file).run("PRAGMA user_version = 7")
+        try RawFile(folder.file).run("PRAGMA user_version = 9")
         let before = folder.bytes(of: "grapevine.sqlite")
-        #expect(throws: StorageError.newerFormat(7)) { try TestDatabase(folder: folder.path) }
+        #expect(throws: StorageError.newerFormat(9)) { try TestDatabase(folder: folder.path) }
         #expect(folder.bytes(of: "grapevine.sqlite") == before)
         #expect(folder.names == ["grapevine.sqlite", "lock"])
     }
@@ -58,8 +58,8 @@ import Wire
         try TestDatabase(folder: folder.path).close()
         let raw = try RawFile(folder.file)
         raw.run("PRAGMA journal_mode = WAL")
-        raw.run("PRAGMA user_version = 7")
-        #expect(throws: StorageError.newerFormat(7)) { try TestDatabase(folder: folder.path) }
+        raw.run("PRAGMA user_version = 9")
+        #expect(throws: StorageError.newerFormat(9)) { try TestDatabase(folder: folder.path) }
     }
 
     @Test(arguments: ["text", "short", "sqlite"])

@@ -84,7 +84,8 @@ import Wire
     /// Has what leads to documents made anew, as the node does.
     private func reindex(_ chats: Chats, in database: TestDatabase) throws {
         let anew = CopyWrite(
-            shard: chats.shard, header: [1, 2, 3], documents: [], isReindexed: true)
+            shard: chats.shard, header: HeaderRows(header: [1, 2, 3]), documents: [],
+            isReindexed: true)
         try database.store(WriteBatch(shards: [anew]))
     }
 

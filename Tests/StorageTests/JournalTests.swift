@@ -102,10 +102,14 @@ import Wire
         var generator = SeededGenerator(seed: seed)
         var chats = Chats()
         var late = 0
+        var base: [UInt8]?
         for turn in 0..<60 {
             let count = Int.random(in: 1...4, using: &generator)
             let records = (0..<count).map { _ in step(&chats, &late, &generator) }
-            try database.store(chats.batch(records, header: [UInt8(turn)]))
+            if Int.random(in: 0..<8, using: &generator) == 0 { base = [UInt8(turn)] }
+            let isBaseNew = base == [UInt8(turn)]
+            try database.store(
+                chats.batch(records, header: [UInt8(turn)], base: isBaseNew ? base : nil))
             // All of it takes longer than what was written.
             if turn % 3 == 2 { try check(database.reader, chats) }
             try checkChanges(database.reader, chats, &generator)
@@ -114,6 +118,7 @@ import Wire
                 database = try TestDatabase(folder: folder.path, journal: .small)
                 try check(database.reader, chats)
                 #expect(try database.reader.headers().map(\.1) == [[UInt8(turn)]])
+                #expect(try database.reader.bases()[chats.shard] == base)
             }
         }
     }
@@ -137,10 +142,14 @@ import Wire
         var generator = SeededGenerator(seed: seed &+ 1_000)
         var chats = Chats()
         var late = 0
+        var base: [UInt8]?
         for turn in 0..<40 {
             let count = Int.random(in: 1...6, using: &generator)
             let records = (0..<count).map { _ in step(&chats, &late, &generator) }
-            var batch = chats.batch(records, header: [UInt8(turn)])
+            let isBaseNew = turn % 5 == 2
+            if isBaseNew { base = [UInt8(turn)] }
+            var batch = chats.batch(
+                records, header: [UInt8(turn)], base: isBaseNew ? base : nil)
             batch.settings = [("turn", [UInt8(turn)])]
             try database.store(batch)
             guard Int.random(in: 0..<4, using: &generator) == 0 else { continue }
@@ -150,6 +159,7 @@ import Wire
             try check(again.reader, chats)
             try checkChanges(again.reader, chats, &generator)
             #expect(try again.reader.headers().map(\.1) == [[UInt8(turn)]])
+            #expect(try again.reader.bases()[chats.shard] == base)
             #expect(try again.reader.settings() == ["turn": [UInt8(turn)]])
             let raw = try RawFile(copy.file)
             #expect(try raw.rows("SELECT count(*) FROM journal") == [["0"]])
