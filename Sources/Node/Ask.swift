@@ -69,11 +69,21 @@ package struct Told: Hashable, Sendable {
     package let number: UInt64
     /// That of the ask.
     package let round: UInt64
-    package let outcome: Outcome
+    package private(set) var outcome: Outcome
     /// What the copies that it shows hold.
     package var seen: [SeenShard] = []
     /// No earlier than anything that it shows.
     package var time = HybridTimestamp.zero
+}
+
+extension Told {
+    /// It is not known what the copies that it shows hold: it counts as not answered, and another
+    /// member is asked.
+    mutating func refuse() {
+        if case .written = outcome { return }
+        outcome = .failed(.unsupported)
+        seen = []
+    }
 }
 
 extension Ask: WireValue {

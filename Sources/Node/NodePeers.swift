@@ -180,7 +180,8 @@ extension Node {
         switch frame {
         case .hello(let hello): onHello(hello, greeting)
         case .reject(let reason): onRejected(reason, greeting)
-        case .gossip, .replication, .ask, .told, .clock, .watch, .typing, .checkpoint, .pulse:
+        case .gossip, .replication, .ask, .told, .clock, .watch, .typing, .checkpoint, .pulse,
+            .unheard:
             drop(greeting)
         }
     }
@@ -398,7 +399,8 @@ extension Node {
             PeerLink(
                 channel: greeting.channel, cutter: cutter ?? EnvelopeCutter(),
                 process: hello.process, isDialedByLesser: isDialedByLesser(greeting, name),
-                link: Link(to: name, now: now), limits: options.peerLimits))
+                link: Link(to: name, now: now), limits: options.peerLimits,
+                restRangesMax: options.restRangesMax))
         for shard in shards { within(shard) { $0.onPeerUp(name) } }
         checkpoints.onConnected(name)
         membership.onUp(name, process: hello.process, now: now)
@@ -431,8 +433,14 @@ extension Node {
             deliver(frame, from: link)
         case .ask(let ask):
             onAsk(ask, from: link)
-        case .told(let told):
+        case .told(var told):
+            for shard in link.hear(&told) {
+                told.refuse()
+                link.send(.unheard(shard))
+            }
             onTold(told, from: name)
+        case .unheard(let shard):
+            link.onUnheard(shard)
         case .clock(let theirs):
             let isFirst = link.deadline(after: 0, now: now) == nil
             link.noteClock(theirs, now: now)

@@ -148,6 +148,8 @@ package enum PeerFrame: Hashable, Sendable {
     case checkpoint(CheckpointFrame)
     /// The sign of life, twice a second.
     case pulse(Pulse)
+    /// The sender does not know the vector of a shard that the receiver's answer built on.
+    case unheard(ShardID)
 
     /// The version in which a frame is written, in front of it: that of greetings for ever, of
     /// the others what both nodes speak.
@@ -167,6 +169,7 @@ extension PeerFrame: WireValue {
         static let typing: UInt8 = 9
         static let checkpoint: UInt8 = 10
         static let pulse: UInt8 = 11
+        static let unheard: UInt8 = 12
     }
 
     package func encode(into writer: inout ByteWriter) {
@@ -206,6 +209,9 @@ extension PeerFrame: WireValue {
         case .pulse(let pulse):
             writer.write(Kind.pulse)
             pulse.encode(into: &writer)
+        case .unheard(let shard):
+            writer.write(Kind.unheard)
+            writer.write(shard)
         }
     }
 
@@ -256,6 +262,7 @@ extension PeerFrame: WireValue {
         case Kind.typing: self = .typing(try TypingFrame(from: &reader))
         case Kind.checkpoint: self = .checkpoint(try CheckpointFrame(from: &reader))
         case Kind.pulse: self = .pulse(try Pulse(from: &reader))
+        case Kind.unheard: self = .unheard(try reader.readShard())
         default: throw .unknown
         }
     }

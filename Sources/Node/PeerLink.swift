@@ -38,6 +38,9 @@ final class PeerLink {
     /// What lay about on its way, or in front of a process that stood still, makes it seem too
     /// little and never too much: the greater one counts.
     private var clockOffsets: [Int64] = []
+    /// The bases of the vectors in answers, those of this end and those of the other.
+    private var said: SaidVectors
+    private var heard: SaidVectors
     /// Answers that wait until there is room in the queue.
     private var answers: [[UInt8]] = []
     private var answerBytes = 0
@@ -62,8 +65,10 @@ final class PeerLink {
     /// - Parameter link: begins now.
     init(
         channel: any Channel, cutter: EnvelopeCutter, process: RandomID, isDialedByLesser: Bool,
-        link: Link, limits: PeerLimits
+        link: Link, limits: PeerLimits, restRangesMax: Int
     ) {
+        said = SaidVectors(restRangesMax: restRangesMax)
+        heard = said
         name = link.peer
         self.channel = channel
         self.cutter = cutter
@@ -152,6 +157,19 @@ final class PeerLink {
     /// - Returns: false where too much waits already: the peer will ask another.
     @discardableResult
     func tell(_ told: Told) -> Bool {
+        guard !told.seen.isEmpty else { return put(told) }
+        let before = said
+        var told = told
+        for index in told.seen.indices { told.seen[index].say(by: &said) }
+        guard put(told) else {
+            said = before
+            return false
+        }
+        return true
+    }
+
+    /// Answers go out in the order in which they are put here.
+    private func put(_ told: Told) -> Bool {
         guard !answers.isEmpty || isFull else {
             return send(.told(told))
         }
@@ -162,6 +180,23 @@ final class PeerLink {
         answerBytes += writer.count
         return true
     }
+
+    /// Takes an answer of the peer's.
+    ///
+    /// Each shard once: what comes of an answer is no more than that and all bases.
+    ///
+    /// - Returns: the shards of which it is not known what the answer says.
+    func hear(_ told: inout Told) -> [ShardID] {
+        var shards: Set<ShardID> = []
+        return told.seen.indices.compactMap { index in
+            let shard = told.seen[index].shard
+            let isKnown = shards.insert(shard).inserted && told.seen[index].hear(by: &heard)
+            return isKnown ? nil : shard
+        }
+    }
+
+    /// The peer does not know what this end said of a shard.
+    func onUnheard(_ shard: ShardID) { said.forget(shard) }
 
     /// Whether the peer is to be told this node's clock: at once, then now and again.
     ///

@@ -64,18 +64,35 @@ package struct Sighting: Hashable, Sendable {
 /// What a copy on another node showed of a shard, on its way here.
 package struct SeenShard: Hashable, Sendable {
     package let shard: ShardID
-    package let vector: Vector
+    package private(set) var said: SaidVector
+
+    package init(shard: ShardID, vector: Vector) {
+        self.shard = shard
+        said = SaidVector(vector)
+    }
+
+    /// The whole of it, but on its way.
+    package var vector: Vector { said.vector }
+
+    mutating func say(by vectors: inout SaidVectors) { said = vectors.say(vector, of: shard) }
+
+    /// - Returns: false where it is not known what was said.
+    mutating func hear(by vectors: inout SaidVectors) -> Bool {
+        guard let vector = vectors.hear(said, of: shard) else { return false }
+        said = SaidVector(vector)
+        return true
+    }
 }
 
 extension SeenShard: WireValue {
     package func encode(into writer: inout ByteWriter) {
         writer.write(shard)
-        vector.encodeShared(into: &writer)
+        said.encode(into: &writer)
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
         shard = try reader.readShard()
-        vector = try Vector(sharedFrom: &reader)
+        said = try SaidVector(from: &reader)
     }
 }
 

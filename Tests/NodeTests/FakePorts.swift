@@ -336,9 +336,14 @@ final class RecordingSink: ReplySink {
     /// What was said to be executed yet, perhaps.
     nonisolated(unsafe) private(set) var unsettled = Unsettled()
 
+    /// What was last shown to it.
+    nonisolated(unsafe) private(set) var shown: Sighting?
+
     func onSettled(_ number: UInt64, _ outcome: Settled) { outcomes[number] = outcome }
 
     func onUnsettled(_ last: UnsettledOperation) { unsettled.note(last) }
+
+    func onSeen(_ sightings: [Sighting]) { shown = sightings.last ?? shown }
 
     func onEvent(_ event: Chat.Event, token: String?) -> Bool { false }
 

@@ -19,12 +19,17 @@ struct Five {
     let world = NodeWorld()
     let seats: [NodeSeat]
 
-    init() {
-        var seats = [world.add("n1", shards: shardCount, replicas: .count(2), mayBlock: true)]
+    init(restRangesMax: Int = VectorBase.restRangesMax) {
+        var seats = [
+            world.add(
+                "n1", shards: shardCount, replicas: .count(2), mayBlock: true,
+                restRangesMax: restRangesMax)
+        ]
         for number in 2...5 {
             seats.append(
                 world.add(
-                    "n\(number)", join: ["n1"], shards: nil, replicas: nil, mayBlock: true))
+                    "n\(number)", join: ["n1"], shards: nil, replicas: nil, mayBlock: true,
+                    restRangesMax: restRangesMax))
         }
         self.seats = seats
         world.run(milliseconds: 5_000)
@@ -90,6 +95,44 @@ extension Settled? {
         let refusal = five.handle(history, of: "eve", at: stranger, number: 4)
         #expect(refusal == .answered(.failed(.refused(.notParticipant)), nil))
         #expect(stranger.run { $0.shard(of: lobby) } == nil)
+    }
+
+    @Test func `what a node shows builds on what it showed, or is asked for again`() {
+        let five = Five(restRangesMax: 1)
+        let stranger = five.stranger(to: lobby)
+        let owners = five.owners(of: lobby)
+        #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
+        // By the other owner, so that the vector has more than one range.
+        #expect(five.handle(send("m1"), at: owners[1], number: 1, level: .all).isWritten)
+        for number in UInt64(2)...5 {
+            let mutation = send("m\(number)")
+            #expect(five.handle(mutation, at: stranger, number: number, level: .all).isWritten)
+            let page = five.handle(history, of: "bob", at: stranger, number: 10 + number)
+            #expect(page.messages?.count == Int(number))
+            let held = owners[0].run { $0.shard(of: lobby)?.assumeIsolated { $0.vector } }
+            #expect(stranger.sink.shown?.vector == held)
+        }
+        // Another vector is known there than the owner takes for known.
+        let name = NodeName(checked: owners[0].name)
+        stranger.run { node in
+            var vector = Vector()
+            vector.insert(Dot(replica: RandomID(high: 1, low: 1), seq: 1))
+            var seen = SeenShard(
+                shard: ShardID(of: lobby.text, count: shardCount), vector: vector)
+            var said = SaidVectors(restRangesMax: 0)
+            seen.say(by: &said)
+            var told = Told(number: .max, round: 0, outcome: .level, seen: [seen])
+            #expect(node.links[name]?.hear(&told) == [])
+            var twice = Told(number: .max, round: 0, outcome: .level, seen: [seen, seen])
+            #expect(node.links[name]?.hear(&twice) == [seen.shard])
+        }
+        for number in UInt64(20)...22 {
+            _ = five.handle(history, of: "bob", at: stranger, number: number)
+            five.world.run(milliseconds: 1_500)
+            #expect(stranger.sink.outcomes[number].messages?.count == 5)
+        }
+        let held = owners[0].run { $0.shard(of: lobby)?.assumeIsolated { $0.vector } }
+        #expect(stranger.sink.shown?.vector == held)
     }
 
     @Test func `all requests for a shard go to the same owner`() {

@@ -45,6 +45,7 @@ import Wire
         .replication(.confirm(ShardID(3), Vector())),
         .pulse(
             Pulse(Frame.Summary(hash: .max, unready: [ShardID(0), ShardID(4)]), silence: 3)),
+        .unheard(ShardID(4)),
     ]
 
     @Test(arguments: frames)
