@@ -14,6 +14,20 @@ struct PhoneBook {
         var overBy: UInt64 { answeredAt ?? askedAt + PhoneBook.lateMicroseconds }
     }
 
+    /// A list that was asked for.
+    private struct Listing {
+        let askedAt: UInt64
+        /// Nil where no answer came.
+        var answeredAt: UInt64?
+        /// Whether every disk had the same of what the device viewed.
+        let isLevel: Bool
+        /// The viewings that who made it surely knew, by their numbers.
+        var known: Set<Int> = []
+
+        /// When it was made, if it ever was.
+        var overBy: UInt64 { answeredAt ?? askedAt + PhoneBook.lateMicroseconds }
+    }
+
     /// Notifications that were taken off, or may have been.
     struct TakingOff {
         let askedAt: UInt64
@@ -30,15 +44,13 @@ struct PhoneBook {
     /// When it was first asked for, and since when it surely is there.
     private(set) var addingSince: UInt64?
     private(set) var addedAt: UInt64?
+    /// In the order in which they were asked for: each has its number.
     private var viewings: [Viewing] = []
     /// As the last answer listed them, oldest first: ids, each with its message.
     private(set) var list: [(id: String, message: String)] = []
-    /// Every message that an answer listed.
-    private var listed: Set<String> = []
-    /// When lists were asked for of which no answer came.
-    private var lostListsAt: [UInt64] = []
-    /// When lists were asked for that were maybe made by who did not know all that it had viewed.
-    private var blindListsAt: [UInt64] = []
+    private var listings: [Listing] = []
+    /// Every message that an answer listed, with the place of that listing; the first of each.
+    private var listed: [String: Int] = [:]
     private var takings: [TakingOff] = []
     /// Messages of which it was acknowledged that they were taken off.
     private(set) var takenOff: Set<String> = []
@@ -49,13 +61,16 @@ struct PhoneBook {
 
     // MARK: What is asked
 
-    mutating func ask(_ request: WholeRequest.Ringing, at now: UInt64) {
+    /// - Parameter isLevel: whether every disk has the same of what the device viewed.
+    mutating func ask(
+        _ request: WholeRequest.Ringing, at now: UInt64, isLevel: Bool = true
+    ) {
         switch request {
         case .add: addingSince = addingSince ?? now
         case .view(let conversation):
             viewings.append(Viewing(conversation: conversation, askedAt: now))
         case .remove: break
-        case .list: lostListsAt.append(now)
+        case .list: listings.append(Listing(askedAt: now, isLevel: isLevel))
         case .takeOff(let id):
             let end = list.firstIndex { $0.id == id }.map { $0 + 1 } ?? list.count
             takings.append(
@@ -78,16 +93,23 @@ struct PhoneBook {
         }
     }
 
-    mutating func take(_ list: [(id: String, message: String)]) {
+    /// The last list that was asked for is answered.
+    ///
+    /// - Parameter known: the viewings that who made it surely knew.
+    mutating func take(
+        _ list: [(id: String, message: String)], at now: UInt64, knowing known: Set<Int> = []
+    ) {
         self.list = list
-        listed.formUnion(list.map(\.message))
-        if !lostListsAt.isEmpty { lostListsAt.removeLast() }
+        guard let last = listings.indices.last else { return }
+        listings[last].answeredAt = now
+        listings[last].known = known
+        for line in list where listed[line.message] == nil { listed[line.message] = last }
     }
 
     mutating func forgetList() { list = [] }
 
-    /// A list is asked for while not every disk has the same of what the device views.
-    mutating func noteBlindList(at now: UInt64) { blindListsAt.append(now) }
+    /// The number of the last viewing that was asked for.
+    var lastViewing: Int? { viewings.indices.last }
 
     /// Some of what nodes knew of the device is gone.
     mutating func lose(at now: UInt64) {
@@ -110,11 +132,37 @@ struct PhoneBook {
         guard let last = takings.last, let answeredAt = message.answeredAt else { return false }
         let end = answeredAt + PhoneBook.apartMicroseconds
         let conversation = message.name.conversation
-        return blindListsAt.contains { $0 >= message.askedAt ?? 0 && $0 <= last.askedAt }
+        return listings.contains { listing in
+            listing.overBy >= message.askedAt ?? 0 && listing.askedAt <= last.askedAt
+                && isMaybeBlind(listing, to: message)
+        }
             && viewings.contains { viewing in
                 viewing.askedAt <= end
                     && (viewing.isAnything || viewing.conversation == conversation)
             }
+    }
+
+    /// Whether a message was maybe listed by who did not know that it was viewed: what was shown
+    /// stays until it is taken off.
+    func mayBeListedBlindly(_ message: WholeMessage) -> Bool {
+        let first = listed[message.name.id]
+        if let first, isMaybeBlind(listings[first], to: message) { return true }
+        return listings[..<(first ?? listings.count)].contains { listing in
+            listing.answeredAt == nil && listing.overBy >= message.askedAt ?? 0
+                && isMaybeBlind(listing, to: message)
+        }
+    }
+
+    /// Whether who made a list maybe did not know what was viewed when a message was sent.
+    ///
+    /// The last viewing that surely held before is enough: what came behind it may be, too.
+    private func isMaybeBlind(_ listing: Listing, to message: WholeMessage) -> Bool {
+        guard listing.isLevel else {
+            return settled(before: message).last.map { !listing.known.contains($0) } ?? true
+        }
+        // On its way for so long, it may have been made behind what was asked for since.
+        return listing.answeredAt == nil
+            && viewings.contains { (listing.askedAt...listing.overBy).contains($0.askedAt) }
     }
 
     /// Whether a message may have been taken off, by what was asked so far.
@@ -123,8 +171,11 @@ struct PhoneBook {
         return takings.contains { taking in
             guard !taking.before.contains(id) else { return true }
             guard !taking.behind.contains(id) else { return false }
-            return listed.contains(id)
-                || lostListsAt.contains { $0 >= message.askedAt ?? 0 && $0 <= taking.askedAt }
+            return listed[id] != nil
+                || listings.contains { listing in
+                    listing.answeredAt == nil && listing.overBy >= message.askedAt ?? 0
+                        && listing.askedAt <= taking.askedAt
+                }
         }
     }
 
@@ -144,10 +195,8 @@ struct PhoneBook {
     func wasViewing(_ message: WholeMessage) -> Bool? {
         guard let answeredAt = message.answeredAt else { return nil }
         let end = answeredAt + PhoneBook.apartMicroseconds
-        // Those that surely held before it was sent: whatever they surely followed does not count.
-        let settled = viewings.filter {
-            $0.answeredAt.map { $0 + PhoneBook.apartMicroseconds < message.askedAt ?? 0 } ?? false
-        }
+        // Whatever these surely followed does not count.
+        let settled = settled(before: message).map { viewings[$0] }
         let possible = viewings.filter { viewing in
             viewing.askedAt <= end
                 && !settled.contains {
@@ -159,5 +208,13 @@ struct PhoneBook {
         let areIn = Set(possible.map { $0.conversation == conversation })
         guard areIn.contains(true) else { return false }
         return areIn.count == 1 && !settled.isEmpty ? true : nil
+    }
+    /// The viewings that surely held before a message was sent, by their numbers.
+    private func settled(before message: WholeMessage) -> [Int] {
+        viewings.indices.filter { number in
+            viewings[number].answeredAt.map {
+                $0 + PhoneBook.apartMicroseconds < message.askedAt ?? 0
+            } ?? false
+        }
     }
 }

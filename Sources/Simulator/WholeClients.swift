@@ -69,11 +69,11 @@ final class WholeVisit {
     var overtaken: [String: String] = [:]
     /// Where it is shown that somebody types.
     var typing: Set<TypingPlace> = []
-    /// Whose it is, where it is a device's, and the messages that it knows to be taken off: by the
-    /// token that it came with, and on the connection itself.
+    /// Whose it is, where it is a device's, and what that has done: before the token that it came
+    /// with, and on the connection itself.
     weak var phone: WholePhone?
-    var takenOffBefore: Set<String> = []
-    var takenOffHere: Set<String> = []
+    var doneBefore = WholePhoneDeeds()
+    var doneHere = WholePhoneDeeds()
 
     init(_ id: UInt64, user: String, address: WholeAddress, session: Session) {
         self.id = id

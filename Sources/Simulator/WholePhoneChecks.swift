@@ -31,7 +31,7 @@ extension WholeWorld {
                     return fail(.answered, "n\(machine.index + 1) lists no notifications")
                 }
                 check(answer, for: phone, at: machine.name)
-                phone.book.take(messages(in: answer))
+                phone.book.take(messages(in: answer), at: now)
                 let said = answer.data + [answer.status]
                 guard let other = first, other != said else {
                     first = said
@@ -68,7 +68,12 @@ extension WholeWorld {
     ) -> (invariant: Invariant, why: String)? {
         let id = message.name.id
         if phone.book.takenOff.contains(id) { return (.oneChange, "which was taken off") }
-        if phone.book.wasViewing(message) ?? false { return (.sound, "which it was viewing") }
+        if phone.book.wasViewing(message) ?? false {
+            guard phone.book.mayBeListedBlindly(message) else {
+                return (.sound, "which it was viewing")
+            }
+            coverage.count("notified of what it viewed, by who had not heard of that")
+        }
         if phone.book.isSurelyAdded(after: message) {
             return (.sound, "which was sent before the device was added")
         }

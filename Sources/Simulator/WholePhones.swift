@@ -24,6 +24,19 @@ extension WholeRequest {
     }
 }
 
+/// What a device has done, as far as somebody knows of it.
+struct WholePhoneDeeds {
+    /// Messages that it has taken off.
+    var takenOff: Set<String> = []
+    /// What it has viewed, by the numbers in its book.
+    var viewings: Set<Int> = []
+
+    mutating func formUnion(_ other: WholePhoneDeeds) {
+        takenOff.formUnion(other.takenOff)
+        viewings.formUnion(other.viewings)
+    }
+}
+
 /// A device that is notified, by one node after the other.
 final class WholePhone {
     let index: Int
@@ -31,8 +44,8 @@ final class WholePhone {
     let device: String
     /// The connection that it has, if any.
     var visit: WholeVisit?
-    /// What it carries to the next, and the messages that it had taken off when it was given that.
-    var token: (text: String, takenOff: Set<String>)?
+    /// What it carries to the next, and what that stands for.
+    var token: (text: String, done: WholePhoneDeeds)?
     /// Whether that stands for what was last listed, too: who has not heard of a list takes nothing
     /// off it.
     var isListKnown = false
@@ -93,11 +106,12 @@ extension WholeWorld {
     }
 
     func request(_ ringing: WholeRequest.Ringing, of phone: WholePhone) -> WholeRequest {
-        phone.book.ask(ringing, at: now)
-        if case .list = ringing, !areViewingsLevel(of: phone) {
-            coverage.count("NOTIFICATIONS while viewings differ")
-            phone.book.noteBlindList(at: now)
+        var isLevel = true
+        if case .list = ringing {
+            isLevel = areViewingsLevel(of: phone)
+            if !isLevel { coverage.count("NOTIFICATIONS while viewings differ") }
         }
+        phone.book.ask(ringing, at: now, isLevel: isLevel)
         let place = "\(phone.user) \(phone.device)"
         let line =
             switch ringing {
@@ -117,18 +131,25 @@ extension WholeWorld {
         switch request.kind {
         case .token:
             phone.token = answer.fields?["token"].map { token in
-                (token, visit.takenOffBefore.union(visit.takenOffHere))
+                var done = visit.doneBefore
+                done.formUnion(visit.doneHere)
+                return (token, done)
             }
             phone.isListKnown = true
         case .since:
-            visit.takenOffBefore = phone.token?.takenOff ?? []
+            visit.doneBefore = phone.token?.done ?? WholePhoneDeeds()
         case .ring(let ringing):
             phone.book.acknowledge(ringing, askedAt: request.at, at: now)
-            if case .takeOff = ringing { visit.takenOffHere.formUnion(phone.book.lastTakenOff) }
-            guard case .list = ringing else { return }
-            judgeList(answer, of: phone, on: visit)
-            phone.book.take(messages(in: answer))
-            phone.isListKnown = false
+            switch ringing {
+            case .takeOff: visit.doneHere.takenOff.formUnion(phone.book.lastTakenOff)
+            case .view: phone.book.lastViewing.map { _ = visit.doneHere.viewings.insert($0) }
+            case .list:
+                let known = surelyKnown(on: visit)
+                judgeList(answer, of: phone, knowing: known.takenOff)
+                phone.book.take(messages(in: answer), at: now, knowing: known.viewings)
+                phone.isListKnown = false
+            case .add, .remove: break
+            }
         default: break
         }
     }
@@ -147,7 +168,21 @@ extension WholeWorld {
         answer.lines("NOTIFICATION").map { ($0["id"] ?? "", $0["message"] ?? "") }
     }
 
-    private func judgeList(_ answer: WholeAnswer, of phone: WholePhone, on visit: WholeVisit) {
+    /// What whoever answers on a connection surely knows of what its device has done.
+    private func surelyKnown(on visit: WholeVisit) -> WholePhoneDeeds {
+        // Where copies move, nobody may have what a token stands for.
+        guard !mayOwnersChange else { return WholePhoneDeeds() }
+        var known = visit.doneBefore
+        // Who brought no token may be shown what another owner has, where the first is silent.
+        if isAnsweredByOneOwner(visit.user, at: visit.address.machine) {
+            known.formUnion(visit.doneHere)
+        }
+        return known
+    }
+
+    private func judgeList(
+        _ answer: WholeAnswer, of phone: WholePhone, knowing takenOff: Set<String>
+    ) {
         let lines = answer.lines("NOTIFICATION")
         let ids = lines.map { $0["id"] ?? "" }
         if ids != Set(ids).sorted() { fail(.sound, "NOTIFICATIONS are out of order: \(ids)") }
@@ -155,19 +190,11 @@ extension WholeWorld {
         if Set(messages).count != messages.count {
             fail(.oneChange, "NOTIFICATIONS list a message twice: \(messages)")
         }
-        // Who brought no token may be shown what another owner has, where the first is silent.
-        let isOneOwner = isAnsweredByOneOwner(phone.user, at: visit.address.machine)
-        let takenOff =
-            isOneOwner
-            ? visit.takenOffBefore.union(visit.takenOffHere) : visit.takenOffBefore
         for line in lines {
             coverage.count("notification \(line["kind"] ?? "")")
             judgeNotification(line, of: phone)
             let id = line["message"] ?? ""
-            // Where copies move, nobody may have what a token stands for.
-            guard !mayOwnersChange, takenOff.contains(id), phone.book.takenOff.contains(id) else {
-                continue
-            }
+            guard takenOff.contains(id), phone.book.takenOff.contains(id) else { continue }
             fail(.oneChange, "\(phone.user) \(phone.device) is notified of \(id) a second time")
         }
     }
