@@ -219,6 +219,24 @@ extension Settled? {
         #expect(team.list(at: 2).shown == ["m0"])
     }
 
+    /// What was shown stays until it is taken off, whatever is heard of later: a device that has
+    /// rung for it is told no other way that it need not ring again.
+    @Test func `viewed behind a cut, it stays where it was shown, and is not shown anew`() throws {
+        let team = Team()
+        team.cut([2])
+        team.ask(.view(rooms[0]), at: 0)
+        team.world.clock.pass(1)
+        team.send("shown", in: 0, at: 2, level: .local)
+        #expect(team.list(at: 2, level: .local).shown == ["shown"])
+        team.send("viewed", in: 0, at: 2, level: .local)
+        #expect(team.list(at: 0).shown == [])
+        team.cut([2], isCut: false)
+        for index in 0..<3 { #expect(team.list(at: index).shown == ["shown"]) }
+        let shown = try #require(team.list(at: 1).views)
+        team.ask(.takeOff(shown[0].id), at: 1)
+        for index in 0..<3 { #expect(team.list(at: index).shown == []) }
+    }
+
     @Test func `shards that cannot be asked make it partial, and are listed later`() throws {
         let team = Team(4, replicas: .count(1), shards: 16)
         for room in rooms.indices { team.send("m\(room)", in: room, level: .local) }
