@@ -71,6 +71,16 @@ import Wire
         #expect(first.digest == second.digest && second.isConverged)
     }
 
+    @Test func `a time that no clock follows makes no shard miscounted`() throws {
+        let sum = try pair().first.store.check(shard, after: nil, rowsMax: 1_000).sum
+        var header = CopyHeader(
+            remaining: sum.vector, digest: sum.digest, counts: sum.counts, greatest: sum.greatest)
+        header.raise(
+            to: HybridTimestamp(milliseconds: 1), at: WallTime(milliseconds: 1_000))
+        #expect(header.greatest < sum.greatest)
+        #expect(header.isSum(sum))
+    }
+
     @Test func `a document that an index does not lead to is written again`() throws {
         let (world, first, _) = pair()
         first.store.unindexed = [message("m3"), message("m150")]
