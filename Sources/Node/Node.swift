@@ -82,8 +82,8 @@ package actor Node {
     /// When a member was last connected or said that this node's name is taken, or the start.
     var reachedAt: UInt64
     /// When somebody first said that a living member has this node's name, since it was last
-    /// connected.
-    var nameTakenAt: UInt64?
+    /// connected; and when it was first said again, long after.
+    var nameTakenAt: (first: UInt64, again: UInt64?)?
 
     /// The operations of this process, of all shards in the order of its lines.
     var operations: Operations

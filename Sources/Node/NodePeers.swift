@@ -345,14 +345,26 @@ extension Node {
     /// milliseconds since somebody first said so: a node that was suspended takes it for alive
     /// until it has looked at its connections.
     private static let namePatienceMilliseconds: UInt64 = 2_000
+    /// How long a node that was suspended may take to look at its connections, in milliseconds:
+    /// some ticks.
+    private static let nameLookMilliseconds: UInt64 = 500
 
     private func onNameTaken(_ greeting: Greeting) {
         // As long as somebody says so this node is not alone, and serves nobody.
         reachedAt = ports.clock.milliseconds
-        let first = nameTakenAt ?? reachedAt
-        nameTakenAt = first
+        guard let taken = nameTakenAt else {
+            nameTakenAt = (reachedAt, nil)
+            return
+        }
         // What was said may have been held up on its way: it is no older than the connection.
-        guard links.isEmpty, greeting.since >= first + Node.namePatienceMilliseconds else { return }
+        guard links.isEmpty, greeting.since >= taken.first + Node.namePatienceMilliseconds
+        else { return }
+        // Who was suspended all the time says it once more before it has looked.
+        guard let again = taken.again else {
+            nameTakenAt?.again = reachedAt
+            return
+        }
+        guard greeting.since >= again + Node.nameLookMilliseconds else { return }
         ports.host.end(.unusable("a living member has the name \(me.name)"))
     }
 
