@@ -359,7 +359,7 @@ extension Node {
         // What was said may have been held up on its way: it is no older than the connection.
         guard links.isEmpty, greeting.since >= taken.first + Node.namePatienceMilliseconds
         else { return }
-        // Who was suspended all the time says it once more before it has looked.
+        // A node that was suspended since then repeats it before it looks at its connections.
         guard let again = taken.again else {
             nameTakenAt?.again = reachedAt
             return

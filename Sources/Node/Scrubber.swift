@@ -148,9 +148,9 @@ struct Scrubber: Sendable {
 extension CopyHeader {
     /// Whether documents that add up to this are what it tells of.
     ///
-    /// It may claim more seqs than they name, since a superseded one is named by nobody, and have
-    /// seen a greater stamp. Of a stamp that its clock does not follow, one from years ahead, it
-    /// knows as the latest alone.
+    /// The header may claim more seqs than they name, since a superseded one is named by nobody,
+    /// and have seen a greater stamp. `greatest` may leave out a time that lies years ahead, which
+    /// the clock does not follow; `latest` never does.
     func isSum(_ sum: DocumentSum) -> Bool {
         digest == sum.digest && documents == sum.counts.reduce(0, +)
             && sum.counts.enumerated().allSatisfy { count(ofKind: UInt8(clamping: $0)) == $1 }

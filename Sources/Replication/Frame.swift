@@ -42,7 +42,7 @@ public enum Frame: Hashable, Sendable {
         public let isAnswer: Bool
     }
 
-    /// What the shards that two nodes own come to at one of them.
+    /// The state of all shards that two nodes own, as one of the two holds them.
     public struct Summary: Hashable, Sendable {
         /// Over the hashes of the shards: equal means level.
         public let hash: UInt64
@@ -55,7 +55,7 @@ public enum Frame: Hashable, Sendable {
         }
     }
 
-    /// What a copy comes to, in eight bytes.
+    /// The state of one shard's copy, in eight bytes.
     public struct ShardHash: Hashable, Sendable {
         public let shard: ShardID
         public let hash: UInt64

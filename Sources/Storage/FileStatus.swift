@@ -1,6 +1,6 @@
 import CSystem
 
-/// Which file it is, whatever its name, and how long.
+/// The identity and the length of a file.
 struct FileStatus: Sendable {
     let identity: FileIdentity
     let bytesCount: UInt64
