@@ -31,6 +31,8 @@ import NetworkIO
     private var leaving: Int?
     /// What it answered to `LEAVE`.
     private var leaveAnswer = "nothing"
+    /// When it had gone: until then it gives its shards away.
+    private var lastLeftNanoseconds: UInt64 = 0
     private var lastReadyNanoseconds: UInt64 = 0
     private var lastStartNanoseconds: UInt64 = 0
 
@@ -68,7 +70,7 @@ import NetworkIO
             watchers.settle()
             let level = ChaosLevel(cluster, load)
             try await level.await(
-                since: max(lastReadyNanoseconds, load.lastReplyNanoseconds, cables.lastHealed))
+                since: max(calmSinceNanoseconds, lastLeftNanoseconds))
             try await ChaosConflicts(cluster, load, cables, level, command).run()
             let reads = FinalReads(cluster, load)
             try await reads.run()
@@ -210,6 +212,7 @@ import NetworkIO
         let node = cluster.nodes[number]
         if leaving == number, end == .exit(status: 0) {
             leaving = nil
+            lastLeftNanoseconds = Stage.loop.nanoseconds
             node.isMember = false
             return
         }
@@ -230,6 +233,11 @@ import NetworkIO
 
     // MARK: After the plan
 
+    /// When the last node served, the last cut was healed and the last request answered.
+    private var calmSinceNanoseconds: UInt64 {
+        max(lastReadyNanoseconds, load.lastReplyNanoseconds, cables.lastHealed)
+    }
+
     /// Waits until every node serves, the one that leaves has gone, and every request has its
     /// reply.
     private func calm() async throws(BenchError) {
@@ -241,6 +249,9 @@ import NetworkIO
         try await calm(since: began) { self.leaving != nil || self.load.unansweredCount > 0 }
         let start = Double(lastReadyNanoseconds &- lastStartNanoseconds) / 1e9
         say("the last node served \(decimal(start, digits: 3)) s after its start")
+        guard lastLeftNanoseconds > calmSinceNanoseconds else { return }
+        let seconds = Double(lastLeftNanoseconds - calmSinceNanoseconds) / 1e9
+        say("the node that leaves had gone \(decimal(seconds, digits: 3)) s after all else")
     }
 
     private func calm(
