@@ -10,7 +10,7 @@ extension ConnectionState {
 
     /// What a copy of the shard has to hold to answer it.
     package func demand(on shard: ShardID) -> Demand? {
-        sights[shard].map { _ in Demand(.vector(seen(of: shard)), isStrict: isStrict) }
+        sights[shard].map { _ in Demand(.vector(SaidVector(seen(of: shard))), isStrict: isStrict) }
     }
 
     package mutating func note(_ sightings: [Sighting]) {

@@ -35,7 +35,7 @@ enum FrameLaws {
         case .hello(let hello): check(hello.members)
         case .gossip(.table(let table), _): check(table)
         case .replication(.confirm(_, let vector)): check(vector)
-        case .replication(.pull(_, _, let vector)): check(vector)
+        case .replication(.pull(_, _, let said)): check(said.vector)
         case .replication(.done(_, _, _, let claim)): check(claim.vector)
         default: break
         }

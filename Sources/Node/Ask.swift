@@ -45,7 +45,15 @@ package struct Ask: Hashable, Sendable {
     /// Until when it may be carried out, by the clock of who is asked, in milliseconds: later the
     /// one who asked has gone elsewhere with it, and its user may have gone on.
     package let deadline: UInt64
-    package let request: Request
+    package private(set) var request: Request
+}
+
+extension Ask: VectorCarrier {
+    package mutating func eachVector(_ body: (ShardID, inout SaidVector) -> Void) {
+        guard case .level(let shard, var demand) = request else { return }
+        demand.eachVector { body(shard, &$0) }
+        request = .level(shard, demand)
+    }
 }
 
 /// What became of an `Ask`.

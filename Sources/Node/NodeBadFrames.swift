@@ -43,6 +43,32 @@ extension Node {
         onBadFrame(of: shard, from: link, because: "\(error)")
     }
 
+    /// It is not known what a frame says that these shards hold.
+    ///
+    /// The member says it whole from here on; what the frame was about comes again, or is asked of
+    /// another.
+    func onUnheard(_ shards: [ShardID], in frame: PeerFrame, from link: PeerLink) {
+        for shard in shards { link.send(.unheard(shard)) }
+        switch frame {
+        case .told(var told):
+            told.refuse()
+            onTold(told, from: link.name)
+        case .ask(let ask):
+            link.tell(
+                Told(number: ask.number, round: ask.round, outcome: .failed(.unsupported)))
+        case .watch(.open(let id, let number, _)), .watch(.replay(let id, let number, _, _)):
+            tell(.refused(id, number: number), to: link.name)
+        case .watch(.told(let id, let number, _, _)), .watch(.replayed(let id, let number, _)):
+            onFed(.refused(id, number: number), by: link.name)
+        case .watch(.watched(let number, let concerns, let positions)):
+            let heard = positions.filter { !shards.contains($0.shard) }
+            onFed(.watched(number, concerns: concerns, positions: heard), by: link.name)
+        default:
+            let reason = "a vector beyond one that was not heard"
+            for id in shards { onBadFrame(of: shard(id), from: link, because: reason) }
+        }
+    }
+
     private func onBadFrame(of shard: Shard?, from link: PeerLink, because reason: String) {
         let name = link.name
         let pause = shard.map { within($0) { $0.onBadFrame(from: name) } }

@@ -41,11 +41,11 @@ extension Node {
         case .unwatch(let user):
             desk.remove(user, for: name)
         case .open(let id, let number, let since):
-            openFeed(of: id, number, since: since, for: name)
+            openFeed(of: id, number, since: since?.vector, for: name)
         case .close(_, let number):
             desk.remove(number, for: name)
         case .replay(let id, let number, let user, let since):
-            openReplay(of: id, number, for: user, since: since, to: name)
+            openReplay(of: id, number, for: user, since: since.vector, to: name)
         case .watched, .told, .replayed, .refused:
             onFed(frame, by: name)
         }
@@ -105,7 +105,9 @@ extension Node {
             tell(.refused(id, number: number), to: name)
             return
         }
-        if since == nil { tell(.told(id, number: number, [], position: position), to: name) }
+        if since == nil {
+            tell(.told(id, number: number, [], position: SaidVector(position)), to: name)
+        }
         ports.host.turnAgain()
     }
 
@@ -152,7 +154,8 @@ extension Node {
         for (index, part) in parts.enumerated() {
             let isLast = index == parts.count - 1
             let frame = WatchFrame.told(
-                served.shard, number: served.number, part, position: isLast ? position : nil)
+                served.shard, number: served.number, part,
+                position: isLast ? position.map(SaidVector.init) : nil)
             guard tell(frame, to: name) else {
                 // It goes on from where it was, once there is room.
                 desk.refuse(served.number, for: name)
@@ -263,14 +266,17 @@ extension Node {
         }
         guard served.isFeed else {
             desk.remove(served.number, for: name)
-            tell(.replayed(served.shard, number: served.number, position: known), to: name)
+            tell(
+                .replayed(served.shard, number: served.number, position: SaidVector(known)),
+                to: name)
             return
         }
         desk.note(served.number, for: name) {
             $0.known = known
             $0.scan = nil
         }
-        tell(.told(served.shard, number: served.number, [], position: known), to: name)
+        tell(
+            .told(served.shard, number: served.number, [], position: SaidVector(known)), to: name)
     }
 
     // MARK: Time

@@ -429,6 +429,9 @@ extension Node {
     private func receive(_ frame: PeerFrame, from link: PeerLink) {
         let (name, now) = (link.name, ports.clock.milliseconds)
         link.link.onHeard(now: now)
+        var frame = frame
+        let unheard = link.hear(&frame)
+        guard unheard.isEmpty else { return onUnheard(unheard, in: frame, from: link) }
         switch frame {
         case .hello, .reject:
             break
@@ -445,11 +448,7 @@ extension Node {
             deliver(frame, from: link)
         case .ask(let ask):
             onAsk(ask, from: link)
-        case .told(var told):
-            for shard in link.hear(&told) {
-                told.refuse()
-                link.send(.unheard(shard))
-            }
+        case .told(let told):
             onTold(told, from: name)
         case .unheard(let shard):
             link.onUnheard(shard)

@@ -122,7 +122,8 @@ extension Node {
         let number = takeAskNumber()
         watching.replays[number] = (session, id)
         watching.note(session) { $0.behind[id]?.number = number }
-        let frame = WatchFrame.replay(id, number: number, watcher.user, since: behind.since)
+        let frame = WatchFrame.replay(
+            id, number: number, watcher.user, since: SaidVector(behind.since))
         if !tell(frame, to: holder) { loseFeeds(of: holder) }
     }
 
@@ -168,7 +169,8 @@ extension Node {
         let number = takeAskNumber()
         watching.feeds[Int(id.number)].holder = name
         watching.feeds[Int(id.number)].number = number
-        guard tell(.open(id, number: number, since: old.position), to: name) else {
+        guard tell(.open(id, number: number, since: old.position.map(SaidVector.init)), to: name)
+        else {
             return noteRefusal(of: id, by: name)
         }
         watching.lag(behind: id)
@@ -231,14 +233,14 @@ extension Node {
             if let replay = watching.replays[number], replay.shard == id {
                 tell(told, replayedTo: replay.session, of: id)
             } else if isFed(id, number, by: name) {
-                tell(told, of: id, position: position)
+                tell(told, of: id, position: position?.vector)
                 if position != nil { watching.feeds[Int(id.number)].isOpen = true }
                 if !watching.unanswered.isEmpty { watching.isLost = true }
             }
         case .replayed(let id, let number, let position):
             guard let replay = watching.replays.removeValue(forKey: number), replay.shard == id
             else { return }
-            watching.endReplay(of: id, to: replay.session, at: position)
+            watching.endReplay(of: id, to: replay.session, at: position.vector)
         case .refused(let id, let number):
             if let replay = watching.replays[number], replay.shard == id {
                 watching.note(replay.session) { $0.behind[id]?.number = 0 }

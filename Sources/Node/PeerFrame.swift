@@ -148,12 +148,32 @@ package enum PeerFrame: Hashable, Sendable {
     case checkpoint(CheckpointFrame)
     /// The sign of life, twice a second.
     case pulse(Pulse)
-    /// The sender does not know the vector of a shard that the receiver's answer built on.
+    /// The sender does not know the vector of a shard on which one of the receiver's builds.
     case unheard(ShardID)
 
     /// The version in which a frame is written, in front of it: that of greetings for ever, of
     /// the others what both nodes speak.
     package static let version: UInt8 = 1
+}
+
+extension PeerFrame: VectorCarrier {
+    package mutating func eachVector(_ body: (ShardID, inout SaidVector) -> Void) {
+        switch self {
+        case .replication(var frame):
+            frame.eachVector(body)
+            self = .replication(frame)
+        case .ask(var ask):
+            ask.eachVector(body)
+            self = .ask(ask)
+        case .told(var told):
+            told.eachVector(body)
+            self = .told(told)
+        case .watch(var frame):
+            frame.eachVector(body)
+            self = .watch(frame)
+        default: break
+        }
+    }
 }
 
 extension PeerFrame: WireValue {

@@ -38,9 +38,12 @@ final class PeerLink {
     /// What lay about on its way, or in front of a process that stood still, makes it seem too
     /// little and never too much: the greater one counts.
     private var clockOffsets: [Int64] = []
-    /// The bases of the vectors in answers, those of this end and those of the other.
+    /// The bases of the vectors in frames, those of this end and those of the other.
     private var said: SaidVectors
     private var heard: SaidVectors
+    /// The same of answers, which may wait while other frames go.
+    private var answered: SaidVectors
+    private var heardAnswered: SaidVectors
     /// Answers that wait until there is room in the queue.
     private var answers: [[UInt8]] = []
     private var answerBytes = 0
@@ -69,6 +72,8 @@ final class PeerLink {
     ) {
         said = SaidVectors(restRangesMax: restRangesMax)
         heard = said
+        answered = said
+        heardAnswered = said
         name = link.peer
         self.channel = channel
         self.cutter = cutter
@@ -122,6 +127,17 @@ final class PeerLink {
     /// - Returns: false where it was dropped, because too much waits already.
     @discardableResult
     func send(_ frame: PeerFrame) -> Bool {
+        let before = said
+        var frame = frame
+        said.say(in: &frame)
+        guard write(frame) else {
+            said = before
+            return false
+        }
+        return true
+    }
+
+    private func write(_ frame: PeerFrame) -> Bool {
         guard queuedBytes < limits.queueBytesMax + limits.controlBytesMax || isPlantedUnbounded
         else {
             traffic.droppedFrames += 1
@@ -158,11 +174,11 @@ final class PeerLink {
     @discardableResult
     func tell(_ told: Told) -> Bool {
         guard !told.seen.isEmpty else { return put(told) }
-        let before = said
+        let before = answered
         var told = told
-        for index in told.seen.indices { told.seen[index].say(by: &said) }
+        answered.say(in: &told)
         guard put(told) else {
-            said = before
+            answered = before
             return false
         }
         return true
@@ -171,7 +187,7 @@ final class PeerLink {
     /// Answers go out in the order in which they are put here.
     private func put(_ told: Told) -> Bool {
         guard !answers.isEmpty || isFull else {
-            return send(.told(told))
+            return write(.told(told))
         }
         var writer = ByteWriter()
         writer.writeEnvelope { PeerFrame.told(told).encode(into: &$0) }
@@ -181,22 +197,19 @@ final class PeerLink {
         return true
     }
 
-    /// Takes an answer of the peer's.
+    /// Takes a frame of the peer's.
     ///
-    /// Each shard once: what comes of an answer is no more than that and all bases.
-    ///
-    /// - Returns: the shards of which it is not known what the answer says.
-    func hear(_ told: inout Told) -> [ShardID] {
-        var shards: Set<ShardID> = []
-        return told.seen.indices.compactMap { index in
-            let shard = told.seen[index].shard
-            let isKnown = shards.insert(shard).inserted && told.seen[index].hear(by: &heard)
-            return isKnown ? nil : shard
-        }
+    /// - Returns: the shards of which it is not known what the frame says.
+    func hear(_ frame: inout PeerFrame) -> [ShardID] {
+        guard case .told = frame else { return heard.hear(in: &frame) }
+        return heardAnswered.hear(in: &frame)
     }
 
     /// The peer does not know what this end said of a shard.
-    func onUnheard(_ shard: ShardID) { said.forget(shard) }
+    func onUnheard(_ shard: ShardID) {
+        said.forget(shard)
+        answered.forget(shard)
+    }
 
     /// Whether the peer is to be told this node's clock: at once, then now and again.
     ///

@@ -62,9 +62,9 @@ package struct Sighting: Hashable, Sendable {
 }
 
 /// What a copy on another node showed of a shard, on its way here.
-package struct SeenShard: Hashable, Sendable {
+package struct SeenShard: VectorCarrier, Hashable, Sendable {
     package let shard: ShardID
-    package private(set) var said: SaidVector
+    private var said: SaidVector
 
     package init(shard: ShardID, vector: Vector) {
         self.shard = shard
@@ -74,13 +74,14 @@ package struct SeenShard: Hashable, Sendable {
     /// The whole of it, but on its way.
     package var vector: Vector { said.vector }
 
-    mutating func say(by vectors: inout SaidVectors) { said = vectors.say(vector, of: shard) }
+    package mutating func eachVector(_ body: (ShardID, inout SaidVector) -> Void) {
+        body(shard, &said)
+    }
+}
 
-    /// - Returns: false where it is not known what was said.
-    mutating func hear(by vectors: inout SaidVectors) -> Bool {
-        guard let vector = vectors.hear(said, of: shard) else { return false }
-        said = SaidVector(vector)
-        return true
+extension Told: VectorCarrier {
+    package mutating func eachVector(_ body: (ShardID, inout SaidVector) -> Void) {
+        for index in seen.indices { seen[index].eachVector(body) }
     }
 }
 
@@ -98,7 +99,7 @@ extension SeenShard: WireValue {
 
 /// What a copy has to hold before it answers a connection.
 package struct Demand: Hashable, Sendable {
-    package let floor: Floor
+    package private(set) var floor: Floor
     /// Whether nothing less will do: the client carried a token here.
     ///
     /// Else what the members that can be reached have together is enough, so that a connection
@@ -108,6 +109,14 @@ package struct Demand: Hashable, Sendable {
     package init(_ floor: Floor, isStrict: Bool) {
         self.floor = floor
         self.isStrict = isStrict
+    }
+}
+
+extension Demand {
+    mutating func eachVector(_ body: (inout SaidVector) -> Void) {
+        guard case .vector(var vector) = floor else { return }
+        body(&vector)
+        floor = .vector(vector)
     }
 }
 

@@ -1,5 +1,6 @@
 import CRDT
 import Chat
+import Replication
 import Wire
 
 /// What nodes say to each other about those who watch.
@@ -15,10 +16,10 @@ package enum WatchFrame: Hashable, Sendable {
     case watch(UInt64, UserID)
     case unwatch(UserID)
     /// Asks for a shard's events from here on, or for all that is not in `since`.
-    case open(ShardID, number: UInt64, since: Vector?)
+    case open(ShardID, number: UInt64, since: SaidVector?)
     case close(ShardID, number: UInt64)
     /// Asks for what one user does not know of a shard: `told`, then `replayed`.
-    case replay(ShardID, number: UInt64, UserID, since: Vector)
+    case replay(ShardID, number: UInt64, UserID, since: SaidVector)
 
     // Of a holder.
 
@@ -28,23 +29,59 @@ package enum WatchFrame: Hashable, Sendable {
     /// - positions: where feeds stand of which that was not told.
     case watched(UInt64, concerns: [ShardID], positions: [Position])
     /// Events, and where the feed stands behind the last of them; nil where that is not known yet.
-    case told(ShardID, number: UInt64, [Announcement], position: Vector?)
+    case told(ShardID, number: UInt64, [Announcement], position: SaidVector?)
     /// A replay is all told, up to `position`: what comes on the feed from here on is what follows.
-    case replayed(ShardID, number: UInt64, position: Vector)
+    case replayed(ShardID, number: UInt64, position: SaidVector)
     /// There is no such feed or replay here any more: somebody else has to be asked.
     case refused(ShardID, number: UInt64)
 
     /// Where a feed stands.
-    package struct Position: Hashable, Sendable {
+    package struct Position: VectorCarrier, Hashable, Sendable {
         let shard: ShardID
         let number: UInt64
-        let vector: Vector
+        private var said: SaidVector
+
+        init(shard: ShardID, number: UInt64, vector: Vector) {
+            self.shard = shard
+            self.number = number
+            said = SaidVector(vector)
+        }
+
+        /// The whole of it, but on its way.
+        var vector: Vector { said.vector }
+
+        package mutating func eachVector(_ body: (ShardID, inout SaidVector) -> Void) {
+            body(shard, &said)
+        }
     }
 
     /// The most users of one frame.
     static let usersMax = 4_096
     /// The most announcements of one frame.
     static let announcementsMax = 65_536
+}
+
+extension WatchFrame: VectorCarrier {
+    package mutating func eachVector(_ body: (ShardID, inout SaidVector) -> Void) {
+        switch self {
+        case .open(let shard, let number, .some(var since)):
+            body(shard, &since)
+            self = .open(shard, number: number, since: since)
+        case .replay(let shard, let number, let user, var since):
+            body(shard, &since)
+            self = .replay(shard, number: number, user, since: since)
+        case .watched(let number, let concerns, var positions):
+            for index in positions.indices { positions[index].eachVector(body) }
+            self = .watched(number, concerns: concerns, positions: positions)
+        case .told(let shard, let number, let announcements, .some(var position)):
+            body(shard, &position)
+            self = .told(shard, number: number, announcements, position: position)
+        case .replayed(let shard, let number, var position):
+            body(shard, &position)
+            self = .replayed(shard, number: number, position: position)
+        default: break
+        }
+    }
 }
 
 extension WatchFrame: WireValue {
@@ -75,13 +112,13 @@ extension WatchFrame: WireValue {
             writer.write(user)
         case .open(let shard, let number, let since):
             write(Number.open, shard, number, into: &writer)
-            writer.writeOptional(since) { $1.encodeShared(into: &$0) }
+            writer.writeOptional(since) { $1.encode(into: &$0) }
         case .close(let shard, let number):
             write(Number.close, shard, number, into: &writer)
         case .replay(let shard, let number, let user, let since):
             write(Number.replay, shard, number, into: &writer)
             writer.write(user)
-            since.encodeShared(into: &writer)
+            since.encode(into: &writer)
         case .watched(let number, let concerns, let positions):
             writer.write(Number.watched)
             writer.write(varint: number)
@@ -92,10 +129,10 @@ extension WatchFrame: WireValue {
             write(Number.told, shard, number, into: &writer)
             writer.write(count: announcements.count)
             for announcement in announcements { announcement.encode(into: &writer) }
-            writer.writeOptional(position) { $1.encodeShared(into: &$0) }
+            writer.writeOptional(position) { $1.encode(into: &$0) }
         case .replayed(let shard, let number, let position):
             write(Number.replayed, shard, number, into: &writer)
-            position.encodeShared(into: &writer)
+            position.encode(into: &writer)
         case .refused(let shard, let number):
             write(Number.refused, shard, number, into: &writer)
         }
@@ -117,13 +154,13 @@ extension WatchFrame: WireValue {
         case Number.open:
             self = .open(
                 try reader.readShard(), number: try reader.readVarint(),
-                since: try reader.readFlag() ? try Vector(sharedFrom: &reader) : nil)
+                since: try reader.readFlag() ? try SaidVector(from: &reader) : nil)
         case Number.close:
             self = .close(try reader.readShard(), number: try reader.readVarint())
         case Number.replay:
             self = .replay(
                 try reader.readShard(), number: try reader.readVarint(),
-                try reader.readName(), since: try Vector(sharedFrom: &reader))
+                try reader.readName(), since: try SaidVector(from: &reader))
         case Number.watched:
             self = .watched(
                 try reader.readVarint(), concerns: try reader.readShards(),
@@ -132,11 +169,11 @@ extension WatchFrame: WireValue {
             self = .told(
                 try reader.readShard(), number: try reader.readVarint(),
                 try reader.readAnnouncements(),
-                position: try reader.readFlag() ? try Vector(sharedFrom: &reader) : nil)
+                position: try reader.readFlag() ? try SaidVector(from: &reader) : nil)
         case Number.replayed:
             self = .replayed(
                 try reader.readShard(), number: try reader.readVarint(),
-                position: try Vector(sharedFrom: &reader))
+                position: try SaidVector(from: &reader))
         case Number.refused:
             self = .refused(try reader.readShard(), number: try reader.readVarint())
         default: throw .unknown
@@ -148,13 +185,13 @@ extension WatchFrame.Position: WireValue {
     package func encode(into writer: inout ByteWriter) {
         writer.write(shard)
         writer.write(varint: number)
-        vector.encodeShared(into: &writer)
+        said.encode(into: &writer)
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
         shard = try reader.readShard()
         number = try reader.readVarint()
-        vector = try Vector(sharedFrom: &reader)
+        said = try SaidVector(from: &reader)
     }
 }
 

@@ -85,8 +85,8 @@ extension Copy {
             peers[index].confirm(vector, known: current.vector)
         case .offer(let offer):
             onOffer(offer, from: index, now: now)
-        case .pull(_, let number, let vector):
-            serve(number, lackedBy: vector, to: index)
+        case .pull(_, let number, let theirs):
+            serve(number, lackedBy: theirs.vector, to: index)
         case .batch(_, let number, let batch, let parcels):
             return onBatch(batch, of: number, from: peer, parcels, now: now)
         case .done(_, let number, let batches, let claim):

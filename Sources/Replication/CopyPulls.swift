@@ -52,7 +52,7 @@ extension Copy {
         pullsOpened += 1
         let mark = index(of: peer).flatMap { peers[$0].wanted }
         pull = Pull(peer: peer, number: pullsOpened, mark: mark, heardAt: now)
-        outbox.append((peer, .pull(shard, number: pullsOpened, vector)))
+        outbox.append((peer, .pull(shard, number: pullsOpened, SaidVector(vector))))
         #if PlantedBugs
             if PlantedBug.vectorAdvancedBeforeDone.isOn, let index = index(of: peer) {
                 noteDone(planted(claiming: peers[index].confirmed), from: peer)

@@ -4,7 +4,7 @@ import Wire
 /// What a copy has to hold before it may show anything to a connection.
 public enum Floor: Hashable, Sendable {
     /// What the connection was shown, and what it wrote.
-    case vector(Vector)
+    case vector(SaidVector)
     /// What a client carried here.
     case token(Token)
 
@@ -18,7 +18,7 @@ public enum Floor: Hashable, Sendable {
             if PlantedBug.floorIgnored.isOn { return true }
         #endif
         switch self {
-        case .vector(let floor): return vector.covers(floor)
+        case .vector(let floor): return vector.covers(floor.vector)
         case .token(let token): return token.verdict(on: vector, of: shard, checkpoints) == .covered
         }
     }
@@ -29,7 +29,7 @@ extension Floor: WireValue {
         switch self {
         case .vector(let vector):
             writer.write(1)
-            vector.encodeShared(into: &writer)
+            vector.encode(into: &writer)
         case .token(let token):
             writer.write(2)
             token.encode(into: &writer)
@@ -38,7 +38,7 @@ extension Floor: WireValue {
 
     public init(from reader: inout ByteReader) throws(WireError) {
         switch try reader.readByte() {
-        case 1: self = .vector(try Vector(sharedFrom: &reader))
+        case 1: self = .vector(try SaidVector(from: &reader))
         case 2: self = .token(try Token(from: &reader))
         default: throw .unknown
         }

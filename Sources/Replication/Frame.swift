@@ -15,7 +15,7 @@ public enum Frame: Hashable, Sendable {
     /// What the sender's disk holds of a shard.
     case offer(Offer)
     /// Asks for what the receiver holds beyond this vector.
-    case pull(ShardID, number: UInt64, Vector)
+    case pull(ShardID, number: UInt64, SaidVector)
     /// One part of what a pull asked for, counted from 0.
     case batch(ShardID, number: UInt64, index: UInt64, [Parcel])
     /// The end of a pull: all that the claim counts was in its batches, or was known already.
@@ -37,7 +37,7 @@ public enum Frame: Hashable, Sendable {
 
     public struct Offer: Hashable, Sendable {
         public let shard: ShardID
-        public let claim: Claim
+        public internal(set) var claim: Claim
         /// Whether it answers another offer: an answer is not answered.
         public let isAnswer: Bool
     }
@@ -71,12 +71,22 @@ public enum Frame: Hashable, Sendable {
 
     /// What a copy says that it holds on disk.
     public struct Claim: Hashable, Sendable {
-        public let vector: Vector
+        var said: SaidVector
         /// The sum of the documents: equal for equal vectors.
         public let digest: Hash128
         public let isComplete: Bool
         /// Whether it may be shown: one that is catching up itself makes nobody else complete.
         public let isServing: Bool
+
+        init(vector: Vector, digest: Hash128, isComplete: Bool, isServing: Bool) {
+            said = SaidVector(vector)
+            self.digest = digest
+            self.isComplete = isComplete
+            self.isServing = isServing
+        }
+
+        /// The whole of it, but on its way.
+        public var vector: Vector { said.vector }
     }
 
     /// Whether its sender believes that the receiver holds a copy, and has to be told if not.
@@ -96,6 +106,29 @@ public enum Frame: Hashable, Sendable {
         case .seek(let shard), .absent(let shard): shard
         case .handover(let shard, _, _), .accept(let shard, _, _): shard
         case .summary, .hashes: nil
+        }
+    }
+}
+
+extension Frame: VectorCarrier {
+    public mutating func eachVector(_ body: (ShardID, inout SaidVector) -> Void) {
+        switch self {
+        case .pull(let shard, let number, var vector):
+            body(shard, &vector)
+            self = .pull(shard, number: number, vector)
+        case .offer(var offer):
+            body(offer.shard, &offer.claim.said)
+            self = .offer(offer)
+        case .done(let shard, let number, let batches, var claim):
+            body(shard, &claim.said)
+            self = .done(shard, number: number, batches: batches, claim)
+        case .handover(let shard, let mark, var claim):
+            body(shard, &claim.said)
+            self = .handover(shard, mark: mark, claim)
+        case .accept(let shard, let mark, var claim):
+            body(shard, &claim.said)
+            self = .accept(shard, mark: mark, claim)
+        default: break
         }
     }
 }

@@ -83,7 +83,7 @@ extension Frame: WireValue {
         switch self {
         case .pull(let shard, let number, let vector):
             head(Kind.pull, shard, number)
-            vector.encodeShared(into: &writer)
+            vector.encode(into: &writer)
         case .batch(let shard, let number, let index, let parcels):
             head(Kind.batch, shard, number)
             writer.write(varint: index)
@@ -150,7 +150,7 @@ extension Frame: WireValue {
         let number = try reader.readVarint()
         switch kind {
         case Kind.pull:
-            self = .pull(shard, number: number, try Vector(sharedFrom: &reader))
+            self = .pull(shard, number: number, try SaidVector(from: &reader))
         case Kind.batch:
             let index = try reader.readVarint()
             self = .batch(shard, number: number, index: index, try reader.readParcels())
@@ -182,14 +182,14 @@ extension Frame.Summary: WireValue {
 
 extension Frame.Claim: WireValue {
     public func encode(into writer: inout ByteWriter) {
-        vector.encodeShared(into: &writer)
+        said.encode(into: &writer)
         writer.write(digest)
         writer.write(isComplete)
         writer.write(isServing)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
-        vector = try Vector(sharedFrom: &reader)
+        said = try SaidVector(from: &reader)
         digest = try reader.readHash()
         isComplete = try reader.readFlag()
         isServing = try reader.readFlag()

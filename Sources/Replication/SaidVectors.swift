@@ -25,6 +25,11 @@ public struct SaidVector: Hashable, Sendable {
     }
 }
 
+/// What goes over a connection and names vectors of shards.
+public protocol VectorCarrier {
+    mutating func eachVector(_ body: (ShardID, inout SaidVector) -> Void)
+}
+
 /// The bases of the vectors that go one way over a connection: the last of each shard.
 ///
 /// Both ends keep them alike: what is said is heard in the same order, and what does not arrive is
@@ -43,8 +48,31 @@ public struct SaidVectors: Sendable {
     /// - Parameter restRangesMax: how much is said beyond a base before the next is said.
     public init(restRangesMax: Int) { self.restRangesMax = restRangesMax }
 
+    /// Has all vectors of a frame said; it has to go out, or this value back to what it was.
+    public mutating func say(in frame: inout some VectorCarrier) {
+        frame.eachVector { shard, said in said = say(said.vector, of: shard) }
+    }
+
+    /// Takes all vectors of a frame.
+    ///
+    /// Each shard counts once: what comes of a frame is no more than that and all bases.
+    ///
+    /// - Returns: the shards of which it is not known what was said.
+    public mutating func hear(in frame: inout some VectorCarrier) -> [ShardID] {
+        var shards: Set<ShardID> = []
+        var unheard: [ShardID] = []
+        frame.eachVector { shard, said in
+            if shards.insert(shard).inserted, let vector = hear(said, of: shard) {
+                said = SaidVector(vector)
+            } else {
+                unheard.append(shard)
+            }
+        }
+        return unheard
+    }
+
     /// - Returns: what to say; it has to go out, or this value back to what it was.
-    public mutating func say(_ vector: Vector, of shard: ShardID) -> SaidVector {
+    mutating func say(_ vector: Vector, of shard: ShardID) -> SaidVector {
         if let base = bases[shard], let name = base.name,
             let rest = vector.rest(beyond: base.vector), rest.rangesCount <= restRangesMax
         {
@@ -55,7 +83,7 @@ public struct SaidVectors: Sendable {
     }
 
     /// - Returns: all that was said; nil where its base is not known.
-    public mutating func hear(_ said: SaidVector, of shard: ShardID) -> Vector? {
+    mutating func hear(_ said: SaidVector, of shard: ShardID) -> Vector? {
         switch said.form {
         case .whole: return said.vector
         case .base:

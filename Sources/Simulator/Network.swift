@@ -262,7 +262,8 @@ extension Frame {
         case .summary: "summary"
         case .hashes: "hashes"
         case .offer(let offer): "offer \(offer.shard) \(offer.claim.vector.count)"
-        case .pull(let shard, let number, let vector): "pull \(shard) #\(number) \(vector.count)"
+        case .pull(let shard, let number, let theirs):
+            "pull \(shard) #\(number) \(theirs.vector.count)"
         case .batch(let shard, let number, let index, let parcels):
             "batch \(shard) #\(number) \(index) of \(parcels.count)"
         case .done(let shard, let number, let batches, let claim):

@@ -84,6 +84,46 @@ import Wire
         #expect(pair.isAlive(since: channel))
     }
 
+    @Test func `what builds on a vector that was not heard is said again, and nothing is lost`()
+        throws
+    {
+        let pair = Pair()
+        let (channel, shard) = (pair.channel?.id, pair.shard)
+        let known = try #require(pair.first.run { $0.shard(shard)?.assumeIsolated { $0.vector } })
+        var said = SaidVectors(restRangesMax: 0)
+        func beyond(_ frame: PeerFrame) -> [UInt8] {
+            // The base is in a frame that did not come.
+            var (first, second) = (frame, frame)
+            said.say(in: &first)
+            said.say(in: &second)
+            return second.encoded
+        }
+        let claim = Frame.Claim(
+            vector: known, digest: .zero, isComplete: true, isServing: true)
+        let demand = Demand(.vector(SaidVector(known)), isStrict: true)
+        let ask = Ask(number: 7, round: 1, deadline: .max, request: .level(shard, demand))
+        let position = WatchFrame.Position(shard: shard, number: 9, vector: known)
+        for frame in [
+            .replication(.pull(shard, number: 1, SaidVector(known))),
+            .replication(.offer(Frame.Offer(shard: shard, claim: claim, isAnswer: false))),
+            .replication(.accept(shard, mark: 1, claim)),
+            .watch(.open(shard, number: 9, since: SaidVector(known))),
+            .watch(.told(shard, number: 9, [], position: SaidVector(known))),
+            .watch(.watched(9, concerns: [], positions: [position])),
+            .ask(ask),
+            .told(
+                Told(
+                    number: 9, round: 1, outcome: .level,
+                    seen: [SeenShard(shard: shard, vector: known)])),
+        ] as [PeerFrame] {
+            try pair.receive(beyond(frame))
+        }
+        #expect(
+            pair.first.run { node in node.desk.subscribers.values.allSatisfy { $0.feeds.isEmpty } })
+        #expect(pair.first.host.endings.isEmpty)
+        #expect(pair.isAlive(since: channel))
+    }
+
     @Test func `one bad document ends the pull that brings it, and nothing else`() throws {
         let pair = Pair()
         let channel = pair.channel?.id

@@ -117,13 +117,15 @@ extension Settled? {
         stranger.run { node in
             var vector = Vector()
             vector.insert(Dot(replica: RandomID(high: 1, low: 1), seq: 1))
-            var seen = SeenShard(
+            let seen = SeenShard(
                 shard: ShardID(of: lobby.text, count: shardCount), vector: vector)
             var said = SaidVectors(restRangesMax: 0)
-            seen.say(by: &said)
             var told = Told(number: .max, round: 0, outcome: .level, seen: [seen])
-            #expect(node.links[name]?.hear(&told) == [])
-            var twice = Told(number: .max, round: 0, outcome: .level, seen: [seen, seen])
+            said.say(in: &told)
+            var twice = PeerFrame.told(
+                Told(number: .max, round: 0, outcome: .level, seen: told.seen + told.seen))
+            var once = PeerFrame.told(told)
+            #expect(node.links[name]?.hear(&once) == [])
             #expect(node.links[name]?.hear(&twice) == [seen.shard])
         }
         for number in UInt64(20)...22 {

@@ -20,7 +20,7 @@ private final class SeeingSink: ReplySink {
     func sight(of shard: ShardID) -> Sight? { sights[shard] }
 
     func demand(on shard: ShardID) -> Demand? {
-        sights[shard].map { Demand(.vector($0.vector), isStrict: isStrict) }
+        sights[shard].map { Demand(.vector(SaidVector($0.vector)), isStrict: isStrict) }
     }
 
     func onSeen(_ sightings: [Sighting]) { for sighting in sightings { sights.note(sighting) } }
@@ -193,7 +193,7 @@ private struct Moved {
         var vector = Vector()
         vector.insert(Dot(replica: RandomID(high: 3, low: 1), seq: 2))
         let token = Token(of: [(ShardID(2), vector)], cluster: RandomID(high: 1, low: 1))
-        for floor in [Floor.vector(vector), .token(token)] {
+        for floor in [Floor.vector(SaidVector(vector)), .token(token)] {
             let request = Ask.Request.level(ShardID(2), Demand(floor, isStrict: true))
             let ask = Ask(number: 1, round: 0, deadline: 9, request: request)
             #expect(try Ask.decode(ask.encoded) == ask)

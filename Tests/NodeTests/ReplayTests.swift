@@ -41,8 +41,8 @@ import Wire
     @Test func `a replay ends where the feed of the node that asked is level, not before`() {
         take { shard in
             [
-                .open(shard, number: 1, since: ahead),
-                .replay(shard, number: 2, Self.bob, since: Vector()),
+                .open(shard, number: 1, since: SaidVector(ahead)),
+                .replay(shard, number: 2, Self.bob, since: SaidVector(Vector())),
             ]
         }
         #expect(isServed(1) && isServed(2))
@@ -52,7 +52,7 @@ import Wire
     }
 
     @Test func `a replay for a node that has no feed of the shard is not kept`() {
-        take { [.replay($0, number: 2, Self.bob, since: Vector())] }
+        take { [.replay($0, number: 2, Self.bob, since: SaidVector(Vector()))] }
         #expect(!isServed(2))
     }
 

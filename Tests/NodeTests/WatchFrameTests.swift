@@ -1,5 +1,6 @@
 import CRDT
 import Chat
+import Replication
 import Testing
 import Wire
 
@@ -23,15 +24,15 @@ import Wire
 
     private static let frames: [WatchFrame] = [
         .users([]), .users(users), .watch(1, users[0]), .unwatch(users[1]),
-        .open(shard, number: 2, since: nil), .open(shard, number: 2, since: vector),
-        .close(shard, number: 3), .replay(shard, number: 4, users[0], since: vector),
+        .open(shard, number: 2, since: nil), .open(shard, number: 2, since: SaidVector(vector)),
+        .close(shard, number: 3), .replay(shard, number: 4, users[0], since: SaidVector(vector)),
         .watched(5, concerns: [], positions: []),
         .watched(
             5, concerns: [shard],
             positions: [WatchFrame.Position(shard: shard, number: 6, vector: vector)]),
-        .told(shard, number: 7, [], position: vector),
+        .told(shard, number: 7, [], position: SaidVector(vector)),
         .told(shard, number: 7, [told], position: nil),
-        .replayed(shard, number: 8, position: vector),
+        .replayed(shard, number: 8, position: SaidVector(vector)),
         .refused(shard, number: 9),
     ]
 

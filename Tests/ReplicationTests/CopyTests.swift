@@ -55,7 +55,8 @@ private struct Driven {
             case .push(_, let parcels, _): "\(peer) push \(parcels.count)"
             case .confirm(_, let vector): "\(peer) confirm \(vector.count)"
             case .offer(let offer): "\(peer) \(offer.isAnswer ? "answer" : "offer")"
-            case .pull(_, let number, let vector): "\(peer) pull \(number) beyond \(vector.count)"
+            case .pull(_, let number, let theirs):
+                "\(peer) pull \(number) beyond \(theirs.vector.count)"
             case .batch(_, let number, let index, _): "\(peer) batch \(number).\(index)"
             case .done(_, let number, let batches, let claim):
                 "\(peer) done \(number) of \(batches) claims \(claim.vector.count)"
@@ -168,7 +169,7 @@ private struct Driven {
         var one = Driven()
         _ = one.write(1)
         one.commit()
-        one.receive(.pull(shard, number: 4, Vector()), from: n2)
+        one.receive(.pull(shard, number: 4, SaidVector(Vector())), from: n2)
         let lost = one.write(2)
         one.copy.wait(
             ReplySlot(session: 1, number: 1), storing: Context(lost), level: .local, now: one.now)
@@ -246,7 +247,7 @@ private struct Driven {
         var one = Driven()
         one.offer(seqs(1...5), from: n2)
         #expect(one.said() == ["n2 pull 1 beyond 0"])
-        one.copy.onDropped(.pull(shard, number: 1, Vector()), to: n2, now: one.now)
+        one.copy.onDropped(.pull(shard, number: 1, SaidVector(Vector())), to: n2, now: one.now)
         one.now += Pull.pauseMilliseconds
         _ = one.copy.onTick(now: one.now)
         #expect(one.said() == ["n2 pull 2 beyond 0"])
@@ -254,7 +255,7 @@ private struct Driven {
 
     @Test func `a peer is told with the next offer that its pull was not served`() {
         var one = Driven()
-        one.receive(.pull(shard, number: 7, Vector()), from: n2)
+        one.receive(.pull(shard, number: 7, SaidVector(Vector())), from: n2)
         one.copy.onScanned([parcel], next: nil, for: n2)
         _ = one.said()
         one.copy.onDropped(
@@ -281,7 +282,7 @@ private struct Driven {
         _ = one.write(1)
         one.commit()
         _ = one.write(2)
-        one.receive(.pull(shard, number: 7, Vector()), from: n2)
+        one.receive(.pull(shard, number: 7, SaidVector(Vector())), from: n2)
         #expect(one.copy.served == [n2])
         #expect(one.copy.nextScan(for: n2)?.ours == seqs(1...1, of: mine))
         one.commit()
@@ -384,7 +385,8 @@ private struct Driven {
         for isServing in [true, false] {
             var one = Driven()
             if isServing { one.copy.onNobodyReached() }
-            _ = one.copy.receive(.pull(shard, number: 3, Vector()), from: n2, now: one.now)
+            _ = one.copy.receive(
+                .pull(shard, number: 3, SaidVector(Vector())), from: n2, now: one.now)
             one.copy.onScanned([], next: nil, for: n2)
             let claims = one.copy.takeOutbox().compactMap { _, frame in
                 if case .done(_, _, _, let claim) = frame { claim } else { nil }

@@ -55,7 +55,7 @@ struct FrameSource {
         case 4:
             return .offer(
                 Frame.Offer(shard: shard, claim: claim(), isAnswer: random.chance(50)))
-        case 5: return .pull(shard, number: number, vector())
+        case 5: return .pull(shard, number: number, SaidVector(vector()))
         case 6: return .batch(shard, number: number, index: random.next(), parcels())
         case 7: return .done(shard, number: number, batches: random.next(), claim())
         case 8: return .broken(shard, number: number)

@@ -173,7 +173,7 @@ private func holders(_ owners: [NodeName]) -> Holders {
             Frame.Offer(shard: shard, claim: theirs, isAnswer: true))
         _ = before.copy.receive(offer, from: n2, now: 0)
         _ = later.copy.receive(offer, from: n2, now: 0)
-        #expect(before.said() == [.pull(shard, number: 1, Vector())])
+        #expect(before.said() == [.pull(shard, number: 1, SaidVector(Vector()))])
         // The end of a pull that brought nothing, for all was there.
         _ = later.copy.receive(.done(shard, number: 1, batches: 0, theirs), from: n2, now: 0)
         #expect(later.copy.current.vector.isEmpty)
@@ -207,7 +207,8 @@ private func holders(_ owners: [NodeName]) -> Holders {
         holder.copy.found()
         holder.commit()
         #expect(holder.copy.isServable && !holder.copy.isReady)
-        _ = holder.copy.receive(.pull(shard, number: 1, Vector()), from: n2, now: holder.now)
+        _ = holder.copy.receive(
+            .pull(shard, number: 1, SaidVector(Vector())), from: n2, now: holder.now)
         holder.copy.onScanned([], next: nil, for: n2)
         #expect(!holder.copy.isServable)
     }
@@ -227,7 +228,7 @@ private func holders(_ owners: [NodeName]) -> Holders {
     @Test func `an owner accepts from its disk, at the end of a pull that began afterwards`() {
         var owner = Moving(isComplete: false, owners: [n1, n2])
         _ = owner.copy.receive(handover(7), from: n3, now: owner.now)
-        #expect(owner.said() == [.pull(shard, number: 1, Vector())])
+        #expect(owner.said() == [.pull(shard, number: 1, SaidVector(Vector()))])
         _ = owner.copy.receive(done(1), from: n3, now: owner.now)
         owner.ticket += 1
         #expect(owner.copy.beginCommit(owner.ticket) != nil)
@@ -348,7 +349,7 @@ private func holders(_ owners: [NodeName]) -> Holders {
         owner.copy.onLevel(with: n2, isServing: true)
         _ = owner.copy.receive(offer, from: n2, now: owner.now)
         #expect(!owner.copy.isReady)
-        #expect(owner.said() == [.pull(shard, number: 1, Vector())])
+        #expect(owner.said() == [.pull(shard, number: 1, SaidVector(Vector()))])
         // By then it may be catching up itself.
         let doubtful = claim(Vector(), isServing: false)
         _ = owner.copy.receive(
