@@ -99,7 +99,7 @@ extension Admin {
             for notification in notifications where !writer.isTooLong {
                 writer.notification(notification)
             }
-        case .device, .notices, .names: preconditionFailure("only nodes ask for it")
+        case .device, .notices, .names, .profiles: preconditionFailure("only nodes ask for it")
         }
         guard !writer.isTooLong else { return LineError.replyTooLong.reply }
         writer.ok {

@@ -64,6 +64,12 @@ public struct Token: Hashable, Sendable {
     public let clock: HybridTimestamp
     /// What its client asked for and may be executed yet.
     public let unsettled: Unsettled
+    /// Checksums of what else its client was told, at most `sumsMax`.
+    ///
+    /// Empty where that is not known.
+    public var sums: [UInt32] = []
+
+    public static let sumsMax = 8
 
     /// Whether it is of this cluster.
     public func isOf(_ cluster: ClusterID) -> Bool { self.cluster == Token.hash(of: cluster) }

@@ -7,7 +7,7 @@ extension Token {
     /// clock.
     private static let headBytes = 1 + 4 + 1 + 2 + 2 + 8
     private static let checksumBytes = 4
-    /// How many bytes there are for parts, names and unsettled operations.
+    /// How many bytes there are for parts, names, unsettled operations and sums.
     static let bodyBytesMax = textBytesMax * 6 / 8 - headBytes - checksumBytes
     /// The most parts, and names: as many as there may be shards.
     private static let shardsMax = 4_096
@@ -33,6 +33,8 @@ extension Token: WireValue {
         body.write(isRounded)
         clock.encode(into: &body)
         unsettled.encode(into: &body)
+        body.write(count: sums.count)
+        if !sums.isEmpty { Token.encode(sums, into: &body) }
         body.write(count: parts.count)
         var last: UInt16 = 0
         for part in parts {
@@ -60,6 +62,8 @@ extension Token: WireValue {
         isRounded = try reader.readFlag()
         clock = try HybridTimestamp(from: &reader)
         unsettled = try Unsettled(from: &reader)
+        let sumsCount = try reader.readCount(limit: Token.sumsMax)
+        if sumsCount > 0 { sums = try Token.readSums(sumsCount, from: &reader) }
         var parts: [Part] = []
         for _ in 0..<(try reader.readCount(limit: Token.shardsMax)) {
             let shard = try reader.readShard(after: parts.last?.shard)
@@ -79,6 +83,29 @@ extension Token: WireValue {
             throw .checksum
         }
     }
+}
+
+extension Token {
+    /// Which of them are not zero, and those: most are, where few have anything to be told.
+    private static func encode(_ sums: [UInt32], into writer: inout ByteWriter) {
+        let mask = sums.indices.reduce(UInt8(0)) { sums[$1] == 0 ? $0 : $0 | 1 << $1 }
+        writer.write(mask)
+        for sum in sums where sum != 0 { writer.write(fixed: sum) }
+    }
+
+    private static func readSums(
+        _ count: Int, from reader: inout ByteReader
+    ) throws(WireError) -> [UInt32] {
+        let mask = try reader.readByte()
+        var sums: [UInt32] = []
+        for index in 0..<count {
+            sums.append(mask >> index & 1 == 0 ? 0 : try reader.readFixed())
+        }
+        return sums
+    }
+
+    /// The most bytes that so many take.
+    static func bytesMax(ofSums count: Int) -> Int { 2 + 4 * count }
 }
 
 /// The bytes of a number of a fixed size.

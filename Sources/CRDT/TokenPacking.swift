@@ -14,10 +14,12 @@ extension Token {
     ///   - checkpoints: those that other nodes may be taken to know, too.
     ///   - clock: no earlier than anything that was seen.
     ///   - unsettled: what its client asked for and may be executed yet.
+    ///   - sums: checksums of what else its client was told; left out where they would take the
+    ///     room of a shard's name.
     public init(
         of seen: [(shard: ShardID, vector: Vector)], first: [ShardID] = [], cluster: ClusterID,
         checkpoints: Checkpoints = Checkpoints(), clock: HybridTimestamp = .zero,
-        unsettled: Unsettled = Unsettled()
+        unsettled: Unsettled = Unsettled(), sums: [UInt32] = []
     ) {
         let ranks = Dictionary(zip(first, 0...)) { one, _ in one }
         let order = seen.filter { !$0.vector.isEmpty }.map { shard, vector in
@@ -25,15 +27,26 @@ extension Token {
         }.sorted {
             ($0.rank, $1.count, $0.shard) < ($1.rank, $0.count, $1.shard)
         }
-        var packing = TokenPacking(
-            naming: order.map(\.shard), besides: unsettled.encoded.count)
-        for (shard, vector, _, _) in order { packing.add(vector, of: shard, checkpoints[shard]) }
-        packing.fill()
+        func pack(besides bytes: Int) -> TokenPacking {
+            var packing = TokenPacking(
+                naming: order.map(\.shard), besides: unsettled.encoded.count + bytes)
+            for (shard, vector, _, _) in order {
+                packing.add(vector, of: shard, checkpoints[shard])
+            }
+            packing.fill()
+            return packing
+        }
+        var sums = sums
+        var packing = pack(besides: Token.bytesMax(ofSums: sums.count))
+        if packing.isRounded, !sums.isEmpty {
+            sums = []
+            packing = pack(besides: Token.bytesMax(ofSums: 0))
+        }
         self.init(
             cluster: Token.hash(of: cluster),
             parts: packing.parts.sorted { $0.shard < $1.shard },
             names: packing.names.sorted { $0.shard < $1.shard }, isRounded: packing.isRounded,
-            clock: clock, unsettled: unsettled)
+            clock: clock, unsettled: unsettled, sums: sums)
     }
 }
 

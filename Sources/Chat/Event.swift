@@ -44,25 +44,26 @@ public struct Event: Hashable, Sendable {
 /// An event, and whose watchers are told of it.
 public struct Announcement: Hashable, Sendable {
     public let event: Event
-    /// Ascending; nobody in particular where it is for everybody.
+    /// Ascending; nobody where it is a profile's change.
     public let audience: [UserID]
-    public let isForEverybody: Bool
+    /// Of a profile's change, which is for those who share a conversation with its user.
+    public let change: ProfileChange?
 
     public init(_ event: Event, to audience: [UserID]) {
         self.event = event
         self.audience = audience
-        isForEverybody = false
+        change = nil
     }
 
-    public init(toEverybody event: Event) {
-        self.event = event
+    public init(_ change: ProfileChange, at time: HybridTimestamp) {
+        event = Event(.profile(change.view), in: nil, by: nil, at: time)
         audience = []
-        isForEverybody = true
+        self.change = change
     }
 
     /// The same, for those of its audience that are meant.
     public func narrowed(to isMeant: (UserID) -> Bool) -> Announcement? {
-        guard !isForEverybody else { return self }
+        guard change == nil else { return self }
         let rest = audience.filter(isMeant)
         return rest.isEmpty ? nil : Announcement(event, to: rest)
     }

@@ -92,13 +92,24 @@ extension Event: WireValue {
 extension Announcement: WireValue {
     public func encode(into writer: inout ByteWriter) {
         event.encode(into: &writer)
-        writer.write(isForEverybody)
-        if !isForEverybody { writer.write(users: audience) }
+        writer.write(change != nil)
+        if let change {
+            writer.writeOptional(change.replaced) { $0.write(fixed: $1) }
+        } else {
+            writer.write(users: audience)
+        }
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
         event = try Event(from: &reader)
-        isForEverybody = try reader.readFlag()
-        audience = isForEverybody ? [] : try reader.readUsers()
+        guard try reader.readFlag() else {
+            change = nil
+            audience = try reader.readUsers()
+            return
+        }
+        guard case .profile(let view) = event.kind else { throw .invalid("a profile's change") }
+        let replaced: UInt32? = try reader.readFlag() ? try reader.readFixed() : nil
+        change = ProfileChange(view, replacing: replaced)
+        audience = []
     }
 }

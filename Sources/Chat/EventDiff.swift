@@ -61,7 +61,7 @@ extension Document {
         case .conversation(let room):
             return ToldRoom(room, in: conversation, surroundings).asIs()
         default:
-            return ownAnnouncements(since: nil)
+            return ownAnnouncements(since: nil, isKnown: false)
         }
     }
 

@@ -3,15 +3,18 @@ import Wire
 /// The events of what belongs to one user and to no conversation.
 extension Document {
     /// What changed; all of it where it was not there.
-    func ownAnnouncements(since before: Document?) -> [Announcement] {
+    ///
+    /// - Parameter isKnown: whether `before` is what was there; else nobody knows what was.
+    func ownAnnouncements(since before: Document?, isKnown: Bool = true) -> [Announcement] {
         if let item, let id = ItemID(key.partition) {
             return announcements(of: item, id, since: before?.item)
         }
         if let profile, let user = UserID(key.partition) {
             let view = profile.view(of: user)
-            guard before?.profile?.view(of: user) != view else { return [] }
-            let event = Event(.profile(view), in: nil, by: nil, at: profile.greatestTime)
-            return [Announcement(toEverybody: event)]
+            let old = before?.profile?.view(of: user)
+            guard old != view else { return [] }
+            let change = ProfileChange(view, replacing: isKnown ? old?.sum ?? 0 : nil)
+            return [Announcement(change, at: profile.greatestTime)]
         }
         return []
     }

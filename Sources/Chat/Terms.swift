@@ -31,9 +31,6 @@ public enum Term {
         ]
     }
 
-    /// Of every profile.
-    public static let profile = "profile"
-
     /// Of every device that is not removed, in the partition of its user.
     public static let registered = "registered"
 }
@@ -49,8 +46,7 @@ extension Document {
         case .message(let message): message.isPinned ? [Term.pinned] : []
         case .item(let item): [item.isDeleted ? Term.former(item.owner) : Term.owner(item.owner)]
         case .device(let device): device.isRegistered ? [Term.registered] : []
-        case .profile: [Term.profile]
-        case .seat, .unknown: []
+        case .profile, .seat, .unknown: []
         }
     }
 

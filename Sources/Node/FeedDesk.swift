@@ -200,22 +200,10 @@ struct FeedDesk: Sendable {
 
 /// How far the reading of what somebody does not know has come.
 struct FeedScan: Hashable, Sendable {
-    /// What is read, and behind which it goes on; nil at the beginning.
-    enum Place: Hashable, Sendable {
-        /// All of the shard that is not known.
-        case changes(after: Dot?)
-        /// Profiles alone: nothing else is here for a user who knows nothing of the shard.
-        case profiles(after: DocumentKey?)
-    }
-
     /// What was on disk when it began; nil before that.
     var target: Vector?
-    var place: Place
-
-    init(at place: Place = .changes(after: nil)) { self.place = place }
-
-    /// How many profiles are read at once.
-    static let profilesMax = 256
+    /// Behind which it goes on; nil at the beginning.
+    var cursor: Dot?
 
     /// How long a holder waits until it holds all that the receiver has seen elsewhere, in
     /// milliseconds: what it lacks then may exist nowhere any more.

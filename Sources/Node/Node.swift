@@ -94,6 +94,7 @@ package actor Node {
     /// Requests for notifications, and the number of the next.
     var notifyings: [UInt64: Notifying] = [:]
     var nextNotifying: UInt64 = 1
+    var profiles = ProfileDesk()
     /// Replies to those, until the end of the turn.
     var notified: [(slot: ReplySlot, outcome: Outcome)] = []
 

@@ -7,7 +7,7 @@ import Wire
 /// Tells those who watch what is held here.
 extension Node {
     /// The most that is read in one turn for those who were away, so that they do not hold up
-    /// clients: so many batches of profiles, each a few reads of the index.
+    /// clients: so many looks into the index.
     private static let feedReadsPerTurn = 64
     /// How many of those a batch of changes counts for.
     private static let changesReads = 16
@@ -186,7 +186,9 @@ extension Node {
     }
 
     /// Whether all who watch here, and all that are told from here, know what there is.
-    package var isTellingLive: Bool { watching.lagging.isEmpty && !desk.isScanning }
+    package var isTellingLive: Bool {
+        watching.lagging.isEmpty && !desk.isScanning && profiles.isIdle
+    }
 
     private func isShort(_ name: NodeName) -> Bool {
         name == me.name || links[name]?.isShort ?? false
@@ -217,15 +219,17 @@ extension Node {
         // What the receiver has seen elsewhere is to be here first: it must not see less.
         guard isLate || scan.target != nil || position.covers(served.known) else { return 0 }
         let target = scan.target ?? position
-        if scan.target == nil {
-            scan = begin(served, on: shard)
+        if scan.target == nil, !mayConcern(served, shard) {
             scan.target = target
+            end(scan, of: served, position: position, for: name)
+            return 1
         }
+        scan.target = target
         let desk = desk
         let batch = shard.assumeIsolated {
             $0.announcements(
-                beyond: served.known, upTo: target, at: scan.place,
-                to: { user in served.user.map { $0 == user } ?? desk.isWatched(user) })
+                beyond: served.known, upTo: target, after: scan.cursor, for: served.user,
+                to: desk.isWatched)
         }
         guard let (told, next) = batch else {
             self.desk.refuse(served.number, for: name)
@@ -235,20 +239,17 @@ extension Node {
         let theirs =
             served.isFeed ? told.compactMap { $0.narrowed(to: users.contains) } : told
         if !theirs.isEmpty { send(theirs, on: served, position: nil, to: name) }
-        if let next { scan.place = next }
+        if let next { scan.cursor = next }
         self.desk.note(served.number, for: name) { $0.scan = scan }
         if next == nil { end(scan, of: served, position: position, for: name) }
-        if case .profiles = scan.place { return 1 }
         return Node.changesReads
     }
 
-    /// Who knows nothing of a shard and has nothing in it is told its profiles alone: the rest is
-    /// not read.
-    private func begin(_ served: FeedDesk.Served, on shard: Shard) -> FeedScan {
-        guard let user = served.user, served.known.isEmpty,
-            !shard.assumeIsolated({ $0.concerns(user) })
-        else { return FeedScan() }
-        return FeedScan(at: .profiles(after: nil))
+    /// Whether a shard has something to tell: who knows nothing of it and has nothing in it is told
+    /// nothing, and it is not read.
+    private func mayConcern(_ served: FeedDesk.Served, _ shard: Shard) -> Bool {
+        guard let user = served.user, served.known.isEmpty else { return true }
+        return shard.assumeIsolated { $0.concerns(user) }
     }
 
     /// All up to the target is told: what has come since then is read, or it is level.

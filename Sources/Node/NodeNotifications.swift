@@ -37,40 +37,6 @@ struct Notifying: Sendable {
     static let sessionBit: UInt64 = 1 << 62
 }
 
-/// Hands what became of a step to its node, and what it saw to the connection that asked.
-private final class StepSink: ReplySink {
-    private let node: Node
-    private let id: UInt64
-    private let client: (any ReplySink)?
-
-    init(_ node: Node, _ id: UInt64, for client: (any ReplySink)?) {
-        self.node = node
-        self.id = id
-        self.client = client
-    }
-
-    func sight(of shard: ShardID) -> Sight? { client?.sight(of: shard) }
-
-    func demand(on shard: ShardID) -> Demand? { client?.demand(on: shard) }
-
-    func onSeen(_ sightings: [Sighting]) { client?.onSeen(sightings) }
-
-    func onLevel(_ sighting: Sighting) { client?.onLevel(sighting) }
-
-    func forgetWitness(of shard: ShardID) { client?.forgetWitness(of: shard) }
-
-    func onUnsettled(_ last: UnsettledOperation) { client?.onUnsettled(last) }
-
-    /// A step watches nobody.
-    func onEvent(_ event: Event, token: String?) -> Bool { false }
-
-    func isStillFull() -> Bool { false }
-
-    func onSettled(_ number: UInt64, _ outcome: Settled) {
-        node.assumeIsolated { [id] in $0.onStep(of: id, number, outcome) }
-    }
-}
-
 extension Node {
     /// Lists a device's notifications; the slot is told all of it, with the end of a turn.
     package func notify(
@@ -84,7 +50,8 @@ extension Node {
         nextNotifying += 1
         notifyings[id] = Notifying(
             slot: slot, user: user, device: device, level: level, sights: sights)
-        attach(StepSink(self, id, for: sinks[slot.session]), as: id)
+        let sink = StepSink(self, for: sinks[slot.session]) { $0.onStep(of: id, $1, $2) }
+        attach(sink, as: id)
         take(.reading, of: id, in: user.text) {
             $0.handle(.device(device, of: user), of: user, for: $1, having: sights)
         }

@@ -31,7 +31,7 @@ extension Node {
             Watching.Watcher(
                 slot: slot, user: user, hasTokens: hasTokens, since: since,
                 deadline: now + Watching.Watcher.patienceMilliseconds,
-                unsettled: unsettled,
+                unsettled: unsettled, sums: since.flatMap { ProfileSums($0.sums) },
                 concerns: [ShardID(of: user.text, count: cluster.shards)]))
         tendFeeds()
         askHolders(for: slot.session)
@@ -45,6 +45,7 @@ extension Node {
     package func unwatch(_ session: UInt64) {
         let replays = watching[session]?.behind ?? [:]
         guard let (watcher, isLast) = watching.remove(session) else { return }
+        profiles.forget(session)
         for (id, behind) in replays.sorted(by: { $0.key < $1.key }) where behind.number > 0 {
             guard let holder = watching.feeds[Int(id.number)].holder else { continue }
             tell(.close(id, number: behind.number), to: holder)
@@ -79,6 +80,7 @@ extension Node {
 
     private func answerWatcher(_ session: UInt64) {
         guard let watcher = watching[session], let cluster else { return }
+        let isResumed = watcher.since != nil
         var late: Set<NodeName> = []
         for number in watcher.awaited {
             if let ask = watching.asks.removeValue(forKey: number) { late.insert(ask.holder) }
@@ -110,6 +112,7 @@ extension Node {
         let token = watching.token(of: session, in: cluster.id, checkpoints.known)
         sinks[session]?.onSettled(watcher.slot.number, .watching(token))
         for id in behind.keys.sorted() { askReplay(of: id, for: session) }
+        if isResumed { survey(session) }
         tellTyping(to: session, watching: watcher.user)
     }
 
@@ -295,19 +298,17 @@ extension Node {
         var deliveries: [(session: UInt64, event: Event)] = []
         var last: [UInt64: Int] = [:]
         for announcement in told {
-            let sessions =
-                announcement.isForEverybody
-                ? watching.watchers.keys.sorted() : announcement.audience.flatMap(watching.sessions)
-            for session in sessions {
+            if announcement.change != nil { noteProfile(announcement) }
+            for session in announcement.audience.flatMap(watching.sessions) {
                 guard let watcher = watching[session], watcher.isAnswered,
                     watcher.behind[id] == nil
                 else { continue }
-                if !announcement.isForEverybody { watching.noteConcern(id, of: session) }
+                watching.noteConcern(id, of: session)
                 last[session] = deliveries.count
                 deliveries.append((session, announcement.event))
             }
         }
-        var earlier: [[ShardID]: String] = [:]
+        var earlier: [Watching.TokenKey: String] = [:]
         for (index, delivery) in deliveries.enumerated() {
             guard let watcher = watching[delivery.session] else { continue }
             let isLast = last[delivery.session] == index && position != nil
@@ -316,19 +317,19 @@ extension Node {
                 token = nil
             } else if isLast {
                 token = watching.token(of: delivery.session, in: cluster.id, checkpoints.known)
-            } else if watcher.sharesTokens, let known = earlier[watcher.concerns] {
+            } else if let key = watcher.tokenKey, let known = earlier[key] {
                 token = known
             } else {
                 token = watching.token(
                     of: delivery.session, at: (id, before), in: cluster.id, checkpoints.known)
-                if watcher.sharesTokens { earlier[watcher.concerns] = token }
+                if let key = watcher.tokenKey { earlier[key] = token }
             }
             hand(delivery.event, token, to: delivery.session)
         }
     }
 
     /// What those who watch here ask for next is later than what they are told.
-    private func observe(_ told: [Announcement]) {
+    func observe(_ told: [Announcement]) {
         observe(told.reduce(.zero) { max($0, $1.event.at) })
         watching.clock = latestTime
     }
@@ -337,9 +338,7 @@ extension Node {
     private func tell(_ told: [Announcement], replayedTo session: UInt64, of id: ShardID) {
         guard let cluster, watching[session] != nil else { return }
         observe(told)
-        if told.contains(where: { !$0.isForEverybody }) {
-            watching.noteConcern(id, of: session)
-        }
+        if !told.isEmpty { watching.noteConcern(id, of: session) }
         let token = watching.eventToken(of: session, in: cluster.id, checkpoints.known)
         for announcement in told { hand(announcement.event, token, to: session) }
     }
@@ -357,11 +356,13 @@ extension Node {
         guard watching.isLost else { return }
         watching.isLost = false
         tendFeeds()
+        runProfiles()
         answerWatchers()
     }
 
     func tickWatching(now: UInt64) {
         tickFeeding(now: now)
+        tickProfiles(now: now)
         for session in watching.full.sorted() where !(sinks[session]?.isStillFull() ?? false) {
             watching.full.remove(session)
         }

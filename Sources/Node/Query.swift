@@ -43,6 +43,10 @@ package enum Query: Hashable, Sendable {
     case devices(of: UserID)
     /// What those of these users call themselves who say so; at most `namesMax`, ascending.
     case names(of: [UserID])
+    /// Who shares a conversation with the user.
+    case contacts
+    /// The profiles of those of these users who have one; at most `namesMax`, ascending.
+    case profiles(of: [UserID])
     /// What a device is to be notified of.
     indirect case due(DueQuery)
 
@@ -56,7 +60,7 @@ package enum Query: Hashable, Sendable {
         case .pinned(let conversation), .participants(let conversation): conversation.text
         case .chat(let conversation), .marks(let conversation): conversation.text
         case .profile(let user), .device(_, let user), .devices(let user): user.text
-        case .chats, .unread, .actions, .due, .names: nil
+        case .chats, .unread, .actions, .due, .names, .contacts, .profiles: nil
         }
     }
 }
@@ -75,6 +79,7 @@ package enum Findings: Hashable, Sendable {
     indirect case device(Device)
     case devices([DeviceView])
     case names([NameView])
+    case profiles([DatedProfile])
     case notices([Notice])
     case notifications([NotificationView])
 }
@@ -131,6 +136,12 @@ package struct NameView: Hashable, Sendable {
     package let name: String
 }
 
+/// What a user tells of themselves, and since when.
+package struct DatedProfile: Hashable, Sendable {
+    package let view: ProfileView
+    package let at: HybridTimestamp
+}
+
 /// A device in its user's list.
 package struct DeviceView: Hashable, Sendable {
     package let id: DeviceID
@@ -151,7 +162,8 @@ extension Findings {
         case (.messages, .history), (.messages, .pinned), (.edits, .edits), (.chats, .chats),
             (.users, .participants), (.unread, .unread), (.profile, .profile),
             (.actions, .actions), (.device, .device), (.notices, .due), (.chats, .chat),
-            (.marks, .marks), (.devices, .devices), (.names, .names):
+            (.marks, .marks), (.devices, .devices), (.names, .names), (.users, .contacts),
+            (.profiles, .profiles):
             true
         default: false
         }
@@ -169,12 +181,13 @@ extension Findings {
         switch self {
         case .messages(let views): runs(of: views, bytesMax).map(Findings.messages)
         case .edits(let views): runs(of: views, bytesMax).map(Findings.edits)
-        case .users: [self]
+        case .users(let users): runs(of: users, bytesMax).map(Findings.users)
         case .chats(let views): runs(of: views, bytesMax).map(Findings.chats)
         case .unread(let counts): runs(of: counts, bytesMax).map(Findings.unread)
         case .profile, .device, .devices: [self]
         case .marks(let views): runs(of: views, bytesMax).map(Findings.marks)
         case .names(let views): runs(of: views, bytesMax).map(Findings.names)
+        case .profiles(let views): runs(of: views, bytesMax).map(Findings.profiles)
         case .notices(let notices): runs(of: notices, bytesMax).map(Findings.notices)
         case .notifications(let views): runs(of: views, bytesMax).map(Findings.notifications)
         case .actions(let views): runs(of: views, bytesMax).map(Findings.actions)
@@ -191,6 +204,8 @@ extension Findings {
         case (.chats(let mine), .chats(let more)): self = .chats(mine + more)
         case (.marks(let mine), .marks(let more)): self = .marks(mine + more)
         case (.names(let mine), .names(let more)): self = .names(mine + more)
+        case (.profiles(let mine), .profiles(let more)): self = .profiles(mine + more)
+        case (.users(let mine), .users(let more)): self = .users(mine + more)
         case (.unread(let mine), .unread(let more)): self = .unread(mine + more)
         case (.actions(let mine), .actions(let more)): self = .actions(mine + more)
         case (.notices(let mine), .notices(let more)): self = .notices(mine + more)
@@ -213,9 +228,11 @@ extension Findings {
     /// once.
     package var gathered: Findings {
         switch self {
-        case .messages, .edits, .users, .profile, .marks, .device, .devices, .names, .notices,
+        case .messages, .edits, .profile, .marks, .device, .devices, .names, .profiles, .notices,
             .notifications:
             return self
+        case .users(let users):
+            return .users(Set(users).sorted())
         case .actions(let views):
             var seen: Set<ItemID> = []
             return .actions(views.sorted().filter { seen.insert($0.id).inserted })

@@ -48,6 +48,10 @@ extension Query: WireValue {
         case .names(let users):
             writer.write(23)
             writer.write(users: users)
+        case .contacts: writer.write(24)
+        case .profiles(let users):
+            writer.write(25)
+            writer.write(users: users)
         case .due(let query):
             writer.write(21)
             query.encode(into: &writer)
@@ -80,14 +84,21 @@ extension Query: WireValue {
         case 20: self = .device(try reader.readName(), of: try reader.readName())
         case 21: self = .due(try DueQuery(from: &reader))
         case 22: self = .devices(of: try reader.readName())
-        case 23:
-            let users = try reader.readUsers()
-            guard users.count <= Query.namesMax else {
-                throw .tooLong(count: UInt64(users.count), limit: Query.namesMax)
-            }
-            self = .names(of: users)
+        case 23: self = .names(of: try Query.readUsers(from: &reader))
+        case 24: self = .contacts
+        case 25: self = .profiles(of: try Query.readUsers(from: &reader))
         default: throw .unknown
         }
+    }
+}
+
+extension Query {
+    private static func readUsers(from reader: inout ByteReader) throws(WireError) -> [UserID] {
+        let users = try reader.readUsers()
+        guard users.count <= namesMax else {
+            throw .tooLong(count: UInt64(users.count), limit: namesMax)
+        }
+        return users
     }
 }
 
@@ -131,6 +142,7 @@ extension Findings: WireValue {
         case .marks(let views): write(8, views, to: &writer)
         case .devices(let views): write(23, views, to: &writer)
         case .names(let views): write(24, views, to: &writer)
+        case .profiles(let views): write(25, views, to: &writer)
         case .device(let device):
             writer.write(20)
             device.encode(into: &writer)
@@ -160,6 +172,7 @@ extension Findings: WireValue {
         case 22: self = .notifications(try Findings.read(from: &reader))
         case 23: self = .devices(try Findings.read(from: &reader))
         case 24: self = .names(try Findings.read(from: &reader))
+        case 25: self = .profiles(try Findings.read(from: &reader))
         default: throw .unknown
         }
     }
@@ -182,6 +195,18 @@ extension EditView: WireValue {
     package init(from reader: inout ByteReader) throws(WireError) {
         at = try HybridTimestamp(from: &reader)
         text = try reader.readText(limit: ChatLimits.textBytesMax)
+    }
+}
+
+extension DatedProfile: WireValue {
+    package func encode(into writer: inout ByteWriter) {
+        view.encode(into: &writer)
+        at.encode(into: &writer)
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        view = try ProfileView(from: &reader)
+        at = try HybridTimestamp(from: &reader)
     }
 }
 

@@ -180,12 +180,12 @@ package actor Shard {
 
     /// A batch of what may not be known; nil where the disk cannot tell.
     func announcements(
-        beyond known: Vector, upTo target: Vector, at place: FeedScan.Place,
+        beyond known: Vector, upTo target: Vector, after cursor: Dot?, for user: UserID?,
         to isWatched: (UserID) -> Bool
-    ) -> (told: [Announcement], next: FeedScan.Place?)? {
+    ) -> (told: [Announcement], next: Dot?)? {
         do throws(StoreFailure) {
             return try machine.announcements(
-                beyond: known, upTo: target, at: place, to: isWatched, in: world)
+                beyond: known, upTo: target, after: cursor, for: user, to: isWatched, in: world)
         } catch {
             machine.note(error)
             return nil

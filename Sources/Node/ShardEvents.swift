@@ -110,25 +110,14 @@ extension ShardMachine {
     ///
     /// - Parameters:
     ///   - target: what was on disk when the first batch was read.
+    ///   - user: who alone is told; nil for all who are watched. A single user is told of no
+    ///     profiles: those that concern somebody lie in many shards.
     /// - Returns: where to go on; nil at the end.
     mutating func announcements(
-        beyond known: Vector, upTo target: Vector, at place: FeedScan.Place,
-        to isWatched: (UserID) -> Bool, in world: ShardWorld
-    ) throws(StoreFailure) -> (told: [Announcement], next: FeedScan.Place?) {
-        switch place {
-        case .changes(let cursor):
-            let (told, next) = try announcements(
-                beyond: known, upTo: target, after: cursor, to: isWatched, in: world)
-            return (told, next.map { .changes(after: $0) })
-        case .profiles(let cursor):
-            return try profiles(after: cursor, in: world)
-        }
-    }
-
-    private mutating func announcements(
-        beyond known: Vector, upTo target: Vector, after cursor: Dot?,
+        beyond known: Vector, upTo target: Vector, after cursor: Dot?, for user: UserID?,
         to isWatched: (UserID) -> Bool, in world: ShardWorld
     ) throws(StoreFailure) -> (told: [Announcement], next: Dot?) {
+        let isMeant = { (other: UserID) in user.map { $0 == other } ?? isWatched(other) }
         let found = try world.reader.changes(
             in: copy.shard, lackedBy: known, of: target, after: cursor,
             bytesMax: Scan.batchBytesMax)
@@ -139,10 +128,11 @@ extension ShardMachine {
                 let document = try documents.stored(
                     read.key, otherwise: { () throws(StoreFailure) in read })
             else { continue }
-            told += try announcements(of: document, beyond: known, isWatched, &stage, in: world)
+            guard user == nil || document.profile == nil else { continue }
+            told += try announcements(of: document, beyond: known, isMeant, &stage, in: world)
             guard !known.isEmpty, document.conversation != nil, !document.isSeen(within: known)
             else { continue }
-            told += try early(in: document, isWatched, &stage, in: world) {
+            told += try early(in: document, isMeant, &stage, in: world) {
                 // The others come by themselves.
                 $0.changedBy.dots.allSatisfy(known.contains)
             }
@@ -195,29 +185,9 @@ extension ShardMachine {
         return told.filter { $0.event.kind != .hide }
     }
 
-    /// The profiles on disk, a batch of them.
-    private func profiles(
-        after cursor: DocumentKey?, in world: ShardWorld
-    ) throws(StoreFailure) -> (told: [Announcement], next: FeedScan.Place?) {
-        let all = try world.reader.keys(
-            of: .profile, carrying: Term.profile, in: copy.shard, partition: nil)
-        let rest = all.drop { key in cursor.map { key <= $0 } ?? false }
-        let batch = rest.prefix(FeedScan.profilesMax)
-        let time = HybridTimestamp(milliseconds: world.judge.wallMilliseconds)
-        let around = Surroundings(room: nil, progress: Progress(), time: time)
-        var told: [Announcement] = []
-        for key in batch {
-            let document = try documents.stored(key) { () throws(StoreFailure) in
-                try world.reader.document(key, in: copy.shard)
-            }
-            told += document?.announcements(beyond: Vector(), in: around) ?? []
-        }
-        return (told, batch.count < rest.count ? .profiles(after: batch.last) : nil)
-    }
-
     /// Whether a conversation or an item is here that is or was the user's.
     ///
-    /// Where not, nothing is told to the user but profiles, however much of the shard is read: of a
+    /// Where not, nothing is told to the user, however much of the shard is read: of a
     /// conversation that they have left they are told that they have, and of an item that it is
     /// deleted.
     func concerns(_ user: UserID, in world: ShardWorld) -> Bool {

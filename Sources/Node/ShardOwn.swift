@@ -29,6 +29,37 @@ extension ShardMachine {
         return views
     }
 
+    /// The profiles of those of these users whose are here, in the order of the users.
+    mutating func profiles(
+        of users: [UserID], in world: ShardWorld
+    ) throws(ShardFailure) -> [DatedProfile] {
+        var profiles: [DatedProfile] = []
+        for user in users {
+            let key = DocumentKey.profile(user)
+            guard key.shard(of: shardCount) == copy.shard,
+                let document = try find(key, in: world)?.document, let profile = document.profile
+            else { continue }
+            profiles.append(
+                DatedProfile(view: profile.view(of: user), at: document.greatestTime))
+        }
+        return profiles
+    }
+
+    /// Who shares a conversation of this shard with the user, ascending.
+    mutating func contacts(
+        of user: UserID, in world: ShardWorld
+    ) throws(ShardFailure) -> [UserID] {
+        var contacts: Set<UserID> = []
+        for id in try conversations(of: user, in: world) {
+            guard let room = try find(.conversation(id), in: world)?.document.conversation,
+                room.participants.contains(user)
+            else { continue }
+            contacts.formUnion(room.participants.elements)
+        }
+        contacts.remove(user)
+        return contacts.sorted()
+    }
+
     /// The user's action items, those that are deleted left out; in no order that counts.
     mutating func items(
         of user: UserID, in world: ShardWorld

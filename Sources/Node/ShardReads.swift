@@ -24,6 +24,10 @@ extension ShardMachine {
                 listing.room.marks(by: try seats(of: conversation, in: world)))
         case .names(let users):
             findings = .names(try names(of: users, in: world))
+        case .contacts:
+            findings = .users(try contacts(of: user, in: world))
+        case .profiles(let users):
+            findings = .profiles(try profiles(of: users, in: world))
         case .devices(let owner):
             findings = .devices(try devices(of: owner, in: world))
         case .unread:

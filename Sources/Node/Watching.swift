@@ -42,6 +42,8 @@ struct Watching: Sendable {
         let deadline: UInt64
         /// What its connection asked for before, and may yet be executed.
         var unsettled = Unsettled()
+        /// What it was told of profiles; nil where that is not known.
+        var sums: ProfileSums?
         /// Whether its request was answered, and events go to it.
         var isAnswered = false
         var behind: [ShardID: Behind] = [:]
@@ -54,11 +56,20 @@ struct Watching: Sendable {
         /// Whether it was told all that the feeds have told.
         var isLevel: Bool { behind.isEmpty && lacked.isEmpty }
 
-        /// Whether its tokens are those of everybody whom the same shards concern.
-        var sharesTokens: Bool { isLevel && unsettled.counters.isEmpty }
+        /// What its token is told from, where that is the same for many.
+        var tokenKey: TokenKey? {
+            isLevel && unsettled.counters.isEmpty
+                ? TokenKey(concerns: concerns, sums: sums) : nil
+        }
 
         /// How long it waits for holders, in milliseconds.
         static let patienceMilliseconds: UInt64 = 1_000
+    }
+
+    /// Watchers for whom it is the same have the same tokens, if they lack nothing.
+    struct TokenKey: Hashable, Sendable {
+        let concerns: [ShardID]
+        let sums: ProfileSums?
     }
 
     /// By the numbers of shards; empty where nobody watches.
@@ -86,8 +97,8 @@ struct Watching: Sendable {
     var idleSince: UInt64?
     /// No earlier than anything that was told.
     var clock = HybridTimestamp.zero
-    /// The tokens of watchers who lack nothing, by what concerns them, while no position changes.
-    private var tokens: [[ShardID]: String] = [:]
+    /// The tokens of watchers who lack nothing, while no position changes.
+    private var tokens: [TokenKey: String] = [:]
 
     /// The most connections that watch on one node: more than it takes clients.
     static let watchersMax = 1 << 17
@@ -200,8 +211,8 @@ struct Watching: Sendable {
         in cluster: ClusterID, _ checkpoints: Checkpoints
     ) -> String {
         guard let watcher = watchers[session] else { return "" }
-        let isShared = watcher.sharesTokens && earlier == nil
-        if isShared, let token = tokens[watcher.concerns] { return token }
+        let key = earlier == nil ? watcher.tokenKey : nil
+        if let key, let token = tokens[key] { return token }
         // A shard where nothing is the user's needs no place: who comes back is told all of it.
         var seen: [(shard: ShardID, vector: Vector)] = []
         for id in watcher.concerns where Int(id.number) < feeds.count {
@@ -213,11 +224,11 @@ struct Watching: Sendable {
         }
         let token = Token(
             of: seen, first: watcher.concerns, cluster: cluster, checkpoints: checkpoints,
-            clock: clock, unsettled: watcher.unsettled
+            clock: clock, unsettled: watcher.unsettled, sums: watcher.sums?.groups ?? []
         ).text
-        if isShared {
+        if let key {
             if tokens.count >= Watching.tokensMax { tokens = [:] }
-            tokens[watcher.concerns] = token
+            tokens[key] = token
         }
         return token
     }

@@ -343,6 +343,8 @@ extension Query {
         case .marks: "marks"
         case .devices: "devices"
         case .names: "names"
+        case .contacts: "contacts"
+        case .profiles: "profiles"
         case .unread: "unread"
         case .profile: "profile shown"
         case .actions: "actions"

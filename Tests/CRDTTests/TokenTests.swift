@@ -73,10 +73,22 @@ struct TokenTests {
             unsettled.note(Stamp(time: time, process: last.process, counter: last.counter - 1))
             #expect(unsettled.counters.last == last)
             let clock = HybridTimestamp(milliseconds: 1 << 44)
+            var sums: [UInt32] = []
+            for _ in 0..<random.below(Token.sumsMax + 1) {
+                sums.append(random.chance(50) ? 0 : UInt32(truncatingIfNeeded: random.next()))
+            }
             let token = try TokenTests.carried(
                 Token(of: seen, cluster: TokenTests.cluster, clock: clock, unsettled: unsettled))
             #expect(token.text.utf8.count <= Token.textBytesMax)
             #expect(token.clock == clock && token.unsettled == unsettled)
+            let wide = try TokenTests.carried(
+                Token(
+                    of: seen, cluster: TokenTests.cluster, clock: clock, unsettled: unsettled,
+                    sums: sums))
+            #expect(wide.isRounded == token.isRounded && wide.text.utf8.count <= 512)
+            let narrow = try TokenTests.carried(
+                Token(of: [], cluster: TokenTests.cluster, unsettled: unsettled, sums: sums))
+            #expect(narrow.sums == sums && (wide.sums == sums || wide.sums.isEmpty))
             #expect(unsettled.counters.count == min(4, Int(number)))
             // With one of them 64 shards have room beside it.
             if number == 1 { #expect(!token.isRounded) }

@@ -347,7 +347,7 @@ private struct Driven {
         let toldRoom = try driven.told(room)
         #expect(toldRoom == ["member", "message"])
         let (all, next) = try driven.machine.announcements(
-            beyond: known, upTo: driven.machine.copy.stored.vector, at: .changes(after: nil),
+            beyond: known, upTo: driven.machine.copy.stored.vector, after: nil, for: nil,
             to: { $0 == alice }, in: driven.world)
         #expect(all.map(\.event.kind.shortName) == ["member", "message"])
         #expect(next == nil)

@@ -72,10 +72,34 @@ import Testing
         let start = token(watcher.ask("WATCH bob").last)
         watcher.end()
         for number in 0..<600 { _ = writer.ask("PROFILE u\(number) name=N\(number)") }
-        _ = writer.ask("CREATE c alice,bob", "PROFILE u0 name=Zero")
+        let friends = (0..<40).map { "u\($0)" }.joined(separator: ",")
+        _ = writer.ask("CREATE c alice,bob,\(friends)", "PROFILE u0 name=Zero")
         let heard = world.n1.connect().ask("WATCH bob since=\(start)")
-        #expect(lines(heard, with: "kind=profile").count == 600)
+        #expect(lines(heard, with: "kind=profile").count == 40, "those of bob's chats alone")
         #expect(lines(heard, with: "kind=profile", "user=u0", "name=Zero").count == 1)
+        let last = token(heard.last)
+        #expect(world.n1.connect().ask("WATCH bob since=\(last)").count == 1, "each once")
+        _ = writer.ask("PROFILE u1 photo=p", "PROFILE u500 photo=p")
+        let changed = world.n1.connect().ask("WATCH bob since=\(last)")
+        #expect(lines(changed, with: "kind=profile", "user=u1", "photo=p").count == 1)
+        #expect(lines(changed, with: "kind=profile").count < 30, "those of a few groups")
+        #expect(lines(changed, with: "user=u500").isEmpty)
+    }
+
+    @Test func `a profile that was told is not told again`() {
+        let world = World()
+        let (writer, watcher) = (world.n1.connect(), world.n1.connect())
+        let start = token(watcher.ask("WATCH bob").first)
+        _ = writer.ask("CREATE c alice,bob", "PROFILE alice name=A", "PROFILE bob name=B")
+        _ = watcher.ask("WATCH bob since=\(start)")
+        for name in ["Al", "Ali", "Alice"] { _ = writer.ask("PROFILE alice name=\(name)") }
+        let heard = watcher.heard()
+        #expect(lines(heard, with: "kind=profile", "user=alice").count == 3)
+        let last = token(heard.last)
+        #expect(world.n1.connect().ask("WATCH bob since=\(last)").count == 1)
+        let middle = token(heard.first)
+        let again = world.n1.connect().ask("WATCH bob since=\(middle)")
+        #expect(lines(again, with: "kind=profile", "user=alice", "name=Alice").count == 1)
     }
 
     @Test func `what a token says of conversations is not crowded out by profiles`() {

@@ -70,12 +70,14 @@ import Testing
             ])
     }
 
-    @Test func `a user's items are told to their watchers alone, profiles to all`() {
+    @Test func `items are told to their users alone, profiles to those who share a chat, too`() {
         let world = World()
         let (writer, bob) = (world.n1.connect(), world.n1.connect())
-        let alice = world.n1.connect()
+        let (alice, mallory) = (world.n1.connect(), world.n1.connect())
+        _ = writer.ask("CREATE c alice,bob", "CREATE d bob,mallory", "LEAVECHAT d mallory")
         _ = bob.ask("WATCH bob")
         _ = alice.ask("WATCH alice")
+        _ = mallory.ask("WATCH mallory")
         for line in [
             "ACTION ADD bob id=i priority=high buy milk", "ACTION DONE bob i",
             "ACTION DELETE bob i",
@@ -88,7 +90,11 @@ import Testing
                 "EVENT kind=action by=bob id=i done=true priority=high title=\"buy milk\"",
                 "EVENT kind=action by=bob id=i deleted=true", profile,
             ])
-        #expect(alice.heard().map { $0.hasPrefix("EVENT kind=profile at=") } == [true])
+        #expect(plain(alice.heard()) == [profile])
+        #expect(mallory.heard() == [], "who shares no chat any more is told nothing")
+        _ = writer.ask("INVITE d bob mallory", "PROFILE bob email=bob@example.org")
+        let heard = plain(mallory.heard())
+        #expect(heard.last == "EVENT kind=profile user=bob name=Bob email=bob@example.org")
     }
 
     @Test func `an event bears the time of its change, at once and after a token alike`() {

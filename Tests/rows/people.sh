@@ -182,10 +182,12 @@ R_24() {
 row R-26 'everybody reads profiles'
 R_26() {
     does 1 "PROFILE $alice name=Alice"
+    watch bobs 3 "$bob"
     watch carols 3 "$carol"
     everywhere "PROFILE $alice" name=Alice
     does 1 "PROFILE $alice name=Alicia"
-    hear carols 100 EVENT kind=profile "user=$alice" name=Alicia
+    hear bobs 100 EVENT kind=profile "user=$alice" name=Alicia
+    unheard carols kind=profile "user=$alice"
 }
 
 row R-28 'only one'\''s own messages can be deleted for all'

@@ -1,0 +1,165 @@
+import CRDT
+import Chat
+import Replication
+import Wire
+
+/// Tells those who watch here of the profiles of whom they share conversations with.
+extension Node {
+    /// A feed tells of a profile.
+    func noteProfile(_ announcement: Announcement) {
+        guard let user = announcement.change?.view.user else { return }
+        if !profiles.add(announcement, of: user) { surveyAll() }
+        goOnWithProfiles()
+    }
+
+    /// A watcher is to be told what may have changed since it was last told.
+    func survey(_ session: UInt64) {
+        profiles.add(.survey(session: session))
+        goOnWithProfiles()
+    }
+
+    private func goOnWithProfiles() {
+        watching.isLost = true
+        turnAgain()
+    }
+
+    private func surveyAll() {
+        for session in watching.watchers.keys.sorted()
+        where watching[session]?.isAnswered ?? false {
+            survey(session)
+        }
+    }
+
+    /// The end of a turn: begins what can be asked for.
+    func runProfiles() {
+        while let errand = profiles.takeNext() { run(errand) }
+    }
+
+    private func run(_ errand: ProfileDesk.Errand) {
+        let user: UserID
+        switch errand {
+        case .change(let changed):
+            // Nobody else is there to be told.
+            guard watching.users != [changed] else { return tell(changeOf: changed, to: []) }
+            user = changed
+        case .survey(let session):
+            guard let watcher = watching[session] else { return }
+            profiles.stale.remove(session)
+            user = watcher.user
+        }
+        let id = profiles.begin(errand, for: user)
+        attach(StepSink(self) { $0.onProfileStep(of: id, $1, $2) }, as: id)
+        ask(.contacts, for: id)
+    }
+
+    private func ask(_ query: Query, for id: UInt64) {
+        guard var running = profiles.running[id] else { return }
+        running.number += 1
+        running.kept = nil
+        profiles.running[id] = running
+        turnAgain()
+        switch handle(query, of: running.user, for: ReplySlot(session: id, number: running.number))
+        {
+        case .awaited: break
+        case .here(let outcome, isSettled: true): goOn(id, with: outcome)
+        case .here(let outcome, isSettled: false): profiles.running[id]?.kept = outcome
+        }
+    }
+
+    private func onProfileStep(of id: UInt64, _ number: UInt64, _ settled: Settled) {
+        guard let running = profiles.running[id], running.number == number else { return }
+        switch settled {
+        case .answered(let outcome, _): goOn(id, with: outcome)
+        case .stored:
+            if let kept = running.kept { goOn(id, with: kept) }
+        default: end(id, isFound: false)
+        }
+    }
+
+    private func goOn(_ id: UInt64, with outcome: Outcome) {
+        guard var running = profiles.running[id], case .found(let findings, let isPartial) = outcome
+        else { return end(id, isFound: false) }
+        running.isPartial = running.isPartial || isPartial
+        switch (findings, running.errand) {
+        case (.users(let contacts), .change(let user)):
+            tell(changeOf: user, to: contacts, isPartial: isPartial)
+            return end(id, isFound: true)
+        case (.users(let contacts), .survey):
+            running.left = ([running.user] + contacts).sorted()
+        case (.profiles(let profiles), .survey):
+            running.found += profiles
+        default:
+            return end(id, isFound: false)
+        }
+        let asked = Array(running.left.prefix(Query.namesMax))
+        running.left.removeFirst(asked.count)
+        profiles.running[id] = running
+        guard asked.isEmpty else { return ask(.profiles(of: asked), for: id) }
+        if !running.isPartial { finishSurvey(running) }
+        end(id, isFound: !running.isPartial)
+    }
+
+    /// What could not be asked for is asked for again.
+    private func end(_ id: UInt64, isFound: Bool) {
+        detach(id)
+        guard let running = profiles.running.removeValue(forKey: id) else { return }
+        goOnWithProfiles()
+        guard !isFound else { return }
+        if case .survey(let session) = running.errand, watching[session] == nil { return }
+        profiles.late.insert(running.errand)
+    }
+
+    /// Tells all watchers who share a conversation with a user, and the user's own.
+    private func tell(changeOf user: UserID, to contacts: [UserID], isPartial: Bool = false) {
+        guard var told = profiles.takeChange(of: user), let change = told.announcement.change
+        else { return }
+        observe([told.announcement])
+        for session in ([user] + contacts).flatMap(watching.sessions) {
+            profiles.stale.insert(session)
+            guard let watcher = watching[session], watcher.isAnswered,
+                told.told.insert(session).inserted
+            else { continue }
+            if let replaced = change.replaced {
+                watching.note(session) {
+                    $0.sums?.change(user, from: replaced, to: change.view.sum)
+                }
+            } else if watcher.sums != nil {
+                survey(session)
+            }
+            hand(told.announcement.event, eventToken(of: session), to: session)
+        }
+        if isPartial { profiles.keep(told, of: user) }
+    }
+
+    /// What a watcher is to know of profiles is found.
+    private func finishSurvey(_ running: ProfileDesk.Running) {
+        guard case .survey(let session) = running.errand, let watcher = watching[session] else {
+            return
+        }
+        // What was told meanwhile may be newer than what was found.
+        guard profiles.stale.remove(session) == nil else { return survey(session) }
+        let sums = ProfileSums(of: running.found.map(\.view))
+        let differing = running.found.filter { profile in
+            watcher.sums.map { sums.mayDiffer(profile.view.user, from: $0) } ?? true
+        }
+        watching.note(session) { $0.sums = sums }
+        let told = differing.map { Announcement(ProfileChange($0.view, replacing: nil), at: $0.at) }
+        observe(told)
+        let token = eventToken(of: session)
+        for announcement in told { hand(announcement.event, token, to: session) }
+    }
+
+    private func eventToken(of session: UInt64) -> String? {
+        guard let cluster else { return nil }
+        return watching.eventToken(of: session, in: cluster.id, checkpoints.known)
+    }
+
+    func tickProfiles(now: UInt64) {
+        guard !profiles.late.isEmpty,
+            now >= profiles.retriedAt + ProfileDesk.pauseMilliseconds
+        else { return }
+        profiles.retriedAt = now
+        profiles.retry()
+        runProfiles()
+    }
+}

@@ -1,0 +1,39 @@
+import Chat
+import Wire
+
+/// Hands what became of a request of the node's own to the node, and what it saw to the connection
+/// for which it was made.
+final class StepSink: ReplySink {
+    typealias Step = @Sendable (isolated Node, _ number: UInt64, Settled) -> Void
+
+    private let node: Node
+    private let client: (any ReplySink)?
+    private let onStep: Step
+
+    init(_ node: Node, for client: (any ReplySink)? = nil, onStep: @escaping Step) {
+        self.node = node
+        self.client = client
+        self.onStep = onStep
+    }
+
+    func sight(of shard: ShardID) -> Sight? { client?.sight(of: shard) }
+
+    func demand(on shard: ShardID) -> Demand? { client?.demand(on: shard) }
+
+    func onSeen(_ sightings: [Sighting]) { client?.onSeen(sightings) }
+
+    func onLevel(_ sighting: Sighting) { client?.onLevel(sighting) }
+
+    func forgetWitness(of shard: ShardID) { client?.forgetWitness(of: shard) }
+
+    func onUnsettled(_ last: UnsettledOperation) { client?.onUnsettled(last) }
+
+    /// A step watches nobody.
+    func onEvent(_ event: Event, token: String?) -> Bool { false }
+
+    func isStillFull() -> Bool { false }
+
+    func onSettled(_ number: UInt64, _ outcome: Settled) {
+        node.assumeIsolated { [onStep] in onStep($0, number, outcome) }
+    }
+}
