@@ -179,15 +179,17 @@ R_24() {
     for user in "$alice" "$bob" "$carol"; do everywhere "CHATS $user" "id=$c3"; done
 }
 
-row R-26 'everybody reads profiles'
+row R-26 'everybody reads profiles, and who shares a conversation is told'
 R_26() {
     does 1 "PROFILE $alice name=Alice"
-    watch bobs 3 "$bob"
     watch carols 3 "$carol"
+    watch strangers 3 "stranger.$c1"
     everywhere "PROFILE $alice" name=Alice
     does 1 "PROFILE $alice name=Alicia"
-    hear bobs 100 EVENT kind=profile "user=$alice" name=Alicia
-    unheard carols kind=profile "user=$alice"
+    hear carols 100 EVENT kind=profile "user=$alice" name=Alicia
+    does 1 "PROFILE stranger.$c1 name=Me"
+    hear strangers 100 EVENT kind=profile "user=stranger.$c1"
+    unheard strangers "user=$alice"
 }
 
 row R-28 'only one'\''s own messages can be deleted for all'
