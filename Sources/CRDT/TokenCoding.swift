@@ -33,8 +33,7 @@ extension Token: WireValue {
         body.write(isRounded)
         clock.encode(into: &body)
         unsettled.encode(into: &body)
-        body.write(count: sums.count)
-        if !sums.isEmpty { Token.encode(sums, into: &body) }
+        Token.encode(sums, into: &body)
         body.write(count: parts.count)
         var last: UInt16 = 0
         for part in parts {
@@ -62,8 +61,7 @@ extension Token: WireValue {
         isRounded = try reader.readFlag()
         clock = try HybridTimestamp(from: &reader)
         unsettled = try Unsettled(from: &reader)
-        let sumsCount = try reader.readCount(limit: Token.sumsMax)
-        if sumsCount > 0 { sums = try Token.readSums(sumsCount, from: &reader) }
+        sums = try Token.readSums(from: &reader)
         var parts: [Part] = []
         for _ in 0..<(try reader.readCount(limit: Token.shardsMax)) {
             let shard = try reader.readShard(after: parts.last?.shard)
@@ -86,17 +84,19 @@ extension Token: WireValue {
 }
 
 extension Token {
-    /// Which of them are not zero, and those: most are, where few have anything to be told.
+    /// How many, which of them are not zero, and those: there may be fewer bytes than sums.
     private static func encode(_ sums: [UInt32], into writer: inout ByteWriter) {
+        writer.write(UInt8(sums.count))
+        guard !sums.isEmpty else { return }
         let mask = sums.indices.reduce(UInt8(0)) { sums[$1] == 0 ? $0 : $0 | 1 << $1 }
         writer.write(mask)
         for sum in sums where sum != 0 { writer.write(fixed: sum) }
     }
 
-    private static func readSums(
-        _ count: Int, from reader: inout ByteReader
-    ) throws(WireError) -> [UInt32] {
-        let mask = try reader.readByte()
+    private static func readSums(from reader: inout ByteReader) throws(WireError) -> [UInt32] {
+        let count = try reader.readByte()
+        guard count <= sumsMax else { throw .tooLong(count: UInt64(count), limit: sumsMax) }
+        let mask = count > 0 ? try reader.readByte() : 0
         var sums: [UInt32] = []
         for index in 0..<count {
             sums.append(mask >> index & 1 == 0 ? 0 : try reader.readFixed())

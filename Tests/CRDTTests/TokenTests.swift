@@ -94,6 +94,10 @@ struct TokenTests {
             if number == 1 { #expect(!token.isRounded) }
         }
         #expect(unsettled.time == HybridTimestamp(milliseconds: 49))
+        for sums in [[], [0], Array(repeating: 0, count: 8), [0, 7]] as [[UInt32]] {
+            let token = Token(of: [], cluster: TokenTests.cluster, sums: sums)
+            #expect(try TokenTests.carried(token).sums == sums)
+        }
     }
 
     @Test func `what matters first is kept whole`() throws {
