@@ -283,7 +283,8 @@ extension Node {
         let seen = gathering.seen.compactMap { sighting in
             sighting.vector.map { SeenShard(shard: sighting.shard, vector: $0) }
         }
-        tell(findings, to: slot, 0, seen: seen) {
+        // Of several shards: a set is read in its order, and each of it once.
+        tell(findings.gathered, to: slot, 0, seen: seen) {
             .listed($0, part: $1, missing: gathering.missing)
         }
     }

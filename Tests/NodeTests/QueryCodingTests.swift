@@ -18,7 +18,7 @@ import Wire
             .history(room, place: .before(id), limit: 1_000),
             .history(room, place: .after(id), limit: 50), .edits(id, in: room), .pinned(room),
             .unread, .participants(room), .chat(room), .marks(room),
-            .devices(of: UserID(checked: "a")),
+            .devices(of: UserID(checked: "a")), .contacts, .profiles(of: [UserID(checked: "a")]),
         ] + Query.Shown.allCases.map(Query.chats) + NotificationTests.queries
 
     private static func chat(_ number: Int, at milliseconds: UInt64, unread: Int = 0) -> ChatView {
@@ -44,6 +44,9 @@ import Wire
             user: UserID(checked: "b"), read: nil, delivered: MarkView.Place(id: id, at: time)),
     ]
 
+    private static let profile = ProfileView(
+        user: UserID(checked: "a"), name: "A", email: nil, photo: "p", createdAt: time)
+
     private static func edits(_ count: Int) -> Findings {
         .edits(
             (0..<count).map {
@@ -60,6 +63,7 @@ import Wire
                 DeviceView(id: DeviceID(checked: "d"), token: "t", viewing: room),
                 DeviceView(id: DeviceID(checked: "e"), token: nil, viewing: nil),
             ]),
+            .profiles([DatedProfile(view: profile, at: time)]),
         ] + NotificationTests.findings
 
     private static let failures: [ShardFailure] = [
@@ -83,6 +87,14 @@ import Wire
         for failure in Self.failures {
             #expect(try ShardFailure.decode(failure.encoded) == failure)
         }
+    }
+
+    @Test func `what several shards know of a list is read as it was written`() throws {
+        let users = ["a", "b", "c"].map { UserID(checked: $0) }
+        var found = Findings.users([users[0], users[2]])
+        let isSame = found.append(.users([users[1], users[2]]))
+        #expect(isSame)
+        #expect(try Findings.decode(found.gathered.encoded) == .users(users))
     }
 
     @Test func `a reason is cut, and a bad frame travels as one`() throws {

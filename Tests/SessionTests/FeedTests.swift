@@ -53,6 +53,25 @@ import Wire
         }
     }
 
+    @Test func `a profile is told on all nodes, and after a token once`() {
+        let watchers = nodes.indices.map { watch($0) }
+        for watcher in watchers { _ = watcher.heard() }
+        _ = ask(1, "PROFILE alice name=Al")
+        var tokens: [String] = []
+        for watcher in watchers {
+            let heard = watcher.heard()
+            #expect(heard.map { $0.contains(" user=alice name=Al ") } == [true])
+            tokens.append(token(heard.last))
+        }
+        _ = ask(2, "PROFILE alice name=Alice")
+        for (node, token) in tokens.enumerated() {
+            let heard = watch((node + 1) % 3, "WATCH bob since=\(token)").heard()
+            #expect(heard.first?.hasPrefix("OK token=") == true)
+            let told = heard.filter { $0.contains("kind=profile") }
+            #expect(told.map { $0.contains(" user=alice name=Alice ") } == [true])
+        }
+    }
+
     @Test func `a token of one node resumes on another, deletions included`() {
         let first = watch(0)
         _ = first.heard()
