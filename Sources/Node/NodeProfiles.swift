@@ -46,6 +46,9 @@ extension Node {
             guard let watcher = watching[session] else { return }
             profiles.stale.remove(session)
             user = watcher.user
+        case .sum(let session):
+            guard let watcher = watching[session], watcher.sumsDeadline != nil else { return }
+            user = watcher.user
         }
         let id = profiles.begin(errand, for: user)
         attach(StepSink(self) { $0.onProfileStep(of: id, $1, $2) }, as: id)
@@ -84,9 +87,9 @@ extension Node {
         case (.users(let contacts), .change(let user)):
             tell(changeOf: user, to: contacts, isPartial: isPartial)
             return end(id, isFound: true)
-        case (.users(let contacts), .survey):
+        case (.users(let contacts), .survey), (.users(let contacts), .sum):
             running.left = ([running.user] + contacts).sorted()
-        case (.profiles(let profiles), .survey):
+        case (.profiles(let profiles), .survey), (.profiles(let profiles), .sum):
             running.found += profiles
         default:
             return end(id, isFound: false)
@@ -95,7 +98,7 @@ extension Node {
         running.left.removeFirst(asked.count)
         profiles.running[id] = running
         guard asked.isEmpty else { return ask(.profiles(of: asked), for: id) }
-        if !running.isPartial { finishSurvey(running) }
+        if !running.isPartial { finish(running) }
         end(id, isFound: !running.isPartial)
     }
 
@@ -104,9 +107,14 @@ extension Node {
         detach(id)
         guard let running = profiles.running.removeValue(forKey: id) else { return }
         goOnWithProfiles()
-        guard !isFound else { return }
-        if case .survey(let session) = running.errand, watching[session] == nil { return }
-        profiles.late.insert(running.errand)
+        switch running.errand {
+        case .sum(let session):
+            // The connection may watch another user by now.
+            guard watching[session]?.user == running.user else { return }
+            watching.note(session) { $0.sumsDeadline = nil }
+        case .survey(let session) where watching[session] == nil: break
+        case .survey, .change: if !isFound { profiles.late.insert(running.errand) }
+        }
     }
 
     /// Tells all watchers who share a conversation with a user, and the user's own.
@@ -132,13 +140,27 @@ extension Node {
     }
 
     /// What a watcher is to know of profiles is found.
-    private func finishSurvey(_ running: ProfileDesk.Running) {
-        guard case .survey(let session) = running.errand, let watcher = watching[session] else {
-            return
+    private func finish(_ running: ProfileDesk.Running) {
+        let sums = ProfileSums(of: running.found.map(\.view))
+        switch running.errand {
+        case .change: return
+        case .survey(let session): finishSurvey(of: session, running, sums)
+        case .sum(let session):
+            guard let watcher = watching[session], watcher.user == running.user,
+                watcher.sumsDeadline != nil
+            else { return }
+            watching.note(session) { $0.sums = sums }
         }
+    }
+
+    private func finishSurvey(
+        of session: UInt64, _ running: ProfileDesk.Running, _ sums: ProfileSums
+    ) {
+        // The connection may watch another user by now, who is surveyed in turn.
+        guard let watcher = watching[session], watcher.user == running.user, watcher.isAnswered
+        else { return }
         // What was told meanwhile may be newer than what was found.
         guard profiles.stale.remove(session) == nil else { return survey(session) }
-        let sums = ProfileSums(of: running.found.map(\.view))
         let differing = running.found.filter { profile in
             watcher.sums.map { sums.mayDiffer(profile.view.user, from: $0) } ?? true
         }

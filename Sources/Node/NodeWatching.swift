@@ -32,9 +32,11 @@ extension Node {
                 slot: slot, user: user, hasTokens: hasTokens, since: since,
                 deadline: now + Watching.Watcher.patienceMilliseconds,
                 unsettled: unsettled, sums: since.flatMap { ProfileSums($0.sums) },
+                sumsDeadline: since == nil ? now + Watching.Watcher.sumsMilliseconds : nil,
                 concerns: [ShardID(of: user.text, count: cluster.shards)]))
         tendFeeds()
         askHolders(for: slot.session)
+        if since == nil { profiles.add(.sum(session: slot.session)) }
         // The answer comes behind what is done at once.
         ports.host.turnAgain()
         watching.isLost = true
@@ -73,7 +75,7 @@ extension Node {
         let areOpen = watching.feeds.allSatisfy(\.isOpen)
         for session in watching.unanswered.sorted() {
             guard let watcher = watching[session] else { continue }
-            guard (areOpen && watcher.awaited.isEmpty) || now >= watcher.deadline else { continue }
+            guard !watcher.waits(now: now, areFeedsOpen: areOpen) else { continue }
             answerWatcher(session)
         }
     }
@@ -105,6 +107,7 @@ extension Node {
         watching.note(session) {
             $0.awaited = []
             $0.since = nil
+            $0.sumsDeadline = nil
             $0.isAnswered = true
             $0.behind = behind
         }

@@ -4,13 +4,17 @@ import Wire
 /// Profiles on their way to the watchers of those who share a conversation with their users.
 ///
 /// Who that is lies in many shards: it is asked for with each change of a profile, and when a
-/// watcher comes back. Two kinds of errands do that. One tells what a single profile has become;
-/// one surveys the profiles that concern a watcher, tells those that may have changed since the
-/// sums that it came with, and makes the sums of its next tokens.
+/// watcher comes. Three kinds of errands do that. One tells what a single profile has become; one
+/// surveys the profiles that concern a watcher who came back, tells those that may have changed
+/// since the sums that it came with, and makes the sums of its next tokens; one makes the sums of
+/// the first token of who comes without one, and tells nothing.
 struct ProfileDesk: Sendable {
     enum Errand: Hashable, Sendable {
         case change(of: UserID)
         case survey(session: UInt64)
+        /// Given up where the watcher is answered first, or not all can be asked: what changes
+        /// behind the first token must not be in its sums.
+        case sum(session: UInt64)
     }
 
     /// An errand that is asked for.
@@ -36,7 +40,9 @@ struct ProfileDesk: Sendable {
         var told: Set<UInt64> = []
     }
 
-    private(set) var queue: [Errand] = []
+    private var queue: [Errand] = []
+    /// How many at its front are taken.
+    private var taken = 0
     private var queued: Set<Errand> = []
     private(set) var changes: [UserID: Change] = [:]
     var running: [UInt64: Running] = [:]
@@ -56,7 +62,7 @@ struct ProfileDesk: Sendable {
     /// How long an errand waits for shards that cannot be asked, in milliseconds.
     static let pauseMilliseconds: UInt64 = 1_000
 
-    var isIdle: Bool { queue.isEmpty && running.isEmpty && late.isEmpty }
+    var isIdle: Bool { taken == queue.count && running.isEmpty && late.isEmpty }
 
     mutating func add(_ errand: Errand) {
         if queued.insert(errand).inserted { queue.append(errand) }
@@ -93,8 +99,17 @@ struct ProfileDesk: Sendable {
     mutating func takeNext() -> Errand? {
         guard running.count < ProfileDesk.runningMax else { return nil }
         let underway = Set(running.values.map(\.errand))
-        guard let index = queue.firstIndex(where: { !underway.contains($0) }) else { return nil }
-        let errand = queue.remove(at: index)
+        guard let index = queue[taken...].firstIndex(where: { !underway.contains($0) }) else {
+            return nil
+        }
+        let errand = queue[index]
+        // What is passed over is asked for at present: there are few of these.
+        for passed in (taken..<index).reversed() { queue[passed + 1] = queue[passed] }
+        taken += 1
+        if taken * 2 > queue.count {
+            queue.removeFirst(taken)
+            taken = 0
+        }
         queued.remove(errand)
         return errand
     }

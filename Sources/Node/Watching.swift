@@ -44,6 +44,8 @@ struct Watching: Sendable {
         var unsettled = Unsettled()
         /// What it was told of profiles; nil where that is not known.
         var sums: ProfileSums?
+        /// Until when its answer waits for them, in milliseconds; nil where it does not.
+        var sumsDeadline: UInt64?
         /// Whether its request was answered, and events go to it.
         var isAnswered = false
         var behind: [ShardID: Behind] = [:]
@@ -64,6 +66,14 @@ struct Watching: Sendable {
 
         /// How long it waits for holders, in milliseconds.
         static let patienceMilliseconds: UInt64 = 1_000
+        /// How long it waits for the sums of its first token, in milliseconds: without them the
+        /// profiles are told once more to who comes back with it.
+        static let sumsMilliseconds: UInt64 = 200
+
+        func waits(now: UInt64, areFeedsOpen: Bool) -> Bool {
+            guard now < deadline else { return false }
+            return !areFeedsOpen || !awaited.isEmpty || sumsDeadline.map { now < $0 } ?? false
+        }
     }
 
     /// Watchers for whom it is the same have the same tokens, if they lack nothing.

@@ -86,6 +86,17 @@ import Testing
         #expect(lines(changed, with: "user=u500").isEmpty)
     }
 
+    @Test func `the first token stands for the profiles that there are`() {
+        let world = World()
+        let writer = world.n1.connect()
+        _ = writer.ask("CREATE c alice,bob", "PROFILE alice name=A", "PROFILE bob name=B")
+        let first = token(world.n1.connect().ask("WATCH bob").first)
+        #expect(world.n1.connect().ask("WATCH bob since=\(first)").count == 1)
+        _ = writer.ask("PROFILE alice name=Alice")
+        let heard = world.n1.connect().ask("WATCH bob since=\(first)")
+        #expect(lines(heard, with: "kind=profile", "user=alice", "name=Alice").count == 1)
+    }
+
     @Test func `a profile that was told is not told again`() {
         let world = World()
         let (writer, watcher) = (world.n1.connect(), world.n1.connect())
