@@ -32,11 +32,12 @@ extension Node {
 
     /// The end of a turn: begins what can be asked for.
     func runProfiles() {
-        while let errand = profiles.takeNext() { run(errand) }
+        while let (errand, floors) = profiles.takeNext() { run(errand, keeping: floors) }
     }
 
-    private func run(_ errand: ProfileDesk.Errand) {
+    private func run(_ errand: ProfileDesk.Errand, keeping floors: ProfileDesk.Floors?) {
         let user: UserID
+        var positions = watching.feeds.map(\.position)
         switch errand {
         case .change(let changed):
             // Nobody else is there to be told.
@@ -49,9 +50,15 @@ extension Node {
         case .sum(let session):
             guard let watcher = watching[session], watcher.sumsDeadline != nil else { return }
             user = watcher.user
+            // Where the sums are of something older it is told once more.
+            positions = []
         }
-        let id = profiles.begin(errand, for: user)
-        attach(StepSink(self) { $0.onProfileStep(of: id, $1, $2) }, as: id)
+        let id = profiles.begin(
+            errand, for: user, keeping: floors, at: positions, now: ports.clock.milliseconds)
+        let sink = StepSink(
+            self, onSeen: { $0.noteSeen($1, for: id) },
+            onStep: { $0.onProfileStep(of: id, $1, $2) })
+        attach(sink, as: id)
         ask(.contacts, for: id)
     }
 
@@ -64,8 +71,17 @@ extension Node {
         switch handle(query, of: running.user, for: ReplySlot(session: id, number: running.number))
         {
         case .awaited: break
-        case .here(let outcome, isSettled: true): goOn(id, with: outcome)
-        case .here(let outcome, isSettled: false): profiles.running[id]?.kept = outcome
+        case .here(let outcome, let isSettled):
+            noteSeen(sightings(of: nil), for: id)
+            if isSettled { goOn(id, with: outcome) } else { profiles.running[id]?.kept = outcome }
+        }
+    }
+
+    /// Who answers may hold less than was told here already, and is not told again.
+    private func noteSeen(_ sightings: [Sighting], for id: UInt64) {
+        let now = ports.clock.milliseconds
+        for sighting in sightings {
+            profiles.note(sighting.vector ?? Vector(), of: sighting.shard, for: id, now: now)
         }
     }
 
@@ -85,8 +101,9 @@ extension Node {
         running.isPartial = running.isPartial || isPartial
         switch (findings, running.errand) {
         case (.users(let contacts), .change(let user)):
-            tell(changeOf: user, to: contacts, isPartial: isPartial)
-            return end(id, isFound: true)
+            profiles.running[id] = running
+            tell(changeOf: user, to: contacts, isPartial: running.isPartial)
+            return end(id, isFound: !running.isPartial)
         case (.users(let contacts), .survey), (.users(let contacts), .sum):
             running.left = ([running.user] + contacts).sorted()
         case (.profiles(let profiles), .survey), (.profiles(let profiles), .sum):
@@ -113,7 +130,8 @@ extension Node {
             guard watching[session]?.user == running.user else { return }
             watching.note(session) { $0.sumsDeadline = nil }
         case .survey(let session) where watching[session] == nil: break
-        case .survey, .change: if !isFound { profiles.late.insert(running.errand) }
+        case .survey, .change:
+            if !isFound { profiles.delay(running.errand, at: running.floors) }
         }
     }
 
@@ -177,7 +195,7 @@ extension Node {
     }
 
     func tickProfiles(now: UInt64) {
-        guard !profiles.late.isEmpty,
+        guard profiles.hasLate,
             now >= profiles.retriedAt + ProfileDesk.pauseMilliseconds
         else { return }
         profiles.retriedAt = now

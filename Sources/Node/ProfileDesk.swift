@@ -1,3 +1,4 @@
+import CRDT
 import Chat
 import Wire
 
@@ -17,6 +18,19 @@ struct ProfileDesk: Sendable {
         case sum(session: UInt64)
     }
 
+    /// Where the feeds stood when an errand was first asked for: what they tell from then on is
+    /// told as it comes, and all before that is to be found.
+    struct Floors: Sendable {
+        /// By shard; nil where that was not known.
+        let positions: [Vector?]
+        /// When that was, in milliseconds.
+        let since: UInt64
+
+        /// How long somebody is waited for who holds all of it, in milliseconds: what is lacked
+        /// then may exist nowhere any more.
+        static let patienceMilliseconds: UInt64 = 1_000
+    }
+
     /// An errand that is asked for.
     struct Running: Sendable {
         let errand: Errand
@@ -26,7 +40,8 @@ struct ProfileDesk: Sendable {
         var number: UInt64 = 0
         /// What the request came to, until the disk has it.
         var kept: Outcome?
-        /// Whether some shards could not be asked.
+        let floors: Floors
+        /// Whether some shards could not be asked, or somebody answered who holds less.
         var isPartial = false
         /// Whose profiles are still to be asked for.
         var left: [UserID] = []
@@ -48,8 +63,10 @@ struct ProfileDesk: Sendable {
     var running: [UInt64: Running] = [:]
     /// Sessions that were told something since their surveys began: what those find may be older.
     var stale: Set<UInt64> = []
-    /// Errands that could not ask everybody, to be done again.
-    var late: Set<Errand> = []
+    /// Errands that could not ask everybody, to be done again, in order.
+    private var late: [Errand] = []
+    /// Their floors.
+    private var floors: [Errand: Floors] = [:]
     var retriedAt: UInt64 = 0
     private var next: UInt64 = 0
 
@@ -60,11 +77,19 @@ struct ProfileDesk: Sendable {
     /// The most changes that wait: with more, all watchers are surveyed.
     static let changesMax = 256
     /// How long an errand waits for shards that cannot be asked, in milliseconds.
-    static let pauseMilliseconds: UInt64 = 1_000
+    static let pauseMilliseconds: UInt64 = 200
+    /// The most errands that are done again at a time: some 1 ms of work each, on 64 shards.
+    static let retriesMax = 32
+    /// The most errands whose floors are kept until they are done again.
+    static let floorsMax = 1_024
 
-    var isIdle: Bool { taken == queue.count && running.isEmpty && late.isEmpty }
+    var isIdle: Bool { taken == queue.count && running.isEmpty && !hasLate }
 
-    mutating func add(_ errand: Errand) {
+    var hasLate: Bool { !late.isEmpty }
+
+    /// - Parameter isNew: what is told from now on is told as it comes.
+    mutating func add(_ errand: Errand, isNew: Bool = true) {
+        if isNew, floors.removeValue(forKey: errand) != nil { late.removeAll { $0 == errand } }
         if queued.insert(errand).inserted { queue.append(errand) }
     }
 
@@ -89,14 +114,15 @@ struct ProfileDesk: Sendable {
     /// It was told to these, and there may be more.
     mutating func keep(_ change: Change, of user: UserID) {
         if changes[user] == nil { changes[user] = change }
-        late.insert(.change(of: user))
     }
 
     mutating func takeChange(of user: UserID) -> Change? { changes.removeValue(forKey: user) }
 
     /// The next errand, where not too many are under way; of one user's changes one after the
     /// other.
-    mutating func takeNext() -> Errand? {
+    ///
+    /// - Returns: its floors, too, where it was begun before.
+    mutating func takeNext() -> (errand: Errand, floors: Floors?)? {
         guard running.count < ProfileDesk.runningMax else { return nil }
         let underway = Set(running.values.map(\.errand))
         guard let index = queue[taken...].firstIndex(where: { !underway.contains($0) }) else {
@@ -111,24 +137,55 @@ struct ProfileDesk: Sendable {
             taken = 0
         }
         queued.remove(errand)
-        return errand
+        return (errand, floors.removeValue(forKey: errand))
     }
 
-    mutating func begin(_ errand: Errand, for user: UserID) -> UInt64 {
+    /// - Parameters:
+    ///   - kept: its floors, where it was begun before.
+    ///   - positions: where the feeds stand, by shard.
+    mutating func begin(
+        _ errand: Errand, for user: UserID, keeping kept: Floors?, at positions: [Vector?],
+        now: UInt64
+    ) -> UInt64 {
         next += 1
         let id = ProfileDesk.sessionBit | next
-        running[id] = Running(errand: errand, user: user)
+        // The feeds may have been closed and opened anew.
+        let old = kept?.positions.count == positions.count ? kept?.positions : nil
+        let floors = Floors(
+            positions: old.map { zip($0, positions).map { $0 ?? $1 } } ?? positions,
+            since: kept?.since ?? now)
+        running[id] = Running(
+            errand: errand, user: user, floors: floors, isPartial: floors.positions.contains(nil))
         return id
+    }
+
+    /// Notes what somebody holds who answers for a shard.
+    mutating func note(_ vector: Vector, of shard: ShardID, for id: UInt64, now: UInt64) {
+        guard let floors = running[id]?.floors, Int(shard.number) < floors.positions.count,
+            now < floors.since + Floors.patienceMilliseconds,
+            let floor = floors.positions[Int(shard.number)], !vector.covers(floor)
+        else { return }
+        running[id]?.isPartial = true
+    }
+
+    /// It is to be done again, if that is not asked for already.
+    mutating func delay(_ errand: Errand, at floors: Floors) {
+        guard !queued.contains(errand), self.floors[errand] == nil else { return }
+        // Newer floors do as well: all that is lost is time.
+        let isKept = late.count < ProfileDesk.floorsMax
+        self.floors[errand] = isKept ? floors : Floors(positions: [], since: floors.since)
+        late.append(errand)
     }
 
     /// A session watches nobody any more.
     mutating func forget(_ session: UInt64) {
         stale.remove(session)
-        late.remove(.survey(session: session))
+        guard floors.removeValue(forKey: .survey(session: session)) != nil else { return }
+        late.removeAll { $0 == .survey(session: session) }
     }
 
     mutating func retry() {
-        for errand in late { add(errand) }
-        late = []
+        for errand in late.prefix(ProfileDesk.retriesMax) { add(errand, isNew: false) }
+        late.removeFirst(min(late.count, ProfileDesk.retriesMax))
     }
 }

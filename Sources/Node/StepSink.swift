@@ -5,14 +5,20 @@ import Wire
 /// for which it was made.
 final class StepSink: ReplySink {
     typealias Step = @Sendable (isolated Node, _ number: UInt64, Settled) -> Void
+    typealias Seen = @Sendable (isolated Node, [Sighting]) -> Void
 
     private let node: Node
     private let client: (any ReplySink)?
+    private let onSeen: Seen?
     private let onStep: Step
 
-    init(_ node: Node, for client: (any ReplySink)? = nil, onStep: @escaping Step) {
+    init(
+        _ node: Node, for client: (any ReplySink)? = nil, onSeen: Seen? = nil,
+        onStep: @escaping Step
+    ) {
         self.node = node
         self.client = client
+        self.onSeen = onSeen
         self.onStep = onStep
     }
 
@@ -20,7 +26,11 @@ final class StepSink: ReplySink {
 
     func demand(on shard: ShardID) -> Demand? { client?.demand(on: shard) }
 
-    func onSeen(_ sightings: [Sighting]) { client?.onSeen(sightings) }
+    func onSeen(_ sightings: [Sighting]) {
+        client?.onSeen(sightings)
+        guard let onSeen else { return }
+        node.assumeIsolated { onSeen($0, sightings) }
+    }
 
     func onLevel(_ sighting: Sighting) { client?.onLevel(sighting) }
 
