@@ -140,7 +140,11 @@ extension Node {
         guard var told = profiles.takeChange(of: user), let change = told.announcement.change
         else { return }
         observe([told.announcement])
-        for session in ([user] + contacts).flatMap(watching.sessions) {
+        var users = [user] + contacts
+        #if PlantedBugs
+            if PlantedBug.profileToldToStrangers.isOn { users = watching.users }
+        #endif
+        for session in users.flatMap(watching.sessions) {
             profiles.stale.insert(session)
             guard let watcher = watching[session], watcher.isAnswered,
                 told.told.insert(session).inserted

@@ -36,7 +36,7 @@ package struct Plant: Hashable, Sendable {
                 .suspectsAfterOwnPause:
                 .members
             case .causeForgotten, .clockFollowsAny, .evictedNotHeard, .floorIgnored,
-                .notificationSentTwice, .tokenForgetsDeletions,
+                .notificationSentTwice, .profileToldToStrangers, .tokenForgetsDeletions,
                 .typingOutlivesConnection, .unboundedPeerQueue:
                 .whole
             default: .machines
@@ -45,11 +45,11 @@ package struct Plant: Hashable, Sendable {
 
         var seed: UInt64 {
             switch self {
-            case .clockFollowsAny: 160
+            case .clockFollowsAny: 92
             case .coversFirstRangeOnly: 54
             case .droppedOnConfirmedVectors: 5_262
             case .evictedNotDialled: 212
-            case .evictedNotHeard: 119
+            case .evictedNotHeard: 67
             case .floorIgnored: 63
             case .lateDoneCounts: 8_025
             case .secondTimeGiven: 17_374
@@ -91,6 +91,7 @@ package struct Plant: Hashable, Sendable {
             case .indexNotUpdatedOnMerge, .countsNotUpdated: [.index]
             case .previewIgnoresHide, .unreadNotRecomputed: [.kept]
             case .notificationSentTwice: [.oneChange]
+            case .profileToldToStrangers: [.sound]
             case .ruleJudgedAtMerge: [.judgedOnce, .equal]
             case .setContextLost: [.kept, .deleted, .claims]
             // A list that ignores what a token says of it shows what was taken off.

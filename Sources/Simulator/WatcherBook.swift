@@ -17,6 +17,8 @@ struct WatcherBook {
     private(set) var entries: [String: Entry] = [:]
     /// The last message that each user has read, by conversation.
     private(set) var marks: [String: [String: String]] = [:]
+    /// What each user is called, as last told.
+    private(set) var profiles: [String: String] = [:]
 
     init(user: String) { self.user = user }
 
@@ -42,6 +44,9 @@ struct WatcherBook {
             return old != nil
         case "read":
             marks[event["conversation"] ?? "", default: [:]][event["by"] ?? ""] = id
+            return true
+        case "profile":
+            profiles[event["user"] ?? ""] = event["name"]
             return true
         default: return true
         }

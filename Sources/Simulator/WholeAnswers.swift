@@ -103,9 +103,8 @@ extension WholeWorld {
         case .token, .watch:
             isRight = fields["token"].map { $0.utf8.count <= Token.textBytesMax } ?? false
         case .read: isRight = fields["unread"] != nil
-        case .create, .edits, .retract, .hide, .restore, .pin, .history, .since, .unwatch, .ring,
-            .type,
-            .operate, .bad:
+        case .create, .edits, .retract, .hide, .restore, .pin, .profile, .history, .since,
+            .unwatch, .ring, .type, .operate, .bad:
             isRight = true
         }
         return isRight ? nil : "not what was asked for"
@@ -219,6 +218,7 @@ extension WholeRequest.Kind {
         case .digest: "DIGEST"
         case .status: "NODE"
         case .members: "MEMBER"
+        case .profile: "PROFILE"
         case .ring(.list): "NOTIFICATION"
         case .create, .send, .edit, .retract, .hide, .restore, .pin, .read, .set, .wait, .ping,
             .token, .since,
@@ -239,7 +239,7 @@ extension WholeRequest.Kind {
     /// The errors that may answer it.
     var codes: [Int] {
         switch self {
-        case .create: [503]
+        case .create, .profile: [503]
         case .send: [404, 503]
         case .edit: [403, 404, 503]
         case .edits, .hide, .restore, .pin(isOn: false), .read: [404, 503]

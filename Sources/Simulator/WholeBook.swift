@@ -107,6 +107,20 @@ struct WholeBook {
     private(set) var messages: [String: WholeMessage] = [:]
     /// Edits asked for.
     private(set) var edits = 0
+    /// What each user was to be called, in order.
+    private(set) var profileNames: [String: [String]] = [:]
+
+    /// A name that nobody had.
+    mutating func nameProfile(of user: String) -> String {
+        let names = profileNames[user, default: []]
+        let name = "\(user).\(names.count + 1)"
+        profileNames[user] = names + [name]
+        return name
+    }
+
+    func isProfileName(_ name: String, of user: String) -> Bool {
+        profileNames[user]?.contains(name) ?? false
+    }
 
     mutating func add(
         _ name: WholeMessage.Name, from sender: String, text: String

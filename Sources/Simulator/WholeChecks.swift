@@ -200,6 +200,7 @@ extension WholeWorld {
         checkReads()
         checkPhones()
         emptyPhones()
+        checkProfiles()
         checkTyping()
         let typist = beginTyping()
         _ = run(until: now + WholeWorld.idleMicroseconds)

@@ -70,6 +70,8 @@ struct WholePlan {
     let peerLimits: PeerLimits
     /// Whether clients pin messages, and say how far they have read.
     let setsMarks: Bool
+    /// Whether clients set profiles.
+    let setsProfiles: Bool
     /// How long the texts are that are sent, in bytes; nil for short ones.
     let textBytes: Int?
 
@@ -84,6 +86,8 @@ struct WholePlan {
         (watchers, phones) = WholePlan.listeners(seed)
         var markDice = Dice(seed: seed, stream: 113)
         setsMarks = markDice.chance(percent: 50)
+        var profileDice = Dice(seed: seed, stream: 122)
+        setsProfiles = profileDice.chance(percent: 50)
         let chaos = dice.between(1_000...5_000)
         let count = dice.chance(percent: 10) ? 0 : 1 + dice.below(9)
         let lots = nodes > 1 ? WholePlan.lots : WholePlan.lotsAlone

@@ -13,6 +13,7 @@ struct WholeRequest {
         case restore(WholeMessage.Name)
         case pin(isOn: Bool)
         case read
+        case profile
         /// - Parameter isWhole: it asks for all there is.
         case history(conversation: String, isWhole: Bool)
         case digest
@@ -43,6 +44,7 @@ struct WholeRequest {
             case .restore: "RESTORE"
             case .pin(let isOn): isOn ? "PIN" : "UNPIN"
             case .read: "READ"
+            case .profile: "PROFILE"
             case .history: "HISTORY"
             case .digest: "DIGEST"
             case .status: "STATUS"
@@ -126,7 +128,7 @@ extension WholeWorld {
     }
 
     func nextRequest(_ client: WholeClient) -> WholeRequest {
-        if let request = markRequest(client) { return request }
+        if let request = markRequest(client) ?? profileRequest(client) { return request }
         let conversation = clientDice.pick(conversations)
         switch clientDice.below(100) {
         case 0..<8: return createLine(conversation)

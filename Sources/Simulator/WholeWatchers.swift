@@ -146,6 +146,7 @@ extension WholeWorld {
     /// Whether it is an event that somebody gave cause for.
     private func judge(_ event: ReplyFields, _ kind: String, for watcher: WholeWatcher) {
         if ["pin", "unpin", "read"].contains(kind) { return judgeMark(event, kind) }
+        if kind == "profile" { return judgeProfile(event, for: watcher) }
         guard ["message", "edit", "restore", "delete"].contains(kind) else { return }
         let id = event["id"] ?? ""
         guard let message = book.messages[id], event["conversation"] == message.name.conversation

@@ -74,6 +74,7 @@ final class WholeWorld {
     var clientsUntil: UInt64 = 0
 
     var markDice: Dice
+    var profileDice: Dice
 
     // Those who watch.
     var watchDice: Dice
@@ -111,6 +112,7 @@ final class WholeWorld {
         moveDice = Dice(seed: plan.seed, stream: 109)
         watchDice = Dice(seed: plan.seed, stream: 111)
         markDice = Dice(seed: plan.seed, stream: 114)
+        profileDice = Dice(seed: plan.seed, stream: 123)
         phoneDice = Dice(seed: plan.seed, stream: 112)
         movers = plan.moves.map(WholeMover.init)
         machines = (0..<plan.machines).map { index in
@@ -324,7 +326,12 @@ final class WholeWorld {
         case .end(let ending): onEnding(ending, of: process, at: address)
         case .turnAgain: scheduleTurn(process, address)
         case .clientsHeld(let isHeld): holdClients(isHeld, of: process, at: address)
-        case .log(let line): tracer?("    n\(address.machine + 1) \(line)")
+        case .log(let line):
+            tracer?("    n\(address.machine + 1) \(line)")
+            // The network changes no byte of what it carries.
+            if line.contains("frame refused:") || line.contains("unreadable frame:") {
+                fail(.badRecord, "n\(address.machine + 1) \(line)")
+            }
         case .commit: write(process, at: address)
         case .emptyLog:
             step(address, "log emptied") { process in

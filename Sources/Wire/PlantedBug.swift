@@ -30,6 +30,7 @@
         case operationTimedByExecutor = "operation-timed-by-executor"
         case pinRevivesDeleted = "pin-revives-deleted"
         case previewIgnoresHide = "preview-ignores-hide"
+        case profileToldToStrangers = "profile-told-to-strangers"
         case refutesWithoutRaising = "refutes-without-raising"
         case removeNotRecorded = "remove-not-recorded"
         case removeTakesLaterTags = "remove-takes-later-tags"
