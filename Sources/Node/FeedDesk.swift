@@ -181,6 +181,14 @@ struct FeedDesk: Sendable {
         subscribers[name]?.feeds[shard] != nil
     }
 
+    /// Has every feed of a shard that is level read what its receiver does not know.
+    mutating func rescan(_ shard: ShardID) {
+        for (name, served) in live(of: shard) {
+            note(served.number, for: name) { $0.scan = FeedScan() }
+            scanning[name, default: []].append(served.number)
+        }
+    }
+
     /// A node's feed of a shard, where it is level.
     func liveFeed(of shard: ShardID, for name: NodeName) -> Served? {
         guard let subscriber = subscribers[name], let number = subscriber.feeds[shard],
@@ -200,10 +208,27 @@ struct FeedDesk: Sendable {
 
 /// How far the reading of what somebody does not know has come.
 struct FeedScan: Hashable, Sendable {
+    /// What is read next.
+    enum Place: Hashable, Sendable {
+        /// Changes that are not known, behind one of them; nil at the beginning.
+        case changes(after: Dot?)
+        /// What was here before its conversation was.
+        case earlier(Earlier)
+    }
+
+    /// Messages of conversations that came behind them: whom they concern was not known when they
+    /// came.
+    struct Earlier: Hashable, Sendable {
+        /// What is left of these, the first of them behind a message.
+        var conversations: [ConversationID]
+        var position: HistoryPosition?
+        /// Behind which the changes go on; nil where none are left.
+        let cursor: Dot?
+    }
+
     /// What was on disk when it began; nil before that.
     var target: Vector?
-    /// Behind which it goes on; nil at the beginning.
-    var cursor: Dot?
+    var place = Place.changes(after: nil)
 
     /// How long a holder waits until it holds all that the receiver has seen elsewhere, in
     /// milliseconds: what it lacks then may exist nowhere any more.

@@ -133,8 +133,13 @@ extension Node {
             return
         }
         let desk = desk
-        guard let told = shard.assumeIsolated({ $0.takeAnnouncements(to: desk.isWatched) }) else {
+        guard let news = shard.assumeIsolated({ $0.takeNews(for: desk.isWatched) }) else {
             self.desk.refuseAll(of: shard.id)
+            return
+        }
+        guard case .told(let told) = news else {
+            self.desk.rescan(shard.id)
+            ports.host.turnAgain()
             return
         }
         guard !told.isEmpty else { return }
@@ -228,7 +233,7 @@ extension Node {
         let desk = desk
         let batch = shard.assumeIsolated {
             $0.announcements(
-                beyond: served.known, upTo: target, after: scan.cursor, for: served.user,
+                beyond: served.known, upTo: target, at: scan.place, for: served.user,
                 to: desk.isWatched)
         }
         guard let (told, next) = batch else {
@@ -239,7 +244,7 @@ extension Node {
         let theirs =
             served.isFeed ? told.compactMap { $0.narrowed(to: users.contains) } : told
         if !theirs.isEmpty { send(theirs, on: served, position: nil, to: name) }
-        if let next { scan.cursor = next }
+        if let next { scan.place = next }
         self.desk.note(served.number, for: name) { $0.scan = scan }
         if next == nil { end(scan, of: served, position: position, for: name) }
         return Node.changesReads

@@ -31,6 +31,8 @@ package struct NodeOptions: Hashable, Sendable {
     package let versions: PeerVersions
     /// How much of a shard's vector is written with every commit; see `VectorBase`.
     package let restRangesMax: Int
+    /// How many messages are read at once of a conversation that came behind them.
+    package let earlierMessagesMax: Int
 
     /// How long a dead member keeps its shards where nothing else was said, in milliseconds.
     package static let evictAfterMillisecondsDefault: UInt64 = 10 * 60 * 1_000
@@ -44,8 +46,10 @@ package struct NodeOptions: Hashable, Sendable {
         maxOffsetMilliseconds: UInt64 = WallTime.maxOffsetMillisecondsDefault,
         mayBlock: Bool = false, acceptsDataLoss: Bool = false,
         peerLimits: PeerLimits = .standard, versions: PeerVersions = .current,
-        restRangesMax: Int = VectorBase.restRangesMax
+        restRangesMax: Int = VectorBase.restRangesMax,
+        earlierMessagesMax: Int = ShardMachine.earlierMessagesMax
     ) {
+        self.earlierMessagesMax = earlierMessagesMax
         self.restRangesMax = restRangesMax
         self.acceptsDataLoss = acceptsDataLoss
         self.versions = versions

@@ -23,7 +23,8 @@ package actor Shard {
         executor = ports.executor
         machine = ShardMachine(
             id, of: count, stored: stored, holders: holders, life: life,
-            now: ports.clock.milliseconds, restRangesMax: options.restRangesMax)
+            now: ports.clock.milliseconds, restRangesMax: options.restRangesMax,
+            earlierMessagesMax: options.earlierMessagesMax)
         if isFounded { machine.found() }
     }
 
@@ -161,9 +162,9 @@ package actor Shard {
     }
 
     /// What the last commit changed, for those who are watched; nil where the disk cannot tell.
-    func takeAnnouncements(to isWatched: (UserID) -> Bool) -> [Announcement]? {
+    func takeNews(for isWatched: (UserID) -> Bool) -> ShardMachine.News? {
         do throws(StoreFailure) {
-            return try machine.takeAnnouncements(to: isWatched, in: world)
+            return try machine.takeNews(for: isWatched, in: world)
         } catch {
             machine.note(error)
             return nil
@@ -180,12 +181,12 @@ package actor Shard {
 
     /// A batch of what may not be known; nil where the disk cannot tell.
     func announcements(
-        beyond known: Vector, upTo target: Vector, after cursor: Dot?, for user: UserID?,
+        beyond known: Vector, upTo target: Vector, at place: FeedScan.Place, for user: UserID?,
         to isWatched: (UserID) -> Bool
-    ) -> (told: [Announcement], next: Dot?)? {
+    ) -> (told: [Announcement], next: FeedScan.Place?)? {
         do throws(StoreFailure) {
             return try machine.announcements(
-                beyond: known, upTo: target, after: cursor, for: user, to: isWatched, in: world)
+                beyond: known, upTo: target, at: place, for: user, to: isWatched, in: world)
         } catch {
             machine.note(error)
             return nil

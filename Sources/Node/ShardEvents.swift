@@ -5,6 +5,16 @@ import Wire
 
 /// What a shard tells those who watch its users.
 extension ShardMachine {
+    /// What commits have changed.
+    enum News: Sendable {
+        case told([Announcement])
+        /// More than is read at once: each feed reads what its receiver does not know.
+        case tooMuch
+    }
+
+    /// How many messages are read at once of a conversation that came behind them.
+    package static let earlierMessagesMax = 64
+
     /// The rooms and the progress of the conversations that events are of, each read once.
     private struct Stage {
         var rooms: [ConversationID: Conversation] = [:]
@@ -31,15 +41,16 @@ extension ShardMachine {
     /// it answers.
     ///
     /// - Throws: where the disk cannot be read: then nothing counts as told.
-    mutating func takeAnnouncements(
-        to isWatched: (UserID) -> Bool, in world: ShardWorld
-    ) throws(StoreFailure) -> [Announcement] {
+    mutating func takeNews(
+        for isWatched: (UserID) -> Bool, in world: ShardWorld
+    ) throws(StoreFailure) -> News {
         let isAll =
             copy.hasCauses(now: world.milliseconds)
             || committed.count > ShardMachine.changesHeldMax
         let count = isAll ? committed.count : countHeldLong(now: world.milliseconds)
-        guard isAll || count > 0 else { return [] }
-        defer { if isAll { dropAnnouncements() } else { dropOldest(count) } }
+        guard isAll || count > 0 else { return .told([]) }
+        var isTold = false
+        defer { if isAll || !isTold { dropAnnouncements() } else { dropOldest(count) } }
         var told: [Announcement] = []
         var stage = Stage()
         let changed = Set(committed.map(\.after.key))
@@ -57,13 +68,16 @@ extension ShardMachine {
                     }
                 before = step
             }
-            if change.before == nil {
-                told += try early(in: change.after, isWatched, &stage, in: world) {
-                    !changed.contains($0.key)
-                }
-            }
+            guard change.before == nil, let id = change.after.conversationID(among: isWatched)
+            else { continue }
+            let (early, next) = try announcements(
+                of: id, after: nil, isWatched, &stage, in: world
+            ) { !changed.contains($0.key) }
+            guard next == nil else { return .tooMuch }
+            told += early
         }
-        return told
+        isTold = true
+        return .told(told)
     }
 
     /// How many changes have waited for causes as long as any does: there may be no moment at which
@@ -114,15 +128,41 @@ extension ShardMachine {
     ///     profiles: those that concern somebody lie in many shards.
     /// - Returns: where to go on; nil at the end.
     mutating func announcements(
-        beyond known: Vector, upTo target: Vector, after cursor: Dot?, for user: UserID?,
+        beyond known: Vector, upTo target: Vector, at place: FeedScan.Place, for user: UserID?,
         to isWatched: (UserID) -> Bool, in world: ShardWorld
-    ) throws(StoreFailure) -> (told: [Announcement], next: Dot?) {
+    ) throws(StoreFailure) -> (told: [Announcement], next: FeedScan.Place?) {
         let isMeant = { (other: UserID) in user.map { $0 == other } ?? isWatched(other) }
+        switch place {
+        case .changes(let cursor):
+            return try announcements(
+                beyond: known, upTo: target, after: cursor, for: user, isMeant, in: world)
+        case .earlier(var rest):
+            guard let id = rest.conversations.first else {
+                return ([], rest.cursor.map { .changes(after: $0) })
+            }
+            var stage = Stage()
+            let (told, next) = try announcements(
+                of: id, after: rest.position, isMeant, &stage, in: world
+            ) {
+                // The others come by themselves.
+                $0.changedBy.dots.allSatisfy(known.contains)
+            }
+            rest.position = next
+            if next == nil { rest.conversations.removeFirst() }
+            return (told, .earlier(rest))
+        }
+    }
+
+    private mutating func announcements(
+        beyond known: Vector, upTo target: Vector, after cursor: Dot?, for user: UserID?,
+        _ isMeant: (UserID) -> Bool, in world: ShardWorld
+    ) throws(StoreFailure) -> (told: [Announcement], next: FeedScan.Place?) {
         let found = try world.reader.changes(
             in: copy.shard, lackedBy: known, of: target, after: cursor,
             bytesMax: Scan.batchBytesMax)
         var told: [Announcement] = []
         var stage = Stage()
+        var late: [ConversationID] = []
         for parcel in found.parcels {
             guard let read = try document(in: parcel),
                 let document = try documents.stored(
@@ -130,17 +170,16 @@ extension ShardMachine {
             else { continue }
             guard user == nil || document.profile == nil else { continue }
             told += try announcements(of: document, beyond: known, isMeant, &stage, in: world)
-            guard !known.isEmpty, document.conversation != nil, !document.isSeen(within: known)
-            else { continue }
-            told += try early(in: document, isMeant, &stage, in: world) {
-                // The others come by themselves.
-                $0.changedBy.dots.allSatisfy(known.contains)
-            }
+            guard !known.isEmpty, !document.isSeen(within: known) else { continue }
+            late += [document.conversationID(among: isMeant)].compactMap(\.self)
         }
         // What came behind a hiding shows: it is told behind it.
         let hidings = told.filter { $0.event.kind == .hide }
         if !hidings.isEmpty { told = hidings + told.filter { $0.event.kind != .hide } }
-        return (told, found.next)
+        guard late.isEmpty else {
+            return (told, .earlier(FeedScan.Earlier(conversations: late, cursor: found.next)))
+        }
+        return (told, found.next.map { .changes(after: $0) })
     }
 
     private mutating func announcements(
@@ -156,25 +195,25 @@ extension ShardMachine {
         }
     }
 
-    /// What there is of a conversation that somebody hears of for the first time.
+    /// What there is of a conversation that somebody hears of for the first time, a page of it.
     ///
     /// Documents come in any order: what was here before the conversation was told to nobody, for
-    /// nobody knew to whom. A conversation that comes so late is young, so this is not much.
-    private mutating func early(
-        in document: Document, _ isWatched: (UserID) -> Bool, _ stage: inout Stage,
-        in world: ShardWorld, where isMeant: (Document) -> Bool
-    ) throws(StoreFailure) -> [Announcement] {
-        guard let room = document.conversation, let id = ConversationID(document.key.partition),
-            room.participants.elements.contains(where: isWatched)
-        else { return [] }
-        var messages: [Document] = []
-        try world.reader.history(
-            of: id, in: copy.shard, page: HistoryPage(.newest, limit: .max)
-        ) {
-            messages.append($0)
-            return true
+    /// nobody knew to whom.
+    ///
+    /// - Returns: behind which message it goes on; nil at the end.
+    private mutating func announcements(
+        of id: ConversationID, after position: HistoryPosition?, _ isWatched: (UserID) -> Bool,
+        _ stage: inout Stage, in world: ShardWorld, where isMeant: (Document) -> Bool
+    ) throws(StoreFailure) -> (told: [Announcement], next: HistoryPosition?) {
+        var found: [Document] = []
+        let page = HistoryPage(
+            .after(position ?? .start(of: .zero)), limit: earlierMessagesMax)
+        try world.reader.history(of: id, in: copy.shard, page: page) {
+            found.append($0)
+            return found.count < page.limit
         }
-        let found = try messages.reversed() + world.reader.seats(of: id, in: copy.shard)
+        let next = found.count < page.limit ? nil : found.last?.historyPosition
+        if next == nil { found += try world.reader.seats(of: id, in: copy.shard) }
         var told: [Announcement] = []
         for read in found {
             let document = try documents.stored(read.key) { () throws(StoreFailure) in read }
@@ -182,7 +221,7 @@ extension ShardMachine {
             told += try announcements(of: document, beyond: Vector(), isWatched, &stage, in: world)
         }
         // Who hears of it for the first time has nothing of it to hide.
-        return told.filter { $0.event.kind != .hide }
+        return (told.filter { $0.event.kind != .hide }, next)
     }
 
     /// Whether a conversation or an item is here that is or was the user's.
@@ -280,5 +319,15 @@ extension ShardMachine {
             }
         }
         return progress
+    }
+}
+
+extension Document {
+    /// The conversation that it is; nil where it is none, or nobody who is meant is in it.
+    func conversationID(among isMeant: (UserID) -> Bool) -> ConversationID? {
+        guard let participants = conversation?.participants.elements,
+            participants.contains(where: isMeant)
+        else { return nil }
+        return ConversationID(key.partition)
     }
 }

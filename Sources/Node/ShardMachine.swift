@@ -86,6 +86,8 @@ package struct ShardMachine: Sendable {
     var committedAt: [(milliseconds: UInt64, count: Int)] = []
     /// All that is in it, or was there from the beginning, has been told to those who watch.
     var feedPosition: Vector
+    /// How many messages are read at once of a conversation that came behind them.
+    let earlierMessagesMax: Int
     /// Accepted since the last turn, for the co-owners; each once.
     private var accepted: [DocumentKey] = []
     /// The changes of those before the last of each.
@@ -94,8 +96,10 @@ package struct ShardMachine: Sendable {
     package init(
         _ shard: ShardID, of shardCount: UInt16, stored: CopyHeader, holders: Holders,
         life: UInt64, now: UInt64, fanOutBits: Int = CountedRun.fanOutBits,
-        restRangesMax: Int = VectorBase.restRangesMax
+        restRangesMax: Int = VectorBase.restRangesMax,
+        earlierMessagesMax: Int = ShardMachine.earlierMessagesMax
     ) {
+        self.earlierMessagesMax = earlierMessagesMax
         self.shardCount = shardCount
         counts = ShardCounts(fanOutBits: fanOutBits)
         feedPosition = stored.vector

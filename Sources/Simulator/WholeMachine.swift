@@ -87,7 +87,7 @@ final class WholeMachine {
                 ackLevel: .majority, editWindowMilliseconds: 900_000,
                 evictAfterMilliseconds: plan.evictAfterMilliseconds, mayBlock: true,
                 peerLimits: plan.peerLimits,
-                restRangesMax: VectorBase.restRangesMaxOfSimulation),
+                restRangesMax: VectorBase.restRangesMaxOfSimulation, earlierMessagesMax: 2),
             ports: NodePorts(
                 executor: executor, store: disk, entropy: entropy, clock: desk, host: desk))
     }

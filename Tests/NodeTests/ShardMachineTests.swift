@@ -126,8 +126,23 @@ private struct Driven {
         let push = Frame.push(ShardID(0), parcels, cause: Vector())
         try machine.receive(push, from: NodeName(checked: "n2"), in: world)
         settle()
-        return try machine.takeAnnouncements(to: { $0 == alice }, in: world)
-            .map(\.event.kind.shortName)
+        guard case .told(let told) = try machine.takeNews(for: { $0 == alice }, in: world)
+        else { return ["too much"] }
+        return told.map(\.event.kind.shortName)
+    }
+
+    /// What alice is told of beyond what she knows, read by read.
+    mutating func read(beyond known: Vector) throws -> [[String]] {
+        var reads: [[String]] = []
+        var place: FeedScan.Place? = .changes(after: nil)
+        while let at = place {
+            let (told, next) = try machine.announcements(
+                beyond: known, upTo: machine.feedPosition, at: at, for: nil,
+                to: { $0 == alice }, in: world)
+            reads.append(told.map(\.event.kind.shortName))
+            place = next
+        }
+        return reads
     }
 
     mutating func page(_ place: Query.Place, limit: Int) throws -> [String] {
@@ -327,30 +342,37 @@ private struct Driven {
         #expect(named == write.header.vector)
     }
 
-    @Test func `what came before its conversation is told with it, and to who comes back`() throws {
+    @Test(arguments: [1, 63, 64, 65, 200])
+    func `what came before its conversation is told with it, and to who comes back`(
+        count: Int
+    ) throws {
         var driven = Driven(seed: 5)
         driven.machine.onPeerUp(NodeName(checked: "n2"))
+        let sent = try Self.conversation(of: count)
+        let room = try sent.filter { try DocumentKey.decode($0.key).kind == .conversation }
+        let messages = try sent.filter { try DocumentKey.decode($0.key).kind == .message }
+        #expect(try driven.told(messages).isEmpty)
+        let known = driven.machine.copy.stored.vector
+        let all = ["member"] + Array(repeating: "message", count: count)
+        // Of more than a page, nothing is told at once: each feed reads it.
+        #expect(try driven.told(room) == (count < 64 ? all : ["too much"]))
+        #expect(driven.machine.feedPosition == driven.machine.copy.stored.vector)
+        let reads = try driven.read(beyond: known)
+        #expect(reads.flatMap(\.self) == all)
+        #expect(reads.allSatisfy { $0.count <= 64 })
+    }
+
+    /// What another replica has pushed of a conversation with so many messages.
+    private static func conversation(of count: Int) throws -> [Parcel] {
         var other = Driven(seed: 6)
         other.machine.setHolders(.two, now: 0)
         other.machine.onPeerUp(NodeName(checked: "n2"))
         other.submit(create())
-        other.submit(send("m1"))
+        for number in 1...count { other.submit(send("m\(number)")) }
         _ = other.machine.takeWrite(1)
-        var sent: [Parcel] = []
-        for (_, frame) in other.machine.takeOutbox() {
-            if case .push(_, let parcels, _) = frame { sent += parcels }
+        return other.machine.takeOutbox().flatMap { _, frame in
+            if case .push(_, let parcels, _) = frame { parcels } else { [Parcel]() }
         }
-        let room = try sent.filter { try DocumentKey.decode($0.key).kind == .conversation }
-        let message = try sent.filter { try DocumentKey.decode($0.key).kind == .message }
-        #expect(try driven.told(message).isEmpty)
-        let known = driven.machine.copy.stored.vector
-        let toldRoom = try driven.told(room)
-        #expect(toldRoom == ["member", "message"])
-        let (all, next) = try driven.machine.announcements(
-            beyond: known, upTo: driven.machine.copy.stored.vector, after: nil, for: nil,
-            to: { $0 == alice }, in: driven.world)
-        #expect(all.map(\.event.kind.shortName) == ["member", "message"])
-        #expect(next == nil)
     }
 
     @Test func `a document of another shard, or that is none, is a bad frame and changes nothing`()
