@@ -211,7 +211,7 @@ extension Node {
         tickCovers(now: now)
         tickWaits(now: now)
         tickWatching(now: now)
-        tickTyping(now: now)
+        tickTyping()
     }
 
     /// Nothing comes on a connection any more.

@@ -73,12 +73,10 @@ extension Node {
         default: break
         }
         guard let participants else { return }
-        let now = ports.clock.milliseconds
         switch asked.word {
         case .on:
             typing.say(
-                asked.place, by: slot.session, to: participants, now: now,
-                at: ports.clock.wallMilliseconds)
+                asked.place, by: slot.session, to: participants, now: Typing.Moment(ports.clock))
             broadcast(asked.place, for: Typing.millisecondsMax, to: participants)
         case .off:
             if typing.unsay(asked.place, by: slot.session) {
@@ -138,7 +136,7 @@ extension Node {
         }
     }
 
-    private func sendAgain(now: UInt64) {
+    private func sendAgain(now: Typing.Moment) {
         let unsent = typing.unsent
         typing.unsent = [:]
         for name in unsent.keys.sorted() {
@@ -151,7 +149,7 @@ extension Node {
 
     /// What is said here is said to a member that is connected, too.
     func tellTyping(to name: NodeName) {
-        let now = ports.clock.milliseconds
+        let now = Typing.Moment(ports.clock)
         for place in typing.places {
             guard let left = typing.millisecondsLeft(at: place, now: now) else { continue }
             send(place, for: left, typing.said[place]?.participants ?? [], to: name)
@@ -162,16 +160,29 @@ extension Node {
 
     func onTypingFrame(_ frame: TypingFrame, from name: NodeName) {
         let place = Typing.Place(conversation: frame.conversation, user: frame.user)
-        let now = ports.clock.milliseconds
         if frame.isEnded { return onTypingEnded(place, at: frame.at, by: name) }
-        guard let until = frame.until, until > now else {
-            return hideTyping(place, by: name, at: frame.at)
-        }
+        let now = Typing.Moment(ports.clock)
+        guard let until = frame.until.map({ deadline($0, of: frame, from: name) }),
+            !until.isPast(at: now)
+        else { return hideTyping(place, by: name, at: frame.at) }
         if typing.show(
             place, by: name, to: frame.participants, until: until, now: now, at: frame.at)
         {
             tellTyping(place, isOn: true, at: frame.at, to: frame.participants)
         }
+    }
+
+    /// Until when a word counts that came.
+    ///
+    /// - Parameter until: by this node's monotonic clock, as the other believed it to be: a machine
+    ///   that was suspended since then believes it for too long. So what was said
+    ///   `millisecondsMax` ago by the wall clocks, which may be `--max-offset` apart, is over, too.
+    private func deadline(
+        _ until: UInt64, of frame: TypingFrame, from name: NodeName
+    ) -> Typing.Moment {
+        let apart = name == me.name ? 0 : options.maxOffsetMilliseconds
+        let (wall, isNever) = (frame.at + Typing.millisecondsMax).addingReportingOverflow(apart)
+        return Typing.Moment(monotonic: until, wall: isNever ? .max : wall)
     }
 
     /// Nobody's word counts any more, that of clients here included.
@@ -225,7 +236,8 @@ extension Node {
         for place in typing.places(of: name) { hideTyping(place, by: name) }
     }
 
-    func tickTyping(now: UInt64) {
+    func tickTyping() {
+        let now = Typing.Moment(ports.clock)
         sendAgain(now: now)
         for place in typing.endSaid(now: now) { broadcast(place, for: nil, to: []) }
         for (place, name) in typing.overdue(now: now) { hideTyping(place, by: name) }

@@ -6,7 +6,8 @@ import Wire
 ///
 /// What clients of this node said is told to every node, and each node shows it to those who watch
 /// there. Whatever becomes of the nodes and the network between them, nothing is shown for longer
-/// than `millisecondsMax` after it was last said.
+/// than `millisecondsMax` after it was last said; where a machine was suspended, by `--max-offset`
+/// longer at most.
 package struct Typing: Sendable {
     /// One user in one conversation.
     struct Place: Hashable, Comparable, Sendable {
@@ -18,12 +19,40 @@ package struct Typing: Sendable {
         }
     }
 
+    /// A moment by both clocks of a node, in milliseconds.
+    ///
+    /// The monotonic one stands still while the machine is suspended, the wall clock may be set:
+    /// what counts until a moment is over as soon as one of the two says so.
+    struct Moment: Hashable, Sendable {
+        var monotonic: UInt64
+        /// Since 1970.
+        var wall: UInt64
+
+        init(monotonic: UInt64, wall: UInt64) {
+            self.monotonic = monotonic
+            self.wall = wall
+        }
+
+        /// Now.
+        init(_ clock: any Clock) {
+            self.init(monotonic: clock.milliseconds, wall: clock.wallMilliseconds)
+        }
+
+        /// How long it is until then; nil where it is past.
+        func millisecondsLeft(at now: Moment) -> UInt64? {
+            guard monotonic > now.monotonic, wall > now.wall else { return nil }
+            return min(monotonic - now.monotonic, wall - now.wall)
+        }
+
+        func isPast(at now: Moment) -> Bool { millisecondsLeft(at: now) == nil }
+    }
+
     /// What clients of this node said of a place.
     struct Said: Sendable {
         /// When that was last said, in milliseconds since 1970.
         var at: UInt64 = 0
-        /// Until when each connection's word counts, in milliseconds.
-        var until: [UInt64: UInt64] = [:]
+        /// Until when each connection's word counts.
+        var until: [UInt64: Moment] = [:]
         var participants: [UserID] = []
     }
 
@@ -31,8 +60,8 @@ package struct Typing: Sendable {
     struct Shown: Sendable {
         /// When that was said first, in milliseconds since 1970.
         var at: UInt64 = 0
-        /// Until when each node's word counts, in milliseconds.
-        var until: [NodeName: UInt64] = [:]
+        /// Until when each node's word counts.
+        var until: [NodeName: Moment] = [:]
         var participants: [UserID] = []
     }
 
@@ -79,11 +108,13 @@ package struct Typing: Sendable {
     }
 
     mutating func say(
-        _ place: Place, by session: UInt64, to participants: [UserID], now: UInt64, at: UInt64
+        _ place: Place, by session: UInt64, to participants: [UserID], now: Moment
     ) {
-        said[place, default: Said()].until[session] = now + Typing.millisecondsMax
+        said[place, default: Said()].until[session] = Moment(
+            monotonic: now.monotonic + Typing.millisecondsMax,
+            wall: now.wall + Typing.millisecondsMax)
         said[place]?.participants = participants
-        said[place]?.at = at
+        said[place]?.at = now.wall
     }
 
     /// Whether a place may be shown, or be about to be.
@@ -99,8 +130,8 @@ package struct Typing: Sendable {
     mutating func end(_ place: Place) -> Bool { said.removeValue(forKey: place) != nil }
 
     /// For how long the last word on a place still counts; nil where none does.
-    func millisecondsLeft(at place: Place, now: UInt64) -> UInt64? {
-        said[place]?.until.values.max().flatMap { $0 > now ? $0 - now : nil }
+    func millisecondsLeft(at place: Place, now: Moment) -> UInt64? {
+        said[place]?.until.values.compactMap { $0.millisecondsLeft(at: now) }.max()
     }
 
     /// - Returns: whether nobody's connection says so any more.
@@ -121,24 +152,27 @@ package struct Typing: Sendable {
     }
 
     /// - Returns: the places where no word counts any more.
-    mutating func endSaid(now: UInt64) -> [Place] {
+    mutating func endSaid(now: Moment) -> [Place] {
         places.filter { place in
-            let late = (said[place]?.until ?? [:]).filter { now >= $1 }.keys.sorted()
+            let late = (said[place]?.until ?? [:]).filter { $1.isPast(at: now) }.keys.sorted()
             return late.reduce(false) { unsay(place, by: $1) || $0 }
         }
     }
 
     // MARK: Shown here
 
+    /// - Parameter until: at most `millisecondsMax` from now is taken.
     /// - Returns: whether that was not shown already.
     mutating func show(
-        _ place: Place, by name: NodeName, to participants: [UserID], until: UInt64, now: UInt64,
+        _ place: Place, by name: NodeName, to participants: [UserID], until: Moment, now: Moment,
         at: UInt64
     ) -> Bool {
         let isFirst = shown[place] == nil
         guard !isFirst || shown.values.count(where: { $0.until[name] != nil }) < Typing.ofNodeMax
         else { return false }
-        shown[place, default: Shown()].until[name] = min(until, now + Typing.millisecondsMax)
+        shown[place, default: Shown()].until[name] = Moment(
+            monotonic: min(until.monotonic, now.monotonic + Typing.millisecondsMax),
+            wall: min(until.wall, now.wall + Typing.millisecondsMax))
         shown[place]?.participants = participants
         if isFirst { shown[place]?.at = at }
         return isFirst
@@ -163,9 +197,10 @@ package struct Typing: Sendable {
     }
 
     /// The nodes whose words have run out, each with its place.
-    func overdue(now: UInt64) -> [(place: Place, name: NodeName)] {
+    func overdue(now: Moment) -> [(place: Place, name: NodeName)] {
         shown.keys.sorted().flatMap { place in
-            (shown[place]?.until ?? [:]).filter { now >= $1 }.keys.sorted().map { (place, $0) }
+            (shown[place]?.until ?? [:]).filter { $1.isPast(at: now) }.keys.sorted()
+                .map { (place, $0) }
         }
     }
 

@@ -5,8 +5,11 @@ import Wire
 package struct TypingFrame: Hashable, Sendable {
     package let conversation: ConversationID
     package let user: UserID
-    /// Until when it is shown, in milliseconds of the receiver's clock, however long it travels;
-    /// nil where it is over.
+    /// Until when it is shown, in milliseconds of the receiver's monotonic clock, however long it
+    /// travels; nil where it is over.
+    ///
+    /// It is what the sender believes of that clock, which may have stood still since: `at` counts,
+    /// too.
     package let until: UInt64?
     /// Whether it is over whoever said it: the user has sent what they typed, or left.
     package let isEnded: Bool

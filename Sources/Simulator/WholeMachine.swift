@@ -54,6 +54,11 @@ final class WholeMachine {
 
     var address: String { WholeMachine.address(of: index) }
 
+    /// What its wall clock says, in milliseconds since 1970.
+    func wallMilliseconds(at now: UInt64) -> UInt64 {
+        UInt64(clamping: Int64(wallOffsetMilliseconds + now / 1_000) + wallErrorMilliseconds)
+    }
+
     static func name(of index: Int) -> String { "n\(index + 1)" }
 
     static func address(of index: Int) -> String { "\(name(of: index)):7101" }

@@ -1,3 +1,4 @@
+import CRDT
 import LineProtocol
 
 /// Where somebody types.
@@ -17,10 +18,21 @@ struct TypingWord {
     var open = 0
     /// By when the last time was that this was accepted.
     var saidBy: UInt64 = 0
+    /// The same by the wall clock of its machine, in milliseconds since 1970; at least that.
+    var wallMilliseconds: UInt64 = 0
     /// When it said that this is over, or was closed.
     var endedAt: UInt64?
     /// Whether its process is gone, and not the connection alone.
     var isOfDead = false
+
+    mutating func noteSaid(at machine: WholeMachine, _ now: UInt64) {
+        saidBy = now
+        noteWall(machine, at: now)
+    }
+
+    mutating func noteWall(_ machine: WholeMachine, at now: UInt64) {
+        wallMilliseconds = max(wallMilliseconds, machine.wallMilliseconds(at: now))
+    }
 }
 
 /// Who types, and for how long that may be shown.
@@ -49,8 +61,12 @@ extension WholeWorld {
 
     func noteTypingAsked(_ request: WholeRequest, on visit: WholeVisit) {
         guard case .type(let place, let isOn) = request.kind, isOn else { return }
-        let word = TypingWord(machine: visit.address.machine)
-        typing[place, default: [:]][visit.id, default: word].open += 1
+        let machine = machines[visit.address.machine]
+        var word = typing[place]?[visit.id] ?? TypingWord(machine: machine.index)
+        if word.open == 0 { word.wallMilliseconds = 0 }
+        word.noteWall(machine, at: now)
+        word.open += 1
+        typing[place, default: [:]][visit.id] = word
     }
 
     func noteTypingAnswered(_ answer: WholeAnswer, _ request: WholeRequest, on visit: WholeVisit) {
@@ -60,7 +76,7 @@ extension WholeWorld {
         guard case .type(let place, let isOn) = request.kind else { return }
         if isOn { typing[place]?[visit.id]?.open -= 1 }
         guard answer.code == nil else { return }
-        if isOn { typing[place]?[visit.id]?.saidBy = now }
+        if isOn { typing[place]?[visit.id]?.noteSaid(at: machines[visit.address.machine], now) }
         typing[place]?[visit.id]?.endedAt = isOn ? nil : now
     }
 
@@ -76,7 +92,7 @@ extension WholeWorld {
     func noteTypingEnd(of visit: WholeVisit) {
         for place in typing.keys {
             guard var word = typing[place]?[visit.id] else { continue }
-            if word.open > 0 { word.saidBy = now }
+            if word.open > 0 { word.noteSaid(at: machines[visit.address.machine], now) }
             word.open = 0
             word.endedAt = word.endedAt ?? now
             word.isOfDead = process(visit.address) == nil
@@ -104,7 +120,7 @@ extension WholeWorld {
         guard now > machine.pausedUntil + WholeWorld.noticeMicroseconds else { return }
         for place in visit.typing.sorted() {
             let words = typing[place] ?? [:]
-            guard !words.values.contains(where: { mayShow($0, at: machine.index) }) else {
+            guard !words.values.contains(where: { mayShow($0, at: machine) }) else {
                 continue
             }
             let last = words.values.map(\.saidBy).max() ?? 0
@@ -115,15 +131,28 @@ extension WholeWorld {
         }
     }
 
-    private func mayShow(_ word: TypingWord, at machine: Int) -> Bool {
+    private func mayShow(_ word: TypingWord, at machine: WholeMachine) -> Bool {
         guard word.open == 0 else { return true }
         var until = word.saidBy + WholeWorld.shownMicroseconds
+        if mayBelieveForLonger(word, machine) { until += machine.suspendedMicroseconds }
         if let endedAt = word.endedAt, !word.isOfDead,
-            isCalm(word.machine, machine, since: endedAt)
+            isCalm(word.machine, machine.index, since: endedAt)
         {
             until = min(until, endedAt + WholeWorld.closedMicroseconds)
         }
         return now <= until + WholeWorld.noticeMicroseconds
+    }
+
+    /// Whether the monotonic clock of a machine stood still, and no wall clock says so far that a
+    /// word is over.
+    ///
+    /// Those of two machines may be apart by what a node is told, its own is its own.
+    private func mayBelieveForLonger(_ word: TypingWord, _ machine: WholeMachine) -> Bool {
+        guard machine.suspendedMicroseconds > 0 else { return false }
+        let apart =
+            word.machine == machine.index ? 0 : WallTime.maxOffsetMillisecondsDefault
+        let late = WholeWorld.shownMicroseconds + WholeWorld.noticeMicroseconds
+        return machine.wallMilliseconds(at: now) <= word.wallMilliseconds + apart + late / 1_000
     }
 
     /// Whether nothing kept two machines from hearing each other since some moment.

@@ -52,6 +52,9 @@ actor FakeClock: Clock {
             $0.wall += milliseconds
         }
     }
+
+    /// The machine is suspended: its monotonic clock stands still.
+    nonisolated func suspend(milliseconds: UInt64) { assumeIsolated { $0.wall += milliseconds } }
 }
 
 /// Numbers that are all different, the same in every run.

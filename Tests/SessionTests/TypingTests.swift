@@ -146,6 +146,29 @@ import Testing
         #expect(told()[1] == ["off"])
     }
 
+    @Test func `what was said before a suspension, and came behind it, counts for nothing`() {
+        let client = nodes[0].connect()
+        world.hold(true, between: nodes[0], and: nodes[1])
+        _ = say(client, "TYPING c alice on")
+        #expect(told() == [["on"], [], ["on"]])
+        // Six seconds less a tick, and the half second that wall clocks may be apart.
+        world.clock.suspend(milliseconds: 6_400)
+        world.hold(false, between: nodes[0], and: nodes[1])
+        world.settle(nodes[0], nodes[1], nodes[2])
+        #expect(told() == [[], [], []])
+    }
+
+    @Test func `what is shown ends though the machine was suspended meanwhile`() {
+        _ = say(nodes[0].connect(), "TYPING c alice on")
+        _ = told()
+        world.cut(nodes[0])
+        world.clock.suspend(milliseconds: 5_700)
+        world.pass(milliseconds: 100, nodes[0], nodes[1], nodes[2])
+        #expect(told() == [[], [], []])
+        world.pass(milliseconds: 100, nodes[0], nodes[1], nodes[2])
+        #expect(told() == [["off"], ["off"], ["off"]])
+    }
+
     @Test func `who begins to watch is told who types`() {
         let client = nodes[1].connect()
         _ = say(client, "TYPING c alice on")
