@@ -6,7 +6,8 @@ public struct Viewing: Hashable, Sendable {
     /// The most that a device keeps: with more, the oldest go, and what was sent while they held
     /// counts as not viewed.
     ///
-    /// It is more than a person opens between two looks of the app at its notifications.
+    /// It is more than a person opens, and an app says again, between two looks of the app at its
+    /// notifications.
     static let countMax = 256
 
     public let stamp: Stamp

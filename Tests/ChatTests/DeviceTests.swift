@@ -178,6 +178,17 @@ struct DeviceTests {
         #expect(device.device?.takenOff.seqs(of: People.replica(7)).ranges == [1...198])
     }
 
+    @Test func `what is viewed still is said again, for it may be news elsewhere`() throws {
+        var (one, other) = (Author(1), Author(2, wallMilliseconds: 2_000_000))
+        let device = one.device(.view(nil), one.device(.add(FieldText("t")), nil))
+        let viewing = other.device(.view(People.conversation), device)
+        one.writer.wallMilliseconds = 3_000_000
+        let still = Mutation(.view(nil), on: DeviceTests.id, by: People.alice)
+        #expect(try one.isChange(still, device))
+        let merged = one.device(.view(nil), device).merged(with: viewing)
+        #expect(viewing.device?.viewed == People.conversation && merged.device?.viewed == nil)
+    }
+
     @Test func `of many viewings the latest are kept`() throws {
         var author = Author(1)
         var device = author.device(.add(FieldText("t")), nil)
