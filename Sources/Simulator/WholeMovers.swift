@@ -130,9 +130,15 @@ extension WholeWorld {
 
     /// Says to every node once more who is not coming back: the one that was asked may have heard
     /// of an earlier life alone, and a later one undoes that.
+    ///
+    /// A minority evicts nobody, and who leaves waits for every owner: there, those who were to be
+    /// evicted are named, too.
     func forgetAgain() {
-        let gone = movers.filter { $0.move.kind == .forget }.map { machines[$0.move.node] }
-        for name in gone.filter(\.isGone).map(\.name) {
+        let gone = movers.filter { machines[$0.move.node].isGone }
+        let dead = gone.filter { $0.move.kind == .evict }
+        let isMinority = members.count <= dead.count
+        let named = gone.filter { $0.move.kind == .forget } + (isMinority ? dead : [])
+        for name in named.map({ machines[$0.move.node].name }) {
             for machine in machines where machine.process != nil {
                 _ = order("FORGET \(name)", codes: [404, 409, 503], to: machine.index)
             }
