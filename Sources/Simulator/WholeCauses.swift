@@ -60,7 +60,7 @@ extension WholeWorld {
             glances: machines.map(glance))
     }
 
-    private func shard(of conversation: String) -> ShardID {
+    func shard(of conversation: String) -> ShardID {
         ShardID(of: conversation, count: UInt16(plan.shards))
     }
 
@@ -169,7 +169,7 @@ extension WholeWorld {
         if !process.node.assumeIsolated({ $0.isTellingLive }) { process.readBackAt = now }
     }
 
-    /// At each tick of a process, inside it.
+    /// After each step of a process, inside it.
     func noteReady(_ process: WholeProcess) {
         for number in 0..<UInt16(plan.shards) {
             let shard = ShardID(number)

@@ -7,25 +7,32 @@ extension WholeWorld {
     /// Whether a shard's owners may be others than those of all members.
     var mayOwnersChange: Bool { hasMoved || plan.cutsMinority }
 
-    /// Notes the conversations that all of their owners have on their disks: from here on nobody
-    /// may say that there are none, as long as no disk is lost.
+    /// Notes the conversations that all of their owners have on their disks, and whoever else has a
+    /// copy of their shard: from here on nobody may say that there are none, as long as no disk is
+    /// lost.
     func noteFound() {
         for conversation in conversations {
-            let key = DocumentKey.conversation(ConversationID(checked: conversation))
-            let isEverywhere = owners(of: conversation).allSatisfy { index in
-                let machine = machines[index]
-                return machine.executor.run {
-                    machine.disk.assumeIsolated { $0.documents.contains { $0.key == key } }
+            let id = ConversationID(checked: conversation)
+            let (key, shard) = (DocumentKey.conversation(id), shard(of: conversation))
+            let owners = owners(of: shard)
+            let isEverywhere = machines.allSatisfy { machine in
+                machine.executor.run {
+                    machine.disk.assumeIsolated { [isOwner = owners.contains(machine.index)] in
+                        $0.holds(key) || !isOwner && $0.headers[shard] == nil
+                    }
                 }
             }
-            if isEverywhere { found.insert(conversation) }
+            if isEverywhere { found[conversation] = found[conversation] ?? now }
         }
     }
 
     /// Whether a node denies what is on the disks of all who owned it.
+    ///
+    /// What was asked before that may have been answered long since, behind a reply that waits.
     func judgeNotFound(_ answer: WholeAnswer, to request: WholeRequest, on visit: WholeVisit) {
         guard answer.code == 404, case .history(let conversation, _) = request.kind,
-            found.contains(conversation), disksLostAt.isEmpty, !hasMoved
+            let foundAt = found[conversation], request.at >= foundAt, disksLostAt.isEmpty,
+            !hasMoved
         else { return }
         fail(
             .reads,

@@ -58,8 +58,9 @@ final class WholeWorld {
     let movers: [WholeMover]
     /// Whether any has, yet.
     var hasMoved = false
-    /// Conversations that were on the disks of all of their owners before a node was cut off.
-    var found: Set<String> = []
+    /// Conversations that were on the disks of all who had to do with them before a node was cut
+    /// off, and since when.
+    var found: [String: UInt64] = [:]
     /// When disks were lost with all that was on them, in microseconds.
     var disksLostAt: [UInt64] = []
     /// When members left in order, in microseconds, and to how many owners they handed over.
@@ -242,6 +243,7 @@ final class WholeWorld {
             body(process)
             checkLimits(of: process)
             noteReading(by: process)
+            noteReady(process)
             return process.desk.assumeIsolated { $0.takeEffects() }
         }
         if what != "turn" { scheduleTurn(process, address) }
@@ -276,7 +278,6 @@ final class WholeWorld {
     private func onTick(_ address: WholeAddress) {
         step(address, "tick") { process in
             process.node.assumeIsolated { $0.onTick() }
-            noteReady(process)
         }
         guard process(address) != nil else { return }
         let late = networkDice.chance(percent: 4) ? networkDice.between(0...50_000) : 0
