@@ -55,7 +55,9 @@ extension Document {
         switch content {
         case .message(let message):
             guard let told = told(message, nil, in: conversation, surroundings) else { return [] }
-            return known.contains(message.header.dot) ? told.asKnown() : told.asNew()
+            // Who knows one of several sendings may have been told of another one's text.
+            let isKnown = known.contains(message.header.dot)
+            return isKnown && sendings.allSatisfy(known.contains) ? told.asKnown() : told.asNew()
         case .seat(let seat):
             return told(seat, in: conversation, surroundings)?.asIs(beyond: known) ?? []
         case .conversation(let room):
@@ -177,7 +179,8 @@ private struct ToldMessage {
         let (mine, theirs) = (Set(message.deletedBy.elements), Set(old.deletedBy.elements))
         if message.isRetracted, !old.isRetracted {
             told += tellRetracted()
-        } else if !message.isRetracted, message.header != old.header {
+        } else if !message.isRetracted, message.header.sent != old.header.sent {
+            // Several executions of one sending are one.
             told += tellShown(
                 Event.Kind.message, at: message.header.sent.time, to: participants)
         } else if message.versions != old.versions, !shown.isRetracted {

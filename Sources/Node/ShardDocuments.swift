@@ -9,6 +9,8 @@ package struct DocumentChange: Sendable {
     /// What it was in between, in order.
     package let steps: [Document]
     package let after: Document
+    /// What others had of it, who did not know all that was here; in the order in which it came.
+    package var crossed: [Document] = []
 }
 
 /// The documents of a shard that are in memory: those on their way to disk, and some that are
@@ -31,6 +33,8 @@ struct ShardDocuments: Sendable {
         var base: Document?
         /// What it was since then, in order, before what it is.
         var steps: [Document] = []
+        /// What came since then that did not know all that was here.
+        var crossed: [Document] = []
 
         var found: Found { Found(document: document, digest: digest, size: size) }
 
@@ -46,13 +50,15 @@ struct ShardDocuments: Sendable {
         mutating func handOut(_ ticket: UInt64) -> (record: Record, change: DocumentChange)? {
             guard let bytes else { return nil }
             let record = record(bytes)
-            let change = DocumentChange(before: base, steps: steps, after: document)
+            let change = DocumentChange(
+                before: base, steps: steps, after: document, crossed: crossed)
             self.bytes = nil
             previous = Record.Previous(
                 changedBy: record.changedBy, time: record.time, terms: record.terms)
             self.ticket = ticket
             base = document
             steps = []
+            crossed = []
             return (record, change)
         }
 
@@ -135,6 +141,9 @@ struct ShardDocuments: Sendable {
             document: document, digest: digest, size: bytes.count, bytes: bytes,
             previous: previous, ticket: 0, base: old?.document)
     }
+
+    /// What was put last is what came joined with what was here.
+    mutating func noteCrossed(_ theirs: Document) { pending[theirs.key]?.crossed.append(theirs) }
 
     #if PlantedBugs
         mutating func keepTerms(of key: DocumentKey) { pending[key]?.keepsTerms = true }

@@ -17,10 +17,19 @@ extension ShardMachine {
 
     /// The rooms and the progress of the conversations that events are of, each read once.
     private struct Stage {
-        var rooms: [ConversationID: Conversation] = [:]
+        var rooms: [ConversationID: Document] = [:]
         var progress: [ConversationID: Progress] = [:]
         /// What users hide of the conversations whose progress is known.
         var hidden: [ConversationID: [UserID: Vector]] = [:]
+
+        /// What of a document is new to who has seen `known`: all of it, where they have seen
+        /// nothing of its conversation, for without that they were told of nothing.
+        func told(of document: Document, from known: Vector) -> Vector {
+            guard let id = ConversationID(document.key.partition), let room = rooms[id],
+                document.conversation == nil, !room.isSeen(within: known)
+            else { return known }
+            return Vector()
+        }
 
         /// Whether a user has a document's conversation hidden with this in it.
         func hides(_ document: Document, from user: UserID) -> Bool {
@@ -53,31 +62,62 @@ extension ShardMachine {
         defer { if isAll || !isTold { dropAnnouncements() } else { dropOldest(count) } }
         var told: [Announcement] = []
         var stage = Stage()
+        let changes = isAll ? committed : Array(committed.prefix(count))
         let changed = Set(committed.map(\.after.key))
-        for change in inOrderOfCauses(isAll ? committed : Array(committed.prefix(count))) {
+        let unheard = unheard(before: changes)
+        for change in inOrderOfCauses(changes) where !unheard.contains(change.after.key) {
             guard let around = try surroundings(of: change, isWatched, &stage, in: world) else {
                 continue
             }
-            var before = change.before
-            for step in change.steps + [change.after] {
-                told += step.announcements(since: before, shownAs: change.after, in: around)
-                    .compactMap { announcement in
-                        announcement.narrowed {
-                            isWatched($0) && !stage.hides(change.after, from: $0)
-                        }
-                    }
-                before = step
+            told += announcements(of: change, in: around).compactMap { announcement in
+                announcement.narrowed {
+                    isWatched($0) && !stage.hides(change.after, from: $0)
+                }
             }
             guard change.before == nil, let id = change.after.conversationID(among: isWatched)
             else { continue }
             let (early, next) = try announcements(
                 of: id, after: nil, isWatched, &stage, in: world
-            ) { !changed.contains($0.key) }
+            ) { unheard.contains($0.key) || !changed.contains($0.key) }
             guard next == nil else { return .tooMuch }
             told += early
         }
         isTold = true
         return .told(told)
+    }
+
+    /// What a change came to, for who knew what was here, and for who was told elsewhere of what it
+    /// was joined with: each of them learns what the other had.
+    private func announcements(
+        of change: DocumentChange, in around: Surroundings
+    ) -> [Announcement] {
+        var told: [Announcement] = []
+        var before = change.before
+        for step in change.steps + [change.after] {
+            told += step.announcements(since: before, shownAs: change.after, in: around)
+            before = step
+        }
+        guard !change.crossed.isEmpty else { return told }
+        var known = Set(told)
+        for theirs in change.crossed {
+            told += change.after.announcements(since: theirs, in: around)
+                .filter { known.insert($0).inserted }
+        }
+        return told
+    }
+
+    /// What was here before its conversation, which these changes bring, and has changed since:
+    /// what these changes come to says nothing to who was not told of it.
+    private func unheard(before changes: [DocumentChange]) -> Set<DocumentKey> {
+        let rooms = changes.filter { $0.before == nil && $0.after.conversation != nil }
+        guard !rooms.isEmpty else { return [] }
+        let partitions = Set(rooms.map(\.after.key.partition))
+        var (seen, unheard): (Set<DocumentKey>, Set<DocumentKey>) = ([], [])
+        for change in committed where partitions.contains(change.after.key.partition) {
+            let isFirst = seen.insert(change.after.key).inserted
+            if isFirst, change.before != nil { unheard.insert(change.after.key) }
+        }
+        return unheard
     }
 
     /// How many changes have waited for causes as long as any does: there may be no moment at which
@@ -190,7 +230,9 @@ extension ShardMachine {
         guard let around = try surroundings(of: change, isWatched, &stage, in: world) else {
             return []
         }
-        return document.announcements(beyond: known, in: around).compactMap { announcement in
+        let told = document.announcements(
+            beyond: stage.told(of: document, from: known), in: around)
+        return told.compactMap { announcement in
             announcement.narrowed { isWatched($0) && !stage.hides(document, from: $0) }
         }
     }
@@ -292,7 +334,7 @@ extension ShardMachine {
     private mutating func room(
         _ id: ConversationID, _ stage: inout Stage, in world: ShardWorld
     ) throws(StoreFailure) -> Conversation? {
-        if let room = stage.rooms[id] { return room }
+        if let room = stage.rooms[id] { return room.conversation }
         let (key, shard) = (DocumentKey.conversation(id), copy.shard)
         let found: Document?
         if documents.pending[key] == nil {
@@ -300,7 +342,7 @@ extension ShardMachine {
         } else {
             found = try documents.stored(key) { () throws(StoreFailure) in nil }
         }
-        stage.rooms[id] = found?.conversation
+        stage.rooms[id] = found
         return found?.conversation
     }
 

@@ -327,6 +327,7 @@ extension ShardMachine {
             }
             clock.observe(document.greatestTime, at: world.judge.wall)
             change = put(document, as: encoded, replacing: old)
+            if encoded.bytes != parcel.bytes { documents.noteCrossed(theirs) }
             count(document, replacing: old?.document, isNewest: isNewest, in: world)
         }
         #if PlantedBugs

@@ -1,3 +1,4 @@
+import Session
 import Testing
 
 /// In which order watchers are told of what came from different nodes.
@@ -55,5 +56,67 @@ import Testing
         #expect(watcher.heard().isEmpty)
         world.pass(milliseconds: 1_000, nodes[2])
         #expect(watcher.heard().map { $0.contains("answer") } == [true])
+    }
+
+    /// A message comes to the third node before its conversation, is waited for in vain, and
+    /// changes before that comes.
+    private func changeUnheardOf(_ whenAnnounced: () -> Void = {}) {
+        world.hold(true, between: nodes[0], and: nodes[2])
+        say(0, "CREATE k alice,bob")
+        say(1, "SEND k alice id=m first")
+        world.pass(milliseconds: 2_500, nodes[2])
+        whenAnnounced()
+        say(1, "EDIT k m alice second")
+        world.hold(false, between: nodes[0], and: nodes[2])
+        settle()
+    }
+
+    /// What a watcher was told of that message.
+    private func told(to watcher: TestClient) -> [String] {
+        watcher.heard().filter { $0.contains(" id=m ") }
+            .map { $0.contains("text=second") ? String($0.prefix(18)) : $0 }
+    }
+
+    @Test func `what came before its conversation is told with that, though it changed since`() {
+        let watcher = nodes[2].connect()
+        watcher.say("WATCH bob")
+        settle()
+        _ = watcher.heard()
+        changeUnheardOf()
+        #expect(told(to: watcher) == ["EVENT kind=message"])
+    }
+
+    @Test func `who was away is told what came before its conversation, and changed since`() {
+        let first = nodes[2].connect()
+        first.say("WATCH bob")
+        settle()
+        var token = ""
+        changeUnheardOf {
+            say(2, "SEND c alice hello")
+            token = first.heard().last?.split(separator: "token=").last.map(String.init) ?? ""
+            first.session.assumeIsolated { $0.onClosed() }
+        }
+        #expect(!token.isEmpty)
+        let watcher = nodes[2].connect()
+        watcher.say("WATCH bob since=\(token)")
+        settle()
+        #expect(told(to: watcher) == ["EVENT kind=message"])
+    }
+
+    @Test func `who was told of one side of a cut is told what comes of both`() {
+        for other in [nodes[1], nodes[2]] { world.hold(true, between: nodes[0], and: other) }
+        let watcher = nodes[0].connect()
+        watcher.say("WATCH alice")
+        settle()
+        say(0, "SEND c alice id=m one")
+        say(0, "DELETE c m alice")
+        world.clock.advance(milliseconds: 10)
+        say(1, "SEND c alice id=m one")
+        _ = watcher.heard()
+        for other in [nodes[1], nodes[2]] { world.hold(false, between: nodes[0], and: other) }
+        settle()
+        // Nothing is new to this node: it is to who was told on the other side that it shows.
+        let told = watcher.heard().filter { $0.contains(" id=m ") }
+        #expect(told.count == 1 && told[0].hasPrefix("EVENT kind=delete "))
     }
 }
