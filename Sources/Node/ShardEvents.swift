@@ -156,7 +156,7 @@ extension ShardMachine {
     mutating func dropAnnouncements() {
         committed = []
         committedAt = []
-        copy.forgetCauses()
+        copy.leaveCauses()
         feedPosition = copy.stored.vector
     }
 

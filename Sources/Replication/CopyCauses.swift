@@ -26,12 +26,18 @@ public struct Causes: Sendable {
     /// Who has them, until it is asked, and since when they are to be.
     private var holders: [NodeName] = []
     private var holdersSince: UInt64 = 0
+    /// Whether somebody is told of what answers them: otherwise nobody is asked.
+    var areWanted = true
 
     var isEmpty: Bool { batches.isEmpty }
 
-    var awaited: Vector { batches.reduce(into: Vector()) { $0.formUnion($1.vector) } }
+    var awaited: Vector {
+        guard areWanted else { return Vector() }
+        return batches.reduce(into: Vector()) { $0.formUnion($1.vector) }
+    }
 
     mutating func await(_ vector: Vector, of peer: NodeName, now: UInt64) {
+        batches.removeAll { now >= $0.since + Causes.patienceMilliseconds }
         if let last = batches.last, now < last.since + Causes.batchMilliseconds {
             batches[batches.count - 1].vector.formUnion(vector)
         } else {
@@ -64,12 +70,15 @@ extension Copy {
     /// - Returns: true as well where they were waited for long enough.
     public mutating func hasCauses(now: UInt64) -> Bool {
         guard !causes.isEmpty else { return true }
+        causes.areWanted = true
         causes.settle(having: stored.vector, now: now)
         return causes.isEmpty
     }
 
-    /// Nobody is told, so nobody waits.
-    public mutating func forgetCauses() { causes = Causes() }
+    /// Nobody is told, so nobody is asked for causes.
+    ///
+    /// Each is named once, and kept: who begins to watch before it is here is told behind it.
+    public mutating func leaveCauses() { causes.areWanted = false }
 
     /// What `peer` sends may answer all of this.
     mutating func noteCause(_ cause: Vector, of peer: NodeName, now: UInt64) {

@@ -42,6 +42,21 @@ import Testing
         #expect(heard.map { $0.contains("answer") } == [false, true])
     }
 
+    @Test func `who begins to watch is told behind what was named before`() {
+        world.hold(true, between: nodes[0], and: nodes[2])
+        say(0, "SEND c alice question")
+        say(1, "SEND c bob answer")
+        let watcher = nodes[2].connect()
+        watcher.say("WATCH bob")
+        settle()
+        _ = watcher.heard()
+        say(1, "SEND c bob again")
+        #expect(watcher.heard().isEmpty)
+        world.hold(false, between: nodes[0], and: nodes[2])
+        settle()
+        #expect(watcher.heard().map { $0.contains("question") } == [true, false])
+    }
+
     @Test func `what the answered node does not say is asked of who has it`() {
         let watcher = answered()
         world.live(milliseconds: 500, nodes[0], nodes[1], nodes[2])
