@@ -5,8 +5,8 @@ import Replication
 import Wire
 
 extension Admin {
-    /// The line of an event, with its end.
-    package static func line(of event: Event, token: String?) -> [UInt8] {
+    /// The line of an event up to the token, the same for all who are told of it.
+    package static func line(of event: Event) -> [UInt8] {
         var writer = ReplyWriter(reserving: 512)
         writer.line("EVENT") {
             $0.pair("kind", event.kind.word)
@@ -14,9 +14,17 @@ extension Admin {
             $0.pair("by", event.by)
             $0.pair("at", time: event.at.lineTime)
             event.kind.write(to: &$0)
-            $0.pair("token", token)
         }
-        return writer.take()
+        // Its end comes behind the token.
+        return Array(writer.take().dropLast())
+    }
+
+    /// The whole line of an event for one who watches.
+    package static func write(
+        _ line: [UInt8], endingWith token: String?, to writer: inout ReplyWriter
+    ) {
+        writer.raw(line)
+        writer.line("") { $0.pair("token", token) }
     }
 
     func type(

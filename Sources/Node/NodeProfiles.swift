@@ -140,6 +140,7 @@ extension Node {
         guard var told = profiles.takeChange(of: user), let change = told.announcement.change
         else { return }
         observe([told.announcement])
+        let event = WatchedEvent(told.announcement.event, on: ports.executor)
         var users = [user] + contacts
         #if PlantedBugs
             if PlantedBug.profileToldToStrangers.isOn { users = watching.users }
@@ -156,7 +157,7 @@ extension Node {
             } else if watcher.sums != nil {
                 survey(session)
             }
-            hand(told.announcement.event, eventToken(of: session), to: session)
+            hand(event, eventToken(of: session), to: session)
         }
         if isPartial { profiles.keep(told, of: user) }
     }
@@ -190,7 +191,9 @@ extension Node {
         let told = differing.map { Announcement(ProfileChange($0.view, replacing: nil), at: $0.at) }
         observe(told)
         let token = eventToken(of: session)
-        for announcement in told { hand(announcement.event, token, to: session) }
+        for announcement in told {
+            hand(WatchedEvent(announcement.event, on: ports.executor), token, to: session)
+        }
     }
 
     private func eventToken(of session: UInt64) -> String? {

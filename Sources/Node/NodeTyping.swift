@@ -201,21 +201,26 @@ extension Node {
     private func tellTyping(
         _ place: Typing.Place, isOn: Bool, at time: UInt64, to participants: [UserID]
     ) {
+        let event = typingEvent(place, isOn: isOn, at: time)
         for user in participants {
             for session in watching.sessions(of: user) where watching[session]?.isAnswered ?? false
             {
-                tellTyping(place, isOn: isOn, at: time, to: session)
+                tellTyping(event, to: session)
             }
         }
     }
 
-    private func tellTyping(
-        _ place: Typing.Place, isOn: Bool, at time: UInt64, to session: UInt64
-    ) {
-        guard let cluster else { return }
+    private func typingEvent(
+        _ place: Typing.Place, isOn: Bool, at time: UInt64
+    ) -> WatchedEvent {
         let event = Event(
             .typing(isOn: isOn), in: place.conversation, by: place.user,
             at: HybridTimestamp(milliseconds: time))
+        return WatchedEvent(event, on: ports.executor)
+    }
+
+    private func tellTyping(_ event: WatchedEvent, to session: UInt64) {
+        guard let cluster else { return }
         let token = watching.eventToken(of: session, in: cluster.id, checkpoints.known)
         hand(event, token, to: session)
     }
@@ -223,9 +228,8 @@ extension Node {
     /// Who begins to watch is told who types.
     func tellTyping(to session: UInt64, watching user: UserID) {
         for place in typing.places(shownTo: user) {
-            tellTyping(
-                place, isOn: true, at: typing.shown[place]?.at ?? ports.clock.wallMilliseconds,
-                to: session)
+            let time = typing.shown[place]?.at ?? ports.clock.wallMilliseconds
+            tellTyping(typingEvent(place, isOn: true, at: time), to: session)
         }
     }
 

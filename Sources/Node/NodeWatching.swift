@@ -298,17 +298,18 @@ extension Node {
         }
         guard let cluster, !told.isEmpty else { return }
         observe(told)
-        var deliveries: [(session: UInt64, event: Event)] = []
+        var deliveries: [(session: UInt64, event: WatchedEvent)] = []
         var last: [UInt64: Int] = [:]
         for announcement in told {
             if announcement.change != nil { noteProfile(announcement) }
+            let event = WatchedEvent(announcement.event, on: ports.executor)
             for session in announcement.audience.flatMap(watching.sessions) {
                 guard let watcher = watching[session], watcher.isAnswered,
                     watcher.behind[id] == nil
                 else { continue }
                 watching.noteConcern(id, of: session)
                 last[session] = deliveries.count
-                deliveries.append((session, announcement.event))
+                deliveries.append((session, event))
             }
         }
         var earlier: [Watching.TokenKey: String] = [:]
@@ -343,14 +344,19 @@ extension Node {
         observe(told)
         if !told.isEmpty { watching.noteConcern(id, of: session) }
         let token = watching.eventToken(of: session, in: cluster.id, checkpoints.known)
-        for announcement in told { hand(announcement.event, token, to: session) }
+        for announcement in told {
+            hand(WatchedEvent(announcement.event, on: ports.executor), token, to: session)
+        }
     }
 
     /// Tells one watcher, and stops where its client takes nothing.
-    func hand(_ event: Event, _ token: String?, to session: UInt64) {
+    func hand(_ event: WatchedEvent, _ token: String?, to session: UInt64) {
         guard let isFull = sinks[session]?.onEvent(event, token: token) else { return }
         if isFull { watching.full.insert(session) }
     }
+
+    /// A session ends, and events wait for its client: `isStillFull` is due with each tick.
+    package func onEventsLeft(for session: UInt64) { watching.full.insert(session) }
 
     // MARK: Time
 

@@ -324,9 +324,6 @@ package struct NodePorts: Sendable {
 /// What a session names with its next requests, to hand on without looking into it.
 package typealias UnsettledOperation = Stamp
 
-/// What a session that watches is told, to hand on without looking into it.
-package typealias WatchedEvent = Event
-
 /// Where replies go once they may be sent.
 package protocol ReplySink: AnyObject, Sendable {
     func onSettled(_ number: UInt64, _ outcome: Settled)
@@ -368,6 +365,6 @@ extension ReplySink {
     package func onLevel(_ sighting: Sighting) {}
     package func forgetWitness(of shard: ShardID) {}
     package func onUnsettled(_ last: UnsettledOperation) {}
-    package func onEvent(_ event: Event, token: String?) -> Bool { false }
+    package func onEvent(_ event: WatchedEvent, token: String?) -> Bool { false }
     package func isStillFull() -> Bool { false }
 }

@@ -39,7 +39,7 @@ final class StepSink: ReplySink {
     func onUnsettled(_ last: UnsettledOperation) { client?.onUnsettled(last) }
 
     /// A step watches nobody.
-    func onEvent(_ event: Event, token: String?) -> Bool { false }
+    func onEvent(_ event: WatchedEvent, token: String?) -> Bool { false }
 
     func isStillFull() -> Bool { false }
 

@@ -20,9 +20,17 @@ package actor ClientRoom {
     var isSpent: Bool { held.isSpent }
     var heldBytes: Int { held.total }
 
-    func note(_ id: UInt64, holds bytes: Int, isItsTurn: Bool, taken: UInt64, now: UInt64) {
-        change { $0.note(id, holds: bytes, isItsTurn: isItsTurn, taken: taken, now: now) }
+    func note(
+        _ id: UInt64, holds bytes: Int, sharing: Int, isItsTurn: Bool, taken: UInt64, now: UInt64
+    ) {
+        change {
+            $0.note(
+                id, holds: bytes, sharing: sharing, isItsTurn: isItsTurn, taken: taken, now: now)
+        }
     }
+
+    /// Lines of events that sessions share wait, or have left; each counts once.
+    func note(shared bytes: Int) { change { $0.note(shared: bytes) } }
 
     func forget(_ id: UInt64) { change { $0.forget(id) } }
 

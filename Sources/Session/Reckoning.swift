@@ -11,3 +11,20 @@ extension Request {
         }
     }
 }
+
+/// The bytes reckoned for the replies of one session that are made elsewhere.
+struct ReckonedReplies: Sendable {
+    /// By the numbers of their slots.
+    private var bytesBySlot: [UInt64: Int] = [:]
+    private(set) var bytes = 0
+
+    mutating func add(_ bytes: Int, for number: UInt64) {
+        guard bytes > 0 else { return }
+        bytesBySlot[number] = bytes
+        self.bytes += bytes
+    }
+
+    mutating func remove(_ number: UInt64) {
+        bytes -= bytesBySlot.removeValue(forKey: number) ?? 0
+    }
+}

@@ -36,18 +36,11 @@ package actor Session: ReplySink {
     private var replyBytes = 0
     /// How many bytes of the reply at the head have left.
     private var headSent = 0
-    /// Events that wait until the reply at the head has left.
-    private var events: [UInt8] = []
-    /// The number of the slot behind whose reply events may stand: that of the last `WATCH`.
-    private var watchNumber: UInt64?
-    /// Since when the client takes too little of what is told, in milliseconds.
-    private var fullSince: UInt64?
+    private var waiting: WaitingEvents
     private var backlog = Backlog()
     /// A request that waits until there is room for its reply, and then what follows it.
     private var crowdedOut: (request: Request, asked: Asked)?
-    /// What is reckoned for replies that are made elsewhere, by the numbers of their slots.
-    private var reckoned: [UInt64: Int] = [:]
-    private var reckonedBytes = 0
+    private var reckoned = ReckonedReplies()
     private var share = TurnShare()
     /// How many bytes were ever written.
     private var written: UInt64 = 0
@@ -59,6 +52,7 @@ package actor Session: ReplySink {
     private var isHeld = false
     private var isEnding = false
     private var hasCutEnd = false
+    /// Whether nothing more is written.
     private var hasFinished = false
     /// Whether whatever the client says is thrown away.
     private var isTurnedAway = false
@@ -74,6 +68,7 @@ package actor Session: ReplySink {
         self.output = output
         self.executor = executor
         self.room = room
+        waiting = WaitingEvents(on: output, sharing: room)
         admin = Admin(node, limits: SessionLimits.all)
         state = ConnectionState(ackLevel: ackLevel)
         signIn = SignIn(door)
@@ -129,7 +124,7 @@ package actor Session: ReplySink {
     package func onStill() {
         guard !hasFinished else { return }
         if output.queuedBytes > 0 {
-            output.abort()
+            abort()
         } else {
             refuseLine()
             continueBacklog()
@@ -212,9 +207,8 @@ package actor Session: ReplySink {
         replyBytes = 0
         backlog = Backlog()
         crowdedOut = nil
-        reckoned = [:]
-        reckonedBytes = 0
-        events = []
+        reckoned = ReckonedReplies()
+        waiting.removeAll()
         cutter = LineCutter()
         room?.assumeIsolated { [id] in $0.forget(id) }
         node.assumeIsolated { [id] in $0.detach(id) }
@@ -253,7 +247,7 @@ extension Session {
 
     /// Whether so much waits here that no more lines are taken.
     private var isHoldingMuch: Bool {
-        let bytes = replyBytes + output.queuedBytes
+        let bytes = replyBytes + waiting.bytesUntaken
         guard bytes >= SessionLimits.freeBytes else { return false }
         let isTight = room?.assumeIsolated { $0.isTight } ?? false
         return isTight || bytes >= SessionLimits.replyBytesMax
@@ -323,7 +317,7 @@ extension Session {
         case .now(let bytes): append(.ready(bytes), to: asked)
         case .later(let reply):
             if reply.isMadeElsewhere {
-                reckon(bytes, for: number)
+                reckoned.add(bytes, for: number)
                 if node.assumeIsolated({ $0.isGathering(slot) }) { moving = number }
             }
             append(.pending(reply), to: asked)
@@ -343,12 +337,6 @@ extension Session {
         replyBytes += slot.bytesCount
         slots.append(slot)
         self.asked.append(asked)
-    }
-
-    private func reckon(_ bytes: Int, for number: UInt64) {
-        guard bytes > 0 else { return }
-        reckoned[number] = bytes
-        reckonedBytes += bytes
     }
 
     private func continueBacklog() {
@@ -401,15 +389,17 @@ extension Session {
         guard let room, !hasFinished else { return }
         let queued = output.queuedBytes
         let held =
-            cutter.keptCount + backlog.count + replyBytes + reckonedBytes + queued
-            + events.count
-        guard max(held, notedBytes) > SessionLimits.freeBytes else { return }
-        notedBytes = held
+            cutter.keptCount + backlog.count + replyBytes + reckoned.bytes + queued
+            + waiting.ownBytes
+        let shared = waiting.sharedBytes
+        guard max(held + shared, notedBytes) > SessionLimits.freeBytes else { return }
+        notedBytes = held + shared
         // What is queued may be more than was written: it may have been wrapped on its way.
         let (taken, now) = (written - min(written, UInt64(queued)), clock.milliseconds)
         let isItsTurn = queued > 0 || cutter.keptCount > SessionLimits.freeBytes
         room.assumeIsolated { [id] in
-            $0.note(id, holds: held, isItsTurn: isItsTurn, taken: taken, now: now)
+            $0.note(
+                id, holds: held, sharing: shared, isItsTurn: isItsTurn, taken: taken, now: now)
         }
     }
 
@@ -438,7 +428,7 @@ extension Session {
         case .pending:
             guard case .pending(let reply) = slots[index].take() else { return }
             replyBytes -= reply.bytesCount
-            if reply.isMadeElsewhere { reckonedBytes -= reckoned.removeValue(forKey: number) ?? 0 }
+            if reply.isMadeElsewhere { reckoned.remove(number) }
             let (bytes, write) = reply.settle(outcome)
             if let write { state.note(write, isHere: reply.isWrittenHere) }
             if !reply.seen.isEmpty { state.note(reply.seen) }
@@ -469,6 +459,7 @@ extension Session {
 
     /// Writes every reply that is settled and has none before it.
     private func sendReplies() {
+        sendEvents()
         while head < slots.count {
             if case .whenFirst(let copies, let deadline) = slots[head] {
                 slots[head] = .waiting
@@ -480,9 +471,14 @@ extension Session {
                 fill(head, with: admin.report(request, to: state))
                 share.note(now: clock.microseconds)
             }
-            if case .work(let request) = slots[head], !isTired { begin(request) }
+            if case .work(let request) = slots[head], !isTired, waiting.mayBegin(request) {
+                begin(request)
+            }
+            if case .ready = slots[head] { waiting.holdReply() }
             sendEvents()
-            guard case .ready(let bytes) = slots[head], send(bytes) else { break }
+            guard case .ready(let bytes) = slots[head], !(mayTell && waiting.isNextDue), send(bytes)
+            else { break }
+            waiting.passReply()
             answered.append(asked[head].answered(by: bytes))
             slots[head] = .waiting
             head += 1
@@ -491,7 +487,10 @@ extension Session {
         sendEvents()
         tellAnswered()
         compact()
-        guard isEnding, hasCutEnd, slots.isEmpty, backlog.isEmpty, !hasFinished else { return }
+        guard isOver, !hasFinished else { return }
+        guard waiting.isEmpty else {
+            return node.assumeIsolated { [id] in $0.onEventsLeft(for: id) }
+        }
         hasFinished = true
         room?.assumeIsolated { [id] in $0.forget(id) }
         output.finish()
@@ -515,7 +514,7 @@ extension Session {
     }
 
     private func begin(_ request: Request) {
-        if case .watch = request { watchNumber = headNumber }
+        waiting.begin(request, at: headNumber)
         let slot = ReplySlot(session: id, number: headNumber)
         switch admin.begin(request, for: slot, on: state) {
         case .now(let bytes): fill(head, with: bytes)
@@ -555,45 +554,43 @@ extension Session {
 // MARK: Events
 
 extension Session {
+    /// Whether the client has ended its side, and all that it asked is answered.
+    private var isOver: Bool { isEnding && hasCutEnd && slots.isEmpty && backlog.isEmpty }
+
+    /// Whether an event may stand where the next bytes are written: not inside a reply.
+    private var mayTell: Bool { headSent == 0 && waiting.mayLeave(before: headNumber) }
+
     /// - Returns: whether the client takes too little.
     private func tell(_ event: WatchedEvent, _ token: String?) -> Bool {
-        guard !hasFinished else { return false }
-        events += Admin.line(of: event, token: token)
-        sendEvents()
-        if output.queuedBytes > SessionLimits.freeBytes { output.flush() }
+        guard !hasFinished, !isOver else { return false }
+        written += UInt64(waiting.tell(event, token, mayLeave: mayTell))
         noteHeld()
         // Who comes back with the last token is told the rest.
         let isSpent = room?.assumeIsolated { $0.isSpent } ?? false
         let bytesMax = isSpent ? SessionLimits.freeBytes : SessionLimits.eventBytesMax
-        guard bytesUntaken < bytesMax else {
-            output.abort()
+        guard waiting.bytesUntaken < bytesMax else {
+            abort()
             return false
         }
         return noteFull()
     }
 
-    private var bytesUntaken: Int { events.count + output.queuedBytes }
-
-    /// Writes what waits, unless that would stand inside a reply, or before that to `WATCH`.
-    private func sendEvents() {
-        guard !events.isEmpty, headSent == 0, headNumber > watchNumber ?? .max else { return }
-        written += UInt64(events.count)
-        output.write(events)
-        events = []
-    }
+    private func sendEvents() { written += UInt64(waiting.send(mayLeave: mayTell)) }
 
     /// Notes whether the client takes too little, and closes the connection of one that has for
     /// too long: its last token resumes.
     private func noteFull() -> Bool {
-        guard !hasFinished, bytesUntaken >= SessionLimits.eventBytesFull else {
-            fullSince = nil
-            return false
-        }
-        let now = clock.milliseconds
-        let since = fullSince ?? now
-        fullSince = since
-        guard now >= since + SessionLimits.fullMillisecondsMax else { return true }
+        guard !hasFinished else { return false }
+        let pace = waiting.pace(isEnding: isOver, now: clock.milliseconds)
+        if pace == .tooLittleForLong { abort() }
+        return pace == .tooLittle
+    }
+
+    /// Ends the connection at once: nothing is kept for its client.
+    private func abort() {
+        hasFinished = true
+        waiting.removeAll()
+        room?.assumeIsolated { [id] in $0.forget(id) }
         output.abort()
-        return false
     }
 }

@@ -36,6 +36,8 @@ package enum SessionLimits {
 
     /// The most bytes that all connections together may hold: a request whose reply might pass it
     /// waits for room, and a long line that would is refused (503) and skipped to its end.
+    ///
+    /// The line of an event counts once, however many clients it waits for.
     package static let heldBytesMax = 20 << 20
 
     /// How long a client may stand still while memory is tight, in milliseconds.
@@ -61,5 +63,7 @@ package enum SessionLimits {
 
     /// The most bytes of events that wait for one client: whose passes it is closed at once; while
     /// all clients together hold as much as they may, who holds more than is free to all.
+    ///
+    /// Each event counts its whole line, so this limits how many wait, too.
     package static let eventBytesMax = 8 << 20
 }

@@ -345,7 +345,7 @@ final class RecordingSink: ReplySink {
 
     func onSeen(_ sightings: [Sighting]) { shown = sightings.last ?? shown }
 
-    func onEvent(_ event: Chat.Event, token: String?) -> Bool { false }
+    func onEvent(_ event: WatchedEvent, token: String?) -> Bool { false }
 
     func isStillFull() -> Bool { false }
 }

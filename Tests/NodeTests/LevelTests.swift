@@ -26,7 +26,7 @@ private final class SeeingSink: ReplySink {
     func onSeen(_ sightings: [Sighting]) { for sighting in sightings { sights.note(sighting) } }
     func onLevel(_ sighting: Sighting) { sights.replace(sighting) }
     func forgetWitness(of shard: ShardID) { sights.forgetWitness(of: shard) }
-    func onEvent(_ event: Chat.Event, token: String?) -> Bool { false }
+    func onEvent(_ event: WatchedEvent, token: String?) -> Bool { false }
     func isStillFull() -> Bool { false }
 }
 

@@ -98,6 +98,36 @@ import Testing
         #expect(got10 == nil)
     }
 
+    @Test mutating func `what many share counts once, and goes with the last`() {
+        held.note(shared: 12 * Self.mebibyte)
+        for id in 1...4 as ClosedRange<UInt64> {
+            held.note(
+                id, holds: 0, sharing: 12 * Self.mebibyte, isItsTurn: true, taken: 0, now: 0)
+        }
+        #expect(held.total == 12 * Self.mebibyte)
+        for id in 1...4 as ClosedRange<UInt64> { held.forget(id) }
+        #expect(held.total == 12 * Self.mebibyte)
+        held.note(shared: -12 * Self.mebibyte)
+        #expect(held.total == 0)
+    }
+
+    @Test mutating func `of those who share, each that goes counts for its part`() {
+        held.note(shared: 12 * Self.mebibyte)
+        held.note(9, holds: Self.mebibyte, isItsTurn: true, taken: 0, now: 0)
+        for id in 1...4 as ClosedRange<UInt64> {
+            held.note(
+                id, holds: 0, sharing: 12 * Self.mebibyte, isItsTurn: true, taken: 0, now: 0)
+        }
+        // Eight of thirteen are to go: three parts of three each, of those for whom most waits.
+        let still = held.takeStill(now: Self.patience)
+        #expect(still.count == 3)
+        #expect(!still.contains(9))
+        // The one that is left still holds all of it.
+        for id in still { held.forget(id) }
+        let rest = held.takeStill(now: Self.patience)
+        #expect(rest.count == 1)
+    }
+
     /// Each holds as many mebibytes as its number.
     private mutating func fill(with count: UInt64) {
         for id in 1...count {

@@ -39,6 +39,14 @@ struct TestClient {
         return text.split(separator: "\n").map(String.init)
     }
 
+    /// Takes what was written, and has the session write more; what is then written waits.
+    ///
+    /// - Returns: the lines that it took.
+    func drain() -> [String] {
+        defer { session.assumeIsolated { $0.onDrained() } }
+        return heard()
+    }
+
     /// How many lines ended in what came since it was last asked.
     func heardLineEnds() -> Int {
         output.assumeIsolated { $0.take() }.count { $0 == UInt8(ascii: "\n") }
@@ -49,6 +57,8 @@ struct TestClient {
     var isPaused: Bool { output.assumeIsolated { $0.isPaused } }
 
     var isFinished: Bool { output.assumeIsolated { $0.isFinished } }
+
+    var isAborted: Bool { output.assumeIsolated { $0.isAborted } }
 
     /// Stops or starts reading what is written.
     func clog(_ isClogged: Bool) {

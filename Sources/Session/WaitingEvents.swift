@@ -1,0 +1,226 @@
+import Admin
+import LineProtocol
+import Node
+
+/// An event with what one session adds to its line: the token.
+struct ToldEvent {
+    let event: WatchedEvent
+    /// The part of the line that all sessions share.
+    let line: [UInt8]
+    private let token: String?
+
+    /// What an entry takes beside its token's text, in bytes: four words, and a string's header.
+    private static let entryBytes = 64
+
+    init(_ event: WatchedEvent, token: String?) {
+        self.event = event
+        self.token = token
+        line = event.assumeIsolated { $0.line(Admin.line) }
+    }
+
+    /// How long the whole line is.
+    var count: Int { line.count + tokenBytes }
+
+    /// What the session holds of it alone.
+    var ownBytes: Int { Self.entryBytes + tokenBytes }
+
+    /// Whether it may be written behind so many bytes that the client has not taken.
+    ///
+    /// What is written is a copy of the connection's own: no more than is free to all, or one line.
+    func fits(besides queuedBytes: Int) -> Bool {
+        queuedBytes == 0 || queuedBytes + count <= SessionLimits.freeBytes
+    }
+
+    func write(to writer: inout ReplyWriter) {
+        Admin.write(line, endingWith: token, to: &writer)
+    }
+
+    /// The whole line.
+    var bytes: [UInt8] {
+        var writer = ReplyWriter(reserving: count)
+        write(to: &writer)
+        return writer.take()
+    }
+
+    /// ` token=`, the token, and the line's end.
+    private var tokenBytes: Int { 1 + (token.map { 7 + $0.utf8.count } ?? 0) }
+}
+
+/// The events that wait for one client, and their place among its replies.
+///
+/// The lines belong to all sessions that keep them: the shared room counts each once, from the
+/// first that keeps it to the last that lets go. `SessionLimits.eventBytesMax` limits how many
+/// there are, too: each has its line's bytes at least.
+struct WaitingEvents {
+    enum Pace { case enough, tooLittle, tooLittleForLong }
+
+    private let output: any SessionOutput
+    /// What all sessions share; nil where there is no limit to it.
+    private let room: ClientRoom?
+    /// Nil where it has left.
+    private var entries: [ToldEvent?] = []
+    /// The place in `entries` of the next one to leave.
+    private var next = 0
+    /// How many of them stand before the reply at the head; nil where no reply is ready to leave.
+    private var beforeReply: Int?
+    /// The number of the slot behind whose reply events may stand: that of the last `WATCH`.
+    private var watchNumber: UInt64?
+    /// Since when the client takes too little of what is told, in milliseconds.
+    private var fullSince: UInt64?
+
+    /// The bytes that wait for the client, were each line its own.
+    private(set) var bytes = 0
+    /// The bytes of the lines, which other sessions may hold, too.
+    private(set) var sharedBytes = 0
+    /// The bytes that no other session holds: tokens, and entries.
+    private(set) var ownBytes = 0
+
+    /// How many places may be empty before the others move up.
+    private static let emptyMax = 64
+
+    init(on output: any SessionOutput, sharing room: ClientRoom?) {
+        self.output = output
+        self.room = room
+    }
+
+    private var count: Int { entries.count - next }
+
+    var isEmpty: Bool { count == 0 }
+
+    /// The bytes that the client has not taken, written or not.
+    var bytesUntaken: Int { bytes + output.queuedBytes }
+
+    // MARK: Entries
+
+    /// Tells the client of an event, at once or behind what waits.
+    ///
+    /// - Parameter mayLeave: whether it may stand where the next bytes are written.
+    /// - Returns: how many bytes were written.
+    mutating func tell(_ event: WatchedEvent, _ token: String?, mayLeave: Bool) -> Int {
+        let told = ToldEvent(event, token: token)
+        var written = 0
+        if mayLeave, isEmpty, told.fits(besides: output.queuedBytes) {
+            output.write(told.bytes)
+            written = told.count
+        } else {
+            append(told)
+            written = send(mayLeave: mayLeave)
+        }
+        if output.queuedBytes > SessionLimits.freeBytes { output.flush() }
+        return written
+    }
+
+    /// Writes what waits, as far as the client takes it.
+    ///
+    /// - Returns: how many bytes were written.
+    mutating func send(mayLeave: Bool) -> Int {
+        var written = 0
+        while mayLeave, isNextDue {
+            var lines = take(besides: output.queuedBytes)
+            if lines.isEmpty {
+                output.flush()
+                lines = take(besides: output.queuedBytes)
+            }
+            if lines.isEmpty { break }
+            written += lines.count
+            output.write(lines)
+        }
+        return written
+    }
+
+    private mutating func append(_ told: ToldEvent) {
+        entries.append(told)
+        bytes += told.count
+        sharedBytes += told.line.count
+        ownBytes += told.ownBytes
+        guard let room, told.event.assumeIsolated({ $0.keep() }) else { return }
+        room.assumeIsolated { [bytes = told.line.count] in $0.note(shared: bytes) }
+    }
+
+    /// Takes the lines that may be written behind so many bytes that the client has not taken.
+    private mutating func take(besides queuedBytes: Int) -> [UInt8] {
+        var (count, bytesTaken) = (0, 0)
+        while count < beforeReply ?? self.count, let told = entries[next + count],
+            told.fits(besides: queuedBytes + bytesTaken)
+        {
+            count += 1
+            bytesTaken += told.count
+        }
+        var writer = ReplyWriter(reserving: bytesTaken)
+        for _ in 0..<count {
+            entries[next]?.write(to: &writer)
+            removeFirst()
+        }
+        return writer.take()
+    }
+
+    /// The client is told none of it.
+    mutating func removeAll() {
+        while !isEmpty { removeFirst() }
+        beforeReply = nil
+        fullSince = nil
+    }
+
+    private mutating func removeFirst() {
+        guard let told = entries[next] else { return }
+        entries[next] = nil
+        next += 1
+        if let beforeReply { self.beforeReply = max(0, beforeReply - 1) }
+        bytes -= told.count
+        sharedBytes -= told.line.count
+        ownBytes -= told.ownBytes
+        if next == entries.count {
+            entries = []
+            next = 0
+        } else if next >= Self.emptyMax, next * 2 >= entries.count {
+            entries.removeFirst(next)
+            next = 0
+        }
+        guard let room, told.event.assumeIsolated({ $0.letGo() }) else { return }
+        room.assumeIsolated { [bytes = told.line.count] in $0.note(shared: -bytes) }
+    }
+
+    // MARK: Replies
+
+    /// Whether a request may begin: what was told of one user stands before the reply to a `WATCH`
+    /// of another.
+    func mayBegin(_ request: Request) -> Bool {
+        if case .watch = request { isEmpty } else { true }
+    }
+
+    /// A request begins at the head: nothing is told before the reply to a `WATCH`.
+    mutating func begin(_ request: Request, at number: UInt64) {
+        if case .watch = request { watchNumber = number }
+    }
+
+    /// Whether an event may stand before the reply with this number.
+    func mayLeave(before number: UInt64) -> Bool {
+        guard let watchNumber else { return false }
+        return number > watchNumber
+    }
+
+    /// Whether the next event comes before the reply at the head.
+    var isNextDue: Bool { !isEmpty && beforeReply != 0 }
+
+    /// The reply at the head is ready: what is told from here on comes behind it.
+    mutating func holdReply() { if beforeReply == nil { beforeReply = count } }
+
+    /// The reply at the head has left.
+    mutating func passReply() { beforeReply = nil }
+
+    // MARK: Time
+
+    /// Whether the client takes enough of what is told.
+    ///
+    /// - Parameter isEnding: whether the connection ends with what waits.
+    mutating func pace(isEnding: Bool, now: @autoclosure () -> UInt64) -> Pace {
+        guard isEnding || bytesUntaken >= SessionLimits.eventBytesFull else {
+            fullSince = nil
+            return .enough
+        }
+        let now = now()
+        let since = fullSince ?? now
+        fullSince = since
+        return now < since + SessionLimits.fullMillisecondsMax ? .tooLittle : .tooLittleForLong
+    }
+}
