@@ -49,7 +49,7 @@ package struct Plant: Hashable, Sendable {
             case .coversFirstRangeOnly: 54
             case .droppedOnConfirmedVectors: 5_262
             case .evictedNotDialled: 212
-            case .evictedNotHeard: 67
+            case .evictedNotHeard: 70
             case .floorIgnored: 63
             case .lateDoneCounts: 8_025
             case .secondTimeGiven: 17_374
@@ -94,8 +94,9 @@ package struct Plant: Hashable, Sendable {
             case .profileToldToStrangers: [.sound]
             case .ruleJudgedAtMerge: [.judgedOnce, .equal]
             case .setContextLost: [.kept, .deleted, .claims]
-            // A list that ignores what a token says of it shows what was taken off.
-            case .floorIgnored: [.reads, .oneChange, .sound]
+            // A list that ignores what a token says of it shows what was taken off or viewed, and
+            // passes over what is viewed no more.
+            case .floorIgnored: [.reads, .oneChange, .sound, .kept]
             case .shownBeforeStored, .tokenForgetsDeletions: [.reads]
             case .typingOutlivesConnection: [.typing]
             case .unboundedPeerQueue: [.bounded]
