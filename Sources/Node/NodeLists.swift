@@ -68,6 +68,8 @@ struct ListAsk: Sendable {
     /// The target waits for disks.
     var isTaken = false
     var found: [Findings] = []
+    /// What the copies that it shows hold; of each shard that was asked for at most once.
+    private(set) var seen: [SeenShard] = []
 
     /// The most of them.
     static let countMax = 65_536
@@ -76,6 +78,11 @@ struct ListAsk: Sendable {
 
     func isOverdue(_ now: UInt64) -> Bool {
         Forwards.isOverdue(since: heardAt, isTaken: isTaken, now)
+    }
+
+    mutating func note(_ more: [SeenShard]) {
+        let open = Set(shards).subtracting(seen.map(\.shard))
+        seen += more.filter { open.contains($0.shard) }
     }
 }
 
@@ -283,8 +290,12 @@ extension Node {
         let seen = gathering.seen.compactMap { sighting in
             sighting.vector.map { SeenShard(shard: sighting.shard, vector: $0) }
         }
+        let parts = seen.runs(of: options.peerLimits.vectorBytesMax, sizedBy: \.roughBytes)
+        for part in parts.dropLast() {
+            guard tell(.taken, to: slot, seen: part) else { return }
+        }
         // Of several shards: a set is read in its order, and each of it once.
-        tell(findings.gathered, to: slot, 0, seen: seen) {
+        tell(findings.gathered, to: slot, 0, seen: parts.last ?? []) {
             .listed($0, part: $1, missing: gathering.missing)
         }
     }
@@ -297,6 +308,7 @@ extension Node {
         switch told.outcome {
         case .taken:
             listAsks[told.number]?.isTaken = true
+            listAsks[told.number]?.note(told.seen)
         case .found(let findings, let part, isLast: false)
         where part == ask.found.count && part < Forwards.partsMax
             && hasRoom(forPartBehind: part + (gatherings[ask.slot]?.parts ?? 0)):
@@ -304,8 +316,11 @@ extension Node {
         case .listed(let findings, let part, let missing) where part == ask.found.count:
             listAsks[told.number] = nil
             if let channel = links[name]?.channel.id {
-                gatherings[ask.slot]?.seen += told.seen.filter { ask.shards.contains($0.shard) }
-                    .map { Sighting($0.shard, $0.vector, by: .member(channel: channel)) }
+                var ask = ask
+                ask.note(told.seen)
+                gatherings[ask.slot]?.seen += ask.seen.map {
+                    Sighting($0.shard, $0.vector, by: .member(channel: channel))
+                }
             }
             take(ask.found + [findings], missing: missing, of: ask)
         default:

@@ -8,17 +8,22 @@ package struct PeerLimits: Hashable, Sendable {
     package let controlBytesMax: Int
     /// The most answers to a peer that wait until its queue has room: beyond that it asks another.
     package let answerBytesMax: Int
+    /// About the most bytes of vectors in one answer, which may be of many shards: what is beyond
+    /// goes in front of it.
+    package let vectorBytesMax: Int
 
     package static let standard = PeerLimits(
         queueBytesMax: 8 << 20, queueBytesShort: 512 << 10, controlBytesMax: 1 << 20,
-        answerBytesMax: 32 << 20)
+        answerBytesMax: 32 << 20, vectorBytesMax: 1 << 20)
 
     package init(
-        queueBytesMax: Int, queueBytesShort: Int, controlBytesMax: Int, answerBytesMax: Int
+        queueBytesMax: Int, queueBytesShort: Int, controlBytesMax: Int, answerBytesMax: Int,
+        vectorBytesMax: Int
     ) {
         self.queueBytesMax = queueBytesMax
         self.queueBytesShort = queueBytesShort
         self.controlBytesMax = controlBytesMax
         self.answerBytesMax = answerBytesMax
+        self.vectorBytesMax = vectorBytesMax
     }
 }

@@ -74,6 +74,9 @@ package struct SeenShard: VectorCarrier, Hashable, Sendable {
     /// The whole of it, but on its way.
     package var vector: Vector { said.vector }
 
+    /// About what it takes in a frame.
+    var roughBytes: Int { 16 * vector.entries.count + 4 * vector.rangesCount }
+
     package mutating func eachVector(_ body: (ShardID, inout SaidVector) -> Void) {
         body(shard, &said)
     }

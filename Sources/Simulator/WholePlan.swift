@@ -154,7 +154,7 @@ struct WholePlan {
     /// Limits that the load of a few clients meets behind a cut.
     private static let tight = PeerLimits(
         queueBytesMax: 8 << 10, queueBytesShort: 4 << 10, controlBytesMax: 4 << 10,
-        answerBytesMax: 512 << 10)
+        answerBytesMax: 512 << 10, vectorBytesMax: 64)
 
     /// The numbers of copies that are drawn, each as often as it stands here.
     private static let replicasDrawn: [Replicas] = [.all, .count(2), .count(3)]

@@ -338,12 +338,17 @@ final class RecordingSink: ReplySink {
 
     /// What was last shown to it.
     nonisolated(unsafe) private(set) var shown: Sighting?
+    /// All of the last list, or of the last read.
+    nonisolated(unsafe) private(set) var allShown: [Sighting] = []
 
     func onSettled(_ number: UInt64, _ outcome: Settled) { outcomes[number] = outcome }
 
     func onUnsettled(_ last: UnsettledOperation) { unsettled.note(last) }
 
-    func onSeen(_ sightings: [Sighting]) { shown = sightings.last ?? shown }
+    func onSeen(_ sightings: [Sighting]) {
+        shown = sightings.last ?? shown
+        allShown = sightings
+    }
 
     func onEvent(_ event: WatchedEvent, token: String?) -> Bool { false }
 

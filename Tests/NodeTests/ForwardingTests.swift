@@ -19,17 +19,19 @@ struct Five {
     let world = NodeWorld()
     let seats: [NodeSeat]
 
-    init(restRangesMax: Int = VectorBase.restRangesMax) {
+    init(
+        restRangesMax: Int = VectorBase.restRangesMax, peerLimits: PeerLimits = .standard
+    ) {
         var seats = [
             world.add(
                 "n1", shards: shardCount, replicas: .count(2), mayBlock: true,
-                restRangesMax: restRangesMax)
+                restRangesMax: restRangesMax, peerLimits: peerLimits)
         ]
         for number in 2...5 {
             seats.append(
                 world.add(
                     "n\(number)", join: ["n1"], shards: nil, replicas: nil, mayBlock: true,
-                    restRangesMax: restRangesMax))
+                    restRangesMax: restRangesMax, peerLimits: peerLimits))
         }
         self.seats = seats
         world.run(milliseconds: 5_000)
@@ -324,6 +326,36 @@ extension Settled? {
                 continue
             }
             #expect(chats.count == 20, "at \(seat.name)")
+        }
+    }
+
+    @Test func `a list of which the vectors fit no frame is answered all the same`() {
+        let standard = PeerLimits.standard
+        let five = Five(
+            peerLimits: PeerLimits(
+                queueBytesMax: standard.queueBytesMax, queueBytesShort: standard.queueBytesShort,
+                controlBytesMax: standard.controlBytesMax,
+                answerBytesMax: standard.answerBytesMax, vectorBytesMax: 1))
+        for (index, room) in rooms(20).enumerated() {
+            let number = UInt64(index + 1)
+            #expect(five.handle(found(room), at: five.seats[0], number: number).isWritten)
+        }
+        let seat = five.stranger(to: rooms(1)[0])
+        let list = five.handle(.chats(.active), of: "bob", at: seat, number: 100)
+        guard case .answered(.found(.chats(let chats), isPartial: false), _) = list else {
+            Issue.record("it says \(String(describing: list))")
+            return
+        }
+        #expect(chats.count == 20)
+        // What each shard holds came, too.
+        let shown = Dictionary(uniqueKeysWithValues: seat.sink.allShown.map { ($0.shard, $0) })
+        #expect(Set(shown.keys) == Set((0..<shardCount).map { ShardID($0) }))
+        for room in rooms(20) {
+            let shard = ShardID(of: room.text, count: shardCount)
+            let held = five.owners(of: room)[0].run {
+                $0.shard(of: room)?.assumeIsolated { $0.vector }
+            }
+            #expect(shown[shard]?.vector == held)
         }
     }
 

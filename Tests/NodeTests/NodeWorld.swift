@@ -58,7 +58,7 @@ final class NodeSeat: Sendable {
         evictAfterMilliseconds: UInt64? = NodeOptions.evictAfterMillisecondsDefault,
         mayBlock: Bool = false, address: String? = nil, isBootstrapping: Bool = false,
         acceptsDataLoss: Bool = false, versions: PeerVersions = .current,
-        restRangesMax: Int = VectorBase.restRangesMax
+        restRangesMax: Int = VectorBase.restRangesMax, peerLimits: PeerLimits = .standard
     ) {
         self.name = name
         self.store = store
@@ -69,7 +69,8 @@ final class NodeSeat: Sendable {
             cluster: cluster.map(ClusterName.init(checked:)), shards: shards, replicas: replicas,
             ackLevel: .majority, editWindowMilliseconds: 900_000,
             evictAfterMilliseconds: evictAfterMilliseconds, mayBlock: mayBlock,
-            acceptsDataLoss: acceptsDataLoss, versions: versions, restRangesMax: restRangesMax)
+            acceptsDataLoss: acceptsDataLoss, peerLimits: peerLimits, versions: versions,
+            restRangesMax: restRangesMax)
         let ports = NodePorts(
             executor: InlineExecutor(), store: store, entropy: SeededEntropy(seed: seed),
             clock: self.clock, host: host)
@@ -205,14 +206,15 @@ final class NodeWorld {
         mayBlock: Bool = false, address: String? = nil, isBootstrapping: Bool = false,
         damaged: [ShardID] = [], versions: PeerVersions = .current, loss: String? = nil,
         acceptsDataLoss: Bool = false, restRangesMax: Int = VectorBase.restRangesMax,
-        isBaseDamaged: Bool = false
+        peerLimits: PeerLimits = .standard, isBaseDamaged: Bool = false
     ) -> NodeSeat {
         seed += 1
         let seat = NodeSeat(
             name, join: join, store: store, clock: clock, seed: seed, shards: shards,
             cluster: cluster, replicas: replicas, evictAfterMilliseconds: evictAfterMilliseconds,
             mayBlock: mayBlock, address: address, isBootstrapping: isBootstrapping,
-            acceptsDataLoss: acceptsDataLoss, versions: versions, restRangesMax: restRangesMax)
+            acceptsDataLoss: acceptsDataLoss, versions: versions, restRangesMax: restRangesMax,
+            peerLimits: peerLimits)
         seats[address ?? name] = seat
         seat.start(damaged: damaged, isBaseDamaged: isBaseDamaged, loss: loss)
         return seat
