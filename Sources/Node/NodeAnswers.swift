@@ -172,8 +172,12 @@ extension Node {
             number: slot.number, round: round, outcome: outcome, seen: seen,
             time: latestTime)
         if link.tell(told) { return true }
-        link.send(
-            .told(Told(number: slot.number, round: round, outcome: .failed(.overloaded))))
+        let refusal = Told(number: slot.number, round: round, outcome: .failed(.overloaded))
+        if !link.refuse(refusal), !link.isGivenUp {
+            link.isGivenUp = true
+            ports.host.log(.warn, "connection closed: it takes no answers peer=\(link.name)")
+            link.channel.close()
+        }
         return false
     }
 

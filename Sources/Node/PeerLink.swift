@@ -21,6 +21,8 @@ final class PeerLink {
     var isBehind = false
     /// Whether what is for the peer stays here, as behind a cut cable.
     var isCutOut = false
+    /// Whether it is being closed by this node.
+    var isGivenUp = false
     /// What the peer last said twice a second, and when.
     var pulse: (said: Pulse, at: UInt64)?
     /// The shards of which a frame was dropped since the queue was last short.
@@ -184,14 +186,26 @@ final class PeerLink {
         return true
     }
 
+    /// Says that an answer found no room.
+    ///
+    /// It comes before the answers that follow: who asked would take those, and then an answer from
+    /// elsewhere to the first that shows what is newer.
+    ///
+    /// - Returns: false where that finds no room either: the peer reads nothing.
+    func refuse(_ told: Told) -> Bool {
+        put(told, bytesMax: limits.answerBytesMax + limits.controlBytesMax)
+    }
+
+    private func put(_ told: Told) -> Bool { put(told, bytesMax: limits.answerBytesMax) }
+
     /// Answers go out in the order in which they are put here.
-    private func put(_ told: Told) -> Bool {
+    private func put(_ told: Told, bytesMax: Int) -> Bool {
         guard !answers.isEmpty || isFull else {
             return write(.told(told))
         }
         var writer = ByteWriter()
         writer.writeEnvelope { PeerFrame.told(told).encode(into: &$0) }
-        guard answerBytes + writer.count <= limits.answerBytesMax else { return false }
+        guard answerBytes + writer.count <= bytesMax else { return false }
         answers.append(writer.bytes)
         answerBytes += writer.count
         return true
