@@ -79,6 +79,9 @@ extension Limit {
             "peer-answer-bytes", PeerLimits.standard.answerBytesMax, "bytes for each peer",
             "it asks another"),
         Limit(
+            "peer-refusal-bytes", PeerLimits.standard.controlBytesMax,
+            "bytes behind those that say so", "the connection is closed"),
+        Limit(
             "frame-bytes", Envelope.plainBytesMax, "bytes", "the frame is refused"),
         Limit(
             "document-frame-bytes", Envelope.payloadBytesMax, "bytes of a frame with one document",

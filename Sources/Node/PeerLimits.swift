@@ -6,7 +6,8 @@ package struct PeerLimits: Hashable, Sendable {
     package let queueBytesShort: Int
     /// How much of what a node says beside its shards may wait behind those.
     package let controlBytesMax: Int
-    /// The most answers to a peer that wait until its queue has room: beyond that it asks another.
+    /// The most answers to a peer that wait until its queue has room: beyond that it asks another,
+    /// and is told so behind them, with as much as `controlBytesMax`.
     package let answerBytesMax: Int
     /// About the most bytes of vectors in one answer, which may be of many shards: what is beyond
     /// goes in front of it.
