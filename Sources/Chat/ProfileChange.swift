@@ -17,8 +17,8 @@ extension ProfileView {
     public var sum: UInt32 { UInt32(truncatingIfNeeded: checksum(encoded)) }
 }
 
-/// What a watcher was told of profiles: checksums of those of its user and of everybody that
-/// shares a conversation with them, added up.
+/// The sums of the checksums of the profiles that a watcher was told: that of its user, and those
+/// of everybody that shares a conversation with them.
 ///
 /// It travels in the watcher's token. Who comes back with it is told the profiles of those groups
 /// whose sums have become others, so that nothing is missed and little is told twice. Sums are

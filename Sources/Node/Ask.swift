@@ -84,9 +84,13 @@ package struct Told: Hashable, Sendable {
     package var time = HybridTimestamp.zero
 }
 
-extension Told {
-    /// It is not known what the copies that it shows hold: it counts as not answered, and another
-    /// member is asked.
+extension Told: VectorCarrier {
+    package mutating func eachVector(_ body: (ShardID, inout SaidVector) -> Void) {
+        for index in seen.indices { seen[index].eachVector(body) }
+    }
+
+    /// Replaces the answer by a failure, so that another member is asked: a vector in it builds on
+    /// one that this node has not received.
     mutating func refuse() {
         if case .written = outcome { return }
         outcome = .failed(.unsupported)

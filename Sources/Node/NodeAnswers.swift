@@ -175,7 +175,8 @@ extension Node {
         let refusal = Told(number: slot.number, round: round, outcome: .failed(.overloaded))
         if !link.refuse(refusal), !link.isGivenUp {
             link.isGivenUp = true
-            ports.host.log(.warn, "connection closed: it takes no answers peer=\(link.name)")
+            ports.host.log(
+                .warn, "connection closed: the member reads no answers peer=\(link.name)")
             link.channel.close()
         }
         return false

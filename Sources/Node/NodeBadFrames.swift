@@ -43,10 +43,11 @@ extension Node {
         onBadFrame(of: shard, from: link, because: "\(error)")
     }
 
-    /// It is not known what a frame says that these shards hold.
+    /// Refuses a frame whose vectors of these shards build on vectors that this node has not
+    /// received.
     ///
-    /// The member says it whole from here on; what the frame was about comes again, or is asked of
-    /// another.
+    /// The member sends its next vectors of them whole. What the frame was about comes again, or is
+    /// asked of another member.
     func onUnheard(_ shards: [ShardID], in frame: PeerFrame, from link: PeerLink) {
         for shard in shards { link.send(.unheard(shard)) }
         switch frame {
@@ -64,7 +65,7 @@ extension Node {
             let heard = positions.filter { !shards.contains($0.shard) }
             onFed(.watched(number, concerns: concerns, positions: heard), by: link.name)
         default:
-            let reason = "a vector beyond one that was not heard"
+            let reason = "it builds on a vector that this node has not received"
             for id in shards { onBadFrame(of: shard(id), from: link, because: reason) }
         }
     }

@@ -80,7 +80,7 @@ extension Limit {
             "it asks another"),
         Limit(
             "peer-refusal-bytes", PeerLimits.standard.controlBytesMax,
-            "bytes behind those that say so", "the connection is closed"),
+            "bytes of refusals behind those", "the connection is closed"),
         Limit(
             "frame-bytes", Envelope.plainBytesMax, "bytes", "the frame is refused"),
         Limit(

@@ -129,14 +129,7 @@ final class PeerLink {
     /// - Returns: false where it was dropped, because too much waits already.
     @discardableResult
     func send(_ frame: PeerFrame) -> Bool {
-        let before = said
-        var frame = frame
-        said.say(in: &frame)
-        guard write(frame) else {
-            said = before
-            return false
-        }
-        return true
+        said.say(in: frame, sending: write)
     }
 
     private func write(_ frame: PeerFrame) -> Bool {
@@ -176,14 +169,7 @@ final class PeerLink {
     @discardableResult
     func tell(_ told: Told) -> Bool {
         guard !told.seen.isEmpty else { return put(told) }
-        let before = answered
-        var told = told
-        answered.say(in: &told)
-        guard put(told) else {
-            answered = before
-            return false
-        }
-        return true
+        return answered.say(in: told, sending: put)
     }
 
     /// Says that an answer found no room.

@@ -64,8 +64,8 @@ extension ShardMachine {
         var stage = Stage()
         let changes = isAll ? committed : Array(committed.prefix(count))
         let changed = Set(committed.map(\.after.key))
-        let unheard = unheard(before: changes)
-        for change in inOrderOfCauses(changes) where !unheard.contains(change.after.key) {
+        let earlier = earlier(thanRoomsIn: changes)
+        for change in inOrderOfCauses(changes) where !earlier.contains(change.after.key) {
             guard let around = try surroundings(of: change, isWatched, &stage, in: world) else {
                 continue
             }
@@ -78,7 +78,7 @@ extension ShardMachine {
             else { continue }
             let (early, next) = try announcements(
                 of: id, after: nil, isWatched, &stage, in: world
-            ) { unheard.contains($0.key) || !changed.contains($0.key) }
+            ) { earlier.contains($0.key) || !changed.contains($0.key) }
             guard next == nil else { return .tooMuch }
             told += early
         }
@@ -108,16 +108,16 @@ extension ShardMachine {
 
     /// What was here before its conversation, which these changes bring, and has changed since:
     /// what these changes come to says nothing to who was not told of it.
-    private func unheard(before changes: [DocumentChange]) -> Set<DocumentKey> {
+    private func earlier(thanRoomsIn changes: [DocumentChange]) -> Set<DocumentKey> {
         let rooms = changes.filter { $0.before == nil && $0.after.conversation != nil }
         guard !rooms.isEmpty else { return [] }
         let partitions = Set(rooms.map(\.after.key.partition))
-        var (seen, unheard): (Set<DocumentKey>, Set<DocumentKey>) = ([], [])
+        var (seen, earlier): (Set<DocumentKey>, Set<DocumentKey>) = ([], [])
         for change in committed where partitions.contains(change.after.key.partition) {
             let isFirst = seen.insert(change.after.key).inserted
-            if isFirst, change.before != nil { unheard.insert(change.after.key) }
+            if isFirst, change.before != nil { earlier.insert(change.after.key) }
         }
-        return unheard
+        return earlier
     }
 
     /// How many changes have waited for causes as long as any does: there may be no moment at which

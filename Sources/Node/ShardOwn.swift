@@ -18,31 +18,34 @@ extension ShardMachine {
     mutating func names(
         of users: [UserID], in world: ShardWorld
     ) throws(ShardFailure) -> [NameView] {
-        var views: [NameView] = []
-        for user in users {
-            let key = DocumentKey.profile(user)
-            guard key.shard(of: shardCount) == copy.shard,
-                let name = try find(key, in: world)?.document.profile?.name
-            else { continue }
-            views.append(NameView(user: user, name: name))
+        try profileDocuments(of: users, in: world).compactMap { user, document in
+            document.profile?.name.map { NameView(user: user, name: $0) }
         }
-        return views
     }
 
     /// The profiles of those of these users whose are here, in the order of the users.
     mutating func profiles(
         of users: [UserID], in world: ShardWorld
     ) throws(ShardFailure) -> [DatedProfile] {
-        var profiles: [DatedProfile] = []
+        try profileDocuments(of: users, in: world).compactMap { user, document in
+            document.profile.map {
+                DatedProfile(view: $0.view(of: user), at: document.greatestTime)
+            }
+        }
+    }
+
+    private mutating func profileDocuments(
+        of users: [UserID], in world: ShardWorld
+    ) throws(ShardFailure) -> [(user: UserID, document: Document)] {
+        var documents: [(user: UserID, document: Document)] = []
         for user in users {
             let key = DocumentKey.profile(user)
             guard key.shard(of: shardCount) == copy.shard,
-                let document = try find(key, in: world)?.document, let profile = document.profile
+                let document = try find(key, in: world)?.document
             else { continue }
-            profiles.append(
-                DatedProfile(view: profile.view(of: user), at: document.greatestTime))
+            documents.append((user, document))
         }
-        return profiles
+        return documents
     }
 
     /// Who shares a conversation of this shard with the user, ascending.

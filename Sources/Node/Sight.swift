@@ -71,7 +71,7 @@ package struct SeenShard: VectorCarrier, Hashable, Sendable {
         said = SaidVector(vector)
     }
 
-    /// The whole of it, but on its way.
+    /// The whole vector, once `SaidVectors.hear` has completed it.
     package var vector: Vector { said.vector }
 
     /// About what it takes in a frame.
@@ -79,12 +79,6 @@ package struct SeenShard: VectorCarrier, Hashable, Sendable {
 
     package mutating func eachVector(_ body: (ShardID, inout SaidVector) -> Void) {
         body(shard, &said)
-    }
-}
-
-extension Told: VectorCarrier {
-    package mutating func eachVector(_ body: (ShardID, inout SaidVector) -> Void) {
-        for index in seen.indices { seen[index].eachVector(body) }
     }
 }
 

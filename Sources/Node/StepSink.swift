@@ -1,8 +1,8 @@
 import Chat
 import Wire
 
-/// Hands what became of a request of the node's own to the node, and what it saw to the connection
-/// for which it was made.
+/// The sink of a request that the node makes itself: hands its outcome to the node, and what it saw
+/// to the connection for which it was made.
 final class StepSink: ReplySink {
     typealias Step = @Sendable (isolated Node, _ number: UInt64, Settled) -> Void
     typealias Seen = @Sendable (isolated Node, [Sighting]) -> Void

@@ -47,7 +47,7 @@ package enum WatchFrame: Hashable, Sendable {
             said = SaidVector(vector)
         }
 
-        /// The whole of it, but on its way.
+        /// The whole vector, once `SaidVectors.hear` has completed it.
         var vector: Vector { said.vector }
 
         package mutating func eachVector(_ body: (ShardID, inout SaidVector) -> Void) {

@@ -75,8 +75,9 @@ public struct CopyHeader: Hashable, Sendable {
         return writer.withUnsafeBytes { checksum($0) }
     }
 
-    /// Has what a commit writes of the vector stay small: takes all of it for the base where there
-    /// is more beyond the old one, or where that is no part of it any more.
+    /// Keeps the part of the vector that each commit writes small: the whole vector becomes the
+    /// base where more than `restRangesMax` ranges lie beyond the old one, or where the old one is
+    /// no part of it any more.
     mutating func rebase(restRangesMax: Int) {
         let rest = vector.rest(beyond: base.vector)
         if let rest, rest.rangesCount <= restRangesMax { return }

@@ -85,7 +85,7 @@ public enum Frame: Hashable, Sendable {
             self.isServing = isServing
         }
 
-        /// The whole of it, but on its way.
+        /// The whole vector, once `SaidVectors.hear` has completed it.
         public var vector: Vector { said.vector }
     }
 

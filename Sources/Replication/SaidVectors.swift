@@ -12,8 +12,8 @@ public struct SaidVector: Hashable, Sendable {
         case beyond(CheckpointID)
     }
 
-    /// The whole of it, but on its way in the form `beyond`: until `SaidVectors.hear` it claims
-    /// less than was said.
+    /// The whole vector, except in the form `beyond` between `SaidVectors.say` and `hear`: there it
+    /// claims less than was said.
     public let vector: Vector
     let form: Form
 
@@ -25,7 +25,7 @@ public struct SaidVector: Hashable, Sendable {
     }
 }
 
-/// What goes over a connection and names vectors of shards.
+/// A frame that names vectors of shards.
 public protocol VectorCarrier {
     mutating func eachVector(_ body: (ShardID, inout SaidVector) -> Void)
 }
@@ -48,8 +48,23 @@ public struct SaidVectors: Sendable {
     /// - Parameter restRangesMax: how much is said beyond a base before the next is said.
     public init(restRangesMax: Int) { self.restRangesMax = restRangesMax }
 
-    /// Has all vectors of a frame said; it has to go out, or this value back to what it was.
-    public mutating func say(in frame: inout some VectorCarrier) {
+    /// Sends a frame with its vectors as the other end can complete them.
+    ///
+    /// - Parameter send: false where the frame does not go out: then nothing was said.
+    public mutating func say<Carrier: VectorCarrier>(
+        in frame: Carrier, sending send: (Carrier) -> Bool
+    ) -> Bool {
+        let before = self
+        var frame = frame
+        say(in: &frame)
+        guard send(frame) else {
+            self = before
+            return false
+        }
+        return true
+    }
+
+    mutating func say(in frame: inout some VectorCarrier) {
         frame.eachVector { shard, said in said = say(said.vector, of: shard) }
     }
 

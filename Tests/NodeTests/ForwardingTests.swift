@@ -1,11 +1,11 @@
 import CRDT
 import Chat
 import Placement
-import Replication
 import Testing
 import Wire
 
 @testable import Node
+@testable import Replication
 
 private let shardCount: UInt16 = 8
 private let bob = UserID(checked: "bob")
