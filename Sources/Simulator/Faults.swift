@@ -160,7 +160,11 @@ extension World {
             seen.append(shell?.machines[shard].greatestTime ?? .zero)
         }
         if let shell { seen.append(shell.operations.greatestTime) }
-        guard !seen.allSatisfy(wall(of: node).believes) else { return }
+        let wall = wall(of: node)
+        if let last = shell?.operations.last, !wall.believes(last.time) {
+            ledger.noteForgotten(last, believed: wall.latest)
+        }
+        guard !seen.allSatisfy(wall.believes) else { return }
         node.wall.hasForgotten = true
         node.disk.forgetTimes()
     }

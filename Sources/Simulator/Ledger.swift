@@ -46,16 +46,41 @@ struct Ledger {
         let counter: UInt64
     }
 
+    /// The operations of a process up to `last` that are later than `believed`.
+    private struct Forgotten {
+        let last: Stamp
+        let believed: HybridTimestamp
+
+        func contains(_ operation: Stamp) -> Bool {
+            operation.process == last.process && operation.counter <= last.counter
+                && operation.time > believed
+        }
+    }
+
     private(set) var entries: [Entry] = []
     /// The execution of each operation that came first.
     private var operations: [OperationName: Int] = [:]
     private var ahead: Set<OperationName> = []
+    /// What the clocks of processes forgot, as they were set back.
+    private var forgotten: [Forgotten] = []
     private var numbers: [ShardDot: Int] = [:]
     private var ofKey: [DocumentKey: [Int]] = [:]
 
     /// An operation got a time that its process does not follow.
     mutating func noteAhead(_ operation: Stamp) {
         ahead.insert(OperationName(process: operation.process, counter: operation.counter))
+    }
+
+    /// A clock was set back so far that it believes no operation later than `believed`: its process
+    /// asks for the next ones at earlier times.
+    ///
+    /// - Parameter last: the last operation that the process asked for.
+    mutating func noteForgotten(_ last: Stamp, believed: HybridTimestamp) {
+        let times = Forgotten(last: last, believed: believed)
+        forgotten.append(times)
+        for index in entries.indices where times.contains(entries[index].operation) {
+            entries[index].isAhead = true
+        }
     }
 
     /// Adds a change; fails where another has its dot.
@@ -80,7 +105,8 @@ struct Ledger {
             operations[operation] = entries.count
         }
         var entry = entry
-        entry.isAhead = ahead.contains(operation)
+        entry.isAhead =
+            ahead.contains(operation) || forgotten.contains { $0.contains(entry.operation) }
         numbers[name] = entries.count
         ofKey[entry.mutation.key, default: []].append(entries.count)
         entries.append(entry)

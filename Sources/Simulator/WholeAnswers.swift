@@ -79,7 +79,8 @@ extension WholeWorld {
     private func fault(in answer: WholeAnswer, to request: WholeRequest) -> String? {
         if let code = answer.code {
             guard answer.data.isEmpty else { return "data lines before an error" }
-            return request.kind.codes.contains(code) ? nil : "ERR \(code) is none of its codes"
+            let isItsOwn = request.codes.contains(code)
+            return isItsOwn ? nil : "ERR \(code) is none of its codes"
         }
         if case .bad(let code) = request.kind { return "not \(code)" }
         let nouns = Set(answer.data.map(\.noun))
@@ -207,6 +208,14 @@ extension ReplyLine {
 
 extension WholeAnswer {
     var summary: String { code.map { "ERR \($0)" } ?? "OK \(fields?.pairs.map(\.key) ?? [])" }
+}
+
+extension WholeRequest {
+    /// What may refuse it: no token is made for a connection to who has not joined yet.
+    var codes: [Int] {
+        if case .token = kind, isEarly { return [503] }
+        return kind.codes
+    }
 }
 
 extension WholeRequest.Kind {

@@ -127,11 +127,12 @@ extension WholeWorld {
             .sorted { $0.id < $1.id }
     }
 
+    /// A process takes clients from its beginning, and refuses what it cannot answer yet: an
+    /// operator may have to say that those with what it misses do not come back.
+    ///
     /// - Returns: nil where nobody takes clients.
     func openVisit(to index: Int, as user: String) -> WholeVisit? {
-        guard let process = machines[index].process, process.isReady, process.stopBy == nil else {
-            return nil
-        }
+        guard let process = machines[index].process, process.stopBy == nil else { return nil }
         nextID += 1
         let (id, machine) = (nextID, machines[index])
         let address = WholeAddress(machine: index, process: process.id)
@@ -184,8 +185,12 @@ extension WholeWorld {
             }
             tracer?("    \(visit.user) asks n\(visit.address.machine + 1): \(request.text)")
         }
-        visit.open += requests.map { $0.asked(at: now) }
+        visit.open += requests.map { asked($0, on: visit) }
         transmit(bytes, on: visit)
+    }
+
+    private func asked(_ request: WholeRequest, on visit: WholeVisit) -> WholeRequest {
+        request.asked(at: now, isEarly: !(process(visit.address)?.isReady ?? true))
     }
 
     /// Lines arrive in pieces that end anywhere.
@@ -206,7 +211,7 @@ extension WholeWorld {
         visit.hasEnded = true
         if clientDice.chance(percent: 20) {
             let line = Array("PING".utf8)
-            visit.open.append(WholeRequest(.bad(400), line).asked(at: now))
+            visit.open.append(asked(WholeRequest(.bad(400), line), on: visit))
             coverage.count("line not ended")
             transmit(line, on: visit)
         }

@@ -67,6 +67,8 @@ struct WholeRequest {
     let kind: Kind
     let line: [UInt8]
     private(set) var at: UInt64 = 0
+    /// Whether its node was not ready yet.
+    private(set) var isEarly = false
 
     init(_ kind: Kind, _ line: [UInt8]) {
         self.kind = kind
@@ -75,9 +77,9 @@ struct WholeRequest {
 
     init(_ kind: Kind, _ line: String) { self.init(kind, Array(line.utf8)) }
 
-    func asked(at moment: UInt64) -> WholeRequest {
+    func asked(at moment: UInt64, isEarly: Bool) -> WholeRequest {
         var request = self
-        request.at = moment
+        (request.at, request.isEarly) = (moment, isEarly)
         return request
     }
 
