@@ -151,10 +151,10 @@ struct WholePlan {
         return (fault, evictAfter)
     }
 
-    /// Limits that the load of a few clients meets behind a cut.
+    /// Limits that the load of a few clients meets behind a cut; no single answer is beyond them.
     private static let tight = PeerLimits(
         queueBytesMax: 8 << 10, queueBytesShort: 4 << 10, controlBytesMax: 4 << 10,
-        answerBytesMax: 512 << 10, vectorBytesMax: 64)
+        answerBytesMax: 1_536 << 10, vectorBytesMax: 64)
 
     /// The numbers of copies that are drawn, each as often as it stands here.
     private static let replicasDrawn: [Replicas] = [.all, .count(2), .count(3)]
