@@ -47,7 +47,7 @@ package struct Plant: Hashable, Sendable {
             switch self {
             case .clockFollowsAny: 92
             case .coversFirstRangeOnly: 54
-            case .droppedOnConfirmedVectors: 5_262
+            case .droppedOnConfirmedVectors: 13_823
             case .evictedNotDialled: 212
             case .evictedNotHeard: 70
             case .floorIgnored: 63
@@ -75,7 +75,7 @@ package struct Plant: Hashable, Sendable {
             case .coversFirstRangeOnly: [.equal, .kept]
             case .damagedIndexReadAsEmpty: [.claims, .kept, .equal]
             case .droppedBeforeAllAccepted: [.kept]
-            case .droppedOnConfirmedVectors: [.kept]
+            case .droppedOnConfirmedVectors: [.deleted, .kept]
             case .dotsReusedAfterWipe, .numberingContinuedAfterFailure,
                 .numberingContinuedAfterRestore:
                 [.oneDot]
