@@ -111,9 +111,13 @@ extension WholeWorld {
         }
     }
 
-    /// A watcher is refused: it tries another node.
+    /// A watcher is refused, or the token that it begins with: it tries another node.
     func noteUnwatched(_ request: WholeRequest, on visit: WholeVisit) {
-        guard visit.watcher != nil, case .watch = request.kind, !visit.hasEnded else { return }
+        guard visit.watcher != nil, !visit.hasEnded else { return }
+        switch request.kind {
+        case .watch, .token: break
+        default: return
+        }
         coverage.count("watcher refused")
         visit.isWatching = false
         endLines(of: visit)
