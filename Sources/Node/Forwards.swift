@@ -243,8 +243,11 @@ extension Forwards {
     /// A member cannot do one, and does none of the same round that it has not done: they wait for
     /// another.
     ///
-    /// - Parameter isUndone: whether it is certain that it was not carried out.
-    mutating func takeBack(_ denied: UInt64, isUndone: Bool) {
+    /// - Parameters:
+    ///   - isUndone: whether it is certain that it was not carried out.
+    ///   - deniesLater: whether the member denies all of the round that comes after it, too: what
+    ///     is sent within a round arrives in the order of its numbers, or too late.
+    mutating func takeBack(_ denied: UInt64, isUndone: Bool, deniesLater: Bool = false) {
         guard let forward = entries[denied], let target = forward.target else { return }
         // Who had carried it out, and lost it again, may keep what follows.
         let numbers =
@@ -253,8 +256,10 @@ extension Forwards {
             : (queues[forward.shard]?.underway ?? []).filter {
                 $0 == denied || (entries[$0]?.target == target && entries[$0]?.isTaken == false)
             }
+        let undone = numbers.filter { $0 == denied ? isUndone : deniesLater && $0 > denied }
+        let before = undone.map { entries[$0]?.mayBeDone ?? false }
         takeBack(numbers, of: forward.shard, now: nil)
-        if isUndone { entries[denied]?.mayBeDone = forward.mayBeDone }
+        for (number, mayBeDone) in zip(undone, before) { entries[number]?.mayBeDone = mayBeDone }
     }
 
     /// A member is gone: what was with it waits for another, also what it had carried out.

@@ -205,7 +205,8 @@ extension Node {
         tally.forwardsPassedOn += 1
         routes.noteRefused(target, forward.shard, now: ports.clock.milliseconds)
         forwards.note(number) { $0.failure = failure }
-        forwards.takeBack(number, isUndone: failure?.isUndone ?? true)
+        forwards.takeBack(
+            number, isUndone: failure?.isUndone ?? true, deniesLater: failure == nil)
     }
 
     /// What is there was written no earlier, and who was asked did nothing, nor what follows.
@@ -219,7 +220,7 @@ extension Node {
             $0.request = request
             $0.raises += 1
         }
-        forwards.takeBack(number, isUndone: true)
+        forwards.takeBack(number, isUndone: true, deniesLater: true)
     }
 
     private func end(_ number: UInt64, with outcome: Outcome, _ stored: Stored?) {

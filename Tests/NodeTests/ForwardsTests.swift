@@ -179,6 +179,19 @@ import Wire
         #expect(sendOff(&forwards, to: b) == [1, 2, 3])
     }
 
+    @Test func `what stood behind a refusal of all that follows was not done`() {
+        var forwards = Forwards()
+        for number in 1...3 { forwards.add(forward(), as: UInt64(number)) }
+        #expect(sendOff(&forwards, to: a) == [1, 2, 3])
+        forwards.takeBack(2, isUndone: true, deniesLater: true)
+        #expect(forwards[1]?.mayBeDone == true)
+        #expect(forwards[2]?.mayBeDone == false && forwards[3]?.mayBeDone == false)
+        // What may have been done before may still have been.
+        #expect(sendOff(&forwards, to: b) == [1, 2, 3])
+        forwards.takeBack(1, isUndone: true, deniesLater: true)
+        #expect(forwards[1]?.mayBeDone == true && forwards[2]?.mayBeDone == false)
+    }
+
     @Test func `what could not be sent keeps its place`() {
         var forwards = Forwards()
         for number in 1...3 { forwards.add(forward(), as: UInt64(number)) }
