@@ -127,7 +127,12 @@ extension ShardMachine {
             .reduce(0) { $0 + $1.count }
     }
 
+    /// The oldest changes are told, and later ones are not yet.
+    ///
+    /// They count as told from here on: who was read to meanwhile, or comes back before the others
+    /// are told, is told of them by what is read.
     private mutating func dropOldest(_ count: Int) {
+        for change in committed.prefix(count) { feedPosition.insert(change.after.changedBy) }
         committed.removeFirst(count)
         var left = count
         while left > 0, let first = committedAt.first {

@@ -1,3 +1,4 @@
+import Node
 import Session
 import Testing
 
@@ -71,6 +72,33 @@ import Testing
         #expect(watcher.heard().isEmpty)
         world.pass(milliseconds: 1_000, nodes[2])
         #expect(watcher.heard().map { $0.contains("answer") } == [true])
+    }
+
+    @Test func `who comes back is told what was told while a later cause is awaited`() {
+        let first = nodes[2].connect()
+        first.say("WATCH bob")
+        settle()
+        let token = first.heard().last?.split(separator: "token=").last.map(String.init) ?? ""
+        world.hold(true, between: nodes[0], and: nodes[2])
+        say(0, "SEND c alice question")
+        say(1, "SEND c bob answer")
+        // No silence of the second node is long enough to have it asked.
+        world.clock.advance(milliseconds: 700)
+        say(1, "SEND c bob again")
+        world.clock.advance(milliseconds: 700)
+        say(0, "SEND c alice late")
+        say(1, "SEND c bob reply")
+        world.clock.advance(milliseconds: 700)
+        world.pass(milliseconds: Node.tickMilliseconds, nodes[2])
+        #expect(first.heard().map { $0.contains("text=answer") } == [true])
+        let watcher = nodes[2].connect()
+        watcher.say("WATCH bob since=\(token)")
+        nodes[2].settle()
+        world.pass(milliseconds: 2_000, nodes[2])
+        let told = watcher.heard().filter { $0.hasPrefix("EVENT ") }
+        for text in ["answer", "again", "reply"] {
+            #expect(told.contains { $0.contains("text=\(text)") })
+        }
     }
 
     /// A message comes to the third node before its conversation, is waited for in vain, and
