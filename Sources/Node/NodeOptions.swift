@@ -33,6 +33,8 @@ package struct NodeOptions: Hashable, Sendable {
     package let restRangesMax: Int
     /// How many messages are read at once of a conversation that came behind them.
     package let earlierMessagesMax: Int
+    /// How long who watches waits for what an event may answer, in milliseconds.
+    package let causePatienceMilliseconds: UInt64
 
     /// How long a dead member keeps its shards where nothing else was said, in milliseconds.
     package static let evictAfterMillisecondsDefault: UInt64 = 10 * 60 * 1_000
@@ -47,8 +49,10 @@ package struct NodeOptions: Hashable, Sendable {
         mayBlock: Bool = false, acceptsDataLoss: Bool = false,
         peerLimits: PeerLimits = .standard, versions: PeerVersions = .current,
         restRangesMax: Int = VectorBase.restRangesMax,
-        earlierMessagesMax: Int = ShardMachine.earlierMessagesMax
+        earlierMessagesMax: Int = ShardMachine.earlierMessagesMax,
+        causePatienceMilliseconds: UInt64 = Causes.patienceMillisecondsDefault
     ) {
+        self.causePatienceMilliseconds = causePatienceMilliseconds
         self.earlierMessagesMax = earlierMessagesMax
         self.restRangesMax = restRangesMax
         self.acceptsDataLoss = acceptsDataLoss

@@ -24,7 +24,8 @@ package actor Shard {
         machine = ShardMachine(
             id, of: count, stored: stored, holders: holders, life: life,
             now: ports.clock.milliseconds, restRangesMax: options.restRangesMax,
-            earlierMessagesMax: options.earlierMessagesMax)
+            earlierMessagesMax: options.earlierMessagesMax,
+            causePatienceMilliseconds: options.causePatienceMilliseconds)
         if isFounded { machine.found() }
     }
 

@@ -123,7 +123,7 @@ extension ShardMachine {
     /// How many changes have waited for causes as long as any does: there may be no moment at which
     /// no cause of a later one is on its way.
     private func countHeldLong(now: UInt64) -> Int {
-        committedAt.prefix { now >= $0.milliseconds + Causes.patienceMilliseconds }
+        committedAt.prefix { now >= $0.milliseconds + copy.causePatienceMilliseconds }
             .reduce(0) { $0 + $1.count }
     }
 
@@ -132,13 +132,20 @@ extension ShardMachine {
     /// They count as told from here on: who was read to meanwhile, or comes back before the others
     /// are told, is told of them by what is read.
     private mutating func dropOldest(_ count: Int) {
-        for change in committed.prefix(count) { feedPosition.insert(change.after.changedBy) }
+        for change in committed.prefix(count) { noteTold(change) }
         committed.removeFirst(count)
         var left = count
         while left > 0, let first = committedAt.first {
             left -= first.count
             committedAt.removeFirst()
         }
+    }
+
+    private mutating func noteTold(_ change: DocumentChange) {
+        #if PlantedBugs
+            if PlantedBug.changeToldUncounted.isOn { return }
+        #endif
+        feedPosition.insert(change.after.changedBy)
     }
 
     /// A stamp is later than all that its writer had seen.

@@ -97,7 +97,8 @@ package struct ShardMachine: Sendable {
         _ shard: ShardID, of shardCount: UInt16, stored: CopyHeader, holders: Holders,
         life: UInt64, now: UInt64, fanOutBits: Int = CountedRun.fanOutBits,
         restRangesMax: Int = VectorBase.restRangesMax,
-        earlierMessagesMax: Int = ShardMachine.earlierMessagesMax
+        earlierMessagesMax: Int = ShardMachine.earlierMessagesMax,
+        causePatienceMilliseconds: UInt64 = Causes.patienceMillisecondsDefault
     ) {
         self.earlierMessagesMax = earlierMessagesMax
         self.shardCount = shardCount
@@ -105,7 +106,7 @@ package struct ShardMachine: Sendable {
         feedPosition = stored.vector
         copy = Copy(
             shard, stored: stored, holders: holders, life: life, now: now,
-            restRangesMax: restRangesMax)
+            restRangesMax: restRangesMax, causePatienceMilliseconds: causePatienceMilliseconds)
         clock = HybridClock(startingAfter: stored.greatest)
     }
 }

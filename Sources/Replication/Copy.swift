@@ -97,7 +97,7 @@ public struct Copy: Sendable {
     /// By peer.
     var divergences: [NodeName] = []
 
-    var causes = Causes()
+    var causes: Causes
     /// Rounds of asking everybody, in order.
     var hearings: [Hearing] = []
     var hearingsBegun: UInt64 = 0
@@ -123,9 +123,11 @@ public struct Copy: Sendable {
     ///   offer of one of them may still be on its way, on a connection that outlives them all.
     public init(
         _ shard: ShardID, stored: CopyHeader, holders: Holders, life: UInt64, now: UInt64,
-        restRangesMax: Int = VectorBase.restRangesMax
+        restRangesMax: Int = VectorBase.restRangesMax,
+        causePatienceMilliseconds: UInt64 = Causes.patienceMillisecondsDefault
     ) {
         self.restRangesMax = restRangesMax
+        causes = Causes(patienceMilliseconds: causePatienceMilliseconds)
         self.shard = shard
         firstNumber = life << Copy.numberBits
         pullsOpened = firstNumber

@@ -6,14 +6,16 @@ import Wire
 /// An answer may arrive before what it answers, where the two come from different nodes. It is
 /// merged and confirmed at once; who watches is told of it once the cause is on disk, too.
 public struct Causes: Sendable {
-    /// How long they are waited for, in milliseconds: one may exist nowhere any more.
-    public static let patienceMilliseconds: UInt64 = 2_000
+    /// How long they are waited for where nothing else was said, in milliseconds.
+    public static let patienceMillisecondsDefault: UInt64 = 2_000
     /// How long one may be on its way before the sender of its effect is asked for it, in
     /// milliseconds.
     static let transitMilliseconds: UInt64 = 50
 
-    /// Those that were named within so long are given up together, in milliseconds.
-    private static let batchMilliseconds: UInt64 = 100
+    /// How long they are waited for, in milliseconds: one may exist nowhere any more.
+    let patienceMilliseconds: UInt64
+    /// Those that were named within such a part of that are given up together.
+    private static let batchesMax: UInt64 = 20
 
     private struct Batch: Sendable {
         var vector: Vector
@@ -21,13 +23,15 @@ public struct Causes: Sendable {
         let since: UInt64
     }
 
-    /// Oldest first: at most one for each tenth of a second of patience.
+    /// Oldest first.
     private var batches: [Batch] = []
     /// Who has them, until it is asked, and since when they are to be.
     private var holders: [NodeName] = []
     private var holdersSince: UInt64 = 0
     /// Whether somebody is told of what answers them: otherwise nobody is asked.
     var areWanted = true
+
+    init(patienceMilliseconds: UInt64) { self.patienceMilliseconds = patienceMilliseconds }
 
     var isEmpty: Bool { batches.isEmpty }
 
@@ -37,8 +41,10 @@ public struct Causes: Sendable {
     }
 
     mutating func await(_ vector: Vector, of peer: NodeName, now: UInt64) {
-        batches.removeAll { now >= $0.since + Causes.patienceMilliseconds }
-        if let last = batches.last, now < last.since + Causes.batchMilliseconds {
+        batches.removeAll { now >= $0.since + patienceMilliseconds }
+        if let last = batches.last,
+            now < last.since + patienceMilliseconds / Causes.batchesMax
+        {
             batches[batches.count - 1].vector.formUnion(vector)
         } else {
             batches.append(Batch(vector: vector, since: now))
@@ -53,7 +59,7 @@ public struct Causes: Sendable {
         for index in batches.indices {
             batches[index].vector = batches[index].vector.subtracting(stored)
         }
-        batches.removeAll { $0.vector.isEmpty || now >= $0.since + Causes.patienceMilliseconds }
+        batches.removeAll { $0.vector.isEmpty || now >= $0.since + patienceMilliseconds }
     }
 
     /// Those to be asked now; each once.
@@ -65,6 +71,9 @@ public struct Causes: Sendable {
 }
 
 extension Copy {
+    /// How long whoever is told waits for causes, in milliseconds.
+    public var causePatienceMilliseconds: UInt64 { causes.patienceMilliseconds }
+
     /// Whether whoever is told of all that is on disk is told of its causes, too.
     ///
     /// - Returns: true as well where they were waited for long enough.

@@ -35,9 +35,9 @@ package struct Plant: Hashable, Sendable {
             case .evictedNotDialled, .minorityEvicts, .refutesWithoutRaising, .silenceShrinks,
                 .suspectsAfterOwnPause:
                 .members
-            case .causeForgotten, .clockFollowsAny, .evictedNotHeard, .floorIgnored,
-                .notificationSentTwice, .profileToldToStrangers, .tokenForgetsDeletions,
-                .typingOutlivesConnection, .unboundedPeerQueue:
+            case .causeForgotten, .changeToldUncounted, .clockFollowsAny, .evictedNotHeard,
+                .floorIgnored, .notificationSentTwice, .profileToldToStrangers,
+                .tokenForgetsDeletions, .typingOutlivesConnection, .unboundedPeerQueue:
                 .whole
             default: .machines
             }
@@ -45,6 +45,7 @@ package struct Plant: Hashable, Sendable {
 
         var seed: UInt64 {
             switch self {
+            case .changeToldUncounted: 4_026
             case .clockFollowsAny: 92
             case .coversFirstRangeOnly: 54
             case .droppedOnConfirmedVectors: 13_823
@@ -72,6 +73,7 @@ package struct Plant: Hashable, Sendable {
             case .claimFromMemory: [.claims, .kept]
             case .claimsUnited, .lateDoneCounts, .vectorAdvancedBeforeDone: [.claims]
             case .causeForgotten: [.cause]
+            case .changeToldUncounted: [.reads]
             case .coversFirstRangeOnly: [.equal, .kept]
             case .damagedIndexReadAsEmpty: [.claims, .kept, .equal]
             case .droppedBeforeAllAccepted: [.kept]

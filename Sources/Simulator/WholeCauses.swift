@@ -27,7 +27,7 @@ struct WholeGlance {
 /// just started, or has a full disk, does not take all that is pushed.
 extension WholeWorld {
     /// How long a cause is waited for, in microseconds: after that, an answer is told before it.
-    private static let causePatienceMicroseconds: UInt64 = 2_000_000
+    private var causePatienceMicroseconds: UInt64 { plan.causePatienceMilliseconds * 1_000 }
     /// How many messages are looked at, from the latest back, to find those of that time.
     private static let causesLookedAt = 200
     /// How long a pull that was given up may still bring something, in microseconds: a connection
@@ -68,7 +68,7 @@ extension WholeWorld {
     /// is all that there is to tell.
     private func isPlain(_ id: String) -> Bool {
         guard let message = book.messages[id], let askedAt = message.askedAt else { return false }
-        return now < askedAt + WholeWorld.causePatienceMicroseconds && message.isPlain
+        return now < askedAt + causePatienceMicroseconds && message.isPlain
     }
 
     /// Whether somebody can have seen it there: a message may come before its conversation, and is

@@ -92,7 +92,8 @@ final class WholeMachine {
                 ackLevel: .majority, editWindowMilliseconds: 900_000,
                 evictAfterMilliseconds: plan.evictAfterMilliseconds, mayBlock: true,
                 peerLimits: plan.peerLimits,
-                restRangesMax: VectorBase.restRangesMaxOfSimulation, earlierMessagesMax: 2),
+                restRangesMax: VectorBase.restRangesMaxOfSimulation, earlierMessagesMax: 2,
+                causePatienceMilliseconds: plan.causePatienceMilliseconds),
             ports: NodePorts(
                 executor: executor, store: disk, entropy: entropy, clock: desk, host: desk))
     }

@@ -1,5 +1,6 @@
 import Node
 import Placement
+import Replication
 
 /// Something that goes wrong with a whole node, and for how long.
 struct WholeFault {
@@ -74,6 +75,10 @@ struct WholePlan {
     let setsProfiles: Bool
     /// How long the texts are that are sent, in bytes; nil for short ones.
     let textBytes: Int?
+    /// How long who watches waits for what an event may answer.
+    let causePatienceMilliseconds: UInt64
+    /// Whether those who watch hardly stay, and hardly stay away.
+    let isRestless: Bool
 
     init(seed: UInt64) {
         var dice = Dice(seed: seed, stream: 101)
@@ -88,6 +93,7 @@ struct WholePlan {
         setsMarks = markDice.chance(percent: 50)
         var profileDice = Dice(seed: seed, stream: 122)
         setsProfiles = profileDice.chance(percent: 50)
+        (isRestless, causePatienceMilliseconds) = WholePlan.restlessness(seed)
         let chaos = dice.between(1_000...5_000)
         let count = dice.chance(percent: 10) ? 0 : 1 + dice.below(9)
         let lots = nodes > 1 ? WholePlan.lots : WholePlan.lotsAlone
@@ -158,6 +164,16 @@ struct WholePlan {
 
     /// The numbers of copies that are drawn, each as often as it stands here.
     private static let replicasDrawn: [Replicas] = [.all, .count(2), .count(3)]
+
+    /// Whether those who watch come and go while some causes are awaited and others were given up:
+    /// that is rare where each is waited for as long as nodes do.
+    ///
+    /// From dice of its own, so that what is drawn here changes nothing else of a seed's plan.
+    private static func restlessness(_ seed: UInt64) -> (Bool, causeMilliseconds: UInt64) {
+        var dice = Dice(seed: seed, stream: 124)
+        guard dice.chance(percent: 25) else { return (false, Causes.patienceMillisecondsDefault) }
+        return (true, dice.pick([5, 20, 60, 200]))
+    }
 
     /// From dice of its own, so that what is drawn here changes nothing else of a seed's plan.
     private static func replicas(_ seed: UInt64) -> Replicas {

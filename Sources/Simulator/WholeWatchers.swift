@@ -50,7 +50,9 @@ extension WholeWorld {
 
     func act(_ watcher: WholeWatcher) {
         guard !isWatchingOver else { return }
-        push(.watcher(watcher.index), after: watchDice.between(20_000...400_000))
+        push(
+            .watcher(watcher.index),
+            after: watchDice.between(plan.isRestless ? 1_000...40_000 : 20_000...400_000))
         guard let visit = watcher.visit else { return come(watcher) }
         judgeTyping(on: visit)
         guard now < clientsUntil, !visit.hasEnded, visit.session != nil, visit.open.isEmpty,
@@ -67,7 +69,8 @@ extension WholeWorld {
     }
 
     private func come(_ watcher: WholeWatcher) {
-        let index = watchDice.below(machines.count)
+        var index = watchDice.below(machines.count)
+        if plan.isRestless, watchDice.chance(percent: 50) { index = watcher.machine ?? index }
         guard let visit = openVisit(to: index, as: watcher.user) else { return }
         watcher.visit = visit
         visit.watcher = watcher
