@@ -138,9 +138,7 @@ extension Node {
             return
         }
         guard case .told(let told) = news else {
-            self.desk.rescan(shard.id)
-            ports.host.turnAgain()
-            return
+            return readAnew(shard.id)
         }
         guard !told.isEmpty else { return }
         let position = shard.assumeIsolated { $0.feedPosition }
@@ -150,6 +148,18 @@ extension Node {
             guard !theirs.isEmpty else { continue }
             send(theirs, on: served, position: position, to: name)
         }
+    }
+
+    /// Has each feed of a shard read what its receiver does not know.
+    ///
+    /// It stands nowhere until that is told: who begins to watch meanwhile is told of all of it.
+    private func readAnew(_ id: ShardID) {
+        for (name, served) in desk.live(of: id) {
+            let isSaid = tell(.told(id, number: served.number, [], position: nil), to: name)
+            if !isSaid { desk.refuse(served.number, for: name) }
+        }
+        desk.rescan(id)
+        ports.host.turnAgain()
     }
 
     private func send(
@@ -281,8 +291,10 @@ extension Node {
             $0.known = known
             $0.scan = nil
         }
+        // What the receiver has seen elsewhere may not be here.
         tell(
-            .told(served.shard, number: served.number, [], position: SaidVector(known)), to: name)
+            .told(served.shard, number: served.number, [], position: SaidVector(position)),
+            to: name)
     }
 
     // MARK: Time

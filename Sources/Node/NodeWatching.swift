@@ -240,7 +240,7 @@ extension Node {
                 tell(told, replayedTo: replay.session, of: id)
             } else if isFed(id, number, by: name) {
                 tell(told, of: id, position: position?.vector)
-                if position != nil { watching.feeds[Int(id.number)].isOpen = true }
+                watching.feeds[Int(id.number)].isOpen = position != nil
                 if !watching.unanswered.isEmpty { watching.isLost = true }
             }
         case .replayed(let id, let number, let position):

@@ -28,7 +28,8 @@ package enum WatchFrame: Hashable, Sendable {
     /// - concerns: the shards that something of the user's is in, of those that are fed.
     /// - positions: where feeds stand of which that was not told.
     case watched(UInt64, concerns: [ShardID], positions: [Position])
-    /// Events, and where the feed stands behind the last of them; nil where that is not known yet.
+    /// Events, and where the feed stands behind the last of them; nil where there are more of them,
+    /// or may be, before that can be said.
     case told(ShardID, number: UInt64, [Announcement], position: SaidVector?)
     /// A replay is all told, up to `position`: what comes on the feed from here on is what follows.
     case replayed(ShardID, number: UInt64, position: SaidVector)

@@ -10,7 +10,8 @@ struct Watching: Sendable {
         /// Nil where nobody can be asked.
         var holder: NodeName?
         var number: UInt64 = 0
-        /// Whether the holder has said where it begins.
+        /// Whether the holder has said where it stands with what it told last: who comes before
+        /// that is told of all of it.
         var isOpen = false
         /// What of the shard this node's watchers have been told of; nil before that is known.
         var position: Vector?

@@ -1,6 +1,7 @@
 import Node
 import Session
 import Testing
+import Wire
 
 /// In which order watchers are told of what came from different nodes.
 @Suite struct CauseTests {
@@ -144,6 +145,38 @@ import Testing
         watcher.say("WATCH bob since=\(token)")
         settle()
         #expect(told(to: watcher) == ["EVENT kind=message"])
+    }
+
+    @Test func `who comes back while a feed is being read is told what was read before`() throws {
+        let shard = ShardID(of: "c", count: 4)
+        let k = try #require(
+            (0..<100).map { "k\($0)" }.first { ShardID(of: $0, count: 4) == shard })
+        let first = nodes[2].connect()
+        first.say("WATCH bob")
+        world.hold(true, between: nodes[0], and: nodes[2])
+        say(0, "CREATE \(k) alice,bob")
+        let names = (0..<100).map { "m\($0)" }
+        say(1, names.map { "SEND \(k) alice id=\($0) text" }.joined(separator: "\n"))
+        world.pass(milliseconds: 2_500, nodes[2])
+        nodes[2].connect().say("SET ack=local", "SEND c alice hello")
+        nodes[2].settle()
+        let token = first.heard().last?.split(separator: "token=").last.map(String.init) ?? ""
+        // The conversation comes behind more messages than are read at once.
+        let store = nodes[2].store
+        store.assumeIsolated { $0.hold(true) }
+        world.hold(false, between: nodes[0], and: nodes[2])
+        settle()
+        nodes[2].complete()
+        for _ in 0..<2 { nodes[2].turn() }
+        let count = first.heard().count { $0.hasPrefix("EVENT kind=message ") }
+        #expect((1..<names.count).contains(count))
+        let watcher = nodes[2].connect()
+        watcher.say("WATCH bob since=\(token)")
+        store.assumeIsolated { $0.hold(false) }
+        settle()
+        let told = watcher.heard().filter { $0.hasPrefix("EVENT kind=message ") }
+        let lacked = names.filter { name in !told.contains { $0.contains(" id=\(name) ") } }
+        #expect(lacked.isEmpty)
     }
 
     @Test func `who was told of one side of a cut is told what comes of both`() {
