@@ -183,7 +183,8 @@ struct ChaosSight: Sendable {
             if entry?.isDoubtful ?? false {
                 excused += 1
             } else {
-                findings.append("\(line.id) \(finding) (\(entry?.trail ?? ""))")
+                findings.append(
+                    "\(line.id), sent at \(line.at), \(finding) (\(entry?.trail ?? ""))")
             }
         }
         for (id, entry) in rest.sorted(by: { $0.key < $1.key }) {

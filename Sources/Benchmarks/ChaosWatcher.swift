@@ -19,6 +19,12 @@ final class ChaosWatcher {
     /// How often a watch went on from a token.
     private(set) var resumes = 0
     private(set) var historiesRead = 0
+    /// Where it watched, in order and by the wall clock, for who reads a finding beside the logs of
+    /// the nodes.
+    var stays: [String] { staysOver + [stay].compactMap(\.self) }
+    private var staysOver: [String] = []
+    private var stayBegan = ""
+    private var eventsBefore = 0
     /// Whether it moves of its own accord.
     var isRestless = true
     private var token: String?
@@ -44,6 +50,17 @@ final class ChaosWatcher {
 
     private var name: String { ChaosBook.users[user] }
 
+    private static var wallTime: String {
+        LineTime.text(Int64(EventLoop.wallMilliseconds()))
+    }
+
+    /// Where it watches; nil where nowhere.
+    private var stay: String? {
+        guard isWatching, let node else { return nil }
+        let count = events - eventsBefore
+        return "n\(node + 1) from \(stayBegan) to \(Self.wallTime), \(count) events"
+    }
+
     func close() {
         isClosed = true
         leave()
@@ -64,6 +81,7 @@ final class ChaosWatcher {
 
     /// Goes, without a word: the next node is told where it was.
     func leave() {
+        if let stay { staysOver.append(stay) }
         turn += 1
         isWatching = false
         isReading = false
@@ -123,6 +141,8 @@ final class ChaosWatcher {
         if let lastNode, lastNode != node { moves += 1 }
         if isResumed { resumes += 1 }
         isWatching = true
+        stayBegan = Self.wallTime
+        eventsBefore = events
         let stay = UInt64(random.within(Self.stayMilliseconds))
         moveNanoseconds = load.loop.nanoseconds + stay * 1_000_000
     }

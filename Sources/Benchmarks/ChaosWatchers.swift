@@ -61,7 +61,10 @@ import NetworkIO
         }
         let seconds = Double(Stage.loop.nanoseconds - began) / 1e9
         for finding in findings { load.report(finding) }
-        for watcher in watchers { summarize(watcher) }
+        for watcher in watchers {
+            summarize(watcher)
+            if !findings.isEmpty { for stay in watcher.stays { say("  watched at \(stay)") } }
+        }
         say(
             "  \(findings.isEmpty ? "each knew what HISTORY shows" : "they were given up") "
                 + "\(decimal(seconds, digits: 3)) s after it was read; a lost disk excuses "
