@@ -185,6 +185,16 @@ extension Node {
         }
     }
 
+    /// A holder reads anew what this node does not know: what some watchers lack of a shard and
+    /// others were told of is read to those by themselves.
+    private func replayLacked(of id: ShardID) {
+        watching.lag(behind: id)
+        for session in watching.lagging.sorted()
+        where watching[session]?.behind[id]?.number == 0 {
+            askReplay(of: id, for: session)
+        }
+    }
+
     private func noteRefusal(of id: ShardID, by name: NodeName) {
         let until = ports.clock.milliseconds + Watching.Feed.pauseMilliseconds
         watching.feeds[Int(id.number)].holder = nil
@@ -241,6 +251,7 @@ extension Node {
             } else if isFed(id, number, by: name) {
                 tell(told, of: id, position: position?.vector)
                 watching.feeds[Int(id.number)].isOpen = position != nil
+                if told.isEmpty, position == nil { replayLacked(of: id) }
                 if !watching.unanswered.isEmpty { watching.isLost = true }
             }
         case .replayed(let id, let number, let position):
