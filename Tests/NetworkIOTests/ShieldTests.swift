@@ -12,7 +12,8 @@ import Testing
         /// How often the far end's shield sealed something.
         let seals = Lock(0)
 
-        init(on loop: EventLoop, masking: Bool, timeoutMilliseconds: UInt64 = 300_000) async throws {
+        init(on loop: EventLoop, masking: Bool, timeoutMilliseconds: UInt64 = 300_000) async throws
+        {
             let accepted = Watched<Connection?>(nil)
             let address = try await loop.listen { connection in accepted.change { $0 = connection }
             }
