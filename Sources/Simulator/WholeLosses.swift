@@ -42,6 +42,16 @@ extension WholeWorld {
         }
     }
 
+    /// A machine is to be forgotten, or evicted, and may come back with its disk: what it alone knows
+    /// of a device is given up, and there again later.
+    func noteGivenUp(_ machine: WholeMachine, besides others: [WholeMachine]) {
+        let elsewhere = others.map(documents)
+        for (key, document) in documents(on: machine) {
+            var alone = WholeLosses()
+            if alone.note(document, besides: elsewhere.compactMap { $0[key] }) { noteLost(key) }
+        }
+    }
+
     private func documents(on machine: WholeMachine) -> [DocumentKey: Document] {
         let stored = machine.executor.run { machine.disk.assumeIsolated { $0.documents } }
         var found: [DocumentKey: Document] = [:]

@@ -75,7 +75,11 @@ extension WholeWorld {
             note(move.kind.rawValue, move.node)
             kill(move.node)
             machine.isOut = true
-            if move.comesBack != .old, wipe(machine) { machine.isGone = move.comesBack == .never }
+            if move.comesBack != .old, wipe(machine) {
+                machine.isGone = move.comesBack == .never
+            } else {
+                noteGivenUp(machine, besides: members)
+            }
             mover.step = .dead(since: now)
         }
     }
