@@ -36,7 +36,7 @@ extension WholeWorld {
         }
         guard isFormed else { return fail(.formed, "not every node is ready") }
         suffer()
-        guard settle() else { return }
+        guard settle(), hearOut() else { return }
         afterwards()
     }
 
@@ -119,6 +119,23 @@ extension WholeWorld {
         }
         fail(.level, last)
         return false
+    }
+
+    /// Waits until nothing is open that people asked for: what is accepted behind the last reads is
+    /// in none of them.
+    ///
+    /// Who asks for much at a time waits for each of their requests, however level the nodes are.
+    ///
+    /// - Returns: false where something is wrong.
+    func hearOut() -> Bool {
+        let isOpen = { [clients, phones] in
+            clients.contains { $0.visit != nil } || phones.contains { $0.visit != nil }
+        }
+        guard isOpen() else { return finding == nil }
+        coverage.count("heard out in the quiet")
+        _ = run(until: now + WholeWorld.answerMicrosecondsMax) { !isOpen() }
+        if isOpen() { fail(.answered, "somebody still waits in the quiet for what they asked") }
+        return finding == nil
     }
 
     /// What the first node says that is not level, if there is one.

@@ -120,7 +120,7 @@ extension WholeWorld {
     /// The most requests that a client leaves open before it waits.
     private static let openMax = 24
     /// How long an answer may take, pauses of the node included, in microseconds.
-    private static let answerMicrosecondsMax: UInt64 = 25_000_000
+    static let answerMicrosecondsMax: UInt64 = 25_000_000
 
     func visits(at address: WholeAddress) -> [WholeVisit] {
         visits.values.filter { $0.address == address && $0.session != nil }

@@ -65,6 +65,21 @@ import Testing
         #expect(world.finding?.invariant == .answered)
     }
 
+    /// Seeds 1795392361650 and 1795415000718 of whole nodes: what was asked while faults went on
+    /// was accepted between the last reads, or behind them.
+    @Test func `the last reads wait for all that people asked`() throws {
+        let world = WholeWorld(WholePlan(seed: 1), tracer: nil)
+        let client = WholeClient(0)
+        let visit = try #require(aVisit(in: world))
+        client.visit = visit
+        world.clients = [client]
+        world.ask([WholeRequest(.wait, "WAIT 9 900")], on: visit)
+        world.act(client)
+        let askedAt = world.now
+        #expect(world.hearOut() && world.finding == nil)
+        #expect(client.visit == nil && world.now >= askedAt + 900_000)
+    }
+
     @Test func `a machine's actors are not touched outside of its steps`() {
         let executor = WholeExecutor()
         #expect(executor.isIsolatingCurrentContext() == false)
