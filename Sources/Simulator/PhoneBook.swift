@@ -179,14 +179,6 @@ struct PhoneBook {
         }
     }
 
-    /// Whether a message was maybe accepted only when the last list was made that was answered:
-    /// then that did not show it, and the next may for the first time.
-    func mayBeBehindLastList(_ message: WholeMessage) -> Bool {
-        guard let last = listings.last(where: { $0.answeredAt != nil }) else { return true }
-        return !takenOff.contains(message.name.id)
-            && message.answeredAt.map { $0 >= last.askedAt } ?? true
-    }
-
     /// Whether a message was surely sent after the device was added.
     func isSurelyAdded(before message: WholeMessage) -> Bool {
         addedAt.map { (message.askedAt ?? 0) > $0 + PhoneBook.apartMicroseconds } ?? false

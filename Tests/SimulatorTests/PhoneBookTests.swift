@@ -130,17 +130,6 @@ import Testing
         #expect(book.mayBeListedBlindly(message("a", from: 12_000, to: 12_010)))
     }
 
-    /// Seed 1795392361650 of whole nodes: it was accepted in the quiet, behind requests that each
-    /// waited for their time.
-    @Test mutating func `what is accepted behind the last list is not listed once more`() {
-        list([("1", "a")], 1_000, 1_010)
-        say(.takeOff("1"), 1_100, 1_110)
-        book.ask(.list, at: 6_000_000)
-        #expect(!book.mayBeBehindLastList(message("a", from: 500, to: 1_200)))
-        #expect(!book.mayBeBehindLastList(message("b", from: 500, to: 600)))
-        #expect(book.mayBeBehindLastList(message("c", from: 500, to: 5_000)))
-    }
-
     @Test mutating func `what was lost with a disk counts for nothing`() {
         say(.add, 100, 110)
         list([("1", "a")], 150, 160)
