@@ -12,7 +12,7 @@ package struct ConnectionState: Sendable {
     /// What it wrote, of what has been acknowledged.
     package private(set) var writes: [ShardID: Vector] = [:]
     /// What it was shown, and by whom.
-    package internal(set) var sights = Sights()
+    package internal(set) var sessionVectors = SessionVectors()
     /// What it asked for, here or where it comes from, and may be executed yet.
     package internal(set) var unsettled = Unsettled()
     /// Whether it may be shown nothing older than that, whatever cannot be reached: it came with a
@@ -31,7 +31,7 @@ package struct ConnectionState: Sendable {
 
     /// - Parameter isHere: whether a copy of this node carried it out.
     package mutating func note(_ write: Write, isHere: Bool) {
-        if isHere { sights.note(Sighting(write.shard, nil, by: .here)) }
+        if isHere { sessionVectors.note(Observation(write.shard, nil, by: .here)) }
         writes[write.shard, default: Vector()].insert(write.context, rangesMax: Self.rangesMax)
     }
 }
@@ -51,10 +51,10 @@ package struct Write: Hashable, Sendable {
 }
 
 /// How a request is answered.
-package enum Answer: Sendable {
+package enum LineAnswer: Sendable {
     case now([UInt8])
     /// Once the node says that it is stored.
-    case later(PendingReply)
+    case later(DeferredReply)
     /// Once every reply before it is out, and then so many copies of this connection's writes.
     case whenFirst(copies: Int, milliseconds: UInt64)
     /// By `report`, once every reply before it is out: it tells of what is on disk, and so of all
@@ -67,7 +67,7 @@ package enum Answer: Sendable {
 /// A reply that may not be sent yet.
 ///
 /// It becomes bytes only through what the node settled: nothing is acknowledged that is not stored.
-package struct PendingReply: Sendable {
+package struct DeferredReply: Sendable {
     enum Form: Sendable {
         /// Data lines and their status line.
         case whole([UInt8])
@@ -83,7 +83,7 @@ package struct PendingReply: Sendable {
     /// Whether a write that is stored on too few owners is answered 504.
     var isStrict = false
     /// The copies that it shows.
-    package var seen: [Sighting] = []
+    package var seen: [Observation] = []
 
     /// What a listing that others make counts for until it is there, in bytes: so that one
     /// connection does not ask for more at once than it may have waiting.
@@ -111,7 +111,7 @@ package struct PendingReply: Sendable {
     }
 
     /// The reply, and what it acknowledges.
-    package func settle(_ outcome: Settled) -> (bytes: [UInt8], write: Write?) {
+    package func settle(_ outcome: ReplyResult) -> (bytes: [UInt8], write: Write?) {
         switch outcome {
         case .stored(let stored):
             return settle(stored)
@@ -178,7 +178,7 @@ package struct Admin: Sendable {
     /// - Parameter slot: where the node says what became of a reply that waits.
     package func answer(
         _ request: Request, for slot: ReplySlot, on connection: inout ConnectionState
-    ) -> Answer {
+    ) -> LineAnswer {
         switch request {
         case .create, .send, .edit, .delete, .restore, .invite, .leaveChat, .pin, .unpin, .archive,
             .unarchive, .read, .delivered, .actionAdd, .actionEdit, .actionDone, .actionUndone,
@@ -234,7 +234,7 @@ package struct Admin: Sendable {
         }
     }
 
-    private func set(_ it: Request.SetLevel, on connection: inout ConnectionState) -> Answer {
+    private func set(_ it: Request.SetLevel, on connection: inout ConnectionState) -> LineAnswer {
         connection.ackLevel =
             switch it.level {
             case .local: .local
@@ -250,7 +250,7 @@ package struct Admin: Sendable {
     }
 
     /// What `WAIT` says once it settled.
-    package static func reply(toWait outcome: Settled) -> [UInt8] {
+    package static func reply(toWait outcome: ReplyResult) -> [UInt8] {
         guard case .copies(let copies, let isEnough) = outcome else {
             preconditionFailure("WAIT waits for copies")
         }
@@ -266,7 +266,7 @@ package struct Admin: Sendable {
 extension Admin {
     private func write(
         _ request: Request, for slot: ReplySlot, on connection: inout ConnectionState
-    ) -> Answer {
+    ) -> LineAnswer {
         let isMinted =
             switch request {
             case .send(let send): send.message == nil
@@ -275,15 +275,15 @@ extension Admin {
             }
         let (handling, partition) = handle(
             request, isMinted: isMinted, level: connection.ackLevel, for: slot,
-            having: connection.sights, after: connection.unsettled)
-        return answer(handling, showing: partition, on: &connection, reckoning: 0)
+            having: connection.sessionVectors, after: connection.unsettled)
+        return answer(handling, showing: partition, on: &connection, sizeEstimate: 0)
     }
 
-    private func seed(for slot: ReplySlot, on connection: inout ConnectionState) -> Answer {
+    private func seed(for slot: ReplySlot, on connection: inout ConnectionState) -> LineAnswer {
         let level = connection.ackLevel
         return answer(
             node.assumeIsolated { $0.seed(level: level, for: slot) }, showing: nil,
-            on: &connection, reckoning: 0)
+            on: &connection, sizeEstimate: 0)
     }
 
     /// A call of its own, so that nobody else holds the sights when they change.
@@ -291,14 +291,14 @@ extension Admin {
     /// - Returns: what the node made of the write, and the partition that it is in.
     private func handle(
         _ request: Request, isMinted: Bool, level: Replication.AckLevel, for slot: ReplySlot,
-        having sights: Sights, after unsettled: Unsettled
-    ) -> (Handling, partition: String) {
+        having sessionVectors: SessionVectors, after unsettled: Unsettled
+    ) -> (Reply, partition: String) {
         node.assumeIsolated { node in
             guard let mutation = mutation(of: request, mintedBy: node) else {
                 preconditionFailure("a request that writes is a mutation")
             }
             let handling = node.handle(
-                mutation, isMinted: isMinted, level: level, for: slot, having: sights,
+                mutation, isMinted: isMinted, level: level, for: slot, having: sessionVectors,
                 after: unsettled)
             return (handling, mutation.partition)
         }
@@ -310,23 +310,23 @@ extension Admin {
     ///   - partition: of which it shows the copy here; nil for all copies.
     ///   - bytes: what it counts for where others answer.
     func answer(
-        _ handling: Handling, showing partition: String?,
-        on connection: inout ConnectionState, reckoning bytes: Int
-    ) -> Answer {
+        _ handling: Reply, showing partition: String?,
+        on connection: inout ConnectionState, sizeEstimate bytes: Int
+    ) -> LineAnswer {
         switch handling {
         case .awaited:
             return .later(
-                PendingReply(form: .awaited(bytes: bytes), isStrict: connection.isLevelStrict))
+                DeferredReply(form: .awaited(bytes: bytes), isStrict: connection.isLevelStrict))
         case .here(.written(let receipt, let shard), _):
             return .later(
-                PendingReply(
+                DeferredReply(
                     form: .written(receipt, in: shard), isStrict: connection.isLevelStrict))
         case .here(let outcome, let isSettled):
             let bytes = Admin.reply(with: outcome)
             let seen =
-                outcome.showsCopy ? node.assumeIsolated { $0.sightings(of: partition) } : []
+                outcome.showsCopy ? node.assumeIsolated { $0.observations(of: partition) } : []
             guard isSettled else {
-                return .later(PendingReply(form: .whole(bytes), seen: seen))
+                return .later(DeferredReply(form: .whole(bytes), seen: seen))
             }
             connection.note(seen)
             return .now(bytes)

@@ -13,7 +13,7 @@ extension Admin {
         case .deviceRemove(let it): Mutation(.remove, on: it.device, by: it.user)
         case .viewing(let it): Mutation(.view(it.conversation), on: it.device, by: it.user)
         case .notified(let it):
-            Mutation(.takeOff(it.notification), on: it.device, by: it.user)
+            Mutation(.acknowledge(it.notification), on: it.device, by: it.user)
         default: nil
         }
     }
@@ -21,13 +21,13 @@ extension Admin {
     /// What is shown is noted first, as any write is.
     func notifications(
         of it: Request.OfDevice, for slot: ReplySlot, on connection: ConnectionState
-    ) -> Answer {
+    ) -> LineAnswer {
         node.assumeIsolated {
             $0.notify(
                 it.device, of: it.user, level: connection.ackLevel, for: slot,
-                having: connection.sights)
+                having: connection.sessionVectors)
         }
-        return .later(PendingReply(form: .awaited(bytes: PendingReply.listingBytes)))
+        return .later(DeferredReply(form: .awaited(bytes: DeferredReply.listingBytes)))
     }
 }
 

@@ -185,7 +185,7 @@ extension MetricsText {
         switch kind {
         case .conversation: "conversation"
         case .message: "message"
-        case .seat: "seat"
+        case .participantState: "seat"
         default: "\(kind.number)"
         }
     }

@@ -8,7 +8,7 @@ import Wire
 extension Admin {
     func read(
         _ history: Request.History, for slot: ReplySlot, on connection: inout ConnectionState
-    ) -> Answer {
+    ) -> LineAnswer {
         let place: Query.Place =
             switch history.page {
             case .newest: .newest
@@ -22,7 +22,7 @@ extension Admin {
 
     func read(
         _ message: Request.OfMessage, for slot: ReplySlot, on connection: inout ConnectionState
-    ) -> Answer {
+    ) -> LineAnswer {
         read(
             .edits(message.message, in: message.conversation), by: message.user, slot: slot,
             on: &connection)
@@ -30,22 +30,22 @@ extension Admin {
 
     func read(
         _ query: Query, by user: UserID, slot: ReplySlot, on connection: inout ConnectionState
-    ) -> Answer {
-        let handling = handle(query, of: user, for: slot, having: connection.sights)
+    ) -> LineAnswer {
+        let handling = handle(query, of: user, for: slot, having: connection.sessionVectors)
         return answer(
             handling, showing: query.partition, on: &connection,
-            reckoning: PendingReply.listingBytes)
+            sizeEstimate: DeferredReply.listingBytes)
     }
 
     private func handle(
-        _ query: Query, of user: UserID, for slot: ReplySlot, having sights: Sights
-    ) -> Handling {
-        node.assumeIsolated { $0.handle(query, of: user, for: slot, having: sights) }
+        _ query: Query, of user: UserID, for slot: ReplySlot, having sessionVectors: SessionVectors
+    ) -> Reply {
+        node.assumeIsolated { $0.handle(query, of: user, for: slot, having: sessionVectors) }
     }
 
     func list(
         _ chats: Request.Chats, for slot: ReplySlot, on connection: inout ConnectionState
-    ) -> Answer {
+    ) -> LineAnswer {
         let shown: Query.Shown =
             switch chats.show {
             case .active: .active
@@ -56,7 +56,7 @@ extension Admin {
     }
 
     /// What a query found, or why there is nothing.
-    static func reply(with outcome: Outcome) -> [UInt8] {
+    static func reply(with outcome: Completion) -> [UInt8] {
         switch outcome {
         case .found(let findings, let isPartial): reply(findings, isPartial: isPartial)
         case .done: ReplyWriter.status()
@@ -99,7 +99,7 @@ extension Admin {
             for notification in notifications where !writer.isTooLong {
                 writer.notification(notification)
             }
-        case .device, .notices, .names, .profiles: preconditionFailure("only nodes ask for it")
+        case .device, .candidates, .names, .profiles: preconditionFailure("only nodes ask for it")
         }
         guard !writer.isTooLong else { return LineError.replyTooLong.reply }
         writer.ok {

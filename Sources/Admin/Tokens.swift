@@ -6,32 +6,36 @@ import Wire
 
 extension ConnectionState {
     /// What it has seen of a shard; nil for nothing.
-    package func sight(of shard: ShardID) -> Sight? { sights[shard] }
+    package func sessionVector(of shard: ShardID) -> SessionVector? { sessionVectors[shard] }
 
     /// What a copy of the shard has to hold to answer it.
-    package func demand(on shard: ShardID) -> Demand? {
-        sights[shard].map { _ in Demand(.vector(SaidVector(seen(of: shard))), isStrict: isStrict) }
+    package func constraint(on shard: ShardID) -> ReadConstraint? {
+        sessionVectors[shard].map { _ in
+            ReadConstraint(.vector(SaidVector(seen(of: shard))), isStrict: isStrict)
+        }
     }
 
-    package mutating func note(_ sightings: [Sighting]) {
-        for sighting in sightings { sights.note(sighting) }
+    package mutating func note(_ observations: [Observation]) {
+        for observation in observations { sessionVectors.note(observation) }
     }
 
     /// Operations may be executed yet, though their clients were answered.
     package mutating func note(_ last: UnsettledOperation) { unsettled.note(last) }
 
     /// A copy holds what it has seen of the shard, or whatever of that still exists.
-    package mutating func level(_ sighting: Sighting) { sights.replace(sighting) }
+    package mutating func level(_ observation: Observation) { sessionVectors.replace(observation) }
 
-    package mutating func forgetWitness(of shard: ShardID) { sights.forgetWitness(of: shard) }
+    package mutating func forgetReplica(of shard: ShardID) {
+        sessionVectors.forgetReplica(of: shard)
+    }
 
     /// What it has seen of each shard, and written there.
     var seen: [(shard: ShardID, vector: Vector)] {
-        sights.shards.map { ($0, seen(of: $0)) }
+        sessionVectors.shards.map { ($0, seen(of: $0)) }
     }
 
     private func seen(of shard: ShardID) -> Vector {
-        let shown = sights[shard]?.vector ?? Vector()
+        let shown = sessionVectors[shard]?.vector ?? Vector()
         guard let written = writes[shard], !shown.covers(written) else { return shown }
         return shown.union(written)
     }
@@ -55,7 +59,7 @@ extension Admin {
     }
 
     /// Has `WATCH` begin when what was asked before it is answered.
-    func watch(_ watch: Request.Watch, on connection: inout ConnectionState) -> Answer {
+    func watch(_ watch: Request.Watch, on connection: inout ConnectionState) -> LineAnswer {
         if let token = watch.since, node.assumeIsolated({ $0.isOfThisCluster(token) }) == true {
             note(token, on: &connection)
         }
@@ -63,7 +67,7 @@ extension Admin {
     }
 
     /// Has `SINCE` begin when what was asked before it is answered.
-    func since(_ token: Token, on connection: inout ConnectionState) -> Answer {
+    func since(_ token: Token, on connection: inout ConnectionState) -> LineAnswer {
         switch node.assumeIsolated({ $0.isOfThisCluster(token) }) {
         case true?:
             note(token, on: &connection)
@@ -73,8 +77,8 @@ extension Admin {
         }
     }
 
-    func begin(since token: Token, for slot: ReplySlot) -> Answer {
+    func begin(since token: Token, for slot: ReplySlot) -> LineAnswer {
         node.assumeIsolated { $0.since(token, for: slot) }
-        return .later(PendingReply(form: .awaited(bytes: 0)))
+        return .later(DeferredReply(form: .awaited(bytes: 0)))
     }
 }

@@ -33,12 +33,12 @@ struct HistoryLine: Hashable, Sendable {
 
 /// Holds what nodes show against the book: each finding is a sentence for a person.
 struct ChaosChecker: Sendable {
-    let book: ChaosBook
+    let book: Expectations
     /// Messages that two nodes took, each with a time of its own, because the first did not answer:
     /// the earlier stands, with the edits of both.
     private(set) var sentTwice: Set<Int> = []
 
-    init(book: ChaosBook) { self.book = book }
+    init(book: Expectations) { self.book = book }
 
     /// Looks for what was sent twice: it shows under a time before the one that was acknowledged.
     mutating func takeTimes(of lines: [HistoryLine], in conversation: Int) {
@@ -57,8 +57,8 @@ struct ChaosChecker: Sendable {
         var findings: [String] = []
         var shown: [Int: HistoryLine] = [:]
         let place =
-            "\(node), \(ChaosBook.name(ofConversation: conversation)), "
-            + "seen by \(ChaosBook.users[user])"
+            "\(node), \(Expectations.name(ofConversation: conversation)), "
+            + "seen by \(Expectations.users[user])"
         var last = ""
         for line in lines {
             if line.at < last { findings.append("\(place): \(line.id) stands behind a later one") }
@@ -73,24 +73,27 @@ struct ChaosChecker: Sendable {
         }
         for message in book.byConversation[conversation] {
             let finding = finding(about: message, shown: shown[message], to: user)
-            if let finding { findings.append("\(place): \(ChaosBook.id(of: message)) \(finding)") }
+            if let finding {
+                findings.append("\(place): \(Expectations.id(of: message)) \(finding)")
+            }
         }
         return findings
     }
 
     private func known(_ line: HistoryLine, in conversation: Int) -> Int? {
-        guard let index = ChaosBook.message(withID: line.id), book.messages.indices.contains(index),
+        guard let index = Expectations.message(withID: line.id),
+            book.messages.indices.contains(index),
             book.messages[index].conversation == conversation,
-            ChaosBook.users[book.messages[index].sender] == line.from
+            Expectations.users[book.messages[index].sender] == line.from
         else { return nil }
         return index
     }
 
     private func finding(about index: Int, shown: HistoryLine?, to user: Int) -> String? {
         let message = book.messages[index]
-        var standing = Seat.Standing.shown
-        if ChaosBook.hiders.contains(user) {
-            standing = message.seats[user - ChaosBook.hiders.lowerBound].standing
+        var standing = SeatClaims.Standing.shown
+        if Expectations.hiders.contains(user) {
+            standing = message.seats[user - Expectations.hiders.lowerBound].standing
         } else if message.sender == user, message.retracted != .never {
             // Who deletes for everyone deletes for themselves, too.
             standing = message.retracted.isCertain ? .hidden : .unknown
@@ -108,13 +111,14 @@ struct ChaosChecker: Sendable {
         let message = book.messages[index]
         if isRetracted {
             if message.retracted == .never { return "is deleted for everyone, which nobody asked" }
-            return text == ChaosBook.placeholder ? nil : "is deleted and still shows '\(text)'"
+            return text == Expectations.placeholder ? nil : "is deleted and still shows '\(text)'"
         }
         if message.retracted.isCertain { return "was deleted for everyone and shows '\(text)'" }
-        if message.edits.indices.contains(where: { text == ChaosBook.text(of: index, edit: $0) }) {
+        if message.edits.indices.contains(where: { text == Expectations.text(of: index, edit: $0) })
+        {
             return nil
         }
-        guard text == ChaosBook.text(of: index) else { return "shows a strange text '\(text)'" }
+        guard text == Expectations.text(of: index) else { return "shows a strange text '\(text)'" }
         return message.edits.contains { $0.isCertain }
             ? "was edited, acknowledged, and shows its first text" : nil
     }
@@ -157,7 +161,7 @@ struct ChaosChecker: Sendable {
     /// The texts of `EDITS`, as one node shows them.
     func findings(inEdits texts: [String], of index: Int, on node: String) -> [String] {
         let message = book.messages[index]
-        let place = "\(node): EDITS of \(ChaosBook.id(of: index))"
+        let place = "\(node): EDITS of \(Expectations.id(of: index))"
         if message.retracted.isCertain {
             return texts.isEmpty ? [] : ["\(place) shows '\(texts[0])' of a deleted message"]
         }
@@ -168,13 +172,13 @@ struct ChaosChecker: Sendable {
         var findings: [String] = []
         for (number, claim) in message.edits.enumerated()
         where claim.isCertain {
-            let text = ChaosBook.text(of: index, edit: number)
+            let text = Expectations.text(of: index, edit: number)
             if !texts.contains(text) {
                 findings.append("\(place) lacks the acknowledged '\(text)'")
             }
         }
-        let known = message.edits.indices.map { ChaosBook.text(of: index, edit: $0) }
-        for text in texts where text != ChaosBook.text(of: index) && !known.contains(text) {
+        let known = message.edits.indices.map { Expectations.text(of: index, edit: $0) }
+        for text in texts where text != Expectations.text(of: index) && !known.contains(text) {
             findings.append("\(place) shows a strange text '\(text)'")
         }
         return findings

@@ -12,7 +12,7 @@ import NetworkIO
 
     private let cluster: LocalCluster
     private let load: ChaosLoad
-    private let cables: Cables
+    private let partitioner: NetworkPartitioner
     private let level: ChaosLevel
     private let command: ChaosCommand
 
@@ -23,12 +23,13 @@ import NetworkIO
     }
 
     init(
-        _ cluster: LocalCluster, _ load: ChaosLoad, _ cables: Cables, _ level: ChaosLevel,
+        _ cluster: LocalCluster, _ load: ChaosLoad, _ partitioner: NetworkPartitioner,
+        _ level: ChaosLevel,
         _ command: ChaosCommand
     ) {
         self.cluster = cluster
         self.load = load
-        self.cables = cables
+        self.partitioner = partitioner
         self.level = level
         self.command = command
     }
@@ -55,14 +56,14 @@ import NetworkIO
             Conflict.all(in: names[2], making: names[3]),
         ]
         try await prepare(Array(zip([names[0], names[2]], turns)), on: places[0])
-        try await cables.cutAll(ChaosPlan.Cut(side: near, isOneWay: false))
+        try await partitioner.cutAll(ChaosPlan.Cut(side: near, isOneWay: false))
         let began = Stage.loop.nanoseconds
         try await meet(turns, sides)
         let rest = command.cutSeconds * 1_000 - Int((Stage.loop.nanoseconds - began) / 1_000_000)
         if rest > 0 { await Stage.pause(milliseconds: UInt64(rest)) }
-        try await cables.healAll()
-        try await level.awaitAlive(since: cables.lastHealed)
-        try await level.await(since: cables.lastHealed)
+        try await partitioner.healAll()
+        try await level.awaitAlive(since: partitioner.lastHealed)
+        try await level.await(since: partitioner.lastHealed)
         try await ask(turns.flatMap(\.self))
     }
 

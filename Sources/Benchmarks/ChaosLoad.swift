@@ -9,7 +9,7 @@ final class ChaosLoad {
     static let inFlightMax = 24
     static let redialMilliseconds: UInt64 = 50
 
-    var book: ChaosBook
+    var book: Expectations
     /// Of all nodes that there ever are.
     let addresses: [SocketAddress]
     /// The nodes that clients go to.
@@ -32,7 +32,7 @@ final class ChaosLoad {
 
     /// - Parameter open: the nodes that there are at the beginning.
     init(
-        _ book: ChaosBook, clientsPerNode: Int, seed: UInt64, addresses: [SocketAddress],
+        _ book: Expectations, clientsPerNode: Int, seed: UInt64, addresses: [SocketAddress],
         open: Range<Int>, on loop: EventLoop
     ) {
         self.book = book
@@ -100,7 +100,7 @@ final class ChaosLoad {
     /// Counts a reply to somebody who asks for one thing after the other.
     ///
     /// - Parameter refusals: the codes that a correct node may answer.
-    func noteErrand(_ reply: LineReply, to line: String, by node: Int, refusals: Set<Int>) {
+    func noteUserScript(_ reply: LineReply, to line: String, by node: Int, refusals: Set<Int>) {
         if reply.isOK {
             acknowledgedOf[ChaosRequest.verb(of: line), default: 0] += 1
         } else if let error = reply.error {
@@ -117,7 +117,7 @@ final class ChaosLoad {
         let checker = ChaosChecker(book: book)
         switch request.kind {
         case .send:
-            guard reply.ok?["id"] != ChaosBook.id(of: request.target) else { return }
+            guard reply.ok?["id"] != Expectations.id(of: request.target) else { return }
             report("n\(node + 1) answered a SEND with \(reply.statusText)")
         case .history:
             let lines = reply.dataLines.compactMap { HistoryLine($0) }
@@ -130,8 +130,8 @@ final class ChaosLoad {
         case .chats:
             guard reply.ok?.isTrue("partial") != true else { return }
             let shown = Set(reply.data("CHAT").compactMap { $0["id"] })
-            for conversation in 0..<book.conversations where ChaosBook.isFounder(request.user) {
-                let name = ChaosBook.name(ofConversation: conversation)
+            for conversation in 0..<book.conversations where Expectations.isFounder(request.user) {
+                let name = Expectations.name(ofConversation: conversation)
                 guard !shown.contains(name) else { continue }
                 report("n\(node + 1) leaves \(name) out of CHATS and does not say partial=true")
             }
@@ -148,7 +148,7 @@ final class ChaosLoad {
         switch request.kind {
         case .send, .pinned, .chats, .unread, .turn(.archive, _): return false
         // Who comes and goes may be out at the moment.
-        case .history: return error == .onlyParticipants && !ChaosBook.isFounder(request.user)
+        case .history: return error == .onlyParticipants && !Expectations.isFounder(request.user)
         case .turn(.presence, let isOn): return error == .onlyParticipants && !isOn
         case .edit, .retract, .hide, .restore, .read, .turn(.pin, _): break
         }
@@ -160,8 +160,8 @@ final class ChaosLoad {
         switch request.kind {
         case .edit where error == .editRefused:
             let isHidden =
-                ChaosBook.hiders.contains(message.sender)
-                && message.seats[message.sender - ChaosBook.hiders.lowerBound] != Seat()
+                Expectations.hiders.contains(message.sender)
+                && message.seats[message.sender - Expectations.hiders.lowerBound] != SeatClaims()
             return message.retracted != .never || isHidden
         case .turn(.pin, isOn: true) where error.code == 409: return message.retracted != .never
         default: return false

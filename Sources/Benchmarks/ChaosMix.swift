@@ -1,5 +1,5 @@
 /// What the clients of a chaos run ask for, and how often.
-extension ChaosBook {
+extension Expectations {
     /// Requests pick among so many of the newest messages.
     static let recentMessages = 2_000
 

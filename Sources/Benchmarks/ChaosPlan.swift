@@ -55,9 +55,9 @@ struct ChaosPlan: Hashable, Sendable {
         self.seed = seed
         self.nodes = nodes
         self.seconds = seconds
-        var sketch = ChaosSketch(seed: seed, nodes: nodes, milliseconds: seconds * 1_000)
-        sketch.draw()
-        steps = sketch.steps.enumerated().sorted {
+        var faultPlan = FaultPlan(seed: seed, nodes: nodes, milliseconds: seconds * 1_000)
+        faultPlan.draw()
+        steps = faultPlan.steps.enumerated().sorted {
             ($0.element.milliseconds, $0.offset) < ($1.element.milliseconds, $1.offset)
         }.map(\.element)
     }

@@ -41,31 +41,33 @@ struct ChaosRequest: Hashable, Sendable {
     static func verb(of line: String) -> String { String(line.prefix { $0 != " " }) }
 
     /// The line that asks for it.
-    func line(in book: ChaosBook) -> String {
-        let user = ChaosBook.users[user]
+    func line(in book: Expectations) -> String {
+        let user = Expectations.users[user]
         switch kind {
-        case .history: return "HISTORY \(ChaosBook.name(ofConversation: target)) \(user) limit=50"
-        case .pinned: return "PINNED \(ChaosBook.name(ofConversation: target)) \(user)"
+        case .history:
+            return "HISTORY \(Expectations.name(ofConversation: target)) \(user) limit=50"
+        case .pinned: return "PINNED \(Expectations.name(ofConversation: target)) \(user)"
         case .chats: return "CHATS \(user) show=all"
         case .unread: return "UNREAD \(user)"
         case .turn(.archive, let isOn):
-            return "\(isOn ? "" : "UN")ARCHIVE \(ChaosBook.name(ofConversation: target)) \(user)"
+            return "\(isOn ? "" : "UN")ARCHIVE \(Expectations.name(ofConversation: target)) \(user)"
         case .turn(.presence, let isOn):
-            let name = ChaosBook.name(ofConversation: target)
-            let host = ChaosBook.users[ChaosBook.keeper]
+            let name = Expectations.name(ofConversation: target)
+            let host = Expectations.users[Expectations.keeper]
             return isOn ? "INVITE \(name) \(host) \(user)" : "LEAVECHAT \(name) \(user)"
         case .send, .edit, .retract, .hide, .restore, .turn(.pin, _), .read:
             return lineOfMessage(in: book, user)
         }
     }
 
-    private func lineOfMessage(in book: ChaosBook, _ user: String) -> String {
-        let conversation = ChaosBook.name(ofConversation: book.messages[target].conversation)
-        let id = ChaosBook.id(of: target)
+    private func lineOfMessage(in book: Expectations, _ user: String) -> String {
+        let conversation = Expectations.name(ofConversation: book.messages[target].conversation)
+        let id = Expectations.id(of: target)
         switch kind {
-        case .send: return "SEND \(conversation) \(user) id=\(id) -- \(ChaosBook.text(of: target))"
+        case .send:
+            return "SEND \(conversation) \(user) id=\(id) -- \(Expectations.text(of: target))"
         case .edit(let number):
-            let text = ChaosBook.text(of: target, edit: number)
+            let text = Expectations.text(of: target, edit: number)
             return "EDIT \(conversation) \(id) \(user) -- \(text)"
         case .retract: return "DELETE \(conversation) \(id) \(user) for=everyone"
         case .hide: return "DELETE \(conversation) \(id) \(user) for=me"

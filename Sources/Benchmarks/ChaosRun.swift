@@ -16,14 +16,14 @@ import NetworkIO
     /// then it asks another.
     private static let warmingNanoseconds: UInt64 = 3_000_000_000
 
-    private static let verbs = (ChaosRequest.verbs + ChaosErrands.verbs).sorted()
+    private static let verbs = (ChaosRequest.verbs + ScriptedUsers.verbs).sorted()
 
     private let command: ChaosCommand
     private let cluster: LocalCluster
     private let load: ChaosLoad
-    private let cables: Cables
+    private let partitioner: NetworkPartitioner
     private let watchers: ChaosWatchers
-    private let errands: ChaosErrands
+    private let userScripts: ScriptedUsers
     private let stopped = StoppedNodes()
     /// When each node that was started shall be taken for one that answers from its own disk.
     private var warming: [Int: UInt64] = [:]
@@ -45,14 +45,14 @@ import NetworkIO
                 + (command.keyFile.map { ["--key-file", $0] } ?? []), logs: command.logs)
         let founders = 0..<command.plan.nodes
         load = ChaosLoad(
-            ChaosBook(
+            Expectations(
                 conversations: Self.conversations,
                 ownDisks: command.ownsEverything ? Set(founders) : []),
             clientsPerNode: Self.clientsPerNode, seed: command.plan.seed,
             addresses: cluster.nodes.map(\.admin), open: founders, on: Stage.loop)
-        cables = Cables(cluster, load)
+        partitioner = NetworkPartitioner(cluster, load)
         watchers = ChaosWatchers(load, seed: command.plan.seed)
-        errands = ChaosErrands(cluster, load, seed: command.plan.seed)
+        userScripts = ScriptedUsers(cluster, load, seed: command.plan.seed)
     }
 
     /// - Returns: whether everything was as it should be.
@@ -64,18 +64,18 @@ import NetworkIO
             try await createConversations()
             try await watchers.start()
             load.start()
-            errands.start()
+            userScripts.start()
             try await breakThings()
             try await calm()
             watchers.settle()
             let level = ChaosLevel(cluster, load)
             try await level.await(
                 since: max(calmSinceNanoseconds, lastLeftNanoseconds))
-            try await ChaosConflicts(cluster, load, cables, level, command).run()
+            try await ChaosConflicts(cluster, load, partitioner, level, command).run()
             let reads = FinalReads(cluster, load)
             try await reads.run()
             await watchers.check(reads.views)
-            try await errands.check()
+            try await userScripts.check()
         } catch {
             load.report("the run was broken off: \(error)")
         }
@@ -89,13 +89,13 @@ import NetworkIO
     }
 
     private func createConversations() async throws(BenchError) {
-        let users = ChaosBook.users[ChaosBook.founders].joined(separator: ",")
+        let users = Expectations.users[Expectations.founders].joined(separator: ",")
         for number in 0..<Self.conversations {
-            let name = ChaosBook.name(ofConversation: number)
+            let name = Expectations.name(ofConversation: number)
             let reply = try await cluster.ask(cluster.nodes[0], "CREATE \(name) \(users)")
             guard reply.isOK else { throw BenchError("CREATE: \(reply.statusText)") }
         }
-        try await errands.prepare()
+        try await userScripts.prepare()
         try await cluster.awaitLevel()
         try await ChaosLevel(cluster, load).awaitPlaces()
     }
@@ -134,7 +134,7 @@ import NetworkIO
             try Files.remove(folder: node.data)
             load.book.onWipe(of: step.node)
             watchers.onWipe(of: step.node)
-            errands.onWipe()
+            userScripts.onWipe()
         case .start, .join:
             // One that ended by itself in between was started again already.
             if !node.isRunning { try cluster.launch(node) }
@@ -150,8 +150,8 @@ import NetworkIO
             node.process?.send(SIGCONT)
             // Its clients may have waited nearly as long as they do.
             stopped.expect(step.node)
-        case .cut(let cut): cables.cut(cut)
-        case .heal: cables.heal()
+        case .cut(let cut): partitioner.cut(cut)
+        case .heal: partitioner.heal()
         case .leave: leave(step.node)
         }
     }
@@ -168,7 +168,7 @@ import NetworkIO
     /// Until it says that it will: one that has just started may not serve, and one that is cut off
     /// from all has nobody to hand over to.
     private func askToLeave(_ number: Int) {
-        cables.ask(number, "LEAVE") { [weak self] answer in
+        partitioner.ask(number, "LEAVE") { [weak self] answer in
             switch answer {
             case .success(let reply):
                 self?.leaveAnswer = reply.statusText
@@ -235,17 +235,17 @@ import NetworkIO
 
     /// When the last node served, the last cut was healed and the last request answered.
     private var calmSinceNanoseconds: UInt64 {
-        max(lastReadyNanoseconds, load.lastReplyNanoseconds, cables.lastHealed)
+        max(lastReadyNanoseconds, load.lastReplyNanoseconds, partitioner.lastHealed)
     }
 
     /// Waits until every node serves, the one that leaves has gone, and every request has its
     /// reply.
     private func calm() async throws(BenchError) {
         load.drain()
-        try await errands.finish()
+        try await userScripts.finish()
         let began = Stage.loop.nanoseconds
         try await calm(since: began) { self.stopped.isAnyExpected }
-        try await cables.healAll(but: leaving)
+        try await partitioner.healAll(but: leaving)
         try await calm(since: began) { self.leaving != nil || self.load.unansweredCount > 0 }
         let start = Double(lastReadyNanoseconds &- lastStartNanoseconds) / 1e9
         say("the last node served \(decimal(start, digits: 3)) s after its start")

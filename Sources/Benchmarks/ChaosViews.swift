@@ -49,7 +49,7 @@ struct UserViews: Sendable {
 
     /// The history of a conversation that the user is in; nil of one that they are not in.
     func readable(_ conversation: Int) -> [HistoryLine]? {
-        let name = ChaosBook.name(ofConversation: conversation)
+        let name = Expectations.name(ofConversation: conversation)
         return all.contains { $0.id == name } ? histories[conversation] ?? [] : nil
     }
 }
@@ -57,14 +57,14 @@ struct UserViews: Sendable {
 /// What must be in lists, and that lists say what the histories say.
 extension ChaosChecker {
     func findings(inViews views: UserViews, of user: Int, on node: String) -> [String] {
-        let place = "\(node), CHATS of \(ChaosBook.users[user])"
+        let place = "\(node), CHATS of \(Expectations.users[user])"
         var findings: [String] = []
         var shown: [String: ChatLine] = [:]
         for chat in views.all where shown.updateValue(chat, forKey: chat.id) != nil {
             findings.append("\(place): \(chat.id) stands there twice")
         }
         for conversation in 0..<book.conversations {
-            let name = ChaosBook.name(ofConversation: conversation)
+            let name = Expectations.name(ofConversation: conversation)
             findings += self.findings(
                 inChat: shown.removeValue(forKey: name), of: conversation, for: user,
                 history: views.histories[conversation] ?? []
@@ -94,20 +94,20 @@ extension ChaosChecker {
         inChat chat: ChatLine?, of conversation: Int, for user: Int, history: [HistoryLine]
     ) -> [String] {
         let part = book.parts[conversation][user]
-        let isIn = ChaosBook.isFounder(user) ? true : part.presence.standing
+        let isIn = Expectations.isFounder(user) ? true : part.presence.standing
         guard let chat else { return isIn == true ? ["is missing"] : [] }
         if isIn == false { return ["shows, though they were never invited"] }
         var findings: [String] = []
         if let isArchived = part.archive.standing, isArchived != chat.isArchived {
             findings.append(isArchived ? "was archived and is not" : "is archived by nobody")
         }
-        for guest in ChaosBook.users.indices {
-            let isThere = chat.participants.contains(ChaosBook.users[guest])
+        for guest in Expectations.users.indices {
+            let isThere = chat.participants.contains(Expectations.users[guest])
             let wanted =
-                ChaosBook.isFounder(guest)
+                Expectations.isFounder(guest)
                 ? true : book.parts[conversation][guest].presence.standing
             guard let wanted, wanted != isThere else { continue }
-            findings.append("\(wanted ? "lacks" : "has") \(ChaosBook.users[guest])")
+            findings.append("\(wanted ? "lacks" : "has") \(Expectations.users[guest])")
         }
         let last = history.last { !$0.isRetracted }
         if chat.last != last?.id || last.map({ $0.text != chat.lastText }) ?? false {
@@ -122,16 +122,17 @@ extension ChaosChecker {
     /// Exactly what is not theirs, until they read anything; and at most what lies behind what they
     /// are known to have read.
     private func findings(
-        inUnread count: Int, of part: ChaosBook.Part, for user: Int, history: [HistoryLine]
+        inUnread count: Int, of part: Expectations.Part, for user: Int, history: [HistoryLine]
     ) -> [String] {
         let isTheirs = { (line: HistoryLine) in
-            line.from == ChaosBook.users[user] || line.isRetracted
+            line.from == Expectations.users[user] || line.isRetracted
         }
         let total = history.count { !isTheirs($0) }
         if part.reads.isEmpty {
             return count == total ? [] : ["counts \(count) unread of \(total) never read"]
         }
-        let read = Set(part.reads.filter { $0.value.isCertain }.keys.map { ChaosBook.id(of: $0) })
+        let read = Set(
+            part.reads.filter { $0.value.isCertain }.keys.map { Expectations.id(of: $0) })
         let mark = history.lastIndex { read.contains($0.id) }
         let behind = history[((mark ?? -1) + 1)...].count { !isTheirs($0) }
         return count <= behind
@@ -142,14 +143,14 @@ extension ChaosChecker {
     func findings(
         inPinned lines: [HistoryLine], of conversation: Int, on node: String
     ) -> [String] {
-        let place = "\(node): PINNED \(ChaosBook.name(ofConversation: conversation))"
+        let place = "\(node): PINNED \(Expectations.name(ofConversation: conversation))"
         var findings: [String] = []
         let shown = Set(lines.map(\.id))
         for line in lines where line.isRetracted {
             findings.append("\(place) shows \(line.id), which is deleted for everyone")
         }
         for index in book.byConversation[conversation] {
-            let (message, id) = (book.messages[index], ChaosBook.id(of: index))
+            let (message, id) = (book.messages[index], Expectations.id(of: index))
             let isPinned = message.retracted.isCertain ? false : message.pin.standing
             switch (isPinned, shown.contains(id)) {
             case (true, false) where message.retracted == .never:

@@ -43,12 +43,14 @@ final class ChaosWatcher {
         self.user = user
         self.load = load
         random = SeededRandom(seed: seed)
-        let conversations = (0..<load.book.conversations).map { ChaosBook.name(ofConversation: $0) }
+        let conversations = (0..<load.book.conversations).map {
+            Expectations.name(ofConversation: $0)
+        }
         sight = ChaosSight(
-            of: ChaosBook.users[user], in: ChaosBook.isFounder(user) ? conversations : [])
+            of: Expectations.users[user], in: Expectations.isFounder(user) ? conversations : [])
     }
 
-    private var name: String { ChaosBook.users[user] }
+    private var name: String { Expectations.users[user] }
 
     private static var wallTime: String {
         LineTime.text(Int64(EventLoop.wallMilliseconds()))

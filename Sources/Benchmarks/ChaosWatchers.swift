@@ -75,11 +75,12 @@ import NetworkIO
         excused = 0
         return watchers.flatMap { watcher in
             (0..<load.book.conversations).flatMap { number -> [String] in
-                let conversation = ChaosBook.name(ofConversation: number)
+                let conversation = Expectations.name(ofConversation: number)
                 let (found, excused) = watcher.sight.differences(
                     from: views[watcher.user].readable(number), in: conversation)
                 self.excused += excused
-                let place = "who watches as \(ChaosBook.users[watcher.user]), in \(conversation):"
+                let place =
+                    "who watches as \(Expectations.users[watcher.user]), in \(conversation):"
                 let more =
                     found.count > Self.findingsOfOneMax
                     ? ["\(place) \(found.count - Self.findingsOfOneMax) more"] : []
@@ -89,7 +90,7 @@ import NetworkIO
     }
 
     private func summarize(_ watcher: ChaosWatcher) {
-        let name = ChaosBook.users[watcher.user]
+        let name = Expectations.users[watcher.user]
         let kinds = watcher.sight.eventsOf.sorted { $0.key < $1.key }
         say(
             "\(name) watched: \(watcher.events) events, \(watcher.moves) moves, "

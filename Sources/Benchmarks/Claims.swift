@@ -75,7 +75,7 @@ struct Switch: Hashable, Sendable {
 ///
 /// Deleting wins over a restore that has not seen it, so a restore counts only where the node that
 /// did it had done every deletion itself. Only one request about a seat is on its way at a time.
-struct Seat: Hashable, Sendable {
+struct SeatClaims: Hashable, Sendable {
     enum Standing: Hashable { case shown, hidden, unknown }
 
     private(set) var standing = Standing.shown

@@ -107,7 +107,7 @@ struct Conflict: Hashable, Sendable {
                     message(
                         id, in: c,
                         [
-                            "text": ChaosBook.placeholder, "deletedForEveryone": "true",
+                            "text": Expectations.placeholder, "deletedForEveryone": "true",
                             "pinnedBy": nil, "edited": nil,
                         ]),
                     Question(line: "PINNED \(c) ben", outcomes: [.none("MESSAGE", id: id)]),

@@ -13,7 +13,7 @@ import LineProtocol
     private var lines: [LineConnection] = []
     private var nodes: [LocalNode] { cluster.members }
     /// By user, what the first node shows.
-    private(set) var views = [UserViews](repeating: UserViews(), count: ChaosBook.users.count)
+    private(set) var views = [UserViews](repeating: UserViews(), count: Expectations.users.count)
 
     init(_ cluster: LocalCluster, _ load: ChaosLoad) {
         self.cluster = cluster
@@ -25,12 +25,12 @@ import LineProtocol
         defer { for line in lines { line.close() } }
         for node in nodes { lines.append(try await cluster.connect(node)) }
         for conversation in 0..<load.book.conversations {
-            for user in ChaosBook.users.indices {
+            for user in Expectations.users.indices {
                 try await readHistory(of: conversation, for: user)
             }
             try await readPinned(of: conversation)
         }
-        for user in ChaosBook.users.indices { try await readViews(of: user) }
+        for user in Expectations.users.indices { try await readViews(of: user) }
         say("\(checker.sentTwice.count) messages were sent twice, and show as the earlier")
         let touched = load.book.messages.indices.filter {
             !load.book.messages[$0].edits.isEmpty || load.book.messages[$0].retracted != .never
@@ -59,10 +59,10 @@ import LineProtocol
             if parsed.count != lines.count { load.report("\(node.name): lines that are none") }
             if number == 0 { views[user].histories[conversation] = parsed }
             // Who is not in it sees nothing of it; CHATS tells whether they are.
-            if number == 0, user == ChaosBook.keeper {
+            if number == 0, user == Expectations.keeper {
                 checker.takeTimes(of: parsed, in: conversation)
             }
-            if parsed.isEmpty, !ChaosBook.isFounder(user) { continue }
+            if parsed.isEmpty, !Expectations.isFounder(user) { continue }
             let findings = checker.findings(
                 inHistory: parsed, of: conversation, for: user, on: node.name)
             for finding in findings { load.report(finding) }
@@ -74,8 +74,8 @@ import LineProtocol
         of conversation: Int, for user: Int, on line: LineConnection
     ) async throws(BenchError) -> [ArraySlice<UInt8>] {
         let request =
-            "HISTORY \(ChaosBook.name(ofConversation: conversation)) "
-            + "\(ChaosBook.users[user]) limit=\(Self.pageLines)"
+            "HISTORY \(Expectations.name(ofConversation: conversation)) "
+            + "\(Expectations.users[user]) limit=\(Self.pageLines)"
         var pages: [[ArraySlice<UInt8>]] = []
         var before = ""
         while true {
@@ -96,8 +96,8 @@ import LineProtocol
     }
 
     private func readPinned(of conversation: Int) async throws(BenchError) {
-        let user = ChaosBook.users[ChaosBook.keeper]
-        let request = "PINNED \(ChaosBook.name(ofConversation: conversation)) \(user)"
+        let user = Expectations.users[Expectations.keeper]
+        let request = "PINNED \(Expectations.name(ofConversation: conversation)) \(user)"
         let pages = try await same([request])
         let lines = pages[0].compactMap { HistoryLine($0) }
         let findings = checker.findings(inPinned: lines, of: conversation, on: nodes[0].name)
@@ -105,7 +105,7 @@ import LineProtocol
     }
 
     private func readViews(of user: Int) async throws(BenchError) {
-        let name = ChaosBook.users[user]
+        let name = Expectations.users[user]
         let replies = try await same(
             ["all", "active", "archived"].map { "CHATS \(name) show=\($0)" } + ["UNREAD \(name)"])
         let lists = replies.map { $0.compactMap { ChatLine($0) } }
@@ -152,8 +152,8 @@ import LineProtocol
     private func readEdits(of messages: [Int]) async throws(BenchError) {
         let requests = messages.map { index in
             let conversation = load.book.messages[index].conversation
-            return "EDITS \(ChaosBook.name(ofConversation: conversation)) "
-                + "\(ChaosBook.id(of: index)) \(ChaosBook.users[0])"
+            return "EDITS \(Expectations.name(ofConversation: conversation)) "
+                + "\(Expectations.id(of: index)) \(Expectations.users[0])"
         }
         var first: [LineReply] = []
         for (number, node) in nodes.enumerated() {
@@ -163,7 +163,8 @@ import LineProtocol
                 guard reply.isOK else {
                     if load.book.messages[index].sent.isCertain {
                         load.report(
-                            "\(node.name): EDITS of \(ChaosBook.id(of: index)): \(reply.statusText)"
+                            "\(node.name): EDITS of \(Expectations.id(of: index)): "
+                                + reply.statusText
                         )
                     }
                     continue

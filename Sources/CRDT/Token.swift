@@ -3,9 +3,10 @@ import Wire
 /// What a client has seen of a cluster, in a word that it carries from node to node.
 ///
 /// All of it where it fits into `textBytesMax`; what does not fit is left out, and the token says
-/// so. So it is read in two ways. Rounded down, `floor` gives what was surely seen: what a watcher
-/// need not be told again. Rounded up, `verdict` says whether a replica of a shard surely holds all
-/// that was seen; where a token cannot tell, whoever holds the shard has to be asked.
+/// so. So it is read in two ways. Rounded down, `minimum` gives what was surely seen: what a
+/// watcher need not be told again. Rounded up, `verdict` says whether a replica of a shard
+/// surely holds all that was seen; where a token cannot tell, whoever holds the shard has to be
+/// asked.
 ///
 /// Of a shard it names the entries of the vector that was seen, or a checkpoint, whose vector the
 /// nodes know, and the entries beyond it. So its length depends neither on the age of the cluster
@@ -86,20 +87,20 @@ extension Token {
     ///
     /// - Parameter known: what a replica of the shard holds. A replica id that is not in it, or
     ///   that cannot be told from another, counts for nothing.
-    public func floor(
+    public func minimum(
         of shard: ShardID, knowing known: Vector, _ checkpoints: Checkpoints = Checkpoints()
     ) -> Vector {
         let part = part(of: shard)
-        var floor = Vector()
+        var minimum = Vector()
         for name in [self.name(of: shard)?.short, part?.checkpoint].compactMap({ $0 }) {
-            floor.formUnion(checkpoints.vector(named: name, of: shard, or: known) ?? Vector())
+            minimum.formUnion(checkpoints.vector(named: name, of: shard, or: known) ?? Vector())
         }
         for entry in part?.entries ?? [] {
             let replicas = known.entries.filter { $0.replica.prefix == entry.prefix }
             guard let replica = replicas.first?.replica, replicas.count == 1 else { continue }
-            floor.insert(entry.seqs, of: replica)
+            minimum.insert(entry.seqs, of: replica)
         }
-        return floor
+        return minimum
     }
 }
 

@@ -15,16 +15,16 @@ import Wire
 /// `participantsMax` present ones; `keptBytesMax`, which is 1,500 to 5,000 users | × members |
 /// | message | texts: the first one and edits, those of losing sendings too | `editsMax` | \
 /// the latest `editsKeptMax` |
-/// | | `deletedBy`: about 80 bytes and a name for everyone who ever hid it; `rivals`: 24 bytes \
-/// for each losing sending | `keptBytesMax`, beside the texts | × members |
-/// | seat | `archivedBy` of one user; two marks; the vector up to which the conversation is \
-/// hidden | `keptBytesMax` | × members |
+/// | | `deletedBy`: about 80 bytes and a name for everyone who ever hid it; `losingSends`: 24 \
+/// bytes for each losing sending | `keptBytesMax`, beside the texts | × members |
+/// | participant state | `archivedBy` of one user; two marks; the vector up to which the \
+/// conversation is hidden | `keptBytesMax` | × members |
 /// | profile | three fields of `titleBytesMax` | their length | the same |
-/// | item | the header, and a handling of at most 3 KiB for each owner who added the same id | \
-/// one owner | × members |
-/// | device | 256 viewings; `Listed.countMax` notifications of at most 300 bytes; what was taken \
-/// off: 24 bytes for each process that accepted a message for its user | `keptBytesMax` | \
-/// × members |
+/// | item | the header, and an `OwnerState` of at most 3 KiB for each owner who added the same \
+/// id | one owner | × members |
+/// | device | 256 viewings; `ListedNotification.countMax` notifications of at most 300 bytes; \
+/// what was acknowledged: 24 bytes for each process that accepted a message for its user | \
+/// `keptBytesMax` | × members |
 /// | later kind | fields that this version does not know | nothing | the greater bytes of each |
 ///
 /// Replication sends whole documents, so `keptBytesMax` is also the most that a small change can
@@ -80,7 +80,7 @@ extension Mutation {
             case .hideChat: hidden?.bytesMax ?? 0
             case .setProfile, .seedProfile: 3 * ChatLimits.titleBytesMax
             case .editItem, .device(_, .add): ChatLimits.titleBytesMax
-            case .device(_, .list(let entries, _)): entries.count * Listed.bytesMax
+            case .device(_, .list(let entries, _)): entries.count * ListedNotification.bytesMax
             default: nameBytesMax
             }
         return texts + Mutation.bytesAround
@@ -100,7 +100,7 @@ extension Mutation {
     private var settles: Bool {
         switch action {
         case .leave, .restore, .unarchive, .pin, .unpin, .read, .deliver, .finishItem: true
-        case .device(_, .takeOff): true
+        case .device(_, .acknowledge): true
         default: false
         }
     }
@@ -130,7 +130,7 @@ extension Document {
     var textBytes: Int {
         guard let message else { return 0 }
         return message.versions.reduce(message.header.text.utf8.count) { $0 + $1.text.utf8.count }
-            + message.strays.reduce(0) { $0 + $1.version.text.utf8.count }
+            + message.orphanedEdits.reduce(0) { $0 + $1.version.text.utf8.count }
     }
 }
 

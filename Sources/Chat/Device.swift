@@ -8,7 +8,7 @@ import Wire
 /// removal is the whole result, and only states of one life merge field by field.
 ///
 /// Notifications are not stored: the shards of the conversations derive them. Here is what was
-/// shown (`listed`) and what was taken off since (`takenOff`), by the dots of the messages.
+/// shown (`listed`) and what was taken off since (`acknowledged`), by the dots of the messages.
 public struct Device: Hashable, Sendable {
     /// When it was last removed; nil before the first time.
     public private(set) var removed: Stamp?
@@ -19,15 +19,15 @@ public struct Device: Hashable, Sendable {
     private var tokenField: Register<FieldText>?
     /// Ascending by stamp, one each; of more than `Viewing.countMax` the latest.
     public private(set) var viewings: [Viewing]
-    /// What was shown and is not taken off; ascending by dot, none of them in `takenOff`.
-    public private(set) var listed: [Listed]
+    /// What was shown and is not taken off; ascending by dot, none of them in `acknowledged`.
+    public private(set) var listed: [ListedNotification]
     /// The messages that were taken off, or passed over before one that was.
     ///
     /// A replica's id belongs to one copy of one shard, so this one vector spans all shards. It
     /// grows by some 24 bytes for each process that accepted such a message in a shard.
-    public private(set) var takenOff: Vector
+    public private(set) var acknowledged: Vector
     /// When the latest message was sent that was taken off; zero before the first.
-    public private(set) var latestTakenOff: HybridTimestamp
+    public private(set) var latestAcknowledged: HybridTimestamp
 
     /// As it begins.
     init(_ token: FieldText, at stamp: Stamp) {
@@ -38,8 +38,8 @@ public struct Device: Hashable, Sendable {
     private init() {
         viewings = []
         listed = []
-        takenOff = Vector()
-        latestTakenOff = .zero
+        acknowledged = Vector()
+        latestAcknowledged = .zero
     }
 
     public var isRegistered: Bool { added != nil }
@@ -66,7 +66,7 @@ extension Device {
         case .add: [removed, tokenField?.stamp]
         case .remove: [removed, added, tokenField?.stamp, viewings.last?.stamp]
         case .view: [removed] + viewings.map(\.stamp)
-        case .list, .takeOff: []
+        case .list, .acknowledge: []
         }
     }
 
@@ -84,13 +84,13 @@ extension Device {
         note([Viewing(stamp: stamp, conversation: conversation)])
     }
 
-    mutating func list(_ entries: [Listed]) {
+    mutating func list(_ entries: [ListedNotification]) {
         for entry in entries { note([entry]) }
     }
 
     /// Takes off the notification `id` and all that are listed before it; nothing where it is not
     /// listed.
-    mutating func takeOff(_ id: NotificationID) {
+    mutating func acknowledge(_ id: NotificationID) {
         guard let last = listed.first(where: { $0.place.id == id }) else { return }
         // A replica's seqs are not in the order of times: what came to it late was sent before.
         var (taken, later) = (Vector(), Vector())
@@ -100,9 +100,9 @@ extension Device {
                 continue
             }
             taken.insert(entry.considered, of: entry.dot.replica)
-            latestTakenOff = max(latestTakenOff, entry.place.time)
+            latestAcknowledged = max(latestAcknowledged, entry.place.time)
         }
-        takenOff.formUnion(taken.subtracting(later))
+        acknowledged.formUnion(taken.subtracting(later))
         normalize()
     }
 
@@ -113,8 +113,8 @@ extension Device {
         }
         added = [added, other.added].compactMap(\.self).min()
         tokenField.merge(other.tokenField)
-        takenOff.formUnion(other.takenOff)
-        latestTakenOff = max(latestTakenOff, other.latestTakenOff)
+        acknowledged.formUnion(other.acknowledged)
+        latestAcknowledged = max(latestAcknowledged, other.latestAcknowledged)
         note(other.viewings)
         note(other.listed)
     }
@@ -129,7 +129,7 @@ extension Device {
         viewings = Array(Set(viewings + more).sorted().suffix(Viewing.countMax))
     }
 
-    private mutating func note(_ entries: [Listed]) {
+    private mutating func note(_ entries: [ListedNotification]) {
         listed = mergedAscending(listed, entries, by: \.dot) { mine, theirs in
             var both = mine
             both.merge(theirs)
@@ -138,18 +138,18 @@ extension Device {
         normalize()
     }
 
-    private mutating func normalize() { listed.removeAll { takenOff.contains($0.dot) } }
+    private mutating func normalize() { listed.removeAll { acknowledged.contains($0.dot) } }
 
     /// Whether it is as a merge leaves it.
     var isNormal: Bool {
         let isBare =
-            tokenField == nil && viewings.isEmpty && listed.isEmpty && takenOff.isEmpty
-            && latestTakenOff == .zero
+            tokenField == nil && viewings.isEmpty && listed.isEmpty && acknowledged.isEmpty
+            && latestAcknowledged == .zero
         return (isRegistered ? tokenField != nil : isBare && removed != nil)
             && viewings.count <= Viewing.countMax
             && zip(viewings, viewings.dropFirst()).allSatisfy(<)
             && zip(listed, listed.dropFirst()).allSatisfy { $0.dot < $1.dot }
-            && !listed.contains { takenOff.contains($0.dot) }
+            && !listed.contains { acknowledged.contains($0.dot) }
     }
 }
 
@@ -160,8 +160,8 @@ extension Device {
         static let token: UInt64 = 3
         static let viewings: UInt64 = 4
         static let listed: UInt64 = 5
-        static let takenOff: UInt64 = 6
-        static let latestTakenOff: UInt64 = 7
+        static let acknowledged: UInt64 = 6
+        static let latestAcknowledged: UInt64 = 7
     }
 
     func write(to fields: inout some FieldSink & ~Copyable) {
@@ -170,8 +170,10 @@ extension Device {
         if let tokenField { fields.set(FieldNumber.token, to: tokenField) }
         if !viewings.isEmpty { fields.set(FieldNumber.viewings, to: WireList(viewings)) }
         if !listed.isEmpty { fields.set(FieldNumber.listed, to: WireList(listed)) }
-        if !takenOff.isEmpty { fields.set(FieldNumber.takenOff, to: takenOff) }
-        if latestTakenOff != .zero { fields.set(FieldNumber.latestTakenOff, to: latestTakenOff) }
+        if !acknowledged.isEmpty { fields.set(FieldNumber.acknowledged, to: acknowledged) }
+        if latestAcknowledged != .zero {
+            fields.set(FieldNumber.latestAcknowledged, to: latestAcknowledged)
+        }
     }
 
     init(from fields: inout Fields) throws(WireError) {
@@ -183,13 +185,15 @@ extension Device {
             viewings = try WireList.decodeSome(bytes)
         }
         if let bytes = fields.take(FieldNumber.listed) { listed = try WireList.decodeSome(bytes) }
-        if let bytes = fields.take(FieldNumber.takenOff) {
-            takenOff = try Vector.decode(bytes)
-            guard !takenOff.isEmpty else { throw .invalid("what was taken off") }
+        if let bytes = fields.take(FieldNumber.acknowledged) {
+            acknowledged = try Vector.decode(bytes)
+            guard !acknowledged.isEmpty else { throw .invalid("what was taken off") }
         }
-        if let bytes = fields.take(FieldNumber.latestTakenOff) {
-            latestTakenOff = try HybridTimestamp.decode(bytes)
-            guard latestTakenOff != .zero else { throw .invalid("a time of what was taken off") }
+        if let bytes = fields.take(FieldNumber.latestAcknowledged) {
+            latestAcknowledged = try HybridTimestamp.decode(bytes)
+            guard latestAcknowledged != .zero else {
+                throw .invalid("a time of what was taken off")
+            }
         }
         guard isNormal else { throw .invalid("a device as a merge leaves it") }
     }

@@ -9,9 +9,9 @@ public enum DeviceAction: Hashable, Sendable {
     /// It shows this conversation, or none, until it says otherwise.
     case view(ConversationID?)
     /// It is shown these notifications, in the life that began with that removal.
-    case list([Listed], life: Stamp?)
+    case list([ListedNotification], life: Stamp?)
     /// This notification, and all that are listed before it, need not be shown again.
-    case takeOff(NotificationID)
+    case acknowledge(NotificationID)
 }
 
 extension Mutation {
@@ -34,7 +34,7 @@ extension Mutation {
         case .remove: device.remove(at: author.stamp)
         case .view(let conversation): device.view(conversation, at: author.stamp)
         case .list(let entries, _): device.list(entries)
-        case .takeOff(let id): device.takeOff(id)
+        case .acknowledge(let id): device.acknowledge(id)
         }
     }
 }
@@ -57,7 +57,7 @@ extension DeviceAction {
         case .list(let entries, let life):
             // What was found for an earlier life is nothing to this one.
             return device.removed == life && entries.contains { !device.knows($0.dot) }
-        case .takeOff(let id): return device.listed.contains { $0.place.id == id }
+        case .acknowledge(let id): return device.listed.contains { $0.place.id == id }
         case .add, .remove: preconditionFailure("judged before")
         }
     }
@@ -66,7 +66,7 @@ extension DeviceAction {
 extension Device {
     /// Whether it was shown the message sent by this dot, or was not to be.
     func knows(_ dot: Dot) -> Bool {
-        takenOff.contains(dot) || listed.contains { $0.dot == dot }
+        acknowledged.contains(dot) || listed.contains { $0.dot == dot }
     }
 }
 
@@ -84,7 +84,7 @@ extension DeviceAction: WireValue {
             writer.write(4)
             WireList(entries).encode(into: &writer)
             writer.writeOptional(life) { $1.encode(into: &$0) }
-        case .takeOff(let id):
+        case .acknowledge(let id):
             writer.write(5)
             writer.write(id)
         }
@@ -96,12 +96,12 @@ extension DeviceAction: WireValue {
         case 2: self = .remove
         case 3: self = .view(try reader.readFlag() ? try reader.readName() : nil)
         case 4:
-            let entries = try WireList<Listed>(from: &reader).values
-            guard entries.count <= Listed.countMax else {
-                throw .tooLong(count: UInt64(entries.count), limit: Listed.countMax)
+            let entries = try WireList<ListedNotification>(from: &reader).values
+            guard entries.count <= ListedNotification.countMax else {
+                throw .tooLong(count: UInt64(entries.count), limit: ListedNotification.countMax)
             }
             self = .list(entries, life: try reader.readFlag() ? try Stamp(from: &reader) : nil)
-        case 5: self = .takeOff(try reader.readName())
+        case 5: self = .acknowledge(try reader.readName())
         default: throw .unknown
         }
     }

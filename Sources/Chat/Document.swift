@@ -10,7 +10,7 @@ public struct Document: Hashable, Sendable {
     public enum Content: Hashable, Sendable {
         case conversation(Conversation)
         case message(Message)
-        case seat(Seat)
+        case participantState(ParticipantState)
         case profile(Profile)
         case item(Item)
         case device(Device)
@@ -109,9 +109,9 @@ public struct Document: Hashable, Sendable {
         return conversation
     }
 
-    public var seat: Seat? {
-        guard case .seat(let seat) = content else { return nil }
-        return seat
+    public var participantState: ParticipantState? {
+        guard case .participantState(let participantState) = content else { return nil }
+        return participantState
     }
 
     public var profile: Profile? {
@@ -149,7 +149,7 @@ public struct Document: Hashable, Sendable {
         case .profile(let profile): profile.greatestTime
         case .item(let item): item.greatestTime
         case .device(let device): device.greatestTime
-        case .seat(let seat): seat.greatestTime
+        case .participantState(let participantState): participantState.greatestTime
         case .unknown: .zero
         }
     }
@@ -165,9 +165,9 @@ extension Document.Content {
         case (.message(var mine), .message(let theirs)):
             mine.merge(theirs)
             self = .message(mine)
-        case (.seat(var mine), .seat(let theirs)):
+        case (.participantState(var mine), .participantState(let theirs)):
             mine.merge(theirs)
-            self = .seat(mine)
+            self = .participantState(mine)
         case (.profile(var mine), .profile(let theirs)):
             mine.merge(theirs)
             self = .profile(mine)
@@ -191,7 +191,7 @@ extension Document.Content {
             switch kind {
             case .conversation: .conversation(try Conversation(from: &fields))
             case .message: .message(try Message(from: &fields, changedBy: changedBy))
-            case .seat: .seat(try Seat(from: &fields))
+            case .participantState: .participantState(try ParticipantState(from: &fields))
             case .profile: .profile(try Profile(from: &fields))
             case .item: .item(try Item(from: &fields))
             case .device: .device(try Device(from: &fields))
@@ -267,7 +267,7 @@ extension Document {
         switch content {
         case .conversation(let conversation): conversation.write(to: &fields)
         case .message(let message): message.write(to: &fields, changedBy: changedBy)
-        case .seat(let seat): seat.write(to: &fields)
+        case .participantState(let participantState): participantState.write(to: &fields)
         case .profile(let profile): profile.write(to: &fields)
         case .item(let item): item.write(to: &fields)
         case .device(let device): device.write(to: &fields)

@@ -10,7 +10,7 @@ public struct DocumentKey: Hashable, Sendable {
 
         public static let conversation = Kind(number: 1)
         public static let message = Kind(number: 2)
-        public static let seat = Kind(number: 3)
+        public static let participantState = Kind(number: 3)
         public static let profile = Kind(number: 4)
         public static let item = Kind(number: 5)
         public static let device = Kind(number: 6)
@@ -49,8 +49,10 @@ public struct DocumentKey: Hashable, Sendable {
     }
 
     /// What belongs to one user in a conversation.
-    public static func seat(_ user: UserID, in conversation: ConversationID) -> DocumentKey {
-        DocumentKey(checked: .seat, partition: conversation.text, id: user.text)
+    public static func participantState(_ user: UserID, in conversation: ConversationID)
+        -> DocumentKey
+    {
+        DocumentKey(checked: .participantState, partition: conversation.text, id: user.text)
     }
 
     public static func profile(_ user: UserID) -> DocumentKey {

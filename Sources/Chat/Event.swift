@@ -42,7 +42,7 @@ public struct Event: Hashable, Sendable {
 }
 
 /// An event, and whose watchers are told of it.
-public struct Announcement: Hashable, Sendable {
+public struct AddressedEvent: Hashable, Sendable {
     public let event: Event
     /// Ascending; nobody where it is a profile's change.
     public let audience: [UserID]
@@ -62,15 +62,15 @@ public struct Announcement: Hashable, Sendable {
     }
 
     /// The same, for those of its audience that are meant.
-    public func narrowed(to isMeant: (UserID) -> Bool) -> Announcement? {
+    public func narrowed(to isMeant: (UserID) -> Bool) -> AddressedEvent? {
         guard change == nil else { return self }
         let rest = audience.filter(isMeant)
-        return rest.isEmpty ? nil : Announcement(event, to: rest)
+        return rest.isEmpty ? nil : AddressedEvent(event, to: rest)
     }
 }
 
 /// What surrounds a document when its events are told.
-public struct Surroundings: Sendable {
+public struct EventContext: Sendable {
     /// The conversation that it belongs to, as it is on disk.
     public let room: Conversation?
     /// How far its participants have read.

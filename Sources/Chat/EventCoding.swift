@@ -89,7 +89,7 @@ extension Event: WireValue {
     }
 }
 
-extension Announcement: WireValue {
+extension AddressedEvent: WireValue {
     public func encode(into writer: inout ByteWriter) {
         event.encode(into: &writer)
         writer.write(change != nil)

@@ -12,79 +12,83 @@ extension Document {
     ///   - before: nil where it was not there.
     ///   - shown: what is on disk by the commit that holds this change and maybe others behind it:
     ///     of a text, that is what shows.
-    public func announcements(
-        since before: Document?, shownAs shown: Document? = nil, in surroundings: Surroundings
-    ) -> [Announcement] {
+    public func addressedEvents(
+        since before: Document?, shownAs shown: Document? = nil, in eventContext: EventContext
+    ) -> [AddressedEvent] {
         guard let conversation = ConversationID(key.partition) else { return [] }
         switch (content, before?.content) {
         case (.message(let message), nil):
-            return told(message, shown, in: conversation, surroundings)?.asNew() ?? []
+            return told(message, shown, in: conversation, eventContext)?.asNew() ?? []
         case (.message(let message), .message(let old)):
-            return told(message, shown, in: conversation, surroundings)?
+            return told(message, shown, in: conversation, eventContext)?
                 .differing(from: old) ?? []
-        case (.seat(let seat), let old):
-            var oldSeat = Seat()
-            if case .seat(let seat)? = old { oldSeat = seat }
-            return told(seat, in: conversation, surroundings)?.differing(from: oldSeat) ?? []
+        case (.participantState(let participantState), let old):
+            var oldParticipantState = ParticipantState()
+            if case .participantState(let participantState)? = old {
+                oldParticipantState = participantState
+            }
+            return told(participantState, in: conversation, eventContext)?.differing(
+                from: oldParticipantState) ?? []
         case (.conversation(let room), nil):
-            return ToldRoom(room, in: conversation, surroundings).asNew()
+            return ToldConversation(room, in: conversation, eventContext).asNew()
         case (.conversation(let room), .conversation(let old)):
-            return ToldRoom(room, in: conversation, surroundings).differing(from: old)
+            return ToldConversation(room, in: conversation, eventContext).differing(from: old)
         default:
-            return ownAnnouncements(since: before)
+            return ownAddressedEvents(since: before)
         }
     }
 
     /// All that may differ from what somebody knows who has seen `known`, as it is.
-    public func announcements(
-        beyond known: Vector, in surroundings: Surroundings
-    ) -> [Announcement] {
+    public func addressedEvents(
+        beyond known: Vector, in eventContext: EventContext
+    ) -> [AddressedEvent] {
         #if PlantedBugs
             if PlantedBug.tokenForgetsDeletions.isOn {
-                return allAnnouncements(beyond: known, in: surroundings)
+                return allAddressedEvents(beyond: known, in: eventContext)
                     .filter { if case .delete = $0.event.kind { false } else { true } }
             }
         #endif
-        return allAnnouncements(beyond: known, in: surroundings)
+        return allAddressedEvents(beyond: known, in: eventContext)
     }
 
-    private func allAnnouncements(
-        beyond known: Vector, in surroundings: Surroundings
-    ) -> [Announcement] {
+    private func allAddressedEvents(
+        beyond known: Vector, in eventContext: EventContext
+    ) -> [AddressedEvent] {
         guard let conversation = ConversationID(key.partition) else { return [] }
         switch content {
         case .message(let message):
-            guard let told = told(message, nil, in: conversation, surroundings) else { return [] }
+            guard let told = told(message, nil, in: conversation, eventContext) else { return [] }
             // Who knows one of several sendings may have been told of another one's text.
             let isKnown = known.contains(message.header.dot)
             return isKnown && sendings.allSatisfy(known.contains) ? told.asKnown() : told.asNew()
-        case .seat(let seat):
-            return told(seat, in: conversation, surroundings)?.asIs(beyond: known) ?? []
+        case .participantState(let participantState):
+            return told(participantState, in: conversation, eventContext)?.asIs(beyond: known) ?? []
         case .conversation(let room):
-            return ToldRoom(room, in: conversation, surroundings).asIs()
+            return ToldConversation(room, in: conversation, eventContext).asIs()
         default:
-            return ownAnnouncements(since: nil, isKnown: false)
+            return ownAddressedEvents(since: nil, isKnown: false)
         }
     }
 
     private func told(
         _ message: Message, _ shown: Document?, in conversation: ConversationID,
-        _ surroundings: Surroundings
+        _ eventContext: EventContext
     ) -> ToldMessage? {
-        guard let id = MessageID(key.id), let room = surroundings.room else { return nil }
+        guard let id = MessageID(key.id), let room = eventContext.room else { return nil }
         return ToldMessage(
             id: id, message: message, shown: shown?.message ?? message, conversation: conversation,
             room: room,
-            surroundings: surroundings)
+            eventContext: eventContext)
     }
 
     private func told(
-        _ seat: Seat, in conversation: ConversationID, _ surroundings: Surroundings
-    ) -> ToldSeat? {
-        guard let user = UserID(key.id), let room = surroundings.room else { return nil }
-        return ToldSeat(
-            user: user, seat: seat, conversation: conversation, room: room,
-            surroundings: surroundings)
+        _ participantState: ParticipantState, in conversation: ConversationID,
+        _ eventContext: EventContext
+    ) -> ToldParticipantState? {
+        guard let user = UserID(key.id), let room = eventContext.room else { return nil }
+        return ToldParticipantState(
+            user: user, participantState: participantState, conversation: conversation, room: room,
+            eventContext: eventContext)
     }
 }
 
@@ -96,31 +100,31 @@ private struct ToldMessage {
     let shown: Message
     let conversation: ConversationID
     let room: Conversation
-    let surroundings: Surroundings
+    let eventContext: EventContext
 
     private var participants: [UserID] { room.participants.elements }
 
     private func tell(
         _ kind: Event.Kind, by: UserID?, at: HybridTimestamp?, to audience: [UserID]
-    ) -> [Announcement] {
+    ) -> [AddressedEvent] {
         guard !audience.isEmpty else { return [] }
-        let event = Event(kind, in: conversation, by: by, at: at ?? surroundings.time)
-        return [Announcement(event, to: audience)]
+        let event = Event(kind, in: conversation, by: by, at: at ?? eventContext.time)
+        return [AddressedEvent(event, to: audience)]
     }
 
     /// It as its watchers see it, and who sees it.
     private func tellShown(
         _ kind: (MessageView) -> Event.Kind, at: HybridTimestamp?, to audience: [UserID]
-    ) -> [Announcement] {
+    ) -> [AddressedEvent] {
         let seers = audience.filter { !shown.deletedBy.contains($0) }
         guard let first = seers.first,
             let view = shown.view(
-                as: id, for: first, among: room.participants, progress: surroundings.progress)
+                as: id, for: first, among: room.participants, progress: eventContext.progress)
         else { return [] }
         return tell(kind(view), by: shown.header.sender, at: at, to: seers)
     }
 
-    private func tellRetracted() -> [Announcement] {
+    private func tellRetracted() -> [AddressedEvent] {
         tell(
             .delete(id, isForEveryone: true), by: message.header.sender,
             at: message.retractedAt, to: participants)
@@ -133,7 +137,7 @@ private struct ToldMessage {
         }
     }
 
-    private func tellHidden(from users: [UserID]) -> [Announcement] {
+    private func tellHidden(from users: [UserID]) -> [AddressedEvent] {
         users.flatMap { user in
             tell(
                 .delete(id, isForEveryone: false), by: user, at: message.deletionTimes.added(user),
@@ -141,31 +145,31 @@ private struct ToldMessage {
         }
     }
 
-    private var restored: [Announcement] { tellRestored(to: message.deletedBy.removed) }
+    private var restored: [AddressedEvent] { tellRestored(to: message.deletedBy.removed) }
 
-    private func tellRestored(to users: [UserID]) -> [Announcement] {
+    private func tellRestored(to users: [UserID]) -> [AddressedEvent] {
         users.flatMap { user in
             guard participants.contains(user),
                 let view = shown.view(
                     as: id, for: user, among: room.participants,
-                    progress: surroundings.progress)
-            else { return [Announcement]() }
+                    progress: eventContext.progress)
+            else { return [AddressedEvent]() }
             return tell(
                 .restore(view), by: user, at: message.deletionTimes.removed(user), to: [user])
         }
     }
 
-    private func tellEdited() -> [Announcement] {
+    private func tellEdited() -> [AddressedEvent] {
         tellShown(Event.Kind.edit, at: message.editedAt, to: participants)
     }
 
-    private func tellPin() -> [Announcement] {
+    private func tellPin() -> [AddressedEvent] {
         guard let pin = message.pin else { return [] }
         let kind: Event.Kind = pin.value.isOn ? .pin(id) : .unpin(id)
         return tell(kind, by: pin.value.user, at: pin.stamp.time, to: participants)
     }
 
-    func asNew() -> [Announcement] {
+    func asNew() -> [AddressedEvent] {
         // Whose device knows it may have been told of its sending after the token that it carries.
         guard !message.isRetracted else {
             return tellRetracted() + tellHidden(from: hiding) + restored
@@ -174,8 +178,8 @@ private struct ToldMessage {
             + tellHidden(from: hiding)
     }
 
-    func differing(from old: Message) -> [Announcement] {
-        var told: [Announcement] = []
+    func differing(from old: Message) -> [AddressedEvent] {
+        var told: [AddressedEvent] = []
         let (mine, theirs) = (Set(message.deletedBy.elements), Set(old.deletedBy.elements))
         if message.isRetracted, !old.isRetracted {
             told += tellRetracted()
@@ -202,118 +206,124 @@ private struct ToldMessage {
     }
 
     /// What may have become of it.
-    func changes() -> [Announcement] {
+    func changes() -> [AddressedEvent] {
         guard !message.isRetracted else { return [] }
         return (message.versions.isEmpty ? [] : tellEdited()) + tellPin()
     }
 
-    func asKnown() -> [Announcement] {
+    func asKnown() -> [AddressedEvent] {
         (message.isRetracted ? tellRetracted() : changes()) + tellHidden(from: hiding) + restored
     }
 }
 
 /// A seat, and how it is told of.
-private struct ToldSeat {
+private struct ToldParticipantState {
     let user: UserID
-    let seat: Seat
+    let participantState: ParticipantState
     let conversation: ConversationID
     let room: Conversation
-    let surroundings: Surroundings
+    let eventContext: EventContext
 
     private func tell(
         _ kind: Event.Kind, at time: HybridTimestamp?, to audience: [UserID]
-    ) -> Announcement {
-        Announcement(
-            Event(kind, in: conversation, by: user, at: time ?? surroundings.time), to: audience)
+    ) -> AddressedEvent {
+        AddressedEvent(
+            Event(kind, in: conversation, by: user, at: time ?? eventContext.time), to: audience)
     }
 
-    private func tellMarks(from old: Seat) -> [Announcement] {
+    private func tellMarks(from old: ParticipantState) -> [AddressedEvent] {
         guard room.participants.contains(user) else { return [] }
         let everybody = room.participants.elements
-        var told: [Announcement] = []
-        if seat.read != old.read, let mark = room.mark(of: user, in: seat.read) {
+        var told: [AddressedEvent] = []
+        if participantState.read != old.read,
+            let mark = room.mark(of: user, in: participantState.read)
+        {
             told.append(tell(.read(mark.position.id), at: mark.at, to: everybody))
         }
-        if seat.delivered != old.delivered, let mark = room.mark(of: user, in: seat.delivered) {
+        if participantState.delivered != old.delivered,
+            let mark = room.mark(of: user, in: participantState.delivered)
+        {
             told.append(tell(.delivered(mark.position.id), at: mark.at, to: everybody))
         }
         return told
     }
 
-    private func tellArchived() -> Announcement {
-        let times = seat.archiveTimes
-        return seat.isArchived
+    private func tellArchived() -> AddressedEvent {
+        let times = participantState.archiveTimes
+        return participantState.isArchived
             ? tell(.archive, at: times.added(user), to: [user])
             : tell(.unarchive, at: times.removed(user), to: [user])
     }
 
-    func differing(from old: Seat) -> [Announcement] {
+    func differing(from old: ParticipantState) -> [AddressedEvent] {
         var told = tellMarks(from: old)
-        if seat.isArchived != old.isArchived { told.append(tellArchived()) }
-        if let hidden = room.hidden(by: user, in: seat), hidden != old.hidden {
+        if participantState.isArchived != old.isArchived { told.append(tellArchived()) }
+        if let hidden = room.hidden(by: user, in: participantState), hidden != old.hidden {
             told.append(tell(.hide, at: hidden.at, to: [user]))
         }
         return told
     }
 
     /// As it is; a hiding that is in `known` is not told again, since what came later shows.
-    func asIs(beyond known: Vector) -> [Announcement] {
-        var told: [Announcement] = []
-        if let hidden = room.hidden(by: user, in: seat),
+    func asIs(beyond known: Vector) -> [AddressedEvent] {
+        var told: [AddressedEvent] = []
+        if let hidden = room.hidden(by: user, in: participantState),
             !(hidden.dot.map(known.contains) ?? false)
         {
             told.append(tell(.hide, at: hidden.at, to: [user]))
         }
-        told += tellMarks(from: Seat())
-        if seat.isArchived || !seat.archivedBy.removed.isEmpty { told.append(tellArchived()) }
+        told += tellMarks(from: ParticipantState())
+        if participantState.isArchived || !participantState.archivedBy.removed.isEmpty {
+            told.append(tellArchived())
+        }
         return told
     }
 }
 
 /// A conversation, and how it is told who is in it.
-private struct ToldRoom {
+private struct ToldConversation {
     let room: Conversation
     let conversation: ConversationID
     let time: HybridTimestamp
 
-    init(_ room: Conversation, in conversation: ConversationID, _ surroundings: Surroundings) {
+    init(_ room: Conversation, in conversation: ConversationID, _ eventContext: EventContext) {
         self.room = room
         self.conversation = conversation
-        time = surroundings.time
+        time = eventContext.time
     }
 
-    private func tellAdded(_ users: [UserID], to audience: [UserID]) -> [Announcement] {
+    private func tellAdded(_ users: [UserID], to audience: [UserID]) -> [AddressedEvent] {
         users.map { user in
             let invitation = room.lastInvitation(of: user)
             let event = Event(
                 .member(user, isIn: true), in: conversation,
                 by: invitation?.by ?? room.header.creator,
                 at: invitation?.stamp.time ?? room.header.created.time)
-            return Announcement(event, to: audience)
+            return AddressedEvent(event, to: audience)
         }
     }
 
-    private func tellLeft(_ users: [UserID], to audience: [UserID]) -> [Announcement] {
+    private func tellLeft(_ users: [UserID], to audience: [UserID]) -> [AddressedEvent] {
         users.map { user in
             let event = Event(
                 .member(user, isIn: false), in: conversation, by: user,
                 at: room.departureTimes.removed(user) ?? time)
-            return Announcement(event, to: audience)
+            return AddressedEvent(event, to: audience)
         }
     }
 
-    func asNew() -> [Announcement] {
+    func asNew() -> [AddressedEvent] {
         tellAdded(room.participants.elements, to: room.participants.elements)
     }
 
-    func differing(from old: Conversation) -> [Announcement] {
+    func differing(from old: Conversation) -> [AddressedEvent] {
         let (mine, theirs) = (Set(room.participants.elements), Set(old.participants.elements))
         let audience = mine.union(theirs).sorted()
         return tellAdded(mine.subtracting(theirs).sorted(), to: audience)
             + tellLeft(theirs.subtracting(mine).sorted(), to: audience)
     }
 
-    func asIs() -> [Announcement] {
+    func asIs() -> [AddressedEvent] {
         let gone = room.participants.removed
         let audience = Set(room.participants.elements).union(gone).sorted()
         return tellAdded(room.participants.elements, to: audience) + tellLeft(gone, to: audience)

@@ -69,12 +69,13 @@ extension Hidden: WireValue {
 
 extension Conversation {
     /// What `user` hides of it, as their seat says; nil where nothing counts.
-    public func hiddenVector(of user: UserID, in seat: Seat?) -> Vector? {
-        hidden(by: user, in: seat)?.vector
+    public func hiddenVector(of user: UserID, in participantState: ParticipantState?) -> Vector? {
+        hidden(by: user, in: participantState)?.vector
     }
 
-    func hidden(by user: UserID, in seat: Seat?) -> Hidden? {
-        guard let hidden = seat?.hidden, hidden.invitation == invitation(of: user) else {
+    func hidden(by user: UserID, in participantState: ParticipantState?) -> Hidden? {
+        guard let hidden = participantState?.hidden, hidden.invitation == invitation(of: user)
+        else {
             return nil
         }
         return hidden

@@ -42,7 +42,7 @@ public struct Item: Hashable, Sendable {
     }
 
     /// What a mutation adds.
-    public struct Draft: Hashable, Sendable {
+    public struct NewItem: Hashable, Sendable {
         public let title: FieldText
         public let due: DueTime?
         public let priority: ItemPriority?
@@ -79,19 +79,19 @@ public struct Item: Hashable, Sendable {
 
     public private(set) var header: Header
     /// Ascending by owner, one each.
-    var handlings: [Handling]
+    var handlings: [OwnerState]
 
     init(_ header: Header) {
         self.header = header
         handlings = []
     }
 
-    init(header: Header, handlings: [Handling]) {
+    init(header: Header, handlings: [OwnerState]) {
         self.header = header
         self.handlings = handlings
     }
 
-    private var handling: Handling? { handlings.first { $0.owner == header.owner } }
+    private var handling: OwnerState? { handlings.first { $0.owner == header.owner } }
 
     public var owner: UserID { header.owner }
     public var title: String { (handling?.title?.value ?? header.title).text }
@@ -99,7 +99,7 @@ public struct Item: Hashable, Sendable {
     public var priority: ItemPriority? {
         handling?.priority.map(\.value.value) ?? header.priority
     }
-    public var isDone: Bool { handling?.course?.value == .done }
+    public var isDone: Bool { handling?.status?.value == .done }
     public var isDeleted: Bool { handling?.isDeleted ?? false }
 
     /// When what shows of it last changed.
@@ -123,7 +123,7 @@ extension Item {
     }
 
     /// When it was last said whether it is done.
-    var finishedAt: Stamp? { handling?.course?.stamp }
+    var finishedAt: Stamp? { handling?.status?.stamp }
 
     func isChanged(by edit: Edit) -> Bool {
         edit.title.map { $0.text != title || !haveSameBytes($0.text, title) } ?? false
@@ -132,8 +132,8 @@ extension Item {
     }
 
     /// Changes what its owner made of it.
-    mutating func handle(_ body: (inout Handling) -> Void) {
-        var mine = handling ?? Handling(owner: header.owner)
+    mutating func handle(_ body: (inout OwnerState) -> Void) {
+        var mine = handling ?? OwnerState(owner: header.owner)
         body(&mine)
         note(mine)
         normalize()
@@ -149,7 +149,7 @@ extension Item {
         normalize()
     }
 
-    private mutating func note(_ handling: Handling) {
+    private mutating func note(_ handling: OwnerState) {
         let index = handlings.firstIndex { $0.owner >= handling.owner } ?? handlings.endIndex
         if index < handlings.endIndex, handlings[index].owner == handling.owner {
             handlings[index].merge(handling)

@@ -14,7 +14,7 @@ extension Item {
 
     init(from fields: inout Fields) throws(WireError) {
         guard let header = fields.take(FieldNumber.header) else { throw .invalid("a header") }
-        var handlings: [Handling] = []
+        var handlings: [OwnerState] = []
         if let bytes = fields.take(FieldNumber.handlings) {
             handlings = try Handlings.decode(bytes).list
         }
@@ -25,9 +25,9 @@ extension Item {
 
 /// What each owner made of an item, ascending by owner.
 private struct Handlings: WireValue {
-    let list: [Item.Handling]
+    let list: [Item.OwnerState]
 
-    init(list: [Item.Handling]) { self.list = list }
+    init(list: [Item.OwnerState]) { self.list = list }
 
     func encode(into writer: inout ByteWriter) {
         writer.write(count: list.count)
@@ -35,9 +35,9 @@ private struct Handlings: WireValue {
     }
 
     init(from reader: inout ByteReader) throws(WireError) {
-        var list: [Item.Handling] = []
+        var list: [Item.OwnerState] = []
         for _ in 0..<(try reader.readCount()) {
-            let handling = try Item.Handling(from: &reader)
+            let handling = try Item.OwnerState(from: &reader)
             guard list.last.map({ $0.owner < handling.owner }) ?? true else {
                 throw .invalid("owners that ascend")
             }
@@ -70,7 +70,7 @@ extension Item.Header: WireValue {
     }
 }
 
-extension Item.Draft: WireValue {
+extension Item.NewItem: WireValue {
     public func encode(into writer: inout ByteWriter) {
         title.encode(into: &writer)
         writer.writeOptional(due) { $1.encode(into: &$0) }

@@ -49,11 +49,11 @@ public struct Message: Hashable, Sendable {
 
     public internal(set) var header: Header
     /// The dots of sendings of it whose headers lost: who was notified of one is not of another.
-    var rivals = Context()
+    var losingSends = Context()
     /// Ascending by stamp: the last shows, all are the history.
     public internal(set) var versions: [Version] = []
     /// Ascending likewise, one for each edit and sending.
-    var strays: [Stray] = []
+    var orphanedEdits: [Stray] = []
     /// Who deleted it for themselves.
     public internal(set) var deletedBy = ObservedRemoveSet<UserID>()
     /// When they last did, and when they last took it back.
@@ -72,7 +72,8 @@ public struct Message: Hashable, Sendable {
     var greatestTime: HybridTimestamp {
         max(
             header.sent.time, editedAt ?? .zero, pin?.stamp.time ?? .zero,
-            strays.last?.version.stamp.time ?? .zero, deletedBy.greatestTime, retractedAt ?? .zero,
+            orphanedEdits.last?.version.stamp.time ?? .zero, deletedBy.greatestTime,
+            retractedAt ?? .zero,
             deletionTimes.greatest)
     }
 
@@ -118,8 +119,8 @@ extension Message {
     mutating func merge(_ other: Message) {
         mergeVersions(other)
         let winner = min(header, other.header)
-        if header != other.header || rivals != other.rivals {
-            rivals = rivals(with: other, under: winner)
+        if header != other.header || losingSends != other.losingSends {
+            losingSends = losingSends(with: other, under: winner)
         }
         header = winner
         deletedBy.merge(other.deletedBy)
@@ -137,16 +138,18 @@ extension Message {
     /// is a join. Which of them show depends on the header that wins.
     private mutating func mergeVersions(_ other: Message) {
         let isSame = header == other.header
-        guard !isSame || versions != other.versions || strays != other.strays else { return }
+        guard !isSame || versions != other.versions || orphanedEdits != other.orphanedEdits else {
+            return
+        }
         let sending = min(header, other.header).sending
         let all = Message.joined(allVersions + other.allVersions)
         versions = all.filter { $0.sending == sending }.map(\.version)
-        strays = all.filter { $0.sending != sending }
+        orphanedEdits = all.filter { $0.sending != sending }
     }
 
     private var allVersions: [Stray] {
         let sending = header.sending
-        return versions.map { Stray(sending: sending, version: $0) } + strays
+        return versions.map { Stray(sending: sending, version: $0) } + orphanedEdits
     }
 
     private static func joined(_ edits: [Stray]) -> [Stray] {
@@ -171,7 +174,7 @@ extension Message {
                 return true
             }
         #endif
-        let isEmpty = versions.isEmpty && strays.isEmpty && pin == nil
+        let isEmpty = versions.isEmpty && orphanedEdits.isEmpty && pin == nil
         return !isRetracted || (header.text.isEmpty && isEmpty)
     }
 
@@ -189,7 +192,7 @@ extension Message {
         #endif
         header.text = ""
         versions = []
-        strays = []
+        orphanedEdits = []
         pin = nil
     }
 }

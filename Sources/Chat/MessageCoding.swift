@@ -8,11 +8,11 @@ extension Message {
         static let deletedBy: UInt64 = 3
         static let pin: UInt64 = 4
         static let retracted: UInt64 = 5
-        static let strays: UInt64 = 6
+        static let orphanedEdits: UInt64 = 6
         /// Beside the header, whose bytes have an end.
         static let dot: UInt64 = 7
         static let silent: UInt64 = 8
-        static let rivals: UInt64 = 9
+        static let losingSends: UInt64 = 9
         static let deletionTimes: UInt64 = 10
     }
 
@@ -23,10 +23,12 @@ extension Message {
         if deletedBy != ObservedRemoveSet() { fields.set(FieldNumber.deletedBy, to: deletedBy) }
         if let pin { fields.set(FieldNumber.pin, to: pin) }
         if let retractedAt { fields.set(FieldNumber.retracted, to: retractedAt) }
-        if !strays.isEmpty { fields.set(FieldNumber.strays, to: Strays(list: strays)) }
+        if !orphanedEdits.isEmpty {
+            fields.set(FieldNumber.orphanedEdits, to: Strays(list: orphanedEdits))
+        }
         fields.set(FieldNumber.dot) { $0.write(header.dot, in: changedBy) }
         if header.isSilent { fields.set(FieldNumber.silent) { _ in } }
-        if !rivals.isEmpty { fields.set(FieldNumber.rivals, to: rivals) }
+        if !losingSends.isEmpty { fields.set(FieldNumber.losingSends, to: losingSends) }
         if !deletionTimes.isEmpty { fields.set(FieldNumber.deletionTimes, to: deletionTimes) }
     }
 
@@ -44,9 +46,9 @@ extension Message {
             guard bytes.isEmpty else { throw .invalid("a mark of silence") }
             self.header.isSilent = true
         }
-        if let bytes = fields.take(FieldNumber.rivals) {
-            rivals = try Context.decode(bytes)
-            guard !rivals.isEmpty else { throw .invalid("other sendings") }
+        if let bytes = fields.take(FieldNumber.losingSends) {
+            losingSends = try Context.decode(bytes)
+            guard !losingSends.isEmpty else { throw .invalid("other sendings") }
         }
         if let bytes = fields.take(FieldNumber.versions) {
             versions = try Versions.decode(bytes).list
@@ -62,10 +64,10 @@ extension Message {
         if let bytes = fields.take(FieldNumber.deletionTimes) {
             deletionTimes = try ChangeTimes.decodeSome(bytes)
         }
-        if let bytes = fields.take(FieldNumber.strays) {
-            strays = try Strays.decode(bytes).list
+        if let bytes = fields.take(FieldNumber.orphanedEdits) {
+            orphanedEdits = try Strays.decode(bytes).list
             let sending = self.header.sending
-            guard strays.allSatisfy({ $0.sending != sending }) else {
+            guard orphanedEdits.allSatisfy({ $0.sending != sending }) else {
                 throw .invalid("edits of other sendings")
             }
         }
@@ -105,9 +107,9 @@ private struct Strays: WireValue {
 
     func encode(into writer: inout ByteWriter) {
         writer.write(count: list.count)
-        for stray in list {
-            writer.write(fixed: stray.sending)
-            stray.version.encode(into: &writer)
+        for orphanedEdit in list {
+            writer.write(fixed: orphanedEdit.sending)
+            orphanedEdit.version.encode(into: &writer)
         }
     }
 

@@ -26,7 +26,7 @@ public struct Mutation: Hashable, Sendable {
         /// Sends a message of the sample data, of which nobody is notified.
         case seed(MessageID, text: String)
         case setProfile(Profile.Edit)
-        case addItem(Item.Draft)
+        case addItem(Item.NewItem)
         case editItem(Item.Edit)
         /// It is done, or not after all.
         case finishItem(Bool)
@@ -98,7 +98,8 @@ extension Mutation.Action {
     private func key(in conversation: ConversationID, by user: UserID) -> DocumentKey {
         if let message { return .message(message, in: conversation) }
         return switch self {
-        case .archive, .unarchive, .read, .deliver, .hideChat: .seat(user, in: conversation)
+        case .archive, .unarchive, .read, .deliver, .hideChat:
+            .participantState(user, in: conversation)
         default: .conversation(conversation)
         }
     }
@@ -142,9 +143,9 @@ extension Mutation {
         case .message(var message):
             change(&message, by: author)
             content = .message(message)
-        case .seat(var seat):
-            change(&seat, setting: mark, hiding: hidden, by: author)
-            content = .seat(seat)
+        case .participantState(var participantState):
+            change(&participantState, setting: mark, hiding: hidden, by: author)
+            content = .participantState(participantState)
         case .profile(var profile):
             change(&profile, by: author)
             content = .profile(profile)
@@ -180,9 +181,9 @@ extension Mutation {
                 isSilent: true, text: text)
             return Document(.message(Message(header)), at: key, by: author.dot)
         case .archive, .unarchive, .read, .deliver, .hideChat:
-            var seat = Seat()
-            change(&seat, setting: mark, hiding: hidden, by: author)
-            return Document(.seat(seat), at: key, by: author.dot)
+            var participantState = ParticipantState()
+            change(&participantState, setting: mark, hiding: hidden, by: author)
+            return Document(.participantState(participantState), at: key, by: author.dot)
         case .setProfile, .seedProfile, .addItem, .editItem, .finishItem, .deleteItem, .device:
             return createdOwn(by: author)
         case .edit, .hide, .retract, .restore, .pin, .unpin, .invite, .leave:
@@ -199,14 +200,18 @@ extension Mutation {
     }
 
     private func change(
-        _ seat: inout Seat, setting mark: Mark?, hiding hidden: Hidden?, by author: Authorship
+        _ participantState: inout ParticipantState, setting mark: Mark?, hiding hidden: Hidden?,
+        by author: Authorship
     ) {
-        if case .hideChat = action, let hidden { return seat.hide(hidden.set(by: author)) }
+        if case .hideChat = action, let hidden {
+            return participantState.hide(hidden.set(by: author))
+        }
         switch (action, mark) {
-        case (.archive, _): seat.archive(for: user, by: author.stamp)
-        case (.unarchive, _): seat.unarchive(for: user, by: author)
-        case (.read, let mark?): seat.raiseRead(to: mark.set(at: author.stamp.time))
-        case (.deliver, let mark?): seat.raiseDelivered(to: mark.set(at: author.stamp.time))
+        case (.archive, _): participantState.archive(for: user, by: author.stamp)
+        case (.unarchive, _): participantState.unarchive(for: user, by: author)
+        case (.read, let mark?): participantState.raiseRead(to: mark.set(at: author.stamp.time))
+        case (.deliver, let mark?):
+            participantState.raiseDelivered(to: mark.set(at: author.stamp.time))
         default: preconditionFailure("its key is not a seat's, or judge saw no mark")
         }
     }

@@ -77,7 +77,7 @@ extension Mutation.Action: WireValue {
         case .read(let message): write(Kind.read, optional: message, to: &writer)
         case .deliver(let message): write(Kind.deliver, optional: message, to: &writer)
         case .setProfile(let edit): write(Kind.setProfile, value: edit, to: &writer)
-        case .addItem(let draft): write(Kind.addItem, value: draft, to: &writer)
+        case .addItem(let newItem): write(Kind.addItem, value: newItem, to: &writer)
         case .editItem(let edit): write(Kind.editItem, value: edit, to: &writer)
         case .finishItem(let isDone):
             writer.write(Kind.finishItem)
@@ -133,7 +133,7 @@ extension Mutation.Action: WireValue {
         case Kind.read: self = .read(try reader.readFlag() ? try reader.readName() : nil)
         case Kind.deliver: self = .deliver(try reader.readFlag() ? try reader.readName() : nil)
         case Kind.setProfile: self = .setProfile(try Profile.Edit(from: &reader))
-        case Kind.addItem: self = .addItem(try Item.Draft(from: &reader))
+        case Kind.addItem: self = .addItem(try Item.NewItem(from: &reader))
         case Kind.editItem: self = .editItem(try Item.Edit(from: &reader))
         case Kind.finishItem: self = .finishItem(try reader.readFlag())
         case Kind.deleteItem: self = .deleteItem

@@ -23,8 +23,8 @@ public struct NotificationRule: Hashable, Sendable {
     let added: HybridTimestamp
     /// Ascending.
     let viewings: [Viewing]
-    public let takenOff: Vector
-    let latestTakenOff: HybridTimestamp
+    public let acknowledged: Vector
+    let latestAcknowledged: HybridTimestamp
 
     /// Nil where the device is removed.
     public init?(for device: Device, of user: UserID) {
@@ -32,14 +32,14 @@ public struct NotificationRule: Hashable, Sendable {
         self.user = user
         self.added = added.time
         viewings = device.viewings
-        takenOff = device.takenOff
-        latestTakenOff = device.latestTakenOff
+        acknowledged = device.acknowledged
+        latestAcknowledged = device.latestAcknowledged
     }
 
     /// Nothing sent before it is notified.
-    public func floor(in room: Conversation) -> HybridTimestamp {
+    public func minimum(in room: Conversation) -> HybridTimestamp {
         let lateness = NotificationRule.latenessMilliseconds
-        let latest = latestTakenOff.milliseconds
+        let latest = latestAcknowledged.milliseconds
         let late = HybridTimestamp(milliseconds: latest - min(latest, lateness))
         return max(added, late, room.invitation(of: user)?.time ?? .zero)
     }
@@ -52,7 +52,7 @@ public struct NotificationRule: Hashable, Sendable {
         _ room: Conversation
     ) -> Bool {
         let time = message.header.sent.time
-        return message.header.sender != user && !message.header.isSilent && time > floor(in: room)
+        return message.header.sender != user && !message.header.isSilent && time > minimum(in: room)
             && message.isShown(to: user, among: room.participants)
             && !viewings.shows(conversation, at: time) && !isDone(with: dots)
     }
@@ -62,7 +62,7 @@ public struct NotificationRule: Hashable, Sendable {
         #if PlantedBugs
             if PlantedBug.notificationSentTwice.isOn { return false }
         #endif
-        return dots.contains(where: takenOff.contains)
+        return dots.contains(where: acknowledged.contains)
     }
 }
 
@@ -71,8 +71,8 @@ extension NotificationRule: WireValue {
         writer.write(user)
         added.encode(into: &writer)
         WireList(viewings).encode(into: &writer)
-        takenOff.encode(into: &writer)
-        latestTakenOff.encode(into: &writer)
+        acknowledged.encode(into: &writer)
+        latestAcknowledged.encode(into: &writer)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
@@ -82,7 +82,7 @@ extension NotificationRule: WireValue {
         guard viewings.count <= Viewing.countMax,
             zip(viewings, viewings.dropFirst()).allSatisfy(<)
         else { throw .invalid("viewings that ascend") }
-        takenOff = try Vector(from: &reader)
-        latestTakenOff = try HybridTimestamp(from: &reader)
+        acknowledged = try Vector(from: &reader)
+        latestAcknowledged = try HybridTimestamp(from: &reader)
     }
 }

@@ -5,28 +5,28 @@ extension Document {
     /// What changed; all of it where it was not there.
     ///
     /// - Parameter isKnown: whether `before` is what was there; else nobody knows what was.
-    func ownAnnouncements(since before: Document?, isKnown: Bool = true) -> [Announcement] {
+    func ownAddressedEvents(since before: Document?, isKnown: Bool = true) -> [AddressedEvent] {
         if let item, let id = ItemID(key.partition) {
-            return announcements(of: item, id, since: before?.item)
+            return addressedEvents(of: item, id, since: before?.item)
         }
         if let profile, let user = UserID(key.partition) {
             let view = profile.view(of: user)
             let old = before?.profile?.view(of: user)
             guard old != view else { return [] }
             let change = ProfileChange(view, replacing: isKnown ? old?.sum ?? 0 : nil)
-            return [Announcement(change, at: profile.greatestTime)]
+            return [AddressedEvent(change, at: profile.greatestTime)]
         }
         return []
     }
 
     /// An item is its owner's alone; one that turns out to be another's is gone for who lost it.
-    private func announcements(
+    private func addressedEvents(
         of item: Item, _ id: ItemID, since before: Item?
-    ) -> [Announcement] {
-        func tell(_ kind: Event.Kind, _ owner: UserID) -> Announcement {
-            Announcement(Event(kind, in: nil, by: owner, at: item.changedAt), to: [owner])
+    ) -> [AddressedEvent] {
+        func tell(_ kind: Event.Kind, _ owner: UserID) -> AddressedEvent {
+            AddressedEvent(Event(kind, in: nil, by: owner, at: item.changedAt), to: [owner])
         }
-        var told: [Announcement] = []
+        var told: [AddressedEvent] = []
         if let before, before.owner != item.owner, !before.isDeleted {
             told.append(tell(.actionDeleted(id), before.owner))
         }

@@ -19,8 +19,8 @@ extension Mutation {
             return target?.profile?.isChanged(by: edit) ?? true
         case .seedProfile:
             return target == nil
-        case .addItem(let draft):
-            return try judgeAddition(draft, existing: target?.item)
+        case .addItem(let newItem):
+            return try judgeAddition(newItem, existing: target?.item)
         case .device(_, let action):
             return try action.judge(target?.device)
         default:
@@ -29,15 +29,15 @@ extension Mutation {
     }
 
     private func judgeAddition(
-        _ draft: Item.Draft, existing: Item?
+        _ newItem: Item.NewItem, existing: Item?
     ) throws(Refusal) -> Bool {
         guard let existing else { return true }
         let header = existing.header
         // What was first added: a repetition is known as one whatever became of the item.
         let isSame =
-            header.title == draft.title && header.due == draft.due
-            && header.priority == draft.priority && header.chat == draft.chat
-            && header.message == draft.message
+            header.title == newItem.title && header.due == newItem.due
+            && header.priority == newItem.priority && header.chat == newItem.chat
+            && header.message == newItem.message
         guard header.owner == user, existing.isDeleted || isSame else { throw .itemExists }
         return false
     }
@@ -61,10 +61,10 @@ extension Mutation {
             var profile = Profile(created: author.stamp)
             profile.set(edit, at: author.stamp)
             return Document(.profile(profile), at: key, by: author.dot)
-        case .addItem(let draft):
+        case .addItem(let newItem):
             let header = Item.Header(
-                created: author.stamp, owner: user, chat: draft.chat, message: draft.message,
-                due: draft.due, priority: draft.priority, title: draft.title)
+                created: author.stamp, owner: user, chat: newItem.chat, message: newItem.message,
+                due: newItem.due, priority: newItem.priority, title: newItem.title)
             return Document(.item(Item(header)), at: key, by: author.dot)
         case .device(_, .add(let token)):
             return Document(.device(Device(token, at: author.stamp)), at: key, by: author.dot)

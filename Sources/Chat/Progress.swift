@@ -18,11 +18,14 @@ public struct Progress: Hashable, Sendable {
     public init() { entries = [] }
 
     /// - Parameter seats: of this conversation, in any order; some may be missing.
-    public init(of seats: [(user: UserID, seat: Seat)], in conversation: Conversation) {
-        entries = seats.filter { conversation.participants.contains($0.user) }
-            .map { user, seat in
-                let read = conversation.position(of: seat.read, of: user)
-                let delivered = conversation.position(of: seat.delivered, of: user)
+    public init(
+        of participantStates: [(user: UserID, participantState: ParticipantState)],
+        in conversation: Conversation
+    ) {
+        entries = participantStates.filter { conversation.participants.contains($0.user) }
+            .map { user, participantState in
+                let read = conversation.position(of: participantState.read, of: user)
+                let delivered = conversation.position(of: participantState.delivered, of: user)
                 return Entry(user: user, read: read, delivered: [read, delivered].greatest)
             }
             .filter { $0.delivered != nil }
@@ -52,8 +55,10 @@ public struct Progress: Hashable, Sendable {
 
 extension Conversation {
     /// Up to where `user` has read, as their seat says; nil where nothing counts.
-    public func readPosition(of user: UserID, in seat: Seat?) -> HistoryPosition? {
-        position(of: seat?.read, of: user)
+    public func readPosition(of user: UserID, in participantState: ParticipantState?)
+        -> HistoryPosition?
+    {
+        position(of: participantState?.read, of: user)
     }
 
     /// The mark that `user` is to set at `position`.

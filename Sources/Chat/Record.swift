@@ -8,17 +8,18 @@ public struct Record: Hashable, Sendable {
         public let changedBy: Context
         public let time: HybridTimestamp
         /// The words under which an index has it.
-        public let terms: [String]
+        public let indexKeys: [String]
 
-        public init(changedBy: Context, time: HybridTimestamp, terms: [String] = []) {
+        public init(changedBy: Context, time: HybridTimestamp, indexKeys: [String] = []) {
             self.changedBy = changedBy
             self.time = time
-            self.terms = terms
+            self.indexKeys = indexKeys
         }
 
         public init(of document: Document) {
             self.init(
-                changedBy: document.changedBy, time: document.historyTime, terms: document.terms)
+                changedBy: document.changedBy, time: document.historyTime,
+                indexKeys: document.indexKeys)
         }
     }
 
@@ -30,7 +31,7 @@ public struct Record: Hashable, Sendable {
     /// The canonical bytes.
     public let bytes: [UInt8]
     /// The words under which an index finds it; ascending, each a name.
-    public let terms: [String]
+    public let indexKeys: [String]
     /// Nil where the disk holds nothing of it.
     public let previous: Previous?
     /// Whether texts must go from the disk: the document is deleted for everyone.
@@ -38,13 +39,13 @@ public struct Record: Hashable, Sendable {
 
     public init(
         key: DocumentKey, changedBy: Context, time: HybridTimestamp, bytes: [UInt8],
-        terms: [String] = [], previous: Previous?, purges: Bool
+        indexKeys: [String] = [], previous: Previous?, purges: Bool
     ) {
         self.key = key
         self.changedBy = changedBy
         self.time = time
         self.bytes = bytes
-        self.terms = terms
+        self.indexKeys = indexKeys
         self.previous = previous
         self.purges = purges
     }
@@ -52,7 +53,7 @@ public struct Record: Hashable, Sendable {
     public init(of document: Document, bytes: [UInt8], previous: Previous?) {
         self.init(
             key: document.key, changedBy: document.changedBy, time: document.historyTime,
-            bytes: bytes, terms: document.terms, previous: previous,
+            bytes: bytes, indexKeys: document.indexKeys, previous: previous,
             purges: document.purges)
     }
 }

@@ -54,7 +54,7 @@ extension Mutation {
             return true
         case .archive, .unarchive, .read, .deliver:
             let mark = reached.map { conversation.mark(of: user, at: $0) }
-            return try self.judge(target?.seat ?? Seat(), setting: mark)
+            return try self.judge(target?.participantState ?? ParticipantState(), setting: mark)
         default:
             break
         }
@@ -107,7 +107,9 @@ extension Mutation {
         return true
     }
 
-    private func judge(_ seat: Seat, setting mark: Mark?) throws(Refusal) -> Bool {
+    private func judge(_ participantState: ParticipantState, setting mark: Mark?) throws(Refusal)
+        -> Bool
+    {
         switch (action, mark) {
         case (.archive, _):
             // Also what is archived already: the fresh tag is what wins over an unarchiving on its
@@ -117,8 +119,8 @@ extension Mutation {
             // Also what is not archived: an archiving that its client issued earlier may come yet.
             return true
         case (.read(_?), nil), (.deliver(_?), nil): throw .messageNotFound
-        case (.read, let mark?): return seat.read?.value.isBehind(mark) ?? true
-        case (.deliver, let mark?): return seat.delivered?.value.isBehind(mark) ?? true
+        case (.read, let mark?): return participantState.read?.value.isBehind(mark) ?? true
+        case (.deliver, let mark?): return participantState.delivered?.value.isBehind(mark) ?? true
         // An empty conversation: nothing to mark.
         default: return false
         }

@@ -33,15 +33,15 @@ public enum SampleData {
     private static let items: [Mutation] = [
         item(
             "seed-item-1", of: alice,
-            Item.Draft(
+            Item.NewItem(
                 title: "Prepare lunch for the hike", priority: .medium, chat: weekend,
                 message: message(4, in: weekend))),
         item(
             "seed-item-2", of: alice,
-            Item.Draft(
+            Item.NewItem(
                 title: "Review Bob's draft", priority: .high, chat: project,
                 message: message(3, in: project))),
-        item("seed-item-3", of: bob, Item.Draft(title: "Renew the library card")),
+        item("seed-item-3", of: bob, Item.NewItem(title: "Renew the library card")),
     ]
 
     private static func profile(of user: UserID, name: String, email: String) -> Mutation {
@@ -68,7 +68,7 @@ public enum SampleData {
         return [creation] + messages
     }
 
-    private static func item(_ id: String, of owner: UserID, _ draft: Item.Draft) -> Mutation {
-        Mutation(.addItem(draft), on: ItemID(checked: id), by: owner)
+    private static func item(_ id: String, of owner: UserID, _ newItem: Item.NewItem) -> Mutation {
+        Mutation(.addItem(newItem), on: ItemID(checked: id), by: owner)
     }
 }

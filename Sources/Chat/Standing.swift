@@ -23,10 +23,10 @@ extension Mutation {
             return message.deletedBy.standing(ofAdding: user, by: operation)
         case (.restore, .message(let message)):
             return message.deletedBy.standing(ofRemoving: user, by: operation)
-        case (.archive, .seat(let seat)):
-            return seat.archivedBy.standing(ofAdding: user, by: operation)
-        case (.unarchive, .seat(let seat)):
-            return seat.archivedBy.standing(ofRemoving: user, by: operation)
+        case (.archive, .participantState(let participantState)):
+            return participantState.archivedBy.standing(ofAdding: user, by: operation)
+        case (.unarchive, .participantState(let participantState)):
+            return participantState.archivedBy.standing(ofRemoving: user, by: operation)
         default:
             return .new
         }

@@ -32,7 +32,7 @@ public struct ChatMachine: Sendable {
         }
     }
 
-    enum Link: Equatable {
+    enum LinkState: Equatable {
         case dialling
         case down(until: UInt64)
         case up
@@ -82,9 +82,9 @@ public struct ChatMachine: Sendable {
     var size: Size?
     var roster: Roster
     var outbox = Outbox()
-    var book = Book()
+    var book = ServerState()
     var editor = LineEditor()
-    var link = Link.down(until: 0)
+    var link = LinkState.down(until: 0)
     var isWatching = false
     /// Whether the node could not watch just now.
     var wantsWatch = false

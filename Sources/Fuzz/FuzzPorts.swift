@@ -91,7 +91,7 @@ final class FuzzStore: Store {
     var queuedBytes: Int { 0 }
 
     // A memory that is never full, never wrong and never copied.
-    var room: DiskRoom? { nil }
+    var room: DiskSpace? { nil }
     func setUrgent(_ isUrgent: Bool) {}
     func makeReserve() {}
     func emptyLog() {}
@@ -125,23 +125,27 @@ final class FuzzStore: Store {
         of kind: DocumentKey.Kind, carrying term: String, in shard: ShardID, partition: String?
     ) throws(StoreFailure) -> [DocumentKey] {
         all(in: shard).filter { document in
-            document.key.kind == kind && document.terms.contains(term)
+            document.key.kind == kind && document.indexKeys.contains(term)
                 && (partition.map { $0 == document.key.partition } ?? true)
         }.map(\.key)
     }
 
-    func seats(
+    func participantStates(
         of conversation: ConversationID, in shard: ShardID
     ) throws(StoreFailure) -> [Document] {
-        all(in: shard).filter { $0.seat != nil && $0.key.partition == conversation.text }
+        all(in: shard).filter {
+            $0.participantState != nil && $0.key.partition == conversation.text
+        }
     }
 
     func changes(
         in shard: ShardID, lackedBy theirs: Vector, of ours: Vector, after cursor: Dot?,
         bytesMax: Int
-    ) throws(StoreFailure) -> (parcels: [Parcel], next: Dot?) {
-        let parcels = all(in: shard).map { Parcel(key: $0.key.encoded, bytes: $0.encoded) }
-        return (parcels, nil)
+    ) throws(StoreFailure) -> (encodedDocuments: [EncodedDocument], next: Dot?) {
+        let encodedDocuments = all(in: shard).map {
+            EncodedDocument(key: $0.key.encoded, bytes: $0.encoded)
+        }
+        return (encodedDocuments, nil)
     }
 
     func remainder(

@@ -13,7 +13,7 @@ enum LineLaws {
     private static func cuts(of input: [UInt8], piece: Int) -> [[UInt8]] {
         var cutter = LineCutter()
         var lines: [[UInt8]] = []
-        func keep(_ cut: LineCutter.Cut) {
+        func keep(_ cut: LineCutter.LineEvent) {
             switch cut {
             case .line(let bytes): lines.append(Array(bytes))
             case .tooLong: lines.append(Array("too long".utf8))

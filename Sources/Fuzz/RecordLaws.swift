@@ -53,7 +53,7 @@ enum RecordLaws {
 
     private static func look(at document: Document) {
         _ = document.greatestTime
-        _ = document.terms
+        _ = document.indexKeys
         var room = ObservedRemoveSet<UserID>()
         if let conversation = document.conversation { room = conversation.participants }
         guard let message = document.message else { return }
@@ -63,7 +63,7 @@ enum RecordLaws {
     }
 
     private static func checkSettings(_ input: [UInt8]) {
-        checkCoding(CopyHeader.self, input)
+        checkCoding(ReplicaHeader.self, input)
         checkCoding(MemberTable.self, input)
         checkCoding(ClusterSettings.self, input)
         checkCoding(DocumentKey.self, input)
@@ -80,8 +80,8 @@ enum RecordLaws {
         precondition(token.encoded == writer.bytes, "one token has one text")
         for number in 0..<4 as Range<UInt16> {
             _ = token.verdict(on: Vector(), of: ShardID(number))
-            let floor = token.floor(of: ShardID(number), knowing: Vector())
-            precondition(floor.isEmpty, "who knows nothing takes nothing for seen")
+            let minimum = token.minimum(of: ShardID(number), knowing: Vector())
+            precondition(minimum.isEmpty, "who knows nothing takes nothing for seen")
         }
     }
 

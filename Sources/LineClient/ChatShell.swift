@@ -14,7 +14,7 @@ final class ChatShell {
     private let keys: [Key]
     private let terminal: Terminal?
     private let loop: EventLoop
-    private var link: NodeLink?
+    private var link: NodeConnection?
     private var decoder = KeyDecoder()
     private var input: [UInt8] = []
     private var reader: DescriptorWatcher?
@@ -86,7 +86,7 @@ final class ChatShell {
         switch directive {
         case .dial(let address):
             link?.close()
-            let link = NodeLink(keys) { [weak self] happening in self?.on(happening) }
+            let link = NodeConnection(keys) { [weak self] happening in self?.on(happening) }
             self.link = link
             link.dial(address, on: loop)
         case .ask(let number, let line): link?.ask(number, line)

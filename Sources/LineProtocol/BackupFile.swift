@@ -33,7 +33,7 @@ enum BackupFile {
     }
 }
 
-extension Words {
+extension ParsedLine {
     /// The name or path of a backup.
     func backupFile(_ index: Int) throws(LineError) -> String {
         guard let text = LineProtocol.text(bytes(ofArgument: index)), BackupFile.isAllowed(text)

@@ -54,7 +54,7 @@ extension Request {
 }
 
 extension Request.DeviceAdd {
-    init(_ words: borrowing Words) throws(LineError) {
+    init(_ words: borrowing ParsedLine) throws(LineError) {
         user = try words.name(0)
         device = try words.name(1)
         token = try words.field(.token) ?? ""
@@ -62,14 +62,14 @@ extension Request.DeviceAdd {
 }
 
 extension Request.OfDevice {
-    init(_ words: borrowing Words) throws(LineError) {
+    init(_ words: borrowing ParsedLine) throws(LineError) {
         user = try words.name(0)
         device = try words.name(1)
     }
 }
 
 extension Request.Viewing {
-    init(_ words: borrowing Words) throws(LineError) {
+    init(_ words: borrowing ParsedLine) throws(LineError) {
         user = try words.name(0)
         device = try words.name(1)
         conversation = words.argumentCount > 2 ? try words.name(2) : nil
@@ -77,7 +77,7 @@ extension Request.Viewing {
 }
 
 extension Request.Notified {
-    init(_ words: borrowing Words) throws(LineError) {
+    init(_ words: borrowing ParsedLine) throws(LineError) {
         user = try words.name(0)
         device = try words.name(1)
         notification = try words.name(2)

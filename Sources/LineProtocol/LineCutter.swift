@@ -4,7 +4,7 @@
 /// line whose end has not come is copied, so that an idle connection holds no buffer.
 public struct LineCutter: Sendable {
     /// What stands between two line ends.
-    public enum Cut {
+    public enum LineEvent {
         /// A line without its end; the bytes are valid during the call only.
         case line(UnsafeRawBufferPointer)
         /// A line beyond `LineLimits.lineBytesMax`, said once; its bytes are skipped.
@@ -24,7 +24,7 @@ public struct LineCutter: Sendable {
     public var keptCount: Int { tail.count }
 
     /// Takes what was read and shows each cut, in order.
-    public mutating func feed(_ bytes: UnsafeRawBufferPointer, _ visit: (Cut) -> Void) {
+    public mutating func feed(_ bytes: UnsafeRawBufferPointer, _ visit: (LineEvent) -> Void) {
         _ = feed(bytes, while: { true }, visit)
     }
 
@@ -32,7 +32,7 @@ public struct LineCutter: Sendable {
     ///
     /// - Returns: how many bytes were taken; the others are to be fed again.
     public mutating func feed(
-        _ bytes: UnsafeRawBufferPointer, while goesOn: () -> Bool, _ visit: (Cut) -> Void
+        _ bytes: UnsafeRawBufferPointer, while goesOn: () -> Bool, _ visit: (LineEvent) -> Void
     ) -> Int {
         var start = 0
         while start < bytes.count {
@@ -56,7 +56,7 @@ public struct LineCutter: Sendable {
     }
 
     /// Takes the end of the input: `.notEnded` where it leaves a line that is not blank.
-    public mutating func finish() -> Cut? {
+    public mutating func finish() -> LineEvent? {
         let rest = tail.last == UInt8(ascii: "\r") ? tail.dropLast() : tail[...]
         let isBlank = rest.allSatisfy { $0 == UInt8(ascii: " ") }
         tail = []
@@ -64,7 +64,7 @@ public struct LineCutter: Sendable {
         return isBlank ? nil : .notEnded
     }
 
-    private mutating func close(_ piece: UnsafeRawBufferPointer, _ visit: (Cut) -> Void) {
+    private mutating func close(_ piece: UnsafeRawBufferPointer, _ visit: (LineEvent) -> Void) {
         if isSkipping {
             isSkipping = false
         } else if tail.isEmpty {
@@ -79,7 +79,7 @@ public struct LineCutter: Sendable {
         }
     }
 
-    private mutating func keep(_ piece: UnsafeRawBufferPointer, _ visit: (Cut) -> Void) {
+    private mutating func keep(_ piece: UnsafeRawBufferPointer, _ visit: (LineEvent) -> Void) {
         guard !isSkipping else { return }
         let count = tail.count + piece.count
         let excess = count - LineLimits.lineBytesMax
@@ -92,7 +92,7 @@ public struct LineCutter: Sendable {
     }
 
     /// The line without the CR before its end, unless that is too long.
-    private static func cut(_ piece: UnsafeRawBufferPointer) -> Cut {
+    private static func cut(_ piece: UnsafeRawBufferPointer) -> LineEvent {
         let endsInReturn = piece.last == UInt8(ascii: "\r")
         let line = endsInReturn ? UnsafeRawBufferPointer(rebasing: piece.dropLast()) : piece
         return line.count > LineLimits.lineBytesMax ? .tooLong : .line(line)

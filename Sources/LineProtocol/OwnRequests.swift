@@ -27,12 +27,12 @@ extension Request {
         /// Nil where the node that reads the line is to make one.
         public var item: ItemID?
         /// Not all white.
-        public var draft: Item.Draft
+        public var newItem: Item.NewItem
 
-        public init(user: UserID, item: ItemID?, draft: Item.Draft) {
+        public init(user: UserID, item: ItemID?, newItem: Item.NewItem) {
             self.user = user
             self.item = item
-            self.draft = draft
+            self.newItem = newItem
         }
     }
 
@@ -61,7 +61,7 @@ extension Request {
 }
 
 extension Request.Profile {
-    init(_ words: borrowing Words) throws(LineError) {
+    init(_ words: borrowing ParsedLine) throws(LineError) {
         user = try words.name(0)
         name = try words.field(.name)
         email = try words.field(.email)
@@ -70,13 +70,13 @@ extension Request.Profile {
 }
 
 extension Request.ActionAdd {
-    init(_ words: borrowing Words) throws(LineError) {
+    init(_ words: borrowing ParsedLine) throws(LineError) {
         user = try words.name(0)
         item = try words.name(.id)
         let title = try words.text()
         if isWhite(title) { throw .titleEmpty }
         guard title.utf8.count <= LineLimits.fieldBytesMax else { throw .titleTooLong }
-        draft = Item.Draft(
+        newItem = Item.NewItem(
             title: title, due: try words.time(.due)?.value,
             priority: try words.clearable(.priority, of: ItemPriority.self)?.value,
             chat: try words.name(.chat), message: try words.name(.message))
@@ -84,7 +84,7 @@ extension Request.ActionAdd {
 }
 
 extension Request.ActionEdit {
-    init(_ words: borrowing Words) throws(LineError) {
+    init(_ words: borrowing ParsedLine) throws(LineError) {
         user = try words.name(0)
         item = try words.name(1)
         let title = try words.field(.title)
@@ -96,7 +96,7 @@ extension Request.ActionEdit {
 }
 
 extension Request.OfItem {
-    init(_ words: borrowing Words) throws(LineError) {
+    init(_ words: borrowing ParsedLine) throws(LineError) {
         user = try words.name(0)
         item = try words.name(1)
     }
@@ -109,7 +109,7 @@ extension LineError {
         413, "Title too long: at most \(LineLimits.fieldBytesMax) bytes")
 }
 
-extension Words {
+extension ParsedLine {
     /// A time, or nothing where the field is to be cleared; nil where it is not given.
     func time(_ option: Option) throws(LineError) -> Clearable<DueTime>? {
         guard let value = try value(option) else { return nil }

@@ -30,7 +30,7 @@ extension Request {
         }
         verbAt(place)
         let verb = verbs[place]
-        let words = try Words(cutting: line, as: verb, from: end)
+        let words = try ParsedLine(cutting: line, as: verb, from: end)
         return try verb.build(words)
     }
 
@@ -68,7 +68,7 @@ extension Request {
     }
 }
 
-extension Words {
+extension ParsedLine {
     /// What `HELP` is asked about.
     func help() -> String? {
         guard argumentCount > 0 else { return nil }
@@ -78,7 +78,7 @@ extension Words {
     }
 }
 
-extension Words {
+extension ParsedLine {
     /// Kept as it is: a wrong one is the node's to refuse.
     func secret(_ index: Int) throws(LineError) -> Secret {
         guard let text = LineProtocol.text(bytes(ofArgument: index)) else { throw .notUTF8 }
@@ -87,7 +87,7 @@ extension Words {
 }
 
 extension Request.Create {
-    init(_ words: borrowing Words) throws(LineError) {
+    init(_ words: borrowing ParsedLine) throws(LineError) {
         conversation = try words.name(0)
         let users = try words.names(1, as: UserID.self)
         creator = users[0]
@@ -98,7 +98,7 @@ extension Request.Create {
 }
 
 extension Request.Send {
-    init(_ words: borrowing Words) throws(LineError) {
+    init(_ words: borrowing ParsedLine) throws(LineError) {
         conversation = try words.name(0)
         sender = try words.name(1)
         message = try words.name(.id)
@@ -113,7 +113,7 @@ extension Request.Send {
 }
 
 extension Request.History {
-    init(_ words: borrowing Words) throws(LineError) {
+    init(_ words: borrowing ParsedLine) throws(LineError) {
         conversation = try words.name(0)
         user = try words.name(1)
         limit =
@@ -131,7 +131,7 @@ extension Request.History {
 }
 
 extension Request.Edit {
-    init(_ words: borrowing Words) throws(LineError) {
+    init(_ words: borrowing ParsedLine) throws(LineError) {
         conversation = try words.name(0)
         message = try words.name(1)
         user = try words.name(2)
@@ -141,7 +141,7 @@ extension Request.Edit {
 }
 
 extension Request.OfMessage {
-    init(_ words: borrowing Words) throws(LineError) {
+    init(_ words: borrowing ParsedLine) throws(LineError) {
         conversation = try words.name(0)
         message = try words.name(1)
         user = try words.name(2)
@@ -149,14 +149,14 @@ extension Request.OfMessage {
 }
 
 extension Request.OfConversation {
-    init(_ words: borrowing Words) throws(LineError) {
+    init(_ words: borrowing ParsedLine) throws(LineError) {
         conversation = try words.name(0)
         user = try words.name(1)
     }
 }
 
 extension Request.Invite {
-    init(_ words: borrowing Words) throws(LineError) {
+    init(_ words: borrowing ParsedLine) throws(LineError) {
         conversation = try words.name(0)
         by = try words.name(1)
         user = try words.name(2)
@@ -164,7 +164,7 @@ extension Request.Invite {
 }
 
 extension Request.UpTo {
-    init(_ words: borrowing Words) throws(LineError) {
+    init(_ words: borrowing ParsedLine) throws(LineError) {
         conversation = try words.name(0)
         user = try words.name(1)
         message = words.argumentCount > 2 ? try words.name(2) : nil
@@ -172,14 +172,14 @@ extension Request.UpTo {
 }
 
 extension Request.Chats {
-    init(_ words: borrowing Words) throws(LineError) {
+    init(_ words: borrowing ParsedLine) throws(LineError) {
         user = try words.name(0)
         show = try words.choice(.show, of: ChatsShown.self) ?? .active
     }
 }
 
 extension Request.Delete {
-    init(_ words: borrowing Words) throws(LineError) {
+    init(_ words: borrowing ParsedLine) throws(LineError) {
         conversation = try words.name(0)
         message = try words.name(1)
         user = try words.name(2)
@@ -188,14 +188,14 @@ extension Request.Delete {
 }
 
 extension Request.SetLevel {
-    init(_ words: borrowing Words) throws(LineError) {
+    init(_ words: borrowing ParsedLine) throws(LineError) {
         level = try words.choice(.ack, of: AckLevel.self) ?? .majority
         isStrict = try words.choice(.strict, of: Truth.self) == .yes
     }
 }
 
 extension Request.Wait {
-    init(_ words: borrowing Words) throws(LineError) {
+    init(_ words: borrowing ParsedLine) throws(LineError) {
         replicas = try words.number(0)
         let milliseconds = try words.number(1, atMost: LineLimits.waitMillisecondsMax)
         timeout = .milliseconds(milliseconds)
@@ -203,7 +203,7 @@ extension Request.Wait {
 }
 
 extension Request.Block {
-    init(_ words: borrowing Words) throws(LineError) {
+    init(_ words: borrowing ParsedLine) throws(LineError) {
         node = try words.name(0)
         direction =
             words.argumentCount > 1 ? try words.choice(1, of: BlockDirection.self) : .both

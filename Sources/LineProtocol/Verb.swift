@@ -17,7 +17,7 @@ public final class Verb: Sendable {
     let options: [Option]
     /// How usage shows the text that ends the line; nil where there is none.
     let text: String?
-    let build: @Sendable (borrowing Words) throws(LineError) -> Request
+    let build: @Sendable (borrowing ParsedLine) throws(LineError) -> Request
 
     let first: Keyword
     let second: Keyword?
@@ -25,7 +25,7 @@ public final class Verb: Sendable {
     init(
         _ name: String, _ required: [String] = [], optional: [String] = [],
         options: [Option] = [], text: String? = nil, about: String,
-        build: @escaping @Sendable (borrowing Words) throws(LineError) -> Request
+        build: @escaping @Sendable (borrowing ParsedLine) throws(LineError) -> Request
     ) {
         let words = name.split(separator: " ")
         precondition((1...2).contains(words.count), "a verb is one word or two")

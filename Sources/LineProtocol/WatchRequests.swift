@@ -37,7 +37,7 @@ extension Request {
 }
 
 extension Request.Watch {
-    init(_ words: borrowing Words) throws(LineError) {
+    init(_ words: borrowing ParsedLine) throws(LineError) {
         user = try words.name(0)
         since = try words.field(.since).map { text throws(LineError) in
             do throws(WireError) {
@@ -51,7 +51,7 @@ extension Request.Watch {
 }
 
 extension Request.Typing {
-    init(_ words: borrowing Words) throws(LineError) {
+    init(_ words: borrowing ParsedLine) throws(LineError) {
         conversation = try words.name(0)
         user = try words.name(1)
         isOn = try words.choice(2, of: Toggle.self) == .on

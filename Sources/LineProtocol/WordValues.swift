@@ -2,7 +2,7 @@ import CRDT
 import Wire
 
 /// The kinds of values that arguments and options have, each with its refusal.
-extension Words {
+extension ParsedLine {
     private static let nameRule = "is 1-64 of A-Z a-z 0-9 _ . : @ -"
 
     func name<Kind: Name>(_ index: Int, as _: Kind.Type = Kind.self) throws(LineError) -> Kind {

@@ -30,9 +30,9 @@ public struct Membership: Sendable {
     public internal(set) var table: MemberTable
     var hasLeft = false
     /// When this node last raised its incarnation to outbid another process.
-    var outbidAt: UInt64?
+    var refuteAt: UInt64?
     /// The incarnation that it must outbid once it may.
-    var toOutbid: UInt64?
+    var toRefute: UInt64?
     var twin: RandomID?
 
     /// A look-up alone: what is decided goes by the order of the table.
@@ -155,7 +155,7 @@ public struct Membership: Sendable {
         guard let peer = peers[name], table[name] != nil else { return }
         let wasLinked = peer.link != nil
         unlink(name)
-        if !wasLinked, let at = peer.hearsayAt, elapsed(since: at) <= Timing.hearsayHolds {
+        if !wasLinked, let at = peer.indirectAckAt, elapsed(since: at) <= Timing.indirectAckHolds {
             askOthers(about: name)
         } else {
             lose(name)

@@ -69,20 +69,20 @@ extension Membership {
     /// that one has heard of it, and so lives.
     private mutating func hear(ofTwin entry: MemberEntry) {
         let isBeyond = entry.member.incarnation > me.incarnation
-        if outbidAt != nil, isBeyond, twin == nil {
+        if refuteAt != nil, isBeyond, twin == nil {
             twin = entry.member.process
             events.append(.twin(entry.member))
         }
-        toOutbid = max(toOutbid ?? 0, entry.member.incarnation)
-        outbidTwin()
+        toRefute = max(toRefute ?? 0, entry.member.incarnation)
+        refuteTwin()
     }
 
     /// Two twins outbid each other for ever, so not faster than once a second.
-    mutating func outbidTwin() {
-        guard let greatest = toOutbid else { return }
-        if twin != nil, let at = outbidAt, elapsed(since: at) < Timing.outbidAgain { return }
-        toOutbid = nil
-        outbidAt = now
+    mutating func refuteTwin() {
+        guard let greatest = toRefute else { return }
+        if twin != nil, let at = refuteAt, elapsed(since: at) < Timing.refuteAgain { return }
+        toRefute = nil
+        refuteAt = now
         if greatest >= me.incarnation { refute(greatest) }
     }
 

@@ -3,7 +3,7 @@ import Wire
 /// What this node has itself seen of another one, none of which travels.
 struct Peer: Hashable, Sendable {
     /// Who waits for a sign of life.
-    struct Asker: Hashable, Sendable {
+    struct ProbeRequester: Hashable, Sendable {
         let name: NodeName
         let number: UInt64
         let until: UInt64
@@ -31,13 +31,13 @@ struct Peer: Hashable, Sendable {
     var requests: [UInt64] = []
     var requestedAt: UInt64?
     /// When another said that it hears this one, and who that was.
-    var hearsayAt: UInt64?
-    var hearsayFrom: NodeName?
+    var indirectAckAt: UInt64?
+    var indirectAckFrom: NodeName?
     /// Where in the list of others the next requests begin.
     var helperOffset = 0
     /// The newest, each by another member, at most `LostLink.accusersMax`.
     private(set) var accusations: [Accusation] = []
-    private(set) var askers: [Asker] = []
+    private(set) var askers: [ProbeRequester] = []
     var ping: (number: UInt64, at: UInt64)? {
         get { pingNumber.map { ($0, pingedAt) } }
         set { (pingNumber, pingedAt) = (newValue?.number, newValue?.at ?? 0) }
@@ -52,7 +52,7 @@ struct Peer: Hashable, Sendable {
 
     init(now: UInt64) { heardAt = now }
 
-    mutating func accuse(by name: NodeName, now: UInt64) {
+    mutating func confirmSuspicion(by name: NodeName, now: UInt64) {
         accusations.removeAll { $0.by == name }
         accusations.append(Accusation(by: name, at: now))
         if accusations.count > LostLink.accusersMax { accusations.removeFirst() }
@@ -62,7 +62,7 @@ struct Peer: Hashable, Sendable {
         accusations.count { now - min(now, $0.at) <= Timing.accusationHolds }
     }
 
-    mutating func await(_ asker: Asker) {
+    mutating func await(_ asker: ProbeRequester) {
         askers.removeAll { $0.name == asker.name }
         if askers.count < Peer.askersMax { askers.append(asker) }
     }
@@ -74,7 +74,7 @@ struct Peer: Hashable, Sendable {
     }
 
     /// Who still waits for the member to be heard.
-    mutating func takeAskers(now: UInt64) -> [Asker] {
+    mutating func takeAskers(now: UInt64) -> [ProbeRequester] {
         guard !askers.isEmpty else { return [] }
         defer { askers = [] }
         return askers.filter { now <= $0.until }

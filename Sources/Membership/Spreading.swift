@@ -43,7 +43,7 @@ extension Membership {
             compare(hash, with: name)
             return rtt
         case .probe(let number, let other): onProbe(number, of: other, from: name)
-        case .heard(let number, let other): onHearsay(number, of: other, from: name)
+        case .heard(let number, let other): onIndirectAck(number, of: other, from: name)
         case .updates(let entries): absorb(entries, from: name)
         case .table(let table):
             absorb(table.entries, from: name)

@@ -25,7 +25,7 @@ public enum Timing {
     /// A pause of 5 s, half a second of rest before it, and the way back: not yet dead.
     public static let silenceKills: UInt64 = 5_900
     /// For how long an answer of others outweighs dials that are refused here.
-    public static let hearsayHolds: UInt64 = 1_500
+    public static let indirectAckHolds: UInt64 = 1_500
     /// For how long another's accusation counts.
     public static let accusationHolds: UInt64 = 1_000
     /// How often a member is told that it is not held to be alive.
@@ -33,7 +33,7 @@ public enum Timing {
     /// How often one peer gets the whole table.
     public static let tableAgain: UInt64 = 1_000
     /// How often a node that has a twin outbids it.
-    public static let outbidAgain: UInt64 = 1_000
+    public static let refuteAgain: UInt64 = 1_000
 }
 
 /// How long a lost link takes to become a death.

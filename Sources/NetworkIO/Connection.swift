@@ -40,12 +40,12 @@ package final class Connection: LoopHandle, @unchecked Sendable {
 
     /// Bytes that were written and not yet given to the kernel.
     package var queuedBytes: Int {
-        output.count + (shielding?.plain.count ?? 0)
+        output.count + (layerState?.plain.count ?? 0)
             + (isWriting ? uv_stream_get_write_queue_size(stream) : 0)
     }
 
     /// What the bytes pass through, if anything: set before the first of them.
-    private var shielding: Shielding?
+    private var layerState: TLSLayerState?
 
     /// As it goes onto the wire.
     private var output = OutputBuffer()
@@ -84,8 +84,8 @@ package final class Connection: LoopHandle, @unchecked Sendable {
     package func write(_ bytes: UnsafeRawBufferPointer) {
         loop.checkConfined()
         guard !isClosing, ending == .none else { return }
-        if let shielding {
-            shielding.plain.append(bytes)
+        if let layerState {
+            layerState.plain.append(bytes)
         } else {
             output.append(bytes)
         }
@@ -146,8 +146,8 @@ package final class Connection: LoopHandle, @unchecked Sendable {
     override func handleDidClose() {
         output.removeAll()
         outgoing.removeAll()
-        shielding?.tell(.failure(failure ?? .reset))
-        shielding = nil
+        layerState?.tell(.failure(failure ?? .reset))
+        layerState = nil
         let told = delegate
         delegate = nil
         told?.connectionDidClose(self, error: failure)
@@ -167,9 +167,9 @@ extension Connection {
     private func updateReading() {
         guard !isClosing else { return }
         loop.checkConfined()
-        let isWanted = !hasReachedEnd && (ending == .close || isShieldRising || isOwnerReading)
+        let isWanted = !hasReachedEnd && (ending == .close || isTLSRising || isOwnerReading)
         // The shield may hold what the owner did not want to read before.
-        if shielding != nil, isOwnerReading { awaitFlush() }
+        if layerState != nil, isOwnerReading { awaitFlush() }
         guard isWanted != isReading else { return }
         isReading = isWanted
         guard isWanted else {
@@ -199,12 +199,12 @@ extension Connection {
             guard ending != .close else { return }
             hasRead = true
             let bytes = UnsafeRawBufferPointer(start: base, count: count)
-            if let shielding { return receive(bytes, through: shielding) }
+            if let layerState { return receive(bytes, through: layerState) }
             delegate?.connection(self, didRead: bytes)
         } else if count == Int(UV_EOF.rawValue) {
             // An end that the shield has not announced may be somebody else's doing.
-            if let shielding, ending != .close, !hasReachedEnd {
-                return close(because: shielding.shield.isUp ? .reset : .distrusted(.hungUp))
+            if let layerState, ending != .close, !hasReachedEnd {
+                return close(because: layerState.tls.isUp ? .reset : .distrusted(.hungUp))
             }
             hasReachedEnd = true
             updateReading()
@@ -228,58 +228,58 @@ extension Connection {
     ///   - timeoutMilliseconds: how long it may take until the shield is up.
     ///   - then: called once. After a failure the connection is closed.
     package func raise(
-        _ shield: any Shield, timeoutMilliseconds: UInt64,
+        _ tls: any TLSLayer, timeoutMilliseconds: UInt64,
         then: @escaping (Result<Void, NetworkError>) -> Void
     ) {
         loop.checkConfined()
-        precondition(delegate == nil && shielding == nil, "a shield comes before all else")
-        let shielding = Shielding(shield, then)
-        guard !isClosing else { return shielding.tell(.failure(.reset)) }
-        self.shielding = shielding
-        shielding.expire(after: timeoutMilliseconds, on: loop) { [self] in
+        precondition(delegate == nil && layerState == nil, "a shield comes before all else")
+        let layerState = TLSLayerState(tls, then)
+        guard !isClosing else { return layerState.tell(.failure(.reset)) }
+        self.layerState = layerState
+        layerState.expire(after: timeoutMilliseconds, on: loop) { [self] in
             close(because: .distrusted(.late))
         }
-        do throws(Distrust) {
-            try shield.begin()
+        do throws(HandshakeError) {
+            try tls.begin()
         } catch {
-            return give(up: shielding, because: error)
+            return give(up: layerState, because: error)
         }
-        sendWire(of: shielding)
+        sendWire(of: layerState)
         updateReading()
     }
 
-    private var isShieldRising: Bool { shielding.map { !$0.shield.isUp } ?? false }
+    private var isTLSRising: Bool { layerState.map { !$0.tls.isUp } ?? false }
 
-    private func receive(_ wire: UnsafeRawBufferPointer, through shielding: Shielding) {
-        let wasUp = shielding.shield.isUp
-        do throws(Distrust) {
-            try shielding.shield.receive(wire)
+    private func receive(_ wire: UnsafeRawBufferPointer, through layerState: TLSLayerState) {
+        let wasUp = layerState.tls.isUp
+        do throws(HandshakeError) {
+            try layerState.tls.receive(wire)
         } catch {
-            return give(up: shielding, because: error)
+            return give(up: layerState, because: error)
         }
-        shielding.mayHoldMore = true
-        sendWire(of: shielding)
-        if !wasUp, shielding.shield.isUp {
-            shielding.tell(.success(()))
+        layerState.mayHoldMore = true
+        sendWire(of: layerState)
+        if !wasUp, layerState.tls.isUp {
+            layerState.tell(.success(()))
             updateReading()
         }
-        open(shielding)
+        open(layerState)
     }
 
     /// Hands the owner what the shield has for it, for as long as it wants to read.
-    private func open(_ shielding: Shielding) {
-        guard shielding.shield.isUp else { return }
+    private func open(_ layerState: TLSLayerState) {
+        guard layerState.tls.isUp else { return }
         while isOwnerReading, !isClosing, !hasReachedEnd {
-            do throws(Distrust) {
-                let plain = try shielding.shield.open()
-                shielding.mayHoldMore = !plain.isEmpty
+            do throws(HandshakeError) {
+                let plain = try layerState.tls.open()
+                layerState.mayHoldMore = !plain.isEmpty
                 if plain.isEmpty { break }
                 delegate?.connection(self, didRead: plain)
             } catch {
-                return give(up: shielding, because: error)
+                return give(up: layerState, because: error)
             }
         }
-        guard shielding.shield.hasReachedEnd, !hasReachedEnd, isOwnerReading, !isClosing
+        guard layerState.tls.hasReachedEnd, !hasReachedEnd, isOwnerReading, !isClosing
         else { return }
         hasReachedEnd = true
         updateReading()
@@ -287,37 +287,37 @@ extension Connection {
     }
 
     /// Seals all that was written in this turn at once; while libuv writes, it waits.
-    private func seal(_ shielding: Shielding) {
-        guard !isClosing, !isWriting, shielding.shield.isUp else { return }
-        do throws(Distrust) {
-            var rest = shielding.plain.bytes(from: 0)[...]
+    private func seal(_ layerState: TLSLayerState) {
+        guard !isClosing, !isWriting, layerState.tls.isUp else { return }
+        do throws(HandshakeError) {
+            var rest = layerState.plain.bytes(from: 0)[...]
             while !rest.isEmpty {
-                let part = rest.prefix(Shielding.sealedBytesMax)
-                try shielding.shield.seal(UnsafeRawBufferPointer(rebasing: part))
-                shielding.shield.takeWire { output.append($0) }
+                let part = rest.prefix(TLSLayerState.sealedBytesMax)
+                try layerState.tls.seal(UnsafeRawBufferPointer(rebasing: part))
+                layerState.tls.takeWire { output.append($0) }
                 rest = rest.dropFirst(part.count)
             }
-            shielding.plain.removeAll()
-            if ending != .none, !shielding.hasSealedEnd {
-                shielding.hasSealedEnd = true
-                try shielding.shield.sealEnd()
+            layerState.plain.removeAll()
+            if ending != .none, !layerState.hasSealedEnd {
+                layerState.hasSealedEnd = true
+                try layerState.tls.sealEnd()
             }
         } catch {
-            return give(up: shielding, because: error)
+            return give(up: layerState, because: error)
         }
-        shielding.shield.takeWire { output.append($0) }
+        layerState.tls.takeWire { output.append($0) }
     }
 
-    private func sendWire(of shielding: Shielding) {
-        shielding.shield.takeWire { output.append($0) }
+    private func sendWire(of layerState: TLSLayerState) {
+        layerState.tls.takeWire { output.append($0) }
         if output.count > 0 { awaitFlush() }
     }
 
     /// What the shield has to say about it goes out if the kernel takes it at once: nobody who is
     /// refused keeps a descriptor of this process.
-    private func give(up shielding: Shielding, because why: Distrust) {
+    private func give(up layerState: TLSLayerState, because why: HandshakeError) {
         guard !isClosing else { return }
-        shielding.shield.takeWire { output.append($0) }
+        layerState.tls.takeWire { output.append($0) }
         if !isWriting, output.count > 0 {
             var buffer = Self.buffer(output.bytes(from: 0))
             // Nothing follows from how much of it is taken.
@@ -339,9 +339,9 @@ extension Connection {
     /// Called by the loop at its turn's end: gives the kernel what it takes, libuv the rest.
     func flush() {
         isAwaitingFlush = false
-        if let shielding {
-            if shielding.mayHoldMore { open(shielding) }
-            seal(shielding)
+        if let layerState {
+            if layerState.mayHoldMore { open(layerState) }
+            seal(layerState)
         }
         guard !isClosing, !isWriting else { return }
         // Nothing is left of what `flushNow` gave away.
@@ -363,7 +363,7 @@ extension Connection {
     /// The owner is told of what was drained, and of an error, at the turn's end.
     package func flushNow() {
         loop.checkConfined()
-        guard !isClosing, !isWriting, shielding == nil, output.count > 0 else { return }
+        guard !isClosing, !isWriting, layerState == nil, output.count > 0 else { return }
         var buffer = Self.buffer(output.bytes(from: 0))
         let taken = uv_try_write(stream, &buffer, 1)
         if Int(taken) == output.count {

@@ -21,7 +21,7 @@ package enum NetworkError: Error, Hashable, Sendable {
     case tooManyFiles
 
     /// The other end is not one that this end talks to.
-    case distrusted(Distrust)
+    case distrusted(HandshakeError)
 
     /// Anything else: a negative errno, as libuv returns it, and what was being done.
     case other(code: Int32, doing: String)

@@ -71,7 +71,7 @@ package struct ClusterTime: Sendable {
     /// Time passes.
     ///
     /// - Parameter heard: the members that this node hears.
-    mutating func onTick(hearing heard: [NodeName], _ clock: any Clock) {
+    mutating func onTick(barrierRound heard: [NodeName], _ clock: any Clock) {
         ownLead = ClusterTime.lead(of: clock.wallMilliseconds, clock)
         leads = leads.filter { heard.contains($0.key) }
         horizon.clusterLead = ClusterTime.median(of: leads.values.sorted(), and: ownLead)
@@ -91,7 +91,7 @@ extension Node {
     func tickClock() {
         let (horizon, wasWrong) = (clusterTime.current, clusterTime.refusedOffset != nil)
         let heard = links.names.filter { membership.state(of: $0) == .alive }
-        clusterTime.onTick(hearing: heard, ports.clock)
+        clusterTime.onTick(barrierRound: heard, ports.clock)
         if clusterTime.current != horizon {
             let horizon = clusterTime.current
             for shard in shards { shard.assumeIsolated { $0.setHorizon(horizon) } }

@@ -5,7 +5,7 @@
 struct DiskPressure: Sendable {
     /// Below so much room nothing but deletions is taken: 16 MiB, half of what the log grows to; on
     /// a small disk a sixteenth.
-    static let floorBytesMax: UInt64 = 16 << 20
+    static let minimumBytesMax: UInt64 = 16 << 20
     /// Between two tries to take room for the reserve, in milliseconds.
     static let reserveMilliseconds: UInt64 = 1_000
 
@@ -24,19 +24,19 @@ struct DiskPressure: Sendable {
     private var reserveDue: UInt64 = 0
     private var isEmptyingLog = false
 
-    private static func floor(_ room: DiskRoom) -> UInt64 {
-        min(floorBytesMax, room.totalBytes / 16)
+    private static func minimum(_ room: DiskSpace) -> UInt64 {
+        min(minimumBytesMax, room.totalBytes / 16)
     }
 
     /// The system says how much room there is.
-    mutating func onRoom(_ room: DiskRoom, now: UInt64) -> [Step] {
-        let floor = DiskPressure.floor(room)
+    mutating func onRoom(_ room: DiskSpace, now: UInt64) -> [Step] {
+        let minimum = DiskPressure.minimum(room)
         // Once low, a quarter more: who is at the edge does not flap.
-        let wanted = isLow ? floor + floor / 4 : floor
+        let wanted = isLow ? minimum + minimum / 4 : minimum
         // Were there no room to fold the log, it would keep what it takes and grow on.
         isLow =
             room.freeBytes < wanted + room.logBytes
-            || (!room.isReserved && room.freeBytes < 2 * floor)
+            || (!room.isReserved && room.freeBytes < 2 * minimum)
         var steps: [Step] = []
         if room.logBytes > 0, room.freeBytes < wanted + 2 * room.logBytes, !isEmptyingLog {
             isEmptyingLog = true
@@ -44,7 +44,7 @@ struct DiskPressure: Sendable {
         }
         // The reserve is as large as the floor, or half of it; where there is no way to make one,
         // twice the floor does without.
-        if !room.isReserved, room.freeBytes >= 2 * floor, now >= reserveDue {
+        if !room.isReserved, room.freeBytes >= 2 * minimum, now >= reserveDue {
             reserveDue = now + DiskPressure.reserveMilliseconds
             steps.append(.makeReserve)
         }

@@ -6,7 +6,7 @@ import Wire
 struct Forward: Sendable {
     let shard: ShardID
     /// A write may get a greater time, as long as nobody can have executed it.
-    var request: Ask.Request
+    var request: PeerRequest.Request
     let slot: ReplySlot
     /// What it counts for, in bytes.
     let size: Int
@@ -32,7 +32,10 @@ struct Forward: Sendable {
     /// Why the last who was asked could not do it.
     var failure: ShardFailure?
 
-    init(_ request: Ask.Request, of shard: ShardID, for slot: ReplySlot, size: Int, now: UInt64) {
+    init(
+        _ request: PeerRequest.Request, of shard: ShardID, for slot: ReplySlot, size: Int,
+        now: UInt64
+    ) {
         self.shard = shard
         self.request = request
         self.slot = slot
@@ -42,14 +45,14 @@ struct Forward: Sendable {
     }
 
     /// What is asked of the next: the one before may have carried it out.
-    var next: Ask.Request {
+    var next: PeerRequest.Request {
         guard case .write(let operation, let level, _) = request, wasSent else { return request }
         return .write(operation, level, mayBeDone ? .again : .first)
     }
 
     /// What its user is told when nothing else is to be had: the first who was asked may have done
     /// what the last refuses.
-    func outcome(of failure: ShardFailure) -> Outcome {
+    func outcome(of failure: ShardFailure) -> Completion {
         .failed(mayBeDone ? .unanswered : failure)
     }
 

@@ -4,11 +4,14 @@ import Wire
 
 extension Conversation {
     /// What each participant has marked, those without any mark left out; ascending.
-    func marks(by seats: [(user: UserID, seat: Seat)]) -> [MarkView] {
-        seats.filter { participants.contains($0.user) }
-            .compactMap { user, seat in
-                let read = mark(of: user, in: seat.read).map(MarkView.Place.init)
-                let delivered = mark(of: user, in: seat.delivered).map(MarkView.Place.init)
+    func marks(by participantStates: [(user: UserID, participantState: ParticipantState)])
+        -> [MarkView]
+    {
+        participantStates.filter { participants.contains($0.user) }
+            .compactMap { user, participantState in
+                let read = mark(of: user, in: participantState.read).map(MarkView.Place.init)
+                let delivered = mark(of: user, in: participantState.delivered).map(
+                    MarkView.Place.init)
                 guard read != nil || delivered != nil else { return nil }
                 return MarkView(user: user, read: read, delivered: delivered)
             }

@@ -43,7 +43,7 @@ package actor Node {
     var held: [Shard?] = []
     /// Those that are held here, ascending.
     package internal(set) var shards: [Shard] = []
-    var stirred = Stirred()
+    var dirty = DirtyShards()
     var rewriting = Rewriting()
     /// From whom nothing is read, and to whom nothing is sent, as behind a cut cable.
     var cutIn: Set<NodeName> = []
@@ -52,7 +52,7 @@ package actor Node {
     var isLeaving = false
     /// By channel.
     var greetings: [UInt64: Greeting] = [:]
-    var links = PeerLinks()
+    var links = PeerConnections()
     var dialer = Dialer()
     /// Addresses given by `--join` that have not answered yet.
     var unanswered: Set<String>
@@ -92,46 +92,46 @@ package actor Node {
     /// Whether all that this node owns was here once since its start.
     var hasFetched = false
     /// Requests for notifications, and the number of the next.
-    var notifyings: [UInt64: Notifying] = [:]
+    var notifyings: [UInt64: NotificationRequest] = [:]
     var nextNotifying: UInt64 = 1
     var profiles = ProfileDesk()
     /// Replies to those, until the end of the turn.
-    var notified: [(slot: ReplySlot, outcome: Outcome)] = []
+    var notified: [(slot: ReplySlot, outcome: Completion)] = []
 
     var sinks: [UInt64: any ReplySink] = [:]
     /// Whom to ask for which shard.
     var routes = Routes()
-    /// The number of the next `Ask`.
-    var nextAsk: UInt64 = 1
+    /// The number of the next `PeerRequest`.
+    var nextCall: UInt64 = 1
     /// Requests that others answer.
     var forwards = Forwards()
     /// What was answered here, for others or late, and waits for disks.
-    var drafts: [ReplySlot: Draft] = [:]
+    var pendingResponses: [ReplySlot: PendingResponse] = [:]
     /// What members were denied lately.
-    var denials: [AskedShard: Denial] = [:]
+    var redirects: [RequestedShard: Redirect] = [:]
     /// Lists that wait for earlier requests of their session, by session and in order.
-    var heldLists: [UInt64: [HeldList]] = [:]
+    var deferredQueries: [UInt64: [DeferredQuery]] = [:]
     /// Lists that wait for several shards.
-    var gatherings: [ReplySlot: Gathering] = [:]
+    var scatterGathers: [ReplySlot: ScatterGather] = [:]
     /// Sample data on its way to several shards.
     var seedings: [ReplySlot: Seeding] = [:]
     /// What others were asked for of those, by number.
-    var listAsks: [UInt64: ListAsk] = [:]
+    var shardCalls: [UInt64: ShardCall] = [:]
     var waits: [CopiesWait] = []
     /// What others were asked for of those, by number.
-    var copiesAsks: [UInt64: CopiesAsk] = [:]
+    var copyCalls: [UInt64: CopiesCall] = [:]
     /// Connections that wait for a copy that holds what they have seen.
-    var covers: [SeenPlace: Cover] = [:]
+    var covers: [SessionShard: ReadBarrier] = [:]
     /// What others were asked for of those, by number.
-    var coverAsks: [UInt64: SeenPlace] = [:]
+    var barrierCalls: [UInt64: SessionShard] = [:]
     /// Copies here that are being brought up to what connections have seen, in order.
-    var levellings: [Levelling] = []
+    var catchUps: [CatchUp] = []
     /// Each `SINCE` that is underway.
     var sinces: [ReplySlot: Since] = [:]
     /// What is told to those who watch, of what is held here.
-    var desk = FeedDesk()
+    var publisher = EventPublisher()
     /// What this node's watchers are told.
-    var watching = Watching()
+    var subscriptions = Subscriptions()
     /// What this node told itself about those who watch, in order.
     var ownFrames: [WatchFrame] = []
     /// Who types.
@@ -229,13 +229,13 @@ extension Node {
     ) throws(WireError) {
         guard accepts(settings) else { return }
         cluster = settings
-        var stored: [ShardID: CopyHeader] = [:]
+        var stored: [ShardID: ReplicaHeader] = [:]
         var damaged = damaged
         for (shard, bytes) in headers.sorted(by: { $0.key < $1.key }) {
-            stored[shard] = try CopyHeader.read(bytes, base: bases[shard])
+            stored[shard] = try ReplicaHeader.read(bytes, base: bases[shard])
             if stored[shard] == nil { damaged.append(shard) }
         }
-        for shard in damaged { stored[shard] = CopyHeader(isComplete: false) }
+        for shard in damaged { stored[shard] = ReplicaHeader(isComplete: false) }
         openShards(settings, stored: stored, isFounded: false)
         doubtShards()
         for shard in damaged { onBadHeader(of: shard) }
@@ -293,14 +293,14 @@ extension Node {
     }
 
     private func openShards(
-        _ settings: ClusterSettings, stored: [ShardID: CopyHeader], isFounded: Bool
+        _ settings: ClusterSettings, stored: [ShardID: ReplicaHeader], isFounded: Bool
     ) {
         held = Array(repeating: nil, count: Int(settings.shards))
         placeOwners()
         for number in 0..<settings.shards {
             let id = ShardID(number)
             guard isFounded || stored[id] != nil else { continue }
-            let header = stored[id] ?? CopyHeader(isComplete: false)
+            let header = stored[id] ?? ReplicaHeader(isComplete: false)
             open(id, stored: header, isFounded: isFounded)
         }
         keepMembers()
@@ -325,14 +325,14 @@ extension Node {
     /// to the co-owners as one write each.
     package func onTurnEnd() {
         continueFrames()
-        tendCovers()
+        tendReadBarriers()
         sendForwards()
         startLists()
         tellNotified()
         var writes: [ShardWrite] = []
         var drops: [ShardID] = []
         var served: [(shard: Shard, peers: [NodeName])] = []
-        for shard in stirred.take().compactMap({ shard($0) }) {
+        for shard in dirty.take().compactMap({ shard($0) }) {
             let end = shard.assumeIsolated { [nextTicket] in $0.endTurn(nextTicket) }
             if let write = end.write { writes.append(write) }
             rewriting.note(shard.id, end.unsettledBytes)
@@ -342,7 +342,7 @@ extension Node {
             if !end.served.isEmpty {
                 served.append((shard, end.served))
                 // Until all of it is sent.
-                stirred.insert(shard.id)
+                dirty.insert(shard.id)
             }
             for peer in end.divergences { noteDivergence(of: shard.id, from: peer) }
             if let damage = end.damage { onDamage(damage, of: shard.id) }
@@ -354,7 +354,7 @@ extension Node {
         giveUpBackup()
         serve(served)
         settleTyping()
-        settleWatching()
+        settleSubscriptions()
         serveFeeds()
         offerDropped()
         for link in links.ascending { link.flush() }
@@ -436,9 +436,9 @@ extension Node {
     }
 
     /// Whether so much waits for others that clients have to wait, too.
-    private var isMuchAsked: Bool { forwards.isHigh || listAsks.count >= ListAsk.countHigh }
+    private var isMuchAsked: Bool { forwards.isHigh || shardCalls.count >= ShardCall.countHigh }
 
-    private var isLittleAsked: Bool { forwards.isLow && listAsks.count < ListAsk.countHigh / 2 }
+    private var isLittleAsked: Bool { forwards.isLow && shardCalls.count < ShardCall.countHigh / 2 }
 
     /// A commit is on disk, or is not going to be.
     package func onCommitted(_ ticket: UInt64, failure: StoreFailure?) {

@@ -29,7 +29,7 @@ extension Node {
     package func onBackedUp(_ result: Result<(file: String, bytes: UInt64), BackupFailure>) {
         guard let running = backup else { return }
         backup = nil
-        let outcome: Settled
+        let outcome: ReplyResult
         switch result {
         case .success((let file, let bytes)):
             let milliseconds = ports.clock.milliseconds - running.since

@@ -18,7 +18,7 @@ extension Node {
     static let unfinishedBytesMax = 256 << 20
 
     /// A frame may be as large as the largest document, but not one of every member at a time.
-    func checkUnfinishedFrames(of link: PeerLink) throws(WireError) {
+    func checkUnfinishedFrames(of link: PeerConnection) throws(WireError) {
         guard link.cutter.keptCount > Envelope.plainBytesMax else { return }
         let kept = links.ascending.reduce(0) { $0 + $1.cutter.keptCount }
         guard kept <= Node.unfinishedBytesMax else {
@@ -28,14 +28,14 @@ extension Node {
 
     /// The payload of a frame cannot be read.
     func onUnreadable(
-        _ payload: ArraySlice<UInt8>, from link: PeerLink, because error: WireError
+        _ payload: ArraySlice<UInt8>, from link: PeerConnection, because error: WireError
     ) {
         let id = PeerFrame.shard(ofUnreadable: payload)
         onBadFrame(of: id.flatMap { shard($0) }, from: link, because: "\(error)")
     }
 
     /// A shard could not take a frame.
-    func onRefused(_ failure: ShardFailure, in shard: Shard, from link: PeerLink) {
+    func onRefused(_ failure: ShardFailure, in shard: Shard, from link: PeerConnection) {
         guard case .badFrame(let error) = failure else {
             // A read of the own disk: what was not merged is not claimed, and comes again.
             return log(badFrame: "\(failure)", of: shard.id, pause: nil, from: link)
@@ -48,15 +48,15 @@ extension Node {
     ///
     /// The member sends its next vectors of them whole. What the frame was about comes again, or is
     /// asked of another member.
-    func onUnheard(_ shards: [ShardID], in frame: PeerFrame, from link: PeerLink) {
+    func onUnheard(_ shards: [ShardID], in frame: PeerFrame, from link: PeerConnection) {
         for shard in shards { link.send(.unheard(shard)) }
         switch frame {
         case .told(var told):
             told.refuse()
-            onTold(told, from: link.name)
+            onResponse(told, from: link.name)
         case .ask(let ask):
             link.tell(
-                Told(number: ask.number, round: ask.round, outcome: .failed(.unsupported)))
+                PeerResponse(number: ask.number, round: ask.round, outcome: .failed(.unsupported)))
         case .watch(.open(let id, let number, _)), .watch(.replay(let id, let number, _, _)):
             tell(.refused(id, number: number), to: link.name)
         case .watch(.told(let id, let number, _, _)), .watch(.replayed(let id, let number, _)):
@@ -70,15 +70,16 @@ extension Node {
         }
     }
 
-    private func onBadFrame(of shard: Shard?, from link: PeerLink, because reason: String) {
+    private func onBadFrame(of shard: Shard?, from link: PeerConnection, because reason: String) {
         let name = link.name
         let pause = shard.map { within($0) { $0.onBadFrame(from: name) } }
         log(badFrame: reason, of: shard?.id, pause: pause, from: link)
     }
 
     /// One line a second at most for each member: it may send thousands.
-    private func log(badFrame reason: String, of id: ShardID?, pause: UInt64?, from link: PeerLink)
-    {
+    private func log(
+        badFrame reason: String, of id: ShardID?, pause: UInt64?, from link: PeerConnection
+    ) {
         guard let count = link.takeBadFrames(now: ports.clock.milliseconds) else { return }
         let shard = id.map { " shard=\($0)" } ?? ""
         let wait = pause.map { " pause=\($0)ms" } ?? ""

@@ -14,19 +14,19 @@ extension Node {
     static let entryBytes = 192
 
     /// Has others answer a request; it leaves with the end of the turn.
-    func forward(_ request: Ask.Request, of shard: ShardID, for slot: ReplySlot) -> Handling {
+    func forward(_ request: PeerRequest.Request, of shard: ShardID, for slot: ReplySlot) -> Reply {
         guard !forwards.isFull else { return .here(.failed(.overloaded), isSettled: true) }
         forwards.add(
             Forward(
                 request, of: shard, for: slot, size: Node.forwardBytes + request.textBytes,
                 now: ports.clock.milliseconds),
-            as: takeAskNumber())
+            as: takeCallNumber())
         return .awaited
     }
 
-    func takeAskNumber() -> UInt64 {
-        defer { nextAsk += 1 }
-        return nextAsk
+    func takeCallNumber() -> UInt64 {
+        defer { nextCall += 1 }
+        return nextCall
     }
 
     /// Sends what waits for somebody, where there is somebody.
@@ -54,13 +54,13 @@ extension Node {
     /// Takes out those that wait for a copy and may be answered by it as it is; the others wait
     /// until it holds what their connections have seen.
     private func takeLevel(
-        of id: ShardID, for name: NodeName?, _ witness: Sight.Witness
+        of id: ShardID, for name: NodeName?, _ replica: SessionVector.ObservedReplica
     ) -> [UInt64] {
         let numbers = forwards.takeWaiting(of: id, for: name)
         var levels: [UInt64: Bool] = [:]
         let level = numbers.filter { number in
             guard let session = forwards[number]?.slot.session else { return true }
-            let isLevel = levels[session] ?? isLevel(session, id, with: witness)
+            let isLevel = levels[session] ?? isLevel(session, id, with: replica)
             levels[session] = isLevel
             return isLevel
         }
@@ -86,7 +86,7 @@ extension Node {
 
     /// - Returns: whether it is on its way.
     func ask(
-        _ name: NodeName, _ request: Ask.Request, as number: UInt64, _ round: UInt64 = 0,
+        _ name: NodeName, _ request: PeerRequest.Request, as number: UInt64, _ round: UInt64 = 0,
         within milliseconds: UInt64
     ) -> Bool {
         let now = ports.clock.milliseconds
@@ -94,13 +94,13 @@ extension Node {
             return false
         }
         return links[name]?.send(
-            .ask(Ask(number: number, round: round, deadline: deadline, request: request)))
+            .ask(PeerRequest(number: number, round: round, deadline: deadline, request: request)))
             ?? false
     }
 
     /// What waited for others is answered here after all.
     private func resume(_ numbers: [UInt64], in shard: Shard) {
-        let resumed = numbers.compactMap { number -> (ReplySlot, Outcome, isSettled: Bool)? in
+        let resumed = numbers.compactMap { number -> (ReplySlot, Completion, isSettled: Bool)? in
             guard let forward = forwards.remove(number) else { return nil }
             tally.forwardsResumed += 1
             var (outcome, isSettled) = carryOut(forward.next, in: shard, for: forward.slot)
@@ -114,24 +114,24 @@ extension Node {
     }
 
     /// What an answer shows of a copy here.
-    private func seen(of shard: Shard, in outcome: Outcome) -> Sighting {
-        if case .written = outcome { return Sighting(shard.id, nil, by: .here) }
-        return sighting(of: shard)
+    private func seen(of shard: Shard, in outcome: Completion) -> Observation {
+        if case .written = outcome { return Observation(shard.id, nil, by: .here) }
+        return observation(of: shard)
     }
 
     // MARK: Answers
 
-    func onTold(_ told: Told, from name: NodeName) {
+    func onResponse(_ told: PeerResponse, from name: NodeName) {
         observe(told.time)
-        if let place = coverAsks[told.number] { return onLevelled(told, at: place, from: name) }
-        if let list = listAsks[told.number] { return onListed(told, list, from: name) }
-        if let asked = copiesAsks[told.number] { return onCounted(told, asked) }
+        if let place = barrierCalls[told.number] { return onCaughtUp(told, at: place, from: name) }
+        if let list = shardCalls[told.number] { return onShardResponse(told, list, from: name) }
+        if let asked = copyCalls[told.number] { return onCounted(told, asked) }
         guard let forward = forwards[told.number] else { return }
         switch told.outcome {
         case .written(let receipt, let stored):
             // Also of who was given up: it is done there.
             guard case .write = forward.request else { return }
-            note({ Sighting(forward.shard, nil, by: $0) }, from: name, for: forward)
+            note({ Observation(forward.shard, nil, by: $0) }, from: name, for: forward)
             end(told.number, with: .written(receipt, in: forward.shard), stored)
         case _ where forward.target != name || forward.round != told.round:
             return
@@ -151,23 +151,24 @@ extension Node {
         case .failed(let failure):
             note(told, from: name, for: forward)
             end(told.number, with: forward.outcome(of: failure), nil)
-        case .elsewhere:
+        case .notOwner:
             pass(told.number, on: forward, because: nil)
         case .listed, .copies, .level:
             return
         }
     }
 
-    private func note(_ told: Told, from name: NodeName, for forward: Forward) {
+    private func note(_ told: PeerResponse, from name: NodeName, for forward: Forward) {
         guard let seen = told.seen.first, seen.shard == forward.shard else { return }
-        note({ Sighting(seen.shard, seen.vector, by: $0) }, from: name, for: forward)
+        note({ Observation(seen.shard, seen.vector, by: $0) }, from: name, for: forward)
     }
 
     private func note(
-        _ sighting: (Sight.Witness) -> Sighting, from name: NodeName, for forward: Forward
+        _ observation: (SessionVector.ObservedReplica) -> Observation, from name: NodeName,
+        for forward: Forward
     ) {
         guard let channel = links[name]?.channel.id else { return }
-        sinks[forward.slot.session]?.onSeen([sighting(.member(channel: channel))])
+        sinks[forward.slot.session]?.onSeen([observation(.member(channel: channel))])
     }
 
     /// Whether one more part may wait for the rest of its answer: a long answer alone always may.
@@ -175,8 +176,8 @@ extension Node {
     /// - Parameter own: how many parts of the same answer wait.
     func hasRoom(forPartBehind own: Int) -> Bool {
         let held =
-            forwards.partsCount + listAsks.values.reduce(0) { $0 + $1.found.count }
-            + gatherings.values.reduce(0) { $0 + $1.parts }
+            forwards.partsCount + shardCalls.values.reduce(0) { $0 + $1.found.count }
+            + scatterGathers.values.reduce(0) { $0 + $1.parts }
         return held < Forwards.partsHeldMax || held == own
     }
 
@@ -223,19 +224,19 @@ extension Node {
         forwards.takeBack(number, isUndone: true, deniesLater: true)
     }
 
-    private func end(_ number: UInt64, with outcome: Outcome, _ stored: Stored?) {
+    private func end(_ number: UInt64, with outcome: Completion, _ stored: Stored?) {
         guard let forward = forwards.remove(number) else { return }
         finish(forward, outcome, stored)
     }
 
     /// Says what became of a forward; what may be done is named by what follows.
-    func finish(_ forward: Forward, _ outcome: Outcome, _ stored: Stored?) {
+    func finish(_ forward: Forward, _ outcome: Completion, _ stored: Stored?) {
         tally.note(outcome)
         noteUnsettled(forward, outcome)
         finish(forward.slot, outcome, stored)
     }
 
-    private func noteUnsettled(_ forward: Forward, _ outcome: Outcome) {
+    private func noteUnsettled(_ forward: Forward, _ outcome: Completion) {
         guard forward.mayBeDone, case .failed = outcome,
             case .write(let operation, _, _) = forward.request
         else { return }
@@ -285,7 +286,7 @@ extension ShardFailure {
     }
 }
 
-extension Ask.Request {
+extension PeerRequest.Request {
     /// How long its text is, in bytes.
     var textBytes: Int {
         guard case .write(let operation, _, _) = self else { return 0 }

@@ -11,10 +11,10 @@ extension Limit {
         Limit("edits", ChatLimits.editsMax, "edits of a message", "429"),
         Limit("devices", ChatLimits.devicesMax, "devices of a user", "429"),
         Limit(
-            "listed-notifications", Listed.countMax, "notifications on a device's list",
+            "listed-notifications", ListedNotification.countMax, "notifications on a device's list",
             "the rest is listed once some are taken off"),
         Limit(
-            "listed-bytes", Notice.bytesMax, "bytes of their texts",
+            "listed-bytes", NotificationCandidate.bytesMax, "bytes of their texts",
             "the rest is listed once some are taken off"),
         Limit(
             "edits-kept", ChatLimits.editsKeptMax,
@@ -25,7 +25,7 @@ extension Limit {
             "bytes of a document beside its texts; less with more than 48 nodes", "429"),
         Limit("document-bytes", Document.bytesMax, "bytes", "the frame that brings it is refused"),
         Limit(
-            "processes", Copy.replicasMax, "processes that have written to a shard",
+            "processes", ShardReplica.replicasMax, "processes that have written to a shard",
             "503 for the next process"),
     ]
 
@@ -43,23 +43,24 @@ extension Limit {
             "answer-parts", Forwards.partsHeldMax, "parts of 256 KiB of other nodes' answers",
             "503, or partial=true"),
         Limit(
-            "drafts", Draft.countMax, "requests of other nodes that wait for the disk",
+            "drafts", PendingResponse.countMax, "requests of other nodes that wait for the disk",
             "they ask another"),
         Limit(
-            "list-asks", ListAsk.countMax, "lists that wait for other nodes",
+            "list-asks", ShardCall.countMax, "lists that wait for other nodes",
             "partial=true"),
-        Limit("notifyings", Notifying.countMax, "NOTIFICATIONS under way", "503"),
+        Limit("notifyings", NotificationRequest.countMax, "NOTIFICATIONS under way", "503"),
         Limit(
-            "copy-asks", CopiesAsk.countMax, "WAITs that wait for other nodes",
+            "copy-asks", CopiesCall.countMax, "WAITs that wait for other nodes",
             "counted a moment later"),
         Limit(
-            "covers", Cover.countMax, "connections' shards that wait for a replica to catch up",
+            "covers", ReadBarrier.countMax,
+            "connections' shards that wait for a replica to catch up",
             "they wait for the others"),
         Limit(
-            "levellings", Levelling.countMax, "replicas that catch up with a connection",
+            "levellings", CatchUp.countMax, "replicas that catch up with a connection",
             "another is asked"),
         Limit(
-            "watchers", Watching.watchersMax, "connections that watch", "429"),
+            "watchers", Subscriptions.watchersMax, "connections that watch", "429"),
         Limit(
             "typing", Typing.ofConnectionMax, "conversations where one connection types", "429"),
         Limit(

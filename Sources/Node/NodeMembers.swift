@@ -72,11 +72,11 @@ extension Node {
         placeOwners()
         let (others, dead) = (others, dead)
         for number in held.indices {
-            let holders = holders(of: number, others: others, dead: dead)
+            let ownership = ownership(of: number, others: others, dead: dead)
             if let shard = held[number] {
-                within(shard) { $0.setHolders(holders) }
-            } else if holders.isOwnedHere {
-                open(ShardID(UInt16(number)), stored: CopyHeader(isComplete: false))
+                within(shard) { $0.setOwnership(ownership) }
+            } else if ownership.isOwnedHere {
+                open(ShardID(UInt16(number)), stored: ReplicaHeader(isComplete: false))
             }
         }
     }
@@ -84,36 +84,36 @@ extension Node {
     /// Every member but this one that may hold a shard: also those that are about to leave, and
     /// those that were evicted and not forgotten.
     var others: [NodeName] {
-        var holders = membership.ring + membership.leaving
+        var ownership = membership.ring + membership.leaving
         #if PlantedBugs
-            if !PlantedBug.evictedNotHeard.isOn { holders += membership.evicted }
+            if !PlantedBug.evictedNotHeard.isOn { ownership += membership.evicted }
         #else
-            holders += membership.evicted
+            ownership += membership.evicted
         #endif
-        return holders.filter { $0 != me.name }
+        return ownership.filter { $0 != me.name }
     }
 
     private var dead: Set<NodeName> {
         Set(placedRing.filter { membership.state(of: $0) == .dead })
     }
 
-    private func holders(of number: Int, others: [NodeName], dead: Set<NodeName>) -> Holders {
-        Holders(
+    private func ownership(of number: Int, others: [NodeName], dead: Set<NodeName>) -> Ownership {
+        Ownership(
             me: me.name, owners: owners[number],
             livingOwners: owners[number].count { !dead.contains($0) }, others: others)
     }
 
-    func open(_ id: ShardID, stored: CopyHeader, isFounded: Bool = false) {
+    func open(_ id: ShardID, stored: ReplicaHeader, isFounded: Bool = false) {
         guard let cluster else { return }
-        let holders = holders(of: Int(id.number), others: others, dead: dead)
+        let ownership = ownership(of: Int(id.number), others: others, dead: dead)
         let shard = Shard(
-            id, of: cluster.shards, stored: stored, holders: holders, life: tally.copiesDropped,
+            id, of: cluster.shards, stored: stored, ownership: ownership, life: tally.copiesDropped,
             isFounded: isFounded, ports: ports, options: options, horizon: clusterTime.current)
         if isDiskFull { within(shard) { $0.setFull(true) } }
         observe(stored.greatest)
         held[Int(id.number)] = shard
         shards = held.compactMap { $0 }
-        stirred.insert(id)
+        dirty.insert(id)
         for name in links.names { within(shard) { $0.onPeerUp(name) } }
     }
 
@@ -124,7 +124,7 @@ extension Node {
             if let copy = shard(id)?.assumeIsolated({ $0.tally }) { tally.add(copy) }
             held[Int(id.number)] = nil
             safety.forget(id)
-            forgetWitness(of: id)
+            forgetReplica(of: id)
         }
         shards = held.compactMap { $0 }
         ports.host.log(.info, "handed over shards=\(drops.count) held=\(shards.count)")

@@ -20,7 +20,7 @@ package struct NodeMetrics: Sendable {
     /// Handed to the disk and not stored yet.
     package let storeQueuedBytes: Int
     package let forwards: ForwardMetrics
-    package let copies: CopyTally
+    package let copies: ReplicaTally
     /// How many members are in each state.
     package let members: [(state: MemberState, count: Int)]
     package let shards: [(state: ShardReport.State, count: Int)]
@@ -57,7 +57,7 @@ extension Node {
     }
 
     /// The connection to a member is about to go: what went over it is kept.
-    func noteTraffic(of link: PeerLink) {
+    func noteTraffic(of link: PeerConnection) {
         tally.add(
             link.traffic, with: link.name, members: membership.table.entries.map(\.member.name))
     }
@@ -96,7 +96,7 @@ extension Node {
             passedOn: tally.forwardsPassedOn)
     }
 
-    private var copyTally: CopyTally {
+    private var copyTally: ReplicaTally {
         var sum = tally.pastCopies
         for shard in shards { sum += shard.assumeIsolated { $0.tally } }
         return sum
@@ -117,7 +117,7 @@ extension Node {
 
     private var documentCounts: [(kind: DocumentKey.Kind, count: UInt64)] {
         let headers = shards.map { $0.assumeIsolated { $0.stored } }
-        return [DocumentKey.Kind.conversation, .message, .seat].map { kind in
+        return [DocumentKey.Kind.conversation, .message, .participantState].map { kind in
             (kind, headers.reduce(0) { $0 + $1.count(ofKind: kind.number) })
         }
     }

@@ -7,12 +7,12 @@ import Wire
 ///
 /// Every step is a request of its own, carried out here or by another member as any is. Should one
 /// fail, nothing was shown, and asking again finds the same.
-struct Notifying: Sendable {
+struct NotificationRequest: Sendable {
     /// Can transition to: gathering.
     enum Step: Sendable {
         case reading
         /// Can transition to: noting.
-        case gathering(Device)
+        case scatterGather(Device)
         /// What the reply will say. Can transition to: naming.
         case noting([NotificationView], isPartial: Bool, isNew: Bool)
         case naming([NotificationView], isPartial: Bool)
@@ -23,12 +23,12 @@ struct Notifying: Sendable {
     let device: DeviceID
     let level: AckLevel
     /// What the connection has seen: every step is to show that.
-    let sights: Sights
+    let sessionVectors: SessionVectors
     var step = Step.reading
     /// The number of the step's slot.
     var number: UInt64 = 0
     /// What the step came to, until its disks have it.
-    var kept: Outcome?
+    var kept: Completion?
 
     /// The most at a time: each holds a list of at most a few megabytes, nearly always of a few
     /// lines.
@@ -41,19 +41,19 @@ extension Node {
     /// Lists a device's notifications; the slot is told all of it, with the end of a turn.
     package func notify(
         _ device: DeviceID, of user: UserID, level: AckLevel, for slot: ReplySlot,
-        having sights: Sights = Sights()
+        having sessionVectors: SessionVectors = SessionVectors()
     ) {
-        guard notifyings.count < Notifying.countMax else {
+        guard notifyings.count < NotificationRequest.countMax else {
             return tellLater(.failed(.overloaded), to: slot)
         }
-        let id = Notifying.sessionBit | nextNotifying
+        let id = NotificationRequest.sessionBit | nextNotifying
         nextNotifying += 1
-        notifyings[id] = Notifying(
-            slot: slot, user: user, device: device, level: level, sights: sights)
+        notifyings[id] = NotificationRequest(
+            slot: slot, user: user, device: device, level: level, sessionVectors: sessionVectors)
         let sink = StepSink(self, for: sinks[slot.session]) { $0.onStep(of: id, $1, $2) }
         attach(sink, as: id)
         take(.reading, of: id, in: user.text) {
-            $0.handle(.device(device, of: user), of: user, for: $1, having: sights)
+            $0.handle(.device(device, of: user), of: user, for: $1, having: sessionVectors)
         }
     }
 
@@ -61,8 +61,8 @@ extension Node {
     ///
     /// - Parameter partition: whose shard it asks; nil for all of them.
     private func take(
-        _ step: Notifying.Step, of id: UInt64, in partition: String?,
-        by ask: (isolated Node, ReplySlot) -> Handling
+        _ step: NotificationRequest.Step, of id: UInt64, in partition: String?,
+        by ask: (isolated Node, ReplySlot) -> Reply
     ) {
         guard var notifying = notifyings[id] else { return }
         notifying.step = step
@@ -73,12 +73,12 @@ extension Node {
         switch ask(self, ReplySlot(session: id, number: notifying.number)) {
         case .awaited: break
         case .here(let outcome, let isSettled):
-            if outcome.showsCopy { sinks[id]?.onSeen(sightings(of: partition)) }
+            if outcome.showsCopy { sinks[id]?.onSeen(observations(of: partition)) }
             if isSettled { goOn(id, with: outcome) } else { notifyings[id]?.kept = outcome }
         }
     }
 
-    func onStep(of id: UInt64, _ number: UInt64, _ outcome: Settled) {
+    func onStep(of id: UInt64, _ number: UInt64, _ outcome: ReplyResult) {
         guard let notifying = notifyings[id], notifying.number == number else { return }
         switch outcome {
         case .answered(let outcome, _): goOn(id, with: outcome)
@@ -91,13 +91,13 @@ extension Node {
         }
     }
 
-    private func goOn(_ id: UInt64, with outcome: Outcome) {
+    private func goOn(_ id: UInt64, with outcome: Completion) {
         guard let notifying = notifyings[id] else { return }
         switch (notifying.step, outcome) {
         case (.reading, .found(.device(let device), _)):
             gather(for: device, notifying, id)
-        case (.gathering(let device), .found(.notices(let notices), let isPartial)):
-            note(notices, of: device, isPartial, notifying, id)
+        case (.scatterGather(let device), .found(.candidates(let candidates), let isPartial)):
+            note(candidates, of: device, isPartial, notifying, id)
         case (.noting(let views, let isPartial, _), .written):
             name(views, isPartial, notifying, id)
         // Nothing was to be written but what was there: it is shown all the same.
@@ -116,53 +116,56 @@ extension Node {
         }
     }
 
-    private func gather(for device: Device, _ notifying: Notifying, _ id: UInt64) {
+    private func gather(for device: Device, _ notifying: NotificationRequest, _ id: UInt64) {
         guard let query = DueQuery(for: device, of: notifying.user) else {
             return end(id, .failed(.refused(.deviceNotFound)))
         }
-        take(.gathering(device), of: id, in: nil) {
-            $0.handle(.due(query), of: notifying.user, for: $1, having: notifying.sights)
+        take(.scatterGather(device), of: id, in: nil) {
+            $0.handle(.due(query), of: notifying.user, for: $1, having: notifying.sessionVectors)
         }
     }
 
     private func note(
-        _ notices: [Notice], of device: Device, _ isPartial: Bool, _ notifying: Notifying,
+        _ candidates: [NotificationCandidate], of device: Device, _ isPartial: Bool,
+        _ notifying: NotificationRequest,
         _ id: UInt64
     ) {
-        let list = NotificationList(of: device, notices)
+        let list = NotificationList(of: device, candidates)
         guard !list.views.isEmpty else {
             return end(id, .found(.notifications([]), isPartial: isPartial))
         }
         let mutation = Mutation(
             .list(list.entries, life: device.removed), on: notifying.device, by: notifying.user)
-        let step = Notifying.Step.noting(
+        let step = NotificationRequest.Step.noting(
             list.views, isPartial: isPartial, isNew: !list.entries.isEmpty)
         take(step, of: id, in: notifying.user.text) {
             $0.handle(
                 mutation, isMinted: false, level: notifying.level, for: $1,
-                having: notifying.sights)
+                having: notifying.sessionVectors)
         }
     }
 
     /// Asks what those call themselves whose messages these are.
     private func name(
-        _ views: [NotificationView], _ isPartial: Bool, _ notifying: Notifying, _ id: UInt64
+        _ views: [NotificationView], _ isPartial: Bool, _ notifying: NotificationRequest,
+        _ id: UInt64
     ) {
         let users = Set(views.map(\.from)).sorted().prefix(Query.namesMax)
         take(.naming(views, isPartial: isPartial), of: id, in: nil) {
             $0.handle(
-                .names(of: Array(users)), of: notifying.user, for: $1, having: notifying.sights)
+                .names(of: Array(users)), of: notifying.user, for: $1,
+                having: notifying.sessionVectors)
         }
     }
 
-    private func end(_ id: UInt64, _ outcome: Outcome) {
+    private func end(_ id: UInt64, _ outcome: Completion) {
         guard let notifying = notifyings.removeValue(forKey: id) else { return }
         detach(id)
         tellLater(outcome, to: notifying.slot)
     }
 
     /// What is known at once is known before anybody waits for it.
-    private func tellLater(_ outcome: Outcome, to slot: ReplySlot) {
+    private func tellLater(_ outcome: Completion, to slot: ReplySlot) {
         notified.append((slot, outcome))
         turnAgain()
     }
@@ -192,33 +195,33 @@ struct NotificationList {
     /// Oldest first.
     let views: [NotificationView]
     /// Those that it was not shown before.
-    let entries: [Listed]
+    let entries: [ListedNotification]
 
-    init(of device: Device, _ notices: [Notice]) {
-        var found: [DueQuery.Shown: Notice] = [:]
-        for notice in notices {
+    init(of device: Device, _ candidates: [NotificationCandidate]) {
+        var found: [DueQuery.Shown: NotificationCandidate] = [:]
+        for candidate in candidates {
             let message = DueQuery.Shown(
-                conversation: notice.conversation, message: notice.message)
+                conversation: candidate.conversation, message: candidate.message)
             // Of two nodes that both answered for a shard, either.
-            found[message] = found[message] ?? notice
+            found[message] = found[message] ?? candidate
         }
-        let room = max(0, Listed.countMax - device.listed.count)
-        let due = Notice.oldest(of: found.values.filter { $0.entry != nil }, room)
+        let room = max(0, ListedNotification.countMax - device.listed.count)
+        let due = NotificationCandidate.oldest(of: found.values.filter { $0.entry != nil }, room)
         let all = (device.listed + due.compactMap(\.entry)).sorted { $0.place < $1.place }
-        var shown: [(entry: Listed, notice: Notice)] = []
+        var shown: [(entry: ListedNotification, candidate: NotificationCandidate)] = []
         for entry in all {
             let message = DueQuery.Shown(
                 conversation: entry.conversation, message: entry.message)
             // Each message once, though it was sent on two sides of a cut and listed on both.
-            guard let notice = found.removeValue(forKey: message) else { continue }
-            shown.append((entry, notice))
+            guard let candidate = found.removeValue(forKey: message) else { continue }
+            shown.append((entry, candidate))
         }
-        shown = Notice.prefix(of: shown) { $0.notice.bytes }
-        views = shown.map { entry, notice in
+        shown = NotificationCandidate.prefix(of: shown) { $0.candidate.bytes }
+        views = shown.map { entry, candidate in
             NotificationView(
                 id: entry.place.id, conversation: entry.conversation, message: entry.message,
-                from: notice.from, text: notice.text)
+                from: candidate.from, text: candidate.text)
         }
-        entries = shown.compactMap(\.notice.entry)
+        entries = shown.compactMap(\.candidate.entry)
     }
 }

@@ -104,7 +104,7 @@ extension Node {
     }
 
     /// What came in from a member, as far as it is whole frames and there is time.
-    private func receiveFrames(from link: PeerLink) throws(WireError) {
+    private func receiveFrames(from link: PeerConnection) throws(WireError) {
         let time = TurnTime(TurnTime.ofMember, on: ports.clock)
         while let payload = try link.cutter.next() {
             receive(payload, from: link)
@@ -113,7 +113,7 @@ extension Node {
         note(link, isBehind: false)
     }
 
-    private func note(_ link: PeerLink, isBehind: Bool) {
+    private func note(_ link: PeerConnection, isBehind: Bool) {
         if isBehind { ports.host.turnAgain() }
         guard isBehind != link.isBehind else { return }
         link.isBehind = isBehind
@@ -121,7 +121,7 @@ extension Node {
     }
 
     /// Reads from a member, or lets what it sends wait.
-    func updatePause(of link: PeerLink) {
+    func updatePause(of link: PeerConnection) {
         link.channel.setPaused(isCongested || link.isBehind || cutIn.contains(link.name))
     }
 
@@ -137,7 +137,7 @@ extension Node {
         }
     }
 
-    private func receive(_ payload: ArraySlice<UInt8>, from link: PeerLink) {
+    private func receive(_ payload: ArraySlice<UInt8>, from link: PeerConnection) {
         do throws(WireError) {
             receive(try PeerFrame.read(payload), from: link)
         } catch .unknown {
@@ -231,13 +231,13 @@ extension Node {
         end(link)
         if let address = membership.table[name]?.member.gossip {
             dialer.onEnd(of: address, now: now)
-            if now >= link.since + PeerLink.steadyMilliseconds { dialer.encourage(address) }
+            if now >= link.since + PeerConnection.steadyMilliseconds { dialer.encourage(address) }
         }
         ports.host.log(.info, "disconnected peer=\(name)")
     }
 
     /// The connection to a member is not there any more.
-    private func end(_ link: PeerLink) {
+    private func end(_ link: PeerConnection) {
         links.remove(link)
         noteTraffic(of: link)
         let name = link.name
@@ -408,15 +408,15 @@ extension Node {
         let now = ports.clock.milliseconds
         let cutter = greetings.removeValue(forKey: greeting.channel.id)?.cutter
         links.insert(
-            PeerLink(
+            PeerConnection(
                 channel: greeting.channel, cutter: cutter ?? EnvelopeCutter(),
                 process: hello.process, isDialedByLesser: isDialedByLesser(greeting, name),
-                link: Link(to: name, now: now), limits: options.peerLimits,
+                link: PeerSync(to: name, now: now), limits: options.peerLimits,
                 restRangesMax: options.restRangesMax))
         for shard in shards { within(shard) { $0.onPeerUp(name) } }
         checkpoints.onConnected(name)
         membership.onUp(name, process: hello.process, now: now)
-        watching.isLost = true
+        subscriptions.isLost = true
         tickLinks(now: now)
         guard old == nil else { return }
         ports.host.log(.info, "connected peer=\(name) gossip=\(hello.member.gossip)")
@@ -426,7 +426,7 @@ extension Node {
 // MARK: Frames
 
 extension Node {
-    private func receive(_ frame: PeerFrame, from link: PeerLink) {
+    private func receive(_ frame: PeerFrame, from link: PeerConnection) {
         let (name, now) = (link.name, ports.clock.milliseconds)
         link.link.onHeard(now: now)
         var frame = frame
@@ -447,9 +447,9 @@ extension Node {
         case .replication(let frame):
             deliver(frame, from: link)
         case .ask(let ask):
-            onAsk(ask, from: link)
+            onRequest(ask, from: link)
         case .told(let told):
-            onTold(told, from: name)
+            onResponse(told, from: name)
         case .unheard(let shard):
             link.onUnheard(shard)
         case .clock(let theirs):
@@ -468,7 +468,7 @@ extension Node {
         }
     }
 
-    private func deliver(_ frame: Frame, from link: PeerLink) {
+    private func deliver(_ frame: Frame, from link: PeerConnection) {
         guard let id = frame.shard else { return }
         let name = link.name
         guard let shard = shard(id) else {
@@ -486,10 +486,10 @@ extension Node {
         shards.compactMap { $0.assumeIsolated { $0.hash(sharedWith: name) } }
     }
 
-    private func onSummary(_ theirs: Frame.Summary, from link: PeerLink, now: UInt64) {
+    private func onSummary(_ theirs: Frame.Summary, from link: PeerConnection, now: UInt64) {
         let name = link.name
         let hashes = hashes(sharedWith: name)
-        let ours = Link.summary(of: hashes)
+        let ours = PeerSync.summary(of: hashes)
         if link.link.onSummary(theirs.hash, ours: ours, now: now) {
             for entry in hashes {
                 guard let shard = shard(entry.shard) else { continue }

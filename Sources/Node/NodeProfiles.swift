@@ -6,9 +6,9 @@ import Wire
 /// Tells those who watch here of the profiles of whom they share conversations with.
 extension Node {
     /// A feed tells of a profile.
-    func noteProfile(_ announcement: Announcement) {
-        guard let user = announcement.change?.view.user else { return }
-        if !profiles.add(announcement, of: user) { surveyAll() }
+    func noteProfile(_ addressedEvent: AddressedEvent) {
+        guard let user = addressedEvent.change?.view.user else { return }
+        if !profiles.add(addressedEvent, of: user) { surveyAll() }
         goOnWithProfiles()
     }
 
@@ -19,42 +19,42 @@ extension Node {
     }
 
     private func goOnWithProfiles() {
-        watching.isLost = true
+        subscriptions.isLost = true
         turnAgain()
     }
 
     private func surveyAll() {
-        for session in watching.watchers.keys.sorted()
-        where watching[session]?.isAnswered ?? false {
+        for session in subscriptions.watchers.keys.sorted()
+        where subscriptions[session]?.isAnswered ?? false {
             survey(session)
         }
     }
 
     /// The end of a turn: begins what can be asked for.
     func runProfiles() {
-        while let (errand, floors) = profiles.takeNext() { run(errand, keeping: floors) }
+        while let (errand, minimums) = profiles.takeNext() { run(errand, keeping: minimums) }
     }
 
-    private func run(_ errand: ProfileDesk.Errand, keeping floors: ProfileDesk.Floors?) {
+    private func run(_ errand: ProfileDesk.Errand, keeping minimums: ProfileDesk.StartPositions?) {
         let user: UserID
-        var positions = watching.feeds.map(\.position)
+        var positions = subscriptions.feeds.map(\.position)
         switch errand {
         case .change(let changed):
             // Nobody else is there to be told.
-            guard watching.users != [changed] else { return tell(changeOf: changed, to: []) }
+            guard subscriptions.users != [changed] else { return tell(changeOf: changed, to: []) }
             user = changed
         case .survey(let session):
-            guard let watcher = watching[session] else { return }
+            guard let watcher = subscriptions[session] else { return }
             profiles.stale.remove(session)
             user = watcher.user
         case .sum(let session):
-            guard let watcher = watching[session], watcher.sumsDeadline != nil else { return }
+            guard let watcher = subscriptions[session], watcher.sumsDeadline != nil else { return }
             user = watcher.user
             // Where the sums are of something older it is told once more.
             positions = []
         }
         let id = profiles.begin(
-            errand, for: user, keeping: floors, at: positions, now: ports.clock.milliseconds)
+            errand, for: user, keeping: minimums, at: positions, now: ports.clock.milliseconds)
         let sink = StepSink(
             self, onSeen: { $0.noteSeen($1, for: id) },
             onStep: { $0.onProfileStep(of: id, $1, $2) })
@@ -72,20 +72,20 @@ extension Node {
         {
         case .awaited: break
         case .here(let outcome, let isSettled):
-            noteSeen(sightings(of: nil), for: id)
+            noteSeen(observations(of: nil), for: id)
             if isSettled { goOn(id, with: outcome) } else { profiles.running[id]?.kept = outcome }
         }
     }
 
     /// Who answers may hold less than was told here already, and is not told again.
-    private func noteSeen(_ sightings: [Sighting], for id: UInt64) {
+    private func noteSeen(_ observations: [Observation], for id: UInt64) {
         let now = ports.clock.milliseconds
-        for sighting in sightings {
-            profiles.note(sighting.vector ?? Vector(), of: sighting.shard, for: id, now: now)
+        for observation in observations {
+            profiles.note(observation.vector ?? Vector(), of: observation.shard, for: id, now: now)
         }
     }
 
-    private func onProfileStep(of id: UInt64, _ number: UInt64, _ settled: Settled) {
+    private func onProfileStep(of id: UInt64, _ number: UInt64, _ settled: ReplyResult) {
         guard let running = profiles.running[id], running.number == number else { return }
         switch settled {
         case .answered(let outcome, _): goOn(id, with: outcome)
@@ -95,7 +95,7 @@ extension Node {
         }
     }
 
-    private func goOn(_ id: UInt64, with outcome: Outcome) {
+    private func goOn(_ id: UInt64, with outcome: Completion) {
         guard var running = profiles.running[id], case .found(let findings, let isPartial) = outcome
         else { return end(id, isFound: false) }
         running.isPartial = running.isPartial || isPartial
@@ -127,31 +127,31 @@ extension Node {
         switch running.errand {
         case .sum(let session):
             // The connection may watch another user by now.
-            guard watching[session]?.user == running.user else { return }
-            watching.note(session) { $0.sumsDeadline = nil }
-        case .survey(let session) where watching[session] == nil: break
+            guard subscriptions[session]?.user == running.user else { return }
+            subscriptions.note(session) { $0.sumsDeadline = nil }
+        case .survey(let session) where subscriptions[session] == nil: break
         case .survey, .change:
-            if !isFound { profiles.delay(running.errand, at: running.floors) }
+            if !isFound { profiles.delay(running.errand, at: running.minimums) }
         }
     }
 
     /// Tells all watchers who share a conversation with a user, and the user's own.
     private func tell(changeOf user: UserID, to contacts: [UserID], isPartial: Bool = false) {
-        guard var told = profiles.takeChange(of: user), let change = told.announcement.change
+        guard var told = profiles.takeChange(of: user), let change = told.addressedEvent.change
         else { return }
-        observe([told.announcement])
-        let event = WatchedEvent(told.announcement.event, on: ports.executor)
+        observe([told.addressedEvent])
+        let event = WatchedEvent(told.addressedEvent.event, on: ports.executor)
         var users = [user] + contacts
         #if PlantedBugs
-            if PlantedBug.profileToldToStrangers.isOn { users = watching.users }
+            if PlantedBug.profileToldToStrangers.isOn { users = subscriptions.users }
         #endif
-        for session in users.flatMap(watching.sessions) {
+        for session in users.flatMap(subscriptions.sessions) {
             profiles.stale.insert(session)
-            guard let watcher = watching[session], watcher.isAnswered,
+            guard let watcher = subscriptions[session], watcher.isAnswered,
                 told.told.insert(session).inserted
             else { continue }
             if let replaced = change.replaced {
-                watching.note(session) {
+                subscriptions.note(session) {
                     $0.sums?.change(user, from: replaced, to: change.view.sum)
                 }
             } else if watcher.sums != nil {
@@ -169,10 +169,10 @@ extension Node {
         case .change: return
         case .survey(let session): finishSurvey(of: session, running, sums)
         case .sum(let session):
-            guard let watcher = watching[session], watcher.user == running.user,
+            guard let watcher = subscriptions[session], watcher.user == running.user,
                 watcher.sumsDeadline != nil
             else { return }
-            watching.note(session) { $0.sums = sums }
+            subscriptions.note(session) { $0.sums = sums }
         }
     }
 
@@ -180,25 +180,27 @@ extension Node {
         of session: UInt64, _ running: ProfileDesk.Running, _ sums: ProfileSums
     ) {
         // The connection may watch another user by now, who is surveyed in turn.
-        guard let watcher = watching[session], watcher.user == running.user, watcher.isAnswered
+        guard let watcher = subscriptions[session], watcher.user == running.user, watcher.isAnswered
         else { return }
         // What was told meanwhile may be newer than what was found.
         guard profiles.stale.remove(session) == nil else { return survey(session) }
         let differing = running.found.filter { profile in
             watcher.sums.map { sums.mayDiffer(profile.view.user, from: $0) } ?? true
         }
-        watching.note(session) { $0.sums = sums }
-        let told = differing.map { Announcement(ProfileChange($0.view, replacing: nil), at: $0.at) }
+        subscriptions.note(session) { $0.sums = sums }
+        let told = differing.map {
+            AddressedEvent(ProfileChange($0.view, replacing: nil), at: $0.at)
+        }
         observe(told)
         let token = eventToken(of: session)
-        for announcement in told {
-            hand(WatchedEvent(announcement.event, on: ports.executor), token, to: session)
+        for addressedEvent in told {
+            hand(WatchedEvent(addressedEvent.event, on: ports.executor), token, to: session)
         }
     }
 
     private func eventToken(of session: UInt64) -> String? {
         guard let cluster else { return nil }
-        return watching.eventToken(of: session, in: cluster.id, checkpoints.known)
+        return subscriptions.eventToken(of: session, in: cluster.id, checkpoints.known)
     }
 
     func tickProfiles(now: UInt64) {

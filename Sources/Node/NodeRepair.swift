@@ -6,7 +6,7 @@ import Wire
 struct Repair: Sendable {
     var bad: [DocumentKey]
     /// What it becomes once the disk has dropped them; nil before that is handed to the disk.
-    var header: CopyHeader?
+    var header: ReplicaHeader?
 }
 
 /// A record whose checksum is wrong is never shown, merged or sent. It is set aside: the shard
@@ -95,7 +95,7 @@ extension Node {
         repairs[shard.id] = nil
         let slots = within(shard) { $0.onSetAside(header) }
         observe(header.greatest)
-        forgetWitness(of: shard.id)
+        forgetReplica(of: shard.id)
         fail(slots, of: shard.id, because: .failed("a damaged record was set aside; ask again"))
         ports.host.log(.info, "shard counted anew shard=\(shard.id) documents=\(header.documents)")
     }

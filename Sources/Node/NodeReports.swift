@@ -73,7 +73,7 @@ extension Node {
         guard shards.allSatisfy({ $0.assumeIsolated { $0.isReady } }) else { return false }
         return coOwners.filter { membership.state(of: $0) != .dead }.allSatisfy { name in
             links[name]?.link.isLevel(
-                with: Link.summary(of: hashes(sharedWith: name)), now: now) ?? false
+                with: PeerSync.summary(of: hashes(sharedWith: name)), now: now) ?? false
         }
     }
 

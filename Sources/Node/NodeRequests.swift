@@ -55,9 +55,9 @@ extension Node {
     package func detach(_ session: UInt64) {
         sinks[session] = nil
         waits.removeAll { $0.slot.session == session }
-        heldLists[session] = nil
+        deferredQueries[session] = nil
         for slot in seedings.keys where slot.session == session { seedings[slot] = nil }
-        forgetCovers(of: session)
+        forgetReadBarriers(of: session)
         unwatch(session)
         endTyping(of: session)
     }
@@ -70,36 +70,38 @@ extension Node {
     ///   - unsettled: what the connection asked for before, and may yet be executed.
     package func handle(
         _ mutation: Mutation, isMinted: Bool, level: AckLevel, for slot: ReplySlot,
-        having sights: Sights = Sights(), after unsettled: Unsettled = Unsettled()
-    ) -> Handling {
+        having sessionVectors: SessionVectors = SessionVectors(),
+        after unsettled: Unsettled = Unsettled()
+    ) -> Reply {
         if let offset = clusterTime.refusedOffset, cluster != nil {
             return .here(.failed(.clock(offset)), isSettled: true)
         }
         let operation = Operation(mutation, nextOperation(), after: unsettled)
         let handling = handle(
             .write(operation, level, isMinted ? .minted : .first), in: mutation.partition,
-            for: slot, having: sights)
+            for: slot, having: sessionVectors)
         endTyping(by: mutation, handling, for: slot)
         return handling
     }
 
     package func handle(
-        _ query: Query, of user: UserID, for slot: ReplySlot, having sights: Sights = Sights()
-    ) -> Handling {
+        _ query: Query, of user: UserID, for slot: ReplySlot,
+        having sessionVectors: SessionVectors = SessionVectors()
+    ) -> Reply {
         guard let partition = query.partition else {
-            return list(query, of: user, for: slot, having: sights)
+            return list(query, of: user, for: slot, having: sessionVectors)
         }
-        return handle(.read(query, user), in: partition, for: slot, having: sights)
+        return handle(.read(query, user), in: partition, for: slot, having: sessionVectors)
     }
 
     private func handle(
-        _ request: Ask.Request, in partition: String, for slot: ReplySlot,
-        having sights: Sights
-    ) -> Handling {
+        _ request: PeerRequest.Request, in partition: String, for slot: ReplySlot,
+        having sessionVectors: SessionVectors
+    ) -> Reply {
         guard let id = shardID(of: partition) else {
             return .here(.failed(.notReady), isSettled: true)
         }
-        guard forwards.isIdle(id), sights.isLevel(id, with: .here) else {
+        guard forwards.isIdle(id), sessionVectors.isLevel(id, with: .here) else {
             return forward(request, of: id, for: slot)
         }
         if let (outcome, isSettled) = carryOutIfReady(request, in: id, for: slot) {
@@ -117,8 +119,8 @@ extension Node {
     ///
     /// - Returns: nil where it has to be seen first who answers; nothing is done then.
     private func carryOutIfReady(
-        _ request: Ask.Request, in id: ShardID, for slot: ReplySlot
-    ) -> (Outcome, isSettled: Bool)? {
+        _ request: PeerRequest.Request, in id: ShardID, for slot: ReplySlot
+    ) -> (Completion, isSettled: Bool)? {
         guard !isRefusing, let shard = shard(id) else { return nil }
         let named = operations.naming(request, on: id)
         let carriedOut = within(shard) {
@@ -133,8 +135,8 @@ extension Node {
     ///
     /// - Returns: what came of it, and whether that may be said at once.
     func carryOut(
-        _ request: Ask.Request, in shard: Shard, for slot: ReplySlot
-    ) -> (Outcome, isSettled: Bool) {
+        _ request: PeerRequest.Request, in shard: Shard, for slot: ReplySlot
+    ) -> (Completion, isSettled: Bool) {
         let request = operations.naming(request, on: shard.id)
         let (outcome, isSettled) = execute(request, in: shard, for: slot)
         guard case .failed(.stale(let time)) = outcome else { return (outcome, isSettled) }
@@ -147,21 +149,22 @@ extension Node {
     ///
     /// - Returns: what came of it, and whether that may be said at once.
     func execute(
-        _ request: Ask.Request, in shard: Shard, for slot: ReplySlot
-    ) -> (Outcome, isSettled: Bool) {
+        _ request: PeerRequest.Request, in shard: Shard, for slot: ReplySlot
+    ) -> (Completion, isSettled: Bool) {
         if isRefusing, let failure = refusal(of: request) {
             return (.failed(.store(failure)), isSettled: true)
         }
         return note(within(shard) { $0.carryOut(request, for: slot) })
     }
 
-    private func note(_ carriedOut: CarriedOut) -> (Outcome, isSettled: Bool) {
+    private func note(_ carriedOut: ExecutionResult) -> (Completion, isSettled: Bool) {
         observe(carriedOut.greatestTime)
         return (carriedOut.outcome, carriedOut.isSettled)
     }
 
     /// The request with a greater time: no node has executed it.
-    func raised(_ request: Ask.Request, above time: HybridTimestamp) -> Ask.Request {
+    func raised(_ request: PeerRequest.Request, above time: HybridTimestamp) -> PeerRequest.Request
+    {
         guard case .write(var operation, let level, let attempt) = request else { return request }
         operation.stamp = operations.source.raised(operation.stamp, above: time, at: wallTime)
         return .write(operation, level, attempt)
@@ -208,22 +211,24 @@ extension Node {
         tickForwards(now: now)
         tickAnswers(now: now)
         tickLists(now: now)
-        tickCovers(now: now)
+        tickReadBarriers(now: now)
         tickWaits(now: now)
-        tickWatching(now: now)
+        tickSubscriptions(now: now)
         tickTyping()
     }
 
     /// Nothing comes on a connection any more.
     func onLinkLost(_ channel: UInt64, to name: NodeName) {
-        let session = PeerLink.sessionBit | channel
-        for slot in drafts.keys where slot.session == session { drafts[slot] = nil }
-        for slot in gatherings.keys where slot.session == session { gatherings[slot] = nil }
-        for place in denials.keys where place.session == session { denials[place] = nil }
+        let session = PeerConnection.sessionBit | channel
+        for slot in pendingResponses.keys where slot.session == session {
+            pendingResponses[slot] = nil
+        }
+        for slot in scatterGathers.keys where slot.session == session { scatterGathers[slot] = nil }
+        for place in redirects.keys where place.session == session { redirects[place] = nil }
         forwards.takeBack(from: name, now: ports.clock.milliseconds)
         onListsLost(with: name)
-        forgetLevellings(of: session)
-        tickCovers(now: ports.clock.milliseconds)
+        forgetCatchUps(of: session)
+        tickReadBarriers(now: ports.clock.milliseconds)
         onFeedsLost(with: name)
         onTypingLost(from: name)
         ports.host.turnAgain()

@@ -99,7 +99,8 @@ extension Node {
     }
 
     /// The write that puts documents back under their indexes.
-    private func rewrite(_ part: CheckedPart, of id: ShardID, _ stored: CopyHeader) -> ShardWrite {
+    private func rewrite(_ part: CheckedPart, of id: ShardID, _ stored: ReplicaHeader) -> ShardWrite
+    {
         for record in part.unindexed {
             ports.host.log(
                 .error,
@@ -125,7 +126,7 @@ extension Node {
         settleScrub(failure.map { .refused(.logKept($0)) } ?? .scrubbed(report))
     }
 
-    private func settleScrub(_ outcome: Settled) {
+    private func settleScrub(_ outcome: ReplyResult) {
         let slots = scrub.slots
         scrub.slots = []
         for slot in slots { sinks[slot.session]?.onSettled(slot.number, outcome) }

@@ -9,13 +9,13 @@ struct Seeding: Sendable {
     /// Why one of them was not carried out, if so; what exists as something else stays.
     private(set) var failure: ShardFailure?
 
-    mutating func note(_ outcome: Outcome) {
+    mutating func note(_ outcome: Completion) {
         guard case .failed(let failure) = outcome else { return }
         if case .refused = failure { return }
         self.failure = failure
     }
 
-    var outcome: Outcome { failure.map(Outcome.failed) ?? .done }
+    var outcome: Completion { failure.map(Completion.failed) ?? .done }
 }
 
 extension Node {
@@ -23,7 +23,7 @@ extension Node {
     ///
     /// All of its writes are under way at once: each shard keeps the order of its own, and whatever
     /// the connection asks next comes behind them.
-    package func seed(level: AckLevel, for slot: ReplySlot) -> Handling {
+    package func seed(level: AckLevel, for slot: ReplySlot) -> Reply {
         var seeding = Seeding()
         for mutation in SampleData.mutations {
             switch handle(mutation, isMinted: false, level: level, for: slot) {
@@ -41,7 +41,7 @@ extension Node {
     /// One of its writes is carried out.
     ///
     /// - Parameter isSettled: it waits for no disk.
-    func note(_ outcome: Outcome, _ isSettled: Bool, ofSeeding slot: ReplySlot) {
+    func note(_ outcome: Completion, _ isSettled: Bool, ofSeeding slot: ReplySlot) {
         seedings[slot]?.note(outcome)
         if isSettled { onSettled(seeding: slot, nil) }
     }

@@ -24,11 +24,11 @@ struct NodeTally: Sendable {
     /// Over connections that have ended, by member.
     private(set) var pastTraffic: [NodeName: PeerTraffic] = [:]
     /// Of copies that were dropped.
-    private(set) var pastCopies = CopyTally()
+    private(set) var pastCopies = ReplicaTally()
     /// How many those were: it tells the numbers of one copy's pulls from those of the next.
     private(set) var copiesDropped: UInt64 = 0
 
-    mutating func note(_ outcome: Outcome) {
+    mutating func note(_ outcome: Completion) {
         switch outcome {
         case .written, .found, .done: forwardsAnswered += 1
         case .failed(.refused): forwardsRefused += 1
@@ -46,7 +46,7 @@ struct NodeTally: Sendable {
         pastTraffic = pastTraffic.filter { members.contains($0.key) || $0.key == name }
     }
 
-    mutating func add(_ copy: CopyTally) {
+    mutating func add(_ copy: ReplicaTally) {
         pastCopies += copy
         copiesDropped += 1
     }

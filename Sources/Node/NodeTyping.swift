@@ -9,7 +9,7 @@ extension Node {
     /// A client says that its user types, or stopped.
     package func type(
         _ isOn: Bool, in conversation: ConversationID, by user: UserID, for slot: ReplySlot
-    ) -> Result<Handling, OperationFailure> {
+    ) -> Result<Reply, OperationFailure> {
         let place = Typing.Place(conversation: conversation, user: user)
         guard !isOn || typing.hasRoom(for: slot.session, at: place) else {
             return .failure(.tooManyTyping)
@@ -32,7 +32,7 @@ extension Node {
     }
 
     /// Who sends what they typed, or leaves, types no more: as soon as that is accepted.
-    func endTyping(by mutation: Mutation, _ handling: Handling, for slot: ReplySlot) {
+    func endTyping(by mutation: Mutation, _ handling: Reply, for slot: ReplySlot) {
         switch mutation.action {
         case .send, .leave: break
         default: return
@@ -62,7 +62,7 @@ extension Node {
     }
 
     /// A reply is about to leave: one that lets somebody type has it shown.
-    func onTypingAllowed(_ slot: ReplySlot, by outcome: Outcome? = nil) {
+    func onTypingAllowed(_ slot: ReplySlot, by outcome: Completion? = nil) {
         guard !typing.asked.isEmpty, let asked = typing.asked.removeValue(forKey: slot) else {
             return
         }
@@ -203,8 +203,8 @@ extension Node {
     ) {
         let event = typingEvent(place, isOn: isOn, at: time)
         for user in participants {
-            for session in watching.sessions(of: user) where watching[session]?.isAnswered ?? false
-            {
+            for session in subscriptions.sessions(of: user)
+            where subscriptions[session]?.isAnswered ?? false {
                 tellTyping(event, to: session)
             }
         }
@@ -221,12 +221,12 @@ extension Node {
 
     private func tellTyping(_ event: WatchedEvent, to session: UInt64) {
         guard let cluster else { return }
-        let token = watching.eventToken(of: session, in: cluster.id, checkpoints.known)
+        let token = subscriptions.eventToken(of: session, in: cluster.id, checkpoints.known)
         hand(event, token, to: session)
     }
 
     /// Who begins to watch is told who types.
-    func tellTyping(to session: UInt64, watching user: UserID) {
+    func tellTyping(to session: UInt64, subscriptions user: UserID) {
         for place in typing.places(shownTo: user) {
             let time = typing.shown[place]?.at ?? ports.clock.wallMilliseconds
             tellTyping(typingEvent(place, isOn: true, at: time), to: session)

@@ -16,7 +16,7 @@ struct CopiesWait: Sendable {
 }
 
 /// A question for the copies of a shard that is not held here.
-struct CopiesAsk: Sendable {
+struct CopiesCall: Sendable {
     /// The reply that waits.
     let slot: ReplySlot
     let shard: ShardID
@@ -69,19 +69,19 @@ extension Node {
     private func askForCopies(of wait: CopiesWait) {
         for id in wait.writes.keys.sorted() where shard(id) == nil {
             guard wait.counted[id] ?? 0 < wait.copies, let vector = wait.writes[id],
-                copiesAsks.count < CopiesAsk.countMax, case .member(let name) = route(of: id)
+                copyCalls.count < CopiesCall.countMax, case .member(let name) = route(of: id)
             else { continue }
-            let number = takeAskNumber()
+            let number = takeCallNumber()
             let isSent = ask(
-                name, .copies(id, vector), as: number, within: CopiesAsk.patienceMilliseconds)
+                name, .copies(id, vector), as: number, within: CopiesCall.patienceMilliseconds)
             guard isSent else { continue }
-            copiesAsks[number] = CopiesAsk(
+            copyCalls[number] = CopiesCall(
                 slot: wait.slot, shard: id, sentAt: ports.clock.milliseconds)
         }
     }
 
-    func onCounted(_ told: Told, _ asked: CopiesAsk) {
-        copiesAsks[told.number] = nil
+    func onCounted(_ told: PeerResponse, _ asked: CopiesCall) {
+        copyCalls[told.number] = nil
         guard case .copies(let count) = told.outcome,
             let index = waits.firstIndex(where: { $0.slot == asked.slot })
         else { return }
@@ -89,9 +89,9 @@ extension Node {
     }
 
     func tickWaits(now: UInt64) {
-        guard !waits.isEmpty || !copiesAsks.isEmpty else { return }
-        copiesAsks = copiesAsks.filter { now < $1.sentAt + CopiesAsk.patienceMilliseconds }
-        let asked = Set(copiesAsks.values.map(\.slot))
+        guard !waits.isEmpty || !copyCalls.isEmpty else { return }
+        copyCalls = copyCalls.filter { now < $1.sentAt + CopiesCall.patienceMilliseconds }
+        let asked = Set(copyCalls.values.map(\.slot))
         for wait in waits where !asked.contains(wait.slot) { askForCopies(of: wait) }
     }
 }

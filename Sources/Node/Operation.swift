@@ -47,7 +47,7 @@ struct Operations: Sendable {
     ///
     /// The counter of the request's own operation says the rest: all that its process issued before
     /// is earlier.
-    func naming(_ request: Ask.Request, on shard: ShardID) -> Ask.Request {
+    func naming(_ request: PeerRequest.Request, on shard: ShardID) -> PeerRequest.Request {
         guard !unsettled.isEmpty, case .write(var operation, let level, let attempt) = request,
             let time = unsettled[shard]
         else { return request }
@@ -56,7 +56,7 @@ struct Operations: Sendable {
     }
 }
 
-extension Ask.Request {
+extension PeerRequest.Request {
     /// Whether it is a write that may get another time.
     var mayBeRaised: Bool {
         guard case .write(_, _, let attempt) = self else { return false }

@@ -136,10 +136,10 @@ package enum PeerFrame: Hashable, Sendable {
     case gossip(Gossip, wallMilliseconds: UInt64)
     case replication(Frame)
     /// A request that the receiver should answer.
-    case ask(Ask)
-    case told(Told)
-    /// What the sender's clock says, in milliseconds: by it the receiver says until when an `Ask`
-    /// holds.
+    case ask(PeerRequest)
+    case told(PeerResponse)
+    /// What the sender's clock says, in milliseconds: by it the receiver says until when a
+    /// `PeerRequest` holds.
     case clock(UInt64)
     /// About those who watch.
     case watch(WatchFrame)
@@ -251,8 +251,8 @@ extension PeerFrame: WireValue {
     /// Whether it may have as many bytes as a document.
     private var bringsOneDocument: Bool {
         switch self {
-        case .replication(.push(_, let parcels, _)): parcels.count == 1
-        case .replication(.batch(_, _, _, let parcels)): parcels.count == 1
+        case .replication(.push(_, let encodedDocuments, _)): encodedDocuments.count == 1
+        case .replication(.batch(_, _, _, let encodedDocuments)): encodedDocuments.count == 1
         default: false
         }
     }
@@ -275,8 +275,8 @@ extension PeerFrame: WireValue {
             let wall = try reader.readVarint()
             self = .gossip(try Gossip(from: &reader), wallMilliseconds: wall)
         case Kind.replication: self = .replication(try Frame(from: &reader))
-        case Kind.ask: self = .ask(try Ask(from: &reader))
-        case Kind.told: self = .told(try Told(from: &reader))
+        case Kind.ask: self = .ask(try PeerRequest(from: &reader))
+        case Kind.told: self = .told(try PeerResponse(from: &reader))
         case Kind.clock: self = .clock(try reader.readVarint())
         case Kind.watch: self = .watch(try WatchFrame(from: &reader))
         case Kind.typing: self = .typing(try TypingFrame(from: &reader))

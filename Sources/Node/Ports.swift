@@ -20,7 +20,7 @@ package enum StoreFailure: Error, Hashable, Sendable {
 /// What one commit stores of a shard: what changed, and the header that counts it.
 package struct ShardWrite: Sendable {
     package let shard: ShardID
-    package let header: CopyHeader
+    package let header: ReplicaHeader
     /// The row that the header builds on, where that changes.
     package let base: [UInt8]?
     package let records: [Record]
@@ -33,7 +33,7 @@ package struct ShardWrite: Sendable {
     package let isReindexed: Bool
 
     init(
-        shard: ShardID, header: CopyHeader, base: [UInt8]? = nil, records: [Record],
+        shard: ShardID, header: ReplicaHeader, base: [UInt8]? = nil, records: [Record],
         removed: [DocumentKey] = [], runs: [CountedRunWrite] = [], isReindexed: Bool = false
     ) {
         self.shard = shard
@@ -48,11 +48,11 @@ package struct ShardWrite: Sendable {
 
 /// What is left of a shard on disk without its bad documents.
 package struct Remainder: Sendable {
-    package let header: CopyHeader
+    package let header: ReplicaHeader
     /// All whose bytes are bad, those that were known and those found on the way.
     package let bad: [DocumentKey]
 
-    package init(header: CopyHeader, bad: [DocumentKey]) {
+    package init(header: ReplicaHeader, bad: [DocumentKey]) {
         self.header = header
         self.bad = bad
     }
@@ -83,7 +83,7 @@ package protocol DocumentReader {
     func shards(concerning user: UserID, upTo last: ShardID) throws(StoreFailure) -> Set<ShardID>
 
     /// The seats of a conversation, ascending by user.
-    func seats(
+    func participantStates(
         of conversation: ConversationID, in shard: ShardID
     ) throws(StoreFailure) -> [Document]
 
@@ -102,7 +102,7 @@ package protocol DocumentReader {
     func changes(
         in shard: ShardID, lackedBy theirs: Vector, of ours: Vector, after cursor: Dot?,
         bytesMax: Int
-    ) throws(StoreFailure) -> (parcels: [Parcel], next: Dot?)
+    ) throws(StoreFailure) -> (encodedDocuments: [EncodedDocument], next: Dot?)
 
     /// Counts a shard anew, without these documents. It reads all of them: some microseconds each.
     func remainder(
@@ -133,7 +133,7 @@ extension DocumentReader {
 /// A durable store.
 ///
 /// A commit's result comes back as `Node.onCommitted`, in order of tickets.
-package protocol Store: DocumentReader, Upkeep, AnyObject, Sendable {
+package protocol Store: DocumentReader, Maintenance, AnyObject, Sendable {
     /// Commits the writes of all these shards in one transaction, on a thread of its own.
     ///
     /// After a commit failed, every one handed in before `resume` fails too: they build on it.
@@ -326,20 +326,20 @@ package typealias UnsettledOperation = Stamp
 
 /// Where replies go once they may be sent.
 package protocol ReplySink: AnyObject, Sendable {
-    func onSettled(_ number: UInt64, _ outcome: Settled)
+    func onSettled(_ number: UInt64, _ outcome: ReplyResult)
     /// Some of its replies may be said: `.stored`, all at once.
     ///
     /// - Parameter replies: by their slots, ascending.
     func onStored(_ replies: ArraySlice<(slot: ReplySlot, stored: Stored)>)
     /// What it has seen of a shard; nil for nothing.
-    func sight(of shard: ShardID) -> Sight?
+    func sessionVector(of shard: ShardID) -> SessionVector?
     /// What a copy has to hold to answer it.
-    func demand(on shard: ShardID) -> Demand?
+    func constraint(on shard: ShardID) -> ReadConstraint?
     /// Copies that are about to be shown to it, or were written to.
-    func onSeen(_ sightings: [Sighting])
+    func onSeen(_ observations: [Observation])
     /// A copy holds what it has seen.
-    func onLevel(_ sighting: Sighting)
-    func forgetWitness(of shard: ShardID)
+    func onLevel(_ observation: Observation)
+    func forgetReplica(of shard: ShardID)
     /// It is about to be told that operations of a process, up to this one, may be executed yet.
     func onUnsettled(_ last: UnsettledOperation)
 
@@ -359,11 +359,11 @@ extension ReplySink {
         for (slot, stored) in replies { onSettled(slot.number, .stored(stored)) }
     }
 
-    package func sight(of shard: ShardID) -> Sight? { nil }
-    package func demand(on shard: ShardID) -> Demand? { nil }
-    package func onSeen(_ sightings: [Sighting]) {}
-    package func onLevel(_ sighting: Sighting) {}
-    package func forgetWitness(of shard: ShardID) {}
+    package func sessionVector(of shard: ShardID) -> SessionVector? { nil }
+    package func constraint(on shard: ShardID) -> ReadConstraint? { nil }
+    package func onSeen(_ observations: [Observation]) {}
+    package func onLevel(_ observation: Observation) {}
+    package func forgetReplica(of shard: ShardID) {}
     package func onUnsettled(_ last: UnsettledOperation) {}
     package func onEvent(_ event: WatchedEvent, token: String?) -> Bool { false }
     package func isStillFull() -> Bool { false }

@@ -20,7 +20,7 @@ struct ProfileDesk: Sendable {
 
     /// Where the feeds stood when an errand was first asked for: what they tell from then on is
     /// told as it comes, and all before that is to be found.
-    struct Floors: Sendable {
+    struct StartPositions: Sendable {
         /// By shard; nil where that was not known.
         let positions: [Vector?]
         /// When that was, in milliseconds.
@@ -39,8 +39,8 @@ struct ProfileDesk: Sendable {
         /// The number of its last request.
         var number: UInt64 = 0
         /// What the request came to, until the disk has it.
-        var kept: Outcome?
-        let floors: Floors
+        var kept: Completion?
+        let minimums: StartPositions
         /// Whether some shards could not be asked, or somebody answered who holds less.
         var isPartial = false
         /// Whose profiles are still to be asked for.
@@ -50,7 +50,7 @@ struct ProfileDesk: Sendable {
 
     /// A change that is not told to all yet.
     struct Change: Sendable {
-        var announcement: Announcement
+        var addressedEvent: AddressedEvent
         /// The sessions that were told it, where some shards could not be asked for more.
         var told: Set<UInt64> = []
     }
@@ -66,7 +66,7 @@ struct ProfileDesk: Sendable {
     /// Errands that could not ask everybody, to be done again, in order.
     private var late: [Errand] = []
     /// Their floors.
-    private var floors: [Errand: Floors] = [:]
+    private var minimums: [Errand: StartPositions] = [:]
     var retriedAt: UInt64 = 0
     private var next: UInt64 = 0
 
@@ -81,7 +81,7 @@ struct ProfileDesk: Sendable {
     /// The most errands that are done again at a time: some 1 ms of work each, on 64 shards.
     static let retriesMax = 32
     /// The most errands whose floors are kept until they are done again.
-    static let floorsMax = 1_024
+    static let minimumsMax = 1_024
 
     var isIdle: Bool { taken == queue.count && running.isEmpty && !hasLate }
 
@@ -89,24 +89,24 @@ struct ProfileDesk: Sendable {
 
     /// - Parameter isNew: what is told from now on is told as it comes.
     mutating func add(_ errand: Errand, isNew: Bool = true) {
-        if isNew, floors.removeValue(forKey: errand) != nil { late.removeAll { $0 == errand } }
+        if isNew, minimums.removeValue(forKey: errand) != nil { late.removeAll { $0 == errand } }
         if queued.insert(errand).inserted { queue.append(errand) }
     }
 
     /// - Returns: false where too many wait.
-    mutating func add(_ announcement: Announcement, of user: UserID) -> Bool {
+    mutating func add(_ addressedEvent: AddressedEvent, of user: UserID) -> Bool {
         guard changes[user] != nil || changes.count < ProfileDesk.changesMax else { return false }
-        var announcement = announcement
+        var addressedEvent = addressedEvent
         // Two are told as one, unless the first was told to some.
-        if let old = changes[user], old.told.isEmpty, let new = announcement.change {
-            announcement = Announcement(
-                ProfileChange(new.view, replacing: old.announcement.change?.replaced),
-                at: announcement.event.at)
-        } else if changes[user] != nil, let new = announcement.change {
-            announcement = Announcement(
-                ProfileChange(new.view, replacing: nil), at: announcement.event.at)
+        if let old = changes[user], old.told.isEmpty, let new = addressedEvent.change {
+            addressedEvent = AddressedEvent(
+                ProfileChange(new.view, replacing: old.addressedEvent.change?.replaced),
+                at: addressedEvent.event.at)
+        } else if changes[user] != nil, let new = addressedEvent.change {
+            addressedEvent = AddressedEvent(
+                ProfileChange(new.view, replacing: nil), at: addressedEvent.event.at)
         }
-        changes[user] = Change(announcement: announcement)
+        changes[user] = Change(addressedEvent: addressedEvent)
         add(.change(of: user))
         return true
     }
@@ -122,7 +122,7 @@ struct ProfileDesk: Sendable {
     /// other.
     ///
     /// - Returns: its floors, too, where it was begun before.
-    mutating func takeNext() -> (errand: Errand, floors: Floors?)? {
+    mutating func takeNext() -> (errand: Errand, minimums: StartPositions?)? {
         guard running.count < ProfileDesk.runningMax else { return nil }
         let underway = Set(running.values.map(\.errand))
         guard let index = queue[taken...].firstIndex(where: { !underway.contains($0) }) else {
@@ -137,50 +137,52 @@ struct ProfileDesk: Sendable {
             taken = 0
         }
         queued.remove(errand)
-        return (errand, floors.removeValue(forKey: errand))
+        return (errand, minimums.removeValue(forKey: errand))
     }
 
     /// - Parameters:
     ///   - kept: its floors, where it was begun before.
     ///   - positions: where the feeds stand, by shard.
     mutating func begin(
-        _ errand: Errand, for user: UserID, keeping kept: Floors?, at positions: [Vector?],
+        _ errand: Errand, for user: UserID, keeping kept: StartPositions?, at positions: [Vector?],
         now: UInt64
     ) -> UInt64 {
         next += 1
         let id = ProfileDesk.sessionBit | next
         // The feeds may have been closed and opened anew.
         let old = kept?.positions.count == positions.count ? kept?.positions : nil
-        let floors = Floors(
+        let minimums = StartPositions(
             positions: old.map { zip($0, positions).map { $0 ?? $1 } } ?? positions,
             since: kept?.since ?? now)
         running[id] = Running(
-            errand: errand, user: user, floors: floors, isPartial: floors.positions.contains(nil))
+            errand: errand, user: user, minimums: minimums,
+            isPartial: minimums.positions.contains(nil))
         return id
     }
 
     /// Notes what somebody holds who answers for a shard.
     mutating func note(_ vector: Vector, of shard: ShardID, for id: UInt64, now: UInt64) {
-        guard let floors = running[id]?.floors, Int(shard.number) < floors.positions.count,
-            now < floors.since + Floors.patienceMilliseconds,
-            let floor = floors.positions[Int(shard.number)], !vector.covers(floor)
+        guard let minimums = running[id]?.minimums, Int(shard.number) < minimums.positions.count,
+            now < minimums.since + StartPositions.patienceMilliseconds,
+            let minimum = minimums.positions[Int(shard.number)], !vector.covers(minimum)
         else { return }
         running[id]?.isPartial = true
     }
 
     /// It is to be done again, if that is not asked for already.
-    mutating func delay(_ errand: Errand, at floors: Floors) {
-        guard !queued.contains(errand), self.floors[errand] == nil else { return }
+    mutating func delay(_ errand: Errand, at minimums: StartPositions) {
+        guard !queued.contains(errand), self.minimums[errand] == nil else { return }
         // Newer floors do as well: all that is lost is time.
-        let isKept = late.count < ProfileDesk.floorsMax
-        self.floors[errand] = isKept ? floors : Floors(positions: [], since: floors.since)
+        let isKept = late.count < ProfileDesk.minimumsMax
+        self.minimums[errand] =
+            isKept ? minimums : StartPositions(positions: [], since: minimums.since)
         late.append(errand)
     }
 
     /// A session watches nobody any more.
     mutating func forget(_ session: UInt64) {
         stale.remove(session)
-        guard floors.removeValue(forKey: .survey(session: session)) != nil else { return }
+        guard minimums.removeValue(forKey: .survey(session: session)) != nil else { return }
         late.removeAll { $0 == .survey(session: session) }
     }
 

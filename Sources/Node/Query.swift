@@ -51,7 +51,7 @@ package enum Query: Hashable, Sendable {
     indirect case due(DueQuery)
 
     /// As many as one list of notifications may be of.
-    static let namesMax = DueQuery.shownMax + Listed.countMax
+    static let namesMax = DueQuery.shownMax + ListedNotification.countMax
 
     /// What the shard is a hash of; nil where it is gathered over all shards.
     package var partition: String? {
@@ -80,7 +80,7 @@ package enum Findings: Hashable, Sendable {
     case devices([DeviceView])
     case names([NameView])
     case profiles([DatedProfile])
-    case notices([Notice])
+    case candidates([NotificationCandidate])
     case notifications([NotificationView])
 }
 
@@ -161,7 +161,7 @@ extension Findings {
         switch (self, query) {
         case (.messages, .history), (.messages, .pinned), (.edits, .edits), (.chats, .chats),
             (.users, .participants), (.unread, .unread), (.profile, .profile),
-            (.actions, .actions), (.device, .device), (.notices, .due), (.chats, .chat),
+            (.actions, .actions), (.device, .device), (.candidates, .due), (.chats, .chat),
             (.marks, .marks), (.devices, .devices), (.names, .names), (.users, .contacts),
             (.profiles, .profiles):
             true
@@ -188,7 +188,7 @@ extension Findings {
         case .marks(let views): runs(of: views, bytesMax).map(Findings.marks)
         case .names(let views): runs(of: views, bytesMax).map(Findings.names)
         case .profiles(let views): runs(of: views, bytesMax).map(Findings.profiles)
-        case .notices(let notices): runs(of: notices, bytesMax).map(Findings.notices)
+        case .candidates(let candidates): runs(of: candidates, bytesMax).map(Findings.candidates)
         case .notifications(let views): runs(of: views, bytesMax).map(Findings.notifications)
         case .actions(let views): runs(of: views, bytesMax).map(Findings.actions)
         }
@@ -208,7 +208,7 @@ extension Findings {
         case (.users(let mine), .users(let more)): self = .users(mine + more)
         case (.unread(let mine), .unread(let more)): self = .unread(mine + more)
         case (.actions(let mine), .actions(let more)): self = .actions(mine + more)
-        case (.notices(let mine), .notices(let more)): self = .notices(mine + more)
+        case (.candidates(let mine), .candidates(let more)): self = .candidates(mine + more)
         case (.notifications(let mine), .notifications(let more)):
             self = .notifications(mine + more)
         default: return false
@@ -228,7 +228,7 @@ extension Findings {
     /// once.
     package var gathered: Findings {
         switch self {
-        case .messages, .edits, .profile, .marks, .device, .devices, .names, .profiles, .notices,
+        case .messages, .edits, .profile, .marks, .device, .devices, .names, .profiles, .candidates,
             .notifications:
             return self
         case .users(let users):

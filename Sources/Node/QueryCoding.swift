@@ -146,7 +146,7 @@ extension Findings: WireValue {
         case .device(let device):
             writer.write(20)
             device.encode(into: &writer)
-        case .notices(let notices): write(21, notices, to: &writer)
+        case .candidates(let candidates): write(21, candidates, to: &writer)
         case .notifications(let views): write(22, views, to: &writer)
         }
     }
@@ -168,7 +168,7 @@ extension Findings: WireValue {
         case 7: self = .users(try reader.readUsers())
         case 8: self = .marks(try Findings.read(from: &reader))
         case 20: self = .device(try Device(from: &reader))
-        case 21: self = .notices(try Findings.read(from: &reader))
+        case 21: self = .candidates(try Findings.read(from: &reader))
         case 22: self = .notifications(try Findings.read(from: &reader))
         case 23: self = .devices(try Findings.read(from: &reader))
         case 24: self = .names(try Findings.read(from: &reader))

@@ -75,7 +75,7 @@ extension Node {
         guard cluster != nil else { return false }
         let now = ports.clock.milliseconds
         return shards.allSatisfy { shard in
-            let owners = shard.assumeIsolated { $0.holders.owners }
+            let owners = shard.assumeIsolated { $0.ownership.owners }
             let isCovered = shard.assumeIsolated { $0.isOnAllOwners($0.stored.vector) }
             return (isCovered || safety.isCovered(shard.id, now: now))
                 && owners.allSatisfy { isServing(shard, $0, now: now) }
@@ -103,11 +103,12 @@ extension Node {
     }
 
     /// What is said to a member at this moment.
-    func pulse(to link: PeerLink, now: UInt64) -> Pulse {
+    func pulse(to link: PeerConnection, now: UInt64) -> Pulse {
         let unready = shards.filter { $0.assumeIsolated { !$0.isReady && !$0.isForeign } }
         return Pulse(
             Frame.Summary(
-                hash: Link.summary(of: hashes(sharedWith: link.name)), unready: unready.map(\.id)),
+                hash: PeerSync.summary(of: hashes(sharedWith: link.name)),
+                unready: unready.map(\.id)),
             silence: now - min(now, link.link.heardAt))
     }
 }

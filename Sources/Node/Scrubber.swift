@@ -41,7 +41,7 @@ struct Scrubber: Sendable {
         var mark: (any CheckMark)?
         var sum = DocumentSum()
         /// What the shard said of itself when the walk began; nil where something was under way.
-        var stated: CopyHeader?
+        var stated: ReplicaHeader?
         var attempt: Int
         var turnsWaited = 0
         var hasBegun = false
@@ -54,7 +54,7 @@ struct Scrubber: Sendable {
         /// The shard holds something else than it says.
         case miscounted(ShardID)
         /// The shard was read to its end, and holds what it says.
-        case whole(ShardID, CopyHeader)
+        case whole(ShardID, ReplicaHeader)
     }
 
     private var left: [ShardID] = []
@@ -77,7 +77,7 @@ struct Scrubber: Sendable {
     /// Whether this shard's next documents are read in this turn.
     ///
     /// - Parameter isSettled: all of it is on disk.
-    mutating func takesTurn(isSettled: Bool, stored: CopyHeader) -> Bool {
+    mutating func takesTurn(isSettled: Bool, stored: ReplicaHeader) -> Bool {
         guard let walk else { return false }
         guard isSettled || walk.turnsWaited >= Scrubber.patienceTurns else {
             self.walk?.turnsWaited += 1
@@ -95,7 +95,7 @@ struct Scrubber: Sendable {
     /// - Parameters:
     ///   - isSettled: all of the shard is on disk.
     ///   - stored: what the shard says of itself.
-    mutating func onRead(_ part: CheckedPart, isSettled: Bool, stored: CopyHeader) -> Verdict {
+    mutating func onRead(_ part: CheckedPart, isSettled: Bool, stored: ReplicaHeader) -> Verdict {
         guard var walk else { return .goOn }
         if walk.attempt == 1 { report.checked += UInt64(part.rows) }
         guard part.bad.isEmpty else {
@@ -145,7 +145,7 @@ struct Scrubber: Sendable {
     private mutating func nextShard() { walk = left.popLast().map { Walk(shard: $0, attempt: 1) } }
 }
 
-extension CopyHeader {
+extension ReplicaHeader {
     /// Whether documents that add up to this are what it tells of.
     ///
     /// The header may claim more seqs than they name, since a superseded one is named by nobody,

@@ -13,7 +13,7 @@ package actor Shard {
     private var machine: ShardMachine
 
     init(
-        _ id: ShardID, of count: UInt16, stored: CopyHeader, holders: Holders, life: UInt64,
+        _ id: ShardID, of count: UInt16, stored: ReplicaHeader, ownership: Ownership, life: UInt64,
         isFounded: Bool, ports: NodePorts, options: NodeOptions, horizon: TimeHorizon
     ) {
         self.id = id
@@ -22,7 +22,7 @@ package actor Shard {
         self.horizon = horizon
         executor = ports.executor
         machine = ShardMachine(
-            id, of: count, stored: stored, holders: holders, life: life,
+            id, of: count, stored: stored, ownership: ownership, life: life,
             now: ports.clock.milliseconds, restRangesMax: options.restRangesMax,
             earlierMessagesMax: options.earlierMessagesMax,
             causePatienceMilliseconds: options.causePatienceMilliseconds)
@@ -47,7 +47,7 @@ package actor Shard {
 
     package func submit(
         _ operation: Operation, for slot: ReplySlot, level: AckLevel,
-        attempt: Ask.Attempt = .first
+        attempt: PeerRequest.Attempt = .first
     ) -> Result<ShardMachine.Accepted, ShardFailure> {
         do throws(ShardFailure) {
             return .success(
@@ -78,23 +78,25 @@ package actor Shard {
     }
 
     /// What is on disk.
-    package var stored: CopyHeader { machine.copy.stored }
+    package var stored: ReplicaHeader { machine.copy.stored }
 
     var storedHash: UInt64 { machine.copy.storedHash }
 
     /// What is here, on disk or on its way there.
     var vector: Vector { machine.copy.current.vector }
 
-    func beginHearing() -> UInt64 { machine.copy.beginHearing(now: ports.clock.milliseconds) }
-
-    func hasHeard(_ hearing: UInt64, isStrict: Bool) -> Bool {
-        machine.copy.hasHeard(hearing, isStrict: isStrict)
+    func beginBarrierRound() -> UInt64 {
+        machine.copy.beginBarrierRound(now: ports.clock.milliseconds)
     }
 
-    func endHearing(_ hearing: UInt64) { machine.copy.endHearing(hearing) }
+    func hasHeard(_ barrierRound: UInt64, isStrict: Bool) -> Bool {
+        machine.copy.hasHeard(barrierRound, isStrict: isStrict)
+    }
+
+    func endBarrierRound(_ barrierRound: UInt64) { machine.copy.endBarrierRound(barrierRound) }
 
     /// What it has fetched of others.
-    var tally: CopyTally { machine.copy.tally }
+    var tally: ReplicaTally { machine.copy.tally }
 
     package func copies(of vector: Vector) -> Int { machine.copy.copies(of: vector) }
 
@@ -115,13 +117,13 @@ package actor Shard {
     var mayAnswer: Bool { machine.copy.mayAnswer }
 
     /// Whether it is held here and belongs elsewhere.
-    var isForeign: Bool { !machine.copy.holders.isOwnedHere }
+    var isForeign: Bool { !machine.copy.ownership.isOwnedHere }
 
     /// Whether the disk is to be checked before the copy is given away.
     var needsCheck: Bool { machine.copy.needsCheck }
 
     /// The disk holds all that this header counts.
-    func onChecked(_ header: CopyHeader) { machine.onChecked(header) }
+    func onChecked(_ header: ReplicaHeader) { machine.onChecked(header) }
 
     /// Whether the disk is told to drop it.
     var isDropping: Bool { machine.copy.isDropping }
@@ -149,7 +151,7 @@ package actor Shard {
     /// What is rewritten and not on disk yet, in bytes.
     var unsettledBytes: Int { machine.unsettledBytes }
 
-    func endTurn(_ ticket: UInt64) -> ShardMachine.TurnEnd {
+    func endTurn(_ ticket: UInt64) -> ShardMachine.TurnOutput {
         machine.endTurn(ticket, now: ports.clock.milliseconds)
     }
 
@@ -178,15 +180,15 @@ package actor Shard {
     /// What is on disk, as far as those who watch may be told of it.
     var feedPosition: Vector { machine.feedPosition }
 
-    func dropAnnouncements() { machine.dropAnnouncements() }
+    func dropAddressedEvents() { machine.dropAddressedEvents() }
 
     /// A batch of what may not be known; nil where the disk cannot tell.
-    func announcements(
+    func addressedEvents(
         beyond known: Vector, upTo target: Vector, at place: FeedScan.Place, for user: UserID?,
         to isWatched: (UserID) -> Bool
-    ) -> (told: [Announcement], next: FeedScan.Place?)? {
+    ) -> (told: [AddressedEvent], next: FeedScan.Place?)? {
         do throws(StoreFailure) {
-            return try machine.announcements(
+            return try machine.addressedEvents(
                 beyond: known, upTo: target, at: place, for: user, to: isWatched, in: world)
         } catch {
             machine.note(error)
@@ -213,7 +215,7 @@ package actor Shard {
 
     func suspend() { machine.suspend(now: ports.clock.milliseconds) }
 
-    func onSetAside(_ header: CopyHeader) -> [ReplySlot] {
+    func onSetAside(_ header: ReplicaHeader) -> [ReplySlot] {
         machine.onSetAside(
             header, at: horizon.wallTime(ports.clock), now: ports.clock.milliseconds)
     }
@@ -222,10 +224,10 @@ package actor Shard {
 
     func onPeerDown(_ peer: NodeName) { machine.onPeerDown(peer) }
 
-    var holders: Holders { machine.copy.holders }
+    var ownership: Ownership { machine.copy.ownership }
 
-    func setHolders(_ holders: Holders) {
-        machine.setHolders(holders, now: ports.clock.milliseconds)
+    func setOwnership(_ ownership: Ownership) {
+        machine.setOwnership(ownership, now: ports.clock.milliseconds)
     }
 
     /// What is on disk, in eight bytes; nil where the two do not both own the shard.

@@ -50,25 +50,26 @@ extension ShardMachine {
 
     /// What became of the messages here that a device was shown, and the oldest of those here that
     /// it is to be notified of.
-    mutating func notices(
+    mutating func candidates(
         _ query: DueQuery, in world: ShardWorld
-    ) throws(ShardFailure) -> [Notice] {
+    ) throws(ShardFailure) -> [NotificationCandidate] {
         let pending = Dictionary(
             grouping: documents.pending.values.map(\.document).filter { $0.key.kind == .message },
             by: \.key.partition)
-        var due: [Notice] = []
+        var due: [NotificationCandidate] = []
         if query.countMax > 0 {
             for id in try conversations(of: query.rule.user, in: world) {
-                due += try dueNotices(query, in: id, among: pending[id.text] ?? [], world)
+                due += try dueCandidates(query, in: id, among: pending[id.text] ?? [], world)
             }
         }
-        return try shownNotices(query, in: world) + Notice.oldest(of: due, query.countMax)
+        return try shownCandidates(query, in: world)
+            + NotificationCandidate.oldest(of: due, query.countMax)
     }
 
-    private mutating func shownNotices(
+    private mutating func shownCandidates(
         _ query: DueQuery, in world: ShardWorld
-    ) throws(ShardFailure) -> [Notice] {
-        var notices: [Notice] = []
+    ) throws(ShardFailure) -> [NotificationCandidate] {
+        var candidates: [NotificationCandidate] = []
         for shown in query.shown {
             let key = DocumentKey.message(shown.message, in: shown.conversation)
             guard key.shard(of: shardCount) == copy.shard,
@@ -77,12 +78,12 @@ extension ShardMachine {
             else { continue }
             let isShown = try isShown(document, in: shown.conversation, to: query.rule.user, world)
             guard let isShown else { continue }
-            notices.append(
-                Notice(
+            candidates.append(
+                NotificationCandidate(
                     conversation: shown.conversation, message: shown.message,
                     from: message.header.sender, text: isShown ? message.text : nil, entry: nil))
         }
-        return notices
+        return candidates
     }
 
     /// Whether a user may see a message of which a device was notified; nil where the conversation
@@ -97,27 +98,30 @@ extension ShardMachine {
         guard room.participants.contains(user) else {
             return room.participants.removed.contains(user) ? false : nil
         }
-        let seat = try find(.seat(user, in: conversation), in: world)?.document.seat
+        let participantState = try find(.participantState(user, in: conversation), in: world)?
+            .document.participantState
         return message.isShown(to: user, among: room.participants)
-            && !document.isSent(within: room.hiddenVector(of: user, in: seat))
+            && !document.isSent(within: room.hiddenVector(of: user, in: participantState))
     }
 
     /// The oldest that the device may be notified of, as many as there is room for.
-    private mutating func dueNotices(
+    private mutating func dueCandidates(
         _ query: DueQuery, in conversation: ConversationID, among pending: [Document],
         _ world: ShardWorld
-    ) throws(ShardFailure) -> [Notice] {
+    ) throws(ShardFailure) -> [NotificationCandidate] {
         guard let room = try find(.conversation(conversation), in: world)?.document.conversation,
             room.participants.contains(query.rule.user)
         else { return [] }
-        let seat = try find(.seat(query.rule.user, in: conversation), in: world)?.document.seat
-        let hidden = room.hiddenVector(of: query.rule.user, in: seat)
+        let participantState = try find(
+            .participantState(query.rule.user, in: conversation), in: world)?.document
+            .participantState
+        let hidden = room.hiddenVector(of: query.rule.user, in: participantState)
         let shown = Set(query.shown.lazy.filter { $0.conversation == conversation }.map(\.message))
-        let (floor, vector) = (query.rule.floor(in: room), copy.current.vector)
-        var notices: [Notice] = []
+        let (minimum, vector) = (query.rule.minimum(in: room), copy.current.vector)
+        var candidates: [NotificationCandidate] = []
         var bytes = 0
         let user = query.rule.user
-        let start = HistoryPosition(before: HybridTimestamp(bits: floor.bits + 1))
+        let start = HistoryPosition(before: HybridTimestamp(bits: minimum.bits + 1))
         try survey(
             Survey(
                 HistoryPage(.after(start), limit: .max), of: conversation, among: pending),
@@ -125,7 +129,7 @@ extension ShardMachine {
         ) { counts in
             counts.unread(of: user) == 0
                 || hidden.map { counts.areSent(within: $0) ?? false } ?? false
-                || counts.areSent(within: query.rule.takenOff) ?? false
+                || counts.areSent(within: query.rule.acknowledged) ?? false
         } handing: { document in
             guard let position = document.historyPosition, let message = document.message else {
                 return true
@@ -135,31 +139,33 @@ extension ShardMachine {
                 !document.isSent(within: hidden),
                 query.rule.notifies(of: message, sentBy: dots, in: conversation, room)
             else { return true }
-            let entry = Listed(
+            let entry = ListedNotification(
                 dot: dot, conversation: conversation, message: position.id, at: position.time,
                 among: vector.seqs(of: dot.replica))
-            let notice = Notice(
+            let candidate = NotificationCandidate(
                 conversation: conversation, message: position.id, from: message.header.sender,
                 text: message.text, entry: entry)
             // Of those of one time another order decides.
-            let isEnough = notices.count >= query.countMax || bytes > Notice.bytesMax
-            if isEnough, notices.last?.entry?.place.time != position.time { return false }
-            notices.append(notice)
-            bytes += notice.bytes
+            let isEnough =
+                candidates.count >= query.countMax || bytes > NotificationCandidate.bytesMax
+            if isEnough, candidates.last?.entry?.place.time != position.time { return false }
+            candidates.append(candidate)
+            bytes += candidate.bytes
             return true
         }
-        return notices
+        return candidates
     }
 }
 
-extension Notice {
+extension NotificationCandidate {
     /// The oldest of what is to be shown for the first time: so many, and so many bytes of texts.
-    static func oldest(of due: [Notice], _ countMax: Int) -> [Notice] {
+    static func oldest(of due: [NotificationCandidate], _ countMax: Int) -> [NotificationCandidate]
+    {
         let sorted = due.sorted { left, right in
             guard let mine = left.entry, let theirs = right.entry else { return false }
             return mine.place < theirs.place
         }
-        return Notice.prefix(of: sorted.prefix(countMax)) { $0.bytes }
+        return NotificationCandidate.prefix(of: sorted.prefix(countMax)) { $0.bytes }
     }
 
     /// As many from the start as have not too many bytes of texts.

@@ -43,7 +43,7 @@ struct ShardDocuments: Sendable {
 
         #if PlantedBugs
             /// Whether the index is not told of the change.
-            var keepsTerms = false
+            var keepsIndexKeys = false
         #endif
 
         /// What the commit is to store, and what it changes by that; nil where it has it already.
@@ -54,7 +54,7 @@ struct ShardDocuments: Sendable {
                 before: base, steps: steps, after: document, crossed: crossed)
             self.bytes = nil
             previous = Record.Previous(
-                changedBy: record.changedBy, time: record.time, terms: record.terms)
+                changedBy: record.changedBy, time: record.time, indexKeys: record.indexKeys)
             self.ticket = ticket
             base = document
             steps = []
@@ -64,10 +64,11 @@ struct ShardDocuments: Sendable {
 
         private func record(_ bytes: [UInt8]) -> Record {
             #if PlantedBugs
-                if keepsTerms {
+                if keepsIndexKeys {
                     return Record(
                         key: document.key, changedBy: document.changedBy,
-                        time: document.historyTime, bytes: bytes, terms: previous?.terms ?? [],
+                        time: document.historyTime, bytes: bytes,
+                        indexKeys: previous?.indexKeys ?? [],
                         previous: previous, purges: document.purges)
                 }
             #endif
@@ -146,7 +147,7 @@ struct ShardDocuments: Sendable {
     mutating func noteCrossed(_ theirs: Document) { pending[theirs.key]?.crossed.append(theirs) }
 
     #if PlantedBugs
-        mutating func keepTerms(of key: DocumentKey) { pending[key]?.keepsTerms = true }
+        mutating func keepIndexKeys(of key: DocumentKey) { pending[key]?.keepsIndexKeys = true }
     #endif
 
     /// Whether it changed since the last commit was handed out.

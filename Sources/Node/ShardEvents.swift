@@ -7,7 +7,7 @@ import Wire
 extension ShardMachine {
     /// What commits have changed.
     enum News: Sendable {
-        case told([Announcement])
+        case told([AddressedEvent])
         /// More than is read at once: each feed reads what its receiver does not know.
         case tooMuch
     }
@@ -59,24 +59,24 @@ extension ShardMachine {
         let count = isAll ? committed.count : countHeldLong(now: world.milliseconds)
         guard isAll || count > 0 else { return .told([]) }
         var isTold = false
-        defer { if isAll || !isTold { dropAnnouncements() } else { dropOldest(count) } }
-        var told: [Announcement] = []
+        defer { if isAll || !isTold { dropAddressedEvents() } else { dropOldest(count) } }
+        var told: [AddressedEvent] = []
         var stage = Stage()
         let changes = isAll ? committed : Array(committed.prefix(count))
         let changed = Set(committed.map(\.after.key))
         let earlier = earlier(thanRoomsIn: changes)
         for change in inOrderOfCauses(changes) where !earlier.contains(change.after.key) {
-            guard let around = try surroundings(of: change, isWatched, &stage, in: world) else {
+            guard let around = try eventContext(of: change, isWatched, &stage, in: world) else {
                 continue
             }
-            told += announcements(of: change, in: around).compactMap { announcement in
-                announcement.narrowed {
+            told += addressedEvents(of: change, in: around).compactMap { addressedEvent in
+                addressedEvent.narrowed {
                     isWatched($0) && !stage.hides(change.after, from: $0)
                 }
             }
             guard change.before == nil, let id = change.after.conversationID(among: isWatched)
             else { continue }
-            let (early, next) = try announcements(
+            let (early, next) = try addressedEvents(
                 of: id, after: nil, isWatched, &stage, in: world
             ) { earlier.contains($0.key) || !changed.contains($0.key) }
             guard next == nil else { return .tooMuch }
@@ -88,19 +88,19 @@ extension ShardMachine {
 
     /// What a change came to, for who knew what was here, and for who was told elsewhere of what it
     /// was joined with: each of them learns what the other had.
-    private func announcements(
-        of change: DocumentChange, in around: Surroundings
-    ) -> [Announcement] {
-        var told: [Announcement] = []
+    private func addressedEvents(
+        of change: DocumentChange, in around: EventContext
+    ) -> [AddressedEvent] {
+        var told: [AddressedEvent] = []
         var before = change.before
         for step in change.steps + [change.after] {
-            told += step.announcements(since: before, shownAs: change.after, in: around)
+            told += step.addressedEvents(since: before, shownAs: change.after, in: around)
             before = step
         }
         guard !change.crossed.isEmpty else { return told }
         var known = Set(told)
         for theirs in change.crossed {
-            told += change.after.announcements(since: theirs, in: around)
+            told += change.after.addressedEvents(since: theirs, in: around)
                 .filter { known.insert($0).inserted }
         }
         return told
@@ -165,7 +165,7 @@ extension ShardMachine {
     }
 
     /// Nobody is told of what commits have changed.
-    mutating func dropAnnouncements() {
+    mutating func dropAddressedEvents() {
         committed = []
         committedAt = []
         copy.leaveCauses()
@@ -179,21 +179,21 @@ extension ShardMachine {
     ///   - user: who alone is told; nil for all who are watched. A single user is told of no
     ///     profiles: those that concern somebody lie in many shards.
     /// - Returns: where to go on; nil at the end.
-    mutating func announcements(
+    mutating func addressedEvents(
         beyond known: Vector, upTo target: Vector, at place: FeedScan.Place, for user: UserID?,
         to isWatched: (UserID) -> Bool, in world: ShardWorld
-    ) throws(StoreFailure) -> (told: [Announcement], next: FeedScan.Place?) {
+    ) throws(StoreFailure) -> (told: [AddressedEvent], next: FeedScan.Place?) {
         let isMeant = { (other: UserID) in user.map { $0 == other } ?? isWatched(other) }
         switch place {
         case .changes(let cursor):
-            return try announcements(
+            return try addressedEvents(
                 beyond: known, upTo: target, after: cursor, for: user, isMeant, in: world)
         case .earlier(var rest):
             guard let id = rest.conversations.first else {
                 return ([], rest.cursor.map { .changes(after: $0) })
             }
             var stage = Stage()
-            let (told, next) = try announcements(
+            let (told, next) = try addressedEvents(
                 of: id, after: rest.position, isMeant, &stage, in: world
             ) {
                 // The others come by themselves.
@@ -205,23 +205,23 @@ extension ShardMachine {
         }
     }
 
-    private mutating func announcements(
+    private mutating func addressedEvents(
         beyond known: Vector, upTo target: Vector, after cursor: Dot?, for user: UserID?,
         _ isMeant: (UserID) -> Bool, in world: ShardWorld
-    ) throws(StoreFailure) -> (told: [Announcement], next: FeedScan.Place?) {
+    ) throws(StoreFailure) -> (told: [AddressedEvent], next: FeedScan.Place?) {
         let found = try world.reader.changes(
             in: copy.shard, lackedBy: known, of: target, after: cursor,
             bytesMax: Scan.batchBytesMax)
-        var told: [Announcement] = []
+        var told: [AddressedEvent] = []
         var stage = Stage()
         var late: [ConversationID] = []
-        for parcel in found.parcels {
-            guard let read = try document(in: parcel),
+        for encodedDocument in found.encodedDocuments {
+            guard let read = try document(in: encodedDocument),
                 let document = try documents.stored(
                     read.key, otherwise: { () throws(StoreFailure) in read })
             else { continue }
             guard user == nil || document.profile == nil else { continue }
-            told += try announcements(of: document, beyond: known, isMeant, &stage, in: world)
+            told += try addressedEvents(of: document, beyond: known, isMeant, &stage, in: world)
             guard !known.isEmpty, !document.isSeen(within: known) else { continue }
             late += [document.conversationID(among: isMeant)].compactMap(\.self)
         }
@@ -234,18 +234,18 @@ extension ShardMachine {
         return (told, found.next.map { .changes(after: $0) })
     }
 
-    private mutating func announcements(
+    private mutating func addressedEvents(
         of document: Document, beyond known: Vector, _ isWatched: (UserID) -> Bool,
         _ stage: inout Stage, in world: ShardWorld
-    ) throws(StoreFailure) -> [Announcement] {
+    ) throws(StoreFailure) -> [AddressedEvent] {
         let change = DocumentChange(before: nil, steps: [], after: document)
-        guard let around = try surroundings(of: change, isWatched, &stage, in: world) else {
+        guard let around = try eventContext(of: change, isWatched, &stage, in: world) else {
             return []
         }
-        let told = document.announcements(
+        let told = document.addressedEvents(
             beyond: stage.told(of: document, from: known), in: around)
-        return told.compactMap { announcement in
-            announcement.narrowed { isWatched($0) && !stage.hides(document, from: $0) }
+        return told.compactMap { addressedEvent in
+            addressedEvent.narrowed { isWatched($0) && !stage.hides(document, from: $0) }
         }
     }
 
@@ -255,10 +255,10 @@ extension ShardMachine {
     /// nobody knew to whom.
     ///
     /// - Returns: behind which message it goes on; nil at the end.
-    private mutating func announcements(
+    private mutating func addressedEvents(
         of id: ConversationID, after position: HistoryPosition?, _ isWatched: (UserID) -> Bool,
         _ stage: inout Stage, in world: ShardWorld, where isMeant: (Document) -> Bool
-    ) throws(StoreFailure) -> (told: [Announcement], next: HistoryPosition?) {
+    ) throws(StoreFailure) -> (told: [AddressedEvent], next: HistoryPosition?) {
         var found: [Document] = []
         let page = HistoryPage(
             .after(position ?? .start(of: .zero)), limit: earlierMessagesMax)
@@ -267,12 +267,13 @@ extension ShardMachine {
             return found.count < page.limit
         }
         let next = found.count < page.limit ? nil : found.last?.historyPosition
-        if next == nil { found += try world.reader.seats(of: id, in: copy.shard) }
-        var told: [Announcement] = []
+        if next == nil { found += try world.reader.participantStates(of: id, in: copy.shard) }
+        var told: [AddressedEvent] = []
         for read in found {
             let document = try documents.stored(read.key) { () throws(StoreFailure) in read }
             guard let document, isMeant(document) else { continue }
-            told += try announcements(of: document, beyond: Vector(), isWatched, &stage, in: world)
+            told += try addressedEvents(
+                of: document, beyond: Vector(), isWatched, &stage, in: world)
         }
         // Who hears of it for the first time has nothing of it to hide.
         return (told.filter { $0.event.kind != .hide }, next)
@@ -302,19 +303,20 @@ extension ShardMachine {
         documents.pending.values.contains { $0.document.concerns(user) }
     }
 
-    private func document(in parcel: Parcel) throws(StoreFailure) -> Document? {
+    private func document(in encodedDocument: EncodedDocument) throws(StoreFailure) -> Document? {
         do throws(WireError) {
-            return try Document(DocumentKey.decode(parcel.key), decoding: parcel.bytes)
+            return try Document(
+                DocumentKey.decode(encodedDocument.key), decoding: encodedDocument.bytes)
         } catch {
             throw .failed("a document on disk cannot be read: \(error)")
         }
     }
 
     /// What surrounds what changed; nil where nobody who is watched has to do with it.
-    private mutating func surroundings(
+    private mutating func eventContext(
         of change: DocumentChange, _ isWatched: (UserID) -> Bool, _ stage: inout Stage,
         in world: ShardWorld
-    ) throws(StoreFailure) -> Surroundings? {
+    ) throws(StoreFailure) -> EventContext? {
         let document = change.after
         let time = HybridTimestamp(milliseconds: world.judge.wallMilliseconds)
         if let room = document.conversation {
@@ -322,15 +324,15 @@ extension ShardMachine {
             let isMeant =
                 room.participants.elements.contains(where: isWatched)
                 || room.participants.removed.contains(where: isWatched)
-            return isMeant ? Surroundings(room: room, progress: Progress(), time: time) : nil
+            return isMeant ? EventContext(room: room, progress: Progress(), time: time) : nil
         }
         if let item = document.item {
             let owners = [item.owner, change.before?.item?.owner].compactMap(\.self)
             guard owners.contains(where: isWatched) else { return nil }
-            return Surroundings(room: nil, progress: Progress(), time: time)
+            return EventContext(room: nil, progress: Progress(), time: time)
         }
         if document.profile != nil {
-            return Surroundings(room: nil, progress: Progress(), time: time)
+            return EventContext(room: nil, progress: Progress(), time: time)
         }
         guard let id = ConversationID(document.key.partition),
             let room = try room(id, &stage, in: world),
@@ -340,7 +342,7 @@ extension ShardMachine {
         if document.message != nil {
             progress = try self.progress(of: id, room, &stage, in: world)
         }
-        return Surroundings(room: room, progress: progress, time: time)
+        return EventContext(room: room, progress: progress, time: time)
     }
 
     private mutating func room(
@@ -362,13 +364,16 @@ extension ShardMachine {
         of id: ConversationID, _ room: Conversation, _ stage: inout Stage, in world: ShardWorld
     ) throws(StoreFailure) -> Progress {
         if let progress = stage.progress[id] { return progress }
-        let seats = try world.reader.seats(of: id, in: copy.shard).compactMap { document in
-            UserID(document.key.id).flatMap { user in document.seat.map { (user: user, seat: $0) } }
-        }
-        let progress = Progress(of: seats, in: room)
+        let participantStates = try world.reader.participantStates(of: id, in: copy.shard)
+            .compactMap { document in
+                UserID(document.key.id).flatMap { user in
+                    document.participantState.map { (user: user, participantState: $0) }
+                }
+            }
+        let progress = Progress(of: participantStates, in: room)
         stage.progress[id] = progress
-        for (user, seat) in seats {
-            if let vector = room.hiddenVector(of: user, in: seat) {
+        for (user, participantState) in participantStates {
+            if let vector = room.hiddenVector(of: user, in: participantState) {
                 stage.hidden[id, default: [:]][user] = vector
             }
         }

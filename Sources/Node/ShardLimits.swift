@@ -12,7 +12,7 @@ extension ShardMachine {
         guard copy.mayNumber else { throw .refused(.shardFull) }
         guard let target else { return }
         // Whoever may hold a copy may accept as much on its own side of a cut.
-        let members = copy.holders.others.count + 1
+        let members = copy.ownership.others.count + 1
         do throws(Refusal) {
             try mutation.judgeSize(
                 of: target.document, target.size, hiding: hidden, members: members)
@@ -22,8 +22,9 @@ extension ShardMachine {
     }
 
     /// What no node that is what it says ever sends: it passes what all of them together accept.
-    func checkSize(of parcel: Parcel, _ theirs: Document) throws(ShardFailure) {
-        guard copy.hasRoom(for: theirs.changedBy), copy.hasRoom(for: parcel.superseded) else {
+    func checkSize(of encodedDocument: EncodedDocument, _ theirs: Document) throws(ShardFailure) {
+        guard copy.hasRoom(for: theirs.changedBy), copy.hasRoom(for: encodedDocument.superseded)
+        else {
             throw .badFrame(.invalid("a number of processes"))
         }
     }

@@ -20,14 +20,16 @@ extension ShardMachine {
     mutating func chat(
         _ id: ConversationID, _ room: Conversation, of user: UserID, in world: ShardWorld
     ) throws(ShardFailure) -> ChatView {
-        let seats = try seats(of: id, in: world)
-        let seat = seats.first { $0.user == user }?.seat
-        let reading = Reading(user: user, room: room, seat: seat)
+        let participantStates = try participantStates(of: id, in: world)
+        let participantState = participantStates.first { $0.user == user }?.participantState
+        let reading = Reading(user: user, room: room, participantState: participantState)
         let tally = try tally(
             id, for: reading, among: pendingMessages(of: id), wantsLast: true, in: world)
-        var view = tally.view(of: id, room, isArchived: seat?.isArchived ?? false)
+        var view = tally.view(of: id, room, isArchived: participantState?.isArchived ?? false)
         view.archivedBy =
-            seats.filter { $0.seat.isArchived && room.participants.contains($0.user) }
+            participantStates.filter {
+                $0.participantState.isArchived && room.participants.contains($0.user)
+            }
             .map(\.user).sorted()
         return view
     }
@@ -69,11 +71,12 @@ extension ShardMachine {
             guard let room = try find(.conversation(id), in: world)?.document.conversation,
                 room.participants.contains(user)
             else { continue }
-            let seat = try find(.seat(user, in: id), in: world)?.document.seat
-            let isArchived = seat?.isArchived ?? false
+            let participantState = try find(.participantState(user, in: id), in: world)?.document
+                .participantState
+            let isArchived = participantState?.isArchived ?? false
             guard shown?.admits(isArchived: isArchived) ?? true else { continue }
             let tally = try tally(
-                id, for: Reading(user: user, room: room, seat: seat),
+                id, for: Reading(user: user, room: room, participantState: participantState),
                 among: pending[id.text] ?? [], wantsLast: shown != nil, in: world)
             // What was hidden is in no list until something else has come.
             guard tally.isSeen else { continue }

@@ -71,7 +71,7 @@ package struct ShardMachine: Sendable {
         package let receipt: Receipt
     }
 
-    package internal(set) var copy: Copy
+    package internal(set) var copy: ShardReplica
     var documents = ShardDocuments()
     var counts: ShardCounts
     let shardCount: UInt16
@@ -94,7 +94,7 @@ package struct ShardMachine: Sendable {
     private var superseded: [DocumentKey: Vector] = [:]
 
     package init(
-        _ shard: ShardID, of shardCount: UInt16, stored: CopyHeader, holders: Holders,
+        _ shard: ShardID, of shardCount: UInt16, stored: ReplicaHeader, ownership: Ownership,
         life: UInt64, now: UInt64, fanOutBits: Int = CountedRun.fanOutBits,
         restRangesMax: Int = VectorBase.restRangesMax,
         earlierMessagesMax: Int = ShardMachine.earlierMessagesMax,
@@ -104,8 +104,8 @@ package struct ShardMachine: Sendable {
         self.shardCount = shardCount
         counts = ShardCounts(fanOutBits: fanOutBits)
         feedPosition = stored.vector
-        copy = Copy(
-            shard, stored: stored, holders: holders, life: life, now: now,
+        copy = ShardReplica(
+            shard, stored: stored, ownership: ownership, life: life, now: now,
             restRangesMax: restRangesMax, causePatienceMilliseconds: causePatienceMilliseconds)
         clock = HybridClock(startingAfter: stored.greatest)
     }
@@ -121,7 +121,7 @@ extension ShardMachine {
     ///   - attempt: what is known of it before it is looked at.
     package mutating func submit(
         _ operation: Operation, for slot: ReplySlot?, level: AckLevel,
-        attempt: Ask.Attempt = .first, in world: ShardWorld
+        attempt: PeerRequest.Attempt = .first, in world: ShardWorld
     ) throws(ShardFailure) -> Accepted {
         guard copy.mayAnswer else { throw .notReady }
         let mutation = operation.mutation
@@ -144,7 +144,7 @@ extension ShardMachine {
             mark = reached.map { room.mark(of: mutation.user, at: $0) }
             unread = try self.unread(
                 after: isChange ? mutation : nil, by: mutation.user, reached,
-                in: (id, room), target?.document.seat, world)
+                in: (id, room), target?.document.participantState, world)
         }
         guard isChange else {
             let context = (target ?? conversation)?.document.changedBy ?? Context()
@@ -179,11 +179,12 @@ extension ShardMachine {
     /// - Parameter mutation: what will be written; nil for nothing.
     private mutating func unread(
         after mutation: Mutation?, by user: UserID, _ reached: HistoryPosition?,
-        in place: (id: ConversationID, room: Conversation), _ seat: Seat?, _ world: ShardWorld
+        in place: (id: ConversationID, room: Conversation), _ participantState: ParticipantState?,
+        _ world: ShardWorld
     ) throws(ShardFailure) -> Int {
-        var read = place.room.readPosition(of: user, in: seat)
+        var read = place.room.readPosition(of: user, in: participantState)
         if case .read = mutation?.action { read = reached }
-        let hidden = place.room.hiddenVector(of: user, in: seat)
+        let hidden = place.room.hiddenVector(of: user, in: participantState)
         return try unread(
             in: place.id, place.room, of: user, readTo: read, hiding: hidden, in: world)
     }
@@ -283,9 +284,9 @@ extension ShardMachine {
         _ frame: Frame, from peer: NodeName, in world: ShardWorld
     ) throws(ShardFailure) {
         var failure: ShardFailure?
-        for parcel in copy.receive(frame, from: peer, now: world.milliseconds) {
+        for encodedDocument in copy.receive(frame, from: peer, now: world.milliseconds) {
             do throws(ShardFailure) {
-                try merge(parcel, from: peer, in: world)
+                try merge(encodedDocument, from: peer, in: world)
             } catch {
                 // The others are good, but the pull that they may be part of proves nothing.
                 copy.onMergeFailed(from: peer, now: world.milliseconds)
@@ -303,10 +304,10 @@ extension ShardMachine {
     }
 
     private mutating func merge(
-        _ parcel: Parcel, from peer: NodeName, in world: ShardWorld
+        _ encodedDocument: EncodedDocument, from peer: NodeName, in world: ShardWorld
     ) throws(ShardFailure) {
-        let theirs = try judgedAgain(decode(parcel), in: world)
-        try checkSize(of: parcel, theirs)
+        let theirs = try judgedAgain(decode(encodedDocument), in: world)
+        try checkSize(of: encodedDocument, theirs)
         let old = try find(theirs.key, in: world)
         guard !isDiskFull || theirs.deletes(over: old?.document) else {
             // The pull that it may be part of proves nothing; it is fetched once there is room.
@@ -328,14 +329,14 @@ extension ShardMachine {
             }
             clock.observe(document.greatestTime, at: world.judge.wall)
             change = put(document, as: encoded, replacing: old)
-            if encoded.bytes != parcel.bytes { documents.noteCrossed(theirs) }
+            if encoded.bytes != encodedDocument.bytes { documents.noteCrossed(theirs) }
             count(document, replacing: old?.document, isNewest: isNewest, in: world)
         }
         #if PlantedBugs
-            if PlantedBug.indexNotUpdatedOnMerge.isOn { documents.keepTerms(of: theirs.key) }
+            if PlantedBug.indexNotUpdatedOnMerge.isOn { documents.keepIndexKeys(of: theirs.key) }
         #endif
         copy.noteMerge(
-            change, naming: theirs.changedBy, superseding: parcel.superseded, from: peer)
+            change, naming: theirs.changedBy, superseding: encodedDocument.superseded, from: peer)
     }
 
     /// As it came; a rule was judged by who accepted the change.
@@ -353,14 +354,14 @@ extension ShardMachine {
         return document
     }
 
-    private func decode(_ parcel: Parcel) throws(ShardFailure) -> Document {
+    private func decode(_ encodedDocument: EncodedDocument) throws(ShardFailure) -> Document {
         do throws(WireError) {
-            let key = try DocumentKey.decode(parcel.key)
+            let key = try DocumentKey.decode(encodedDocument.key)
             guard !key.kind.isCountedRun else { throw WireError.invalid("a document") }
             guard key.shard(of: shardCount) == copy.shard else {
                 throw WireError.invalid("a document of shard \(copy.shard)")
             }
-            return try Document(key, decoding: parcel.bytes)
+            return try Document(key, decoding: encodedDocument.bytes)
         } catch {
             throw .badFrame(error)
         }
@@ -385,21 +386,21 @@ extension ShardMachine {
             superseded = [:]
         }
         guard copy.hasPeers else { return }
-        var parcels: [Parcel] = []
+        var encodedDocuments: [EncodedDocument] = []
         var size = 0
         for key in accepted {
             guard let bytes = documents.pending[key]?.bytes else { continue }
-            let parcel = Parcel(
+            let encodedDocument = EncodedDocument(
                 key: key.encoded, bytes: bytes, superseded: superseded[key] ?? Vector())
-            if size + parcel.size > Scan.batchBytesMax {
-                copy.push(parcels)
-                parcels = []
+            if size + encodedDocument.size > Scan.batchBytesMax {
+                copy.push(encodedDocuments)
+                encodedDocuments = []
                 size = 0
             }
-            parcels.append(parcel)
-            size += parcel.size
+            encodedDocuments.append(encodedDocument)
+            size += encodedDocument.size
         }
-        copy.push(parcels)
+        copy.push(encodedDocuments)
     }
 
     package mutating func takeOutbox() -> [(to: NodeName, frame: Frame)] { copy.takeOutbox() }
@@ -411,7 +412,7 @@ extension ShardMachine {
             let found = try reader.changes(
                 in: copy.shard, lackedBy: scan.theirs, of: scan.ours, after: scan.cursor,
                 bytesMax: Scan.batchBytesMax)
-            copy.onScanned(found.parcels, next: found.next, for: peer)
+            copy.onScanned(found.encodedDocuments, next: found.next, for: peer)
         } catch {
             #if PlantedBugs
                 if PlantedBug.damagedIndexReadAsEmpty.isOn, error == .badIndex {
@@ -463,7 +464,7 @@ extension ShardMachine {
     }
 
     /// The disk holds all that this header counts.
-    package mutating func onChecked(_ header: CopyHeader) { copy.onChecked(header) }
+    package mutating func onChecked(_ header: ReplicaHeader) { copy.onChecked(header) }
 
     /// The disk has lost acknowledged changes.
     package mutating func doubt(now: UInt64) { copy.doubt(now: now) }
@@ -480,12 +481,12 @@ extension ShardMachine {
     /// - Parameter header: made from the remaining documents alone.
     /// - Returns: the replies that will not come.
     package mutating func onSetAside(
-        _ header: CopyHeader, at wall: WallTime, now: UInt64
+        _ header: ReplicaHeader, at wall: WallTime, now: UInt64
     ) -> [ReplySlot] {
         documents.removeAll()
         counts.removeAll()
         clock.observe(header.greatest, at: wall)
-        defer { dropAnnouncements() }
+        defer { dropAddressedEvents() }
         return copy.onSetAside(header, now: now)
     }
 }
@@ -496,8 +497,8 @@ extension ShardMachine {
     /// The cluster is founded here: this copy was there from the beginning.
     package mutating func found() { copy.found() }
 
-    package mutating func setHolders(_ holders: Holders, now: UInt64) {
-        copy.setHolders(holders, now: now)
+    package mutating func setOwnership(_ ownership: Ownership, now: UInt64) {
+        copy.setOwnership(ownership, now: now)
     }
 
     /// The disk is told to drop the copy: every owner has all of it.

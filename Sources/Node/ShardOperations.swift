@@ -7,7 +7,7 @@ import Wire
 extension ShardMachine {
     /// Whether an operation may be executed, and whether that changes anything.
     mutating func judge(
-        _ operation: Operation, _ attempt: Ask.Attempt, conversation: Conversation?,
+        _ operation: Operation, _ attempt: PeerRequest.Attempt, conversation: Conversation?,
         target: Document?, reached: HistoryPosition?, in world: ShardWorld
     ) throws(ShardFailure) -> Bool {
         let mutation = operation.mutation
@@ -51,7 +51,7 @@ extension ShardMachine {
     /// The newest message is bounded by the operation's time, so that a late execution reaches no
     /// further than a prompt one.
     mutating func position(
-        reachedBy operation: Operation, _ attempt: Ask.Attempt, in room: Conversation?,
+        reachedBy operation: Operation, _ attempt: PeerRequest.Attempt, in room: Conversation?,
         _ world: ShardWorld
     ) throws(ShardFailure) -> HistoryPosition? {
         let (mutation, time) = (operation.mutation, operation.stamp.time)

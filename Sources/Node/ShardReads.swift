@@ -21,7 +21,7 @@ extension ShardMachine {
         case .marks(let conversation):
             let listing = try listing(of: conversation, for: user, query, world)
             findings = .marks(
-                listing.room.marks(by: try seats(of: conversation, in: world)))
+                listing.room.marks(by: try participantStates(of: conversation, in: world)))
         case .names(let users):
             findings = .names(try names(of: users, in: world))
         case .contacts:
@@ -39,7 +39,7 @@ extension ShardMachine {
         case .device(let device, let owner):
             findings = .device(try self.device(device, of: owner, in: world))
         case .due(let query):
-            findings = .notices(try notices(query, in: world))
+            findings = .candidates(try candidates(query, in: world))
         case .history(let conversation, let place, let limit):
             let listing = try listing(of: conversation, for: user, query, world)
             let page = try page(place, limit: limit, in: conversation, world)
@@ -132,9 +132,10 @@ extension ShardMachine {
         var progress = Progress()
         var hidden: Vector?
         if query.showsProgress {
-            let seats = try seats(of: conversation, in: world)
-            progress = Progress(of: seats, in: room)
-            hidden = room.hiddenVector(of: user, in: seats.first { $0.user == user }?.seat)
+            let participantStates = try participantStates(of: conversation, in: world)
+            progress = Progress(of: participantStates, in: room)
+            hidden = room.hiddenVector(
+                of: user, in: participantStates.first { $0.user == user }?.participantState)
         }
         return Listing(
             conversation: conversation, room: room, user: user, progress: progress,
@@ -142,20 +143,22 @@ extension ShardMachine {
     }
 
     /// The seats of a conversation, out of what is on disk and what is on its way there.
-    mutating func seats(
+    mutating func participantStates(
         of conversation: ConversationID, in world: ShardWorld
-    ) throws(ShardFailure) -> [(user: UserID, seat: Seat)] {
+    ) throws(ShardFailure) -> [(user: UserID, participantState: ParticipantState)] {
         let shard = copy.shard
         let stored = try read { () throws(StoreFailure) in
-            try world.reader.seats(of: conversation, in: shard)
+            try world.reader.participantStates(of: conversation, in: shard)
         }
         let pending = documents.pending.values.map(\.document).filter {
-            $0.key.kind == .seat && $0.key.partition == conversation.text
+            $0.key.kind == .participantState && $0.key.partition == conversation.text
         }
         let current = stored.filter { documents.pending[$0.key] == nil } + pending
         return current.compactMap { document in
-            guard let user = UserID(document.key.id), let seat = document.seat else { return nil }
-            return (user, seat)
+            guard let user = UserID(document.key.id),
+                let participantState = document.participantState
+            else { return nil }
+            return (user, participantState)
         }
     }
 

@@ -135,10 +135,10 @@ struct Reading {
         self.hidden = hidden
     }
 
-    init(user: UserID, room: Conversation, seat: Seat?) {
+    init(user: UserID, room: Conversation, participantState: ParticipantState?) {
         self.init(
-            user: user, room: room, readTo: room.readPosition(of: user, in: seat),
-            hidden: room.hiddenVector(of: user, in: seat))
+            user: user, room: room, readTo: room.readPosition(of: user, in: participantState),
+            hidden: room.hiddenVector(of: user, in: participantState))
     }
 
     /// Where a run lies for what the user hides: true where all of it is hidden, nil where that has

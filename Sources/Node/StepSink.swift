@@ -4,8 +4,8 @@ import Wire
 /// The sink of a request that the node makes itself: hands its outcome to the node, and what it saw
 /// to the connection for which it was made.
 final class StepSink: ReplySink {
-    typealias Step = @Sendable (isolated Node, _ number: UInt64, Settled) -> Void
-    typealias Seen = @Sendable (isolated Node, [Sighting]) -> Void
+    typealias Step = @Sendable (isolated Node, _ number: UInt64, ReplyResult) -> Void
+    typealias Seen = @Sendable (isolated Node, [Observation]) -> Void
 
     private let node: Node
     private let client: (any ReplySink)?
@@ -22,19 +22,19 @@ final class StepSink: ReplySink {
         self.onStep = onStep
     }
 
-    func sight(of shard: ShardID) -> Sight? { client?.sight(of: shard) }
+    func sessionVector(of shard: ShardID) -> SessionVector? { client?.sessionVector(of: shard) }
 
-    func demand(on shard: ShardID) -> Demand? { client?.demand(on: shard) }
+    func constraint(on shard: ShardID) -> ReadConstraint? { client?.constraint(on: shard) }
 
-    func onSeen(_ sightings: [Sighting]) {
-        client?.onSeen(sightings)
+    func onSeen(_ observations: [Observation]) {
+        client?.onSeen(observations)
         guard let onSeen else { return }
-        node.assumeIsolated { onSeen($0, sightings) }
+        node.assumeIsolated { onSeen($0, observations) }
     }
 
-    func onLevel(_ sighting: Sighting) { client?.onLevel(sighting) }
+    func onLevel(_ observation: Observation) { client?.onLevel(observation) }
 
-    func forgetWitness(of shard: ShardID) { client?.forgetWitness(of: shard) }
+    func forgetReplica(of shard: ShardID) { client?.forgetReplica(of: shard) }
 
     func onUnsettled(_ last: UnsettledOperation) { client?.onUnsettled(last) }
 
@@ -43,7 +43,7 @@ final class StepSink: ReplySink {
 
     func isStillFull() -> Bool { false }
 
-    func onSettled(_ number: UInt64, _ outcome: Settled) {
+    func onSettled(_ number: UInt64, _ outcome: ReplyResult) {
         node.assumeIsolated { [onStep] in onStep($0, number, outcome) }
     }
 }

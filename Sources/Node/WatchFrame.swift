@@ -30,7 +30,7 @@ package enum WatchFrame: Hashable, Sendable {
     case watched(UInt64, concerns: [ShardID], positions: [Position])
     /// Events, and where the feed stands behind the last of them; nil where there are more of them,
     /// or may be, before that can be said.
-    case told(ShardID, number: UInt64, [Announcement], position: SaidVector?)
+    case told(ShardID, number: UInt64, [AddressedEvent], position: SaidVector?)
     /// A replay is all told, up to `position`: what comes on the feed from here on is what follows.
     case replayed(ShardID, number: UInt64, position: SaidVector)
     /// There is no such feed or replay here any more: somebody else has to be asked.
@@ -59,7 +59,7 @@ package enum WatchFrame: Hashable, Sendable {
     /// The most users of one frame.
     static let usersMax = 4_096
     /// The most announcements of one frame.
-    static let announcementsMax = 65_536
+    static let addressedEventsMax = 65_536
 }
 
 extension WatchFrame: VectorCarrier {
@@ -74,9 +74,9 @@ extension WatchFrame: VectorCarrier {
         case .watched(let number, let concerns, var positions):
             for index in positions.indices { positions[index].eachVector(body) }
             self = .watched(number, concerns: concerns, positions: positions)
-        case .told(let shard, let number, let announcements, .some(var position)):
+        case .told(let shard, let number, let addressedEvents, .some(var position)):
             body(shard, &position)
-            self = .told(shard, number: number, announcements, position: position)
+            self = .told(shard, number: number, addressedEvents, position: position)
         case .replayed(let shard, let number, var position):
             body(shard, &position)
             self = .replayed(shard, number: number, position: position)
@@ -126,10 +126,10 @@ extension WatchFrame: WireValue {
             writer.write(concerns)
             writer.write(count: positions.count)
             for position in positions { position.encode(into: &writer) }
-        case .told(let shard, let number, let announcements, let position):
+        case .told(let shard, let number, let addressedEvents, let position):
             write(Number.told, shard, number, into: &writer)
-            writer.write(count: announcements.count)
-            for announcement in announcements { announcement.encode(into: &writer) }
+            writer.write(count: addressedEvents.count)
+            for addressedEvent in addressedEvents { addressedEvent.encode(into: &writer) }
             writer.writeOptional(position) { $1.encode(into: &$0) }
         case .replayed(let shard, let number, let position):
             write(Number.replayed, shard, number, into: &writer)
@@ -169,7 +169,7 @@ extension WatchFrame: WireValue {
         case Number.told:
             self = .told(
                 try reader.readShard(), number: try reader.readVarint(),
-                try reader.readAnnouncements(),
+                try reader.readAddressedEvents(),
                 position: try reader.readFlag() ? try SaidVector(from: &reader) : nil)
         case Number.replayed:
             self = .replayed(
@@ -205,11 +205,11 @@ extension ByteReader {
         return positions
     }
 
-    mutating func readAnnouncements() throws(WireError) -> [Announcement] {
-        var announcements: [Announcement] = []
-        for _ in 0..<(try readCount(limit: WatchFrame.announcementsMax)) {
-            announcements.append(try Announcement(from: &self))
+    mutating func readAddressedEvents() throws(WireError) -> [AddressedEvent] {
+        var addressedEvents: [AddressedEvent] = []
+        for _ in 0..<(try readCount(limit: WatchFrame.addressedEventsMax)) {
+            addressedEvents.append(try AddressedEvent(from: &self))
         }
-        return announcements
+        return addressedEvents
     }
 }

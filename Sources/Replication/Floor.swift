@@ -2,7 +2,7 @@ import CRDT
 import Wire
 
 /// What a copy has to hold before it may show anything to a connection.
-public enum Floor: Hashable, Sendable {
+public enum MinimumVersion: Hashable, Sendable {
     /// What the connection was shown, and what it wrote.
     case vector(SaidVector)
     /// What a client carried here.
@@ -15,16 +15,16 @@ public enum Floor: Hashable, Sendable {
         by vector: Vector, of shard: ShardID, _ checkpoints: Checkpoints = Checkpoints()
     ) -> Bool {
         #if PlantedBugs
-            if PlantedBug.floorIgnored.isOn { return true }
+            if PlantedBug.minimumIgnored.isOn { return true }
         #endif
         switch self {
-        case .vector(let floor): return vector.covers(floor.vector)
+        case .vector(let minimum): return vector.covers(minimum.vector)
         case .token(let token): return token.verdict(on: vector, of: shard, checkpoints) == .covered
         }
     }
 }
 
-extension Floor: WireValue {
+extension MinimumVersion: WireValue {
     public func encode(into writer: inout ByteWriter) {
         switch self {
         case .vector(let vector):

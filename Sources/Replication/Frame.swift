@@ -5,7 +5,7 @@ import Wire
 public enum Frame: Hashable, Sendable {
     /// Documents that the sender has just accepted, not yet on its disk; and what it had merged
     /// by then that the receiver has neither confirmed nor been told of with an earlier push.
-    case push(ShardID, [Parcel], cause: Vector)
+    case push(ShardID, [EncodedDocument], cause: Vector)
     /// Seqs that are on the sender's disk, of those that the receiver sent it.
     case confirm(ShardID, Vector)
     /// What all that the two share comes to. Also the sign of life.
@@ -17,9 +17,9 @@ public enum Frame: Hashable, Sendable {
     /// Asks for what the receiver holds beyond this vector.
     case pull(ShardID, number: UInt64, SaidVector)
     /// One part of what a pull asked for, counted from 0.
-    case batch(ShardID, number: UInt64, index: UInt64, [Parcel])
+    case batch(ShardID, number: UInt64, index: UInt64, [EncodedDocument])
     /// The end of a pull: all that the claim counts was in its batches, or was known already.
-    case done(ShardID, number: UInt64, batches: UInt64, Claim)
+    case done(ShardID, number: UInt64, batches: UInt64, VersionClaim)
     /// The sender will not finish this pull.
     case broken(ShardID, number: UInt64)
     /// Asks what the receiver holds of a shard: answered by an offer, or by `absent`.
@@ -27,17 +27,17 @@ public enum Frame: Hashable, Sendable {
     /// The sender holds nothing of the shard.
     case absent(ShardID)
     /// The sender holds the shard and should not: this is all of it, under this mark.
-    case handover(ShardID, mark: UInt64, Claim)
+    case handover(ShardID, mark: UInt64, VersionClaim)
     /// All that the receiver held under this mark is on the sender's disk, who owns the shard and
     /// holds this.
-    case accept(ShardID, mark: UInt64, Claim)
+    case accept(ShardID, mark: UInt64, VersionClaim)
 
     /// The most bytes of a document in a frame.
     public static let documentBytesMax = 48 << 20
 
     public struct Offer: Hashable, Sendable {
         public let shard: ShardID
-        public internal(set) var claim: Claim
+        public internal(set) var claim: VersionClaim
         /// Whether it answers another offer: an answer is not answered.
         public let isAnswer: Bool
     }
@@ -70,7 +70,7 @@ public enum Frame: Hashable, Sendable {
     }
 
     /// What a copy says that it holds on disk.
-    public struct Claim: Hashable, Sendable {
+    public struct VersionClaim: Hashable, Sendable {
         var said: SaidVector
         /// The sum of the documents: equal for equal vectors.
         public let digest: Hash128
@@ -133,7 +133,7 @@ extension Frame: VectorCarrier {
     }
 }
 
-extension Frame.Claim {
+extension Frame.VersionClaim {
     /// Whether who has all of it holds all that there is, and may show it.
     var isVouching: Bool {
         #if PlantedBugs

@@ -21,10 +21,10 @@ extension Frame: WireValue {
 
     public func encode(into writer: inout ByteWriter) {
         switch self {
-        case .push(let shard, let parcels, let cause):
+        case .push(let shard, let encodedDocuments, let cause):
             writer.write(Kind.push)
             writer.write(shard)
-            writer.write(parcels)
+            writer.write(encodedDocuments)
             cause.encodeShared(into: &writer)
         case .confirm(let shard, let vector):
             writer.write(Kind.confirm)
@@ -84,10 +84,10 @@ extension Frame: WireValue {
         case .pull(let shard, let number, let vector):
             head(Kind.pull, shard, number)
             vector.encode(into: &writer)
-        case .batch(let shard, let number, let index, let parcels):
+        case .batch(let shard, let number, let index, let encodedDocuments):
             head(Kind.batch, shard, number)
             writer.write(varint: index)
-            writer.write(parcels)
+            writer.write(encodedDocuments)
         case .done(let shard, let number, let batches, let claim):
             head(Kind.done, shard, number)
             writer.write(varint: batches)
@@ -104,7 +104,7 @@ extension Frame: WireValue {
         switch kind {
         case Kind.push:
             self = .push(
-                try reader.readShard(), try reader.readParcels(),
+                try reader.readShard(), try reader.readEncodedDocuments(),
                 cause: try Vector(sharedFrom: &reader))
         case Kind.confirm:
             self = .confirm(try reader.readShard(), try Vector(sharedFrom: &reader))
@@ -138,10 +138,10 @@ extension Frame: WireValue {
         case Kind.absent: self = .absent(shard)
         case Kind.handover:
             let mark = try reader.readVarint()
-            self = .handover(shard, mark: mark, try Claim(from: &reader))
+            self = .handover(shard, mark: mark, try VersionClaim(from: &reader))
         default:
             let mark = try reader.readVarint()
-            self = .accept(shard, mark: mark, try Claim(from: &reader))
+            self = .accept(shard, mark: mark, try VersionClaim(from: &reader))
         }
     }
 
@@ -153,10 +153,10 @@ extension Frame: WireValue {
             self = .pull(shard, number: number, try SaidVector(from: &reader))
         case Kind.batch:
             let index = try reader.readVarint()
-            self = .batch(shard, number: number, index: index, try reader.readParcels())
+            self = .batch(shard, number: number, index: index, try reader.readEncodedDocuments())
         case Kind.done:
             let batches = try reader.readVarint()
-            self = .done(shard, number: number, batches: batches, try Claim(from: &reader))
+            self = .done(shard, number: number, batches: batches, try VersionClaim(from: &reader))
         default:
             self = .broken(shard, number: number)
         }
@@ -180,7 +180,7 @@ extension Frame.Summary: WireValue {
     }
 }
 
-extension Frame.Claim: WireValue {
+extension Frame.VersionClaim: WireValue {
     public func encode(into writer: inout ByteWriter) {
         said.encode(into: &writer)
         writer.write(digest)
@@ -205,15 +205,15 @@ extension Frame.Offer: WireValue {
 
     public init(from reader: inout ByteReader) throws(WireError) {
         shard = try reader.readShard()
-        claim = try Frame.Claim(from: &reader)
+        claim = try Frame.VersionClaim(from: &reader)
         isAnswer = try reader.readFlag()
     }
 }
 
 extension ByteWriter {
-    mutating func write(_ parcels: [Parcel]) {
-        write(count: parcels.count)
-        for parcel in parcels { parcel.encode(into: &self) }
+    mutating func write(_ encodedDocuments: [EncodedDocument]) {
+        write(count: encodedDocuments.count)
+        for encodedDocument in encodedDocuments { encodedDocument.encode(into: &self) }
     }
 }
 
@@ -231,9 +231,9 @@ extension ByteReader {
         return hashes
     }
 
-    mutating func readParcels() throws(WireError) -> [Parcel] {
-        var parcels: [Parcel] = []
-        for _ in 0..<(try readCount()) { parcels.append(try Parcel(from: &self)) }
-        return parcels
+    mutating func readEncodedDocuments() throws(WireError) -> [EncodedDocument] {
+        var encodedDocuments: [EncodedDocument] = []
+        for _ in 0..<(try readCount()) { encodedDocuments.append(try EncodedDocument(from: &self)) }
+        return encodedDocuments
     }
 }

@@ -142,11 +142,11 @@ final class DiskStore: Store {
         }
     }
 
-    func seats(
+    func participantStates(
         of conversation: ConversationID, in shard: ShardID
     ) throws(StoreFailure) -> [Document] {
         do throws(StorageError) {
-            return try database.reader.seats(of: conversation, in: shard)
+            return try database.reader.participantStates(of: conversation, in: shard)
         } catch {
             throw failure(error)
         }
@@ -155,12 +155,14 @@ final class DiskStore: Store {
     func changes(
         in shard: ShardID, lackedBy theirs: Vector, of ours: Vector, after cursor: Dot?,
         bytesMax: Int
-    ) throws(StoreFailure) -> (parcels: [Parcel], next: Dot?) {
+    ) throws(StoreFailure) -> (encodedDocuments: [EncodedDocument], next: Dot?) {
         do throws(StorageError) {
             let found = try database.reader.changes(
                 in: shard, lackedBy: theirs, of: ours, after: cursor, bytesMax: bytesMax)
-            let parcels = found.records.map { Parcel(key: $0.key.encoded, bytes: $0.bytes) }
-            return (parcels, found.next)
+            let encodedDocuments = found.records.map {
+                EncodedDocument(key: $0.key.encoded, bytes: $0.bytes)
+            }
+            return (encodedDocuments, found.next)
         } catch {
             throw failure(error)
         }
@@ -171,7 +173,7 @@ final class DiskStore: Store {
     ) throws(StoreFailure) -> Remainder {
         do throws(StorageError) {
             let sum = try database.reader.remaining(in: shard, without: Set(bad))
-            let header = CopyHeader(
+            let header = ReplicaHeader(
                 remaining: sum.vector, digest: sum.digest, counts: sum.counts,
                 greatest: sum.greatest)
             return Remainder(header: header, bad: sum.alsoBad)

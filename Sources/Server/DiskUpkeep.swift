@@ -7,11 +7,11 @@ import Wire
 /// Fits what is done to a disk besides storing and reading to the database.
 extension DiskStore {
     /// Each tick, and while much is written.
-    var room: DiskRoom? {
+    var room: DiskSpace? {
         if let error = database.displaced { _ = failure(error) }
         do throws(StorageError) {
-            let room = try FolderRoom(of: folder)
-            return DiskRoom(
+            let room = try FolderSpace(of: folder)
+            return DiskSpace(
                 freeBytes: room.freeBytes, totalBytes: room.totalBytes, logBytes: room.logBytes,
                 isReserved: room.isReserved)
         } catch {

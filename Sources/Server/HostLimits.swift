@@ -10,7 +10,7 @@ package struct HostLimits: Hashable, Sendable {
     package static let inboundPeersMax = 512
     /// The most connections that are told why they are closed and have not closed their side; one
     /// more is closed without a word.
-    package static let farewellsMax = 128
+    package static let lingeringClosesMax = 128
     /// Pieces of memory from this size on go back to the system when they are free, in bytes: the
     /// reply that was long once is not held for ever.
     package static let largeMemoryBytes: Int32 = 4 << 20
@@ -21,16 +21,16 @@ package struct HostLimits: Hashable, Sendable {
 
     package let clients: Int
     package let inboundPeers: Int
-    package let farewells: Int
+    package let lingeringCloses: Int
 
     /// - Parameter descriptors: how many the process may open.
     package init(descriptors: Int) {
         let free = max(8, descriptors - HostLimits.descriptorsReserved)
         let share = max(2, free / HostLimits.peersShare)
         inboundPeers = min(HostLimits.inboundPeersMax, share)
-        farewells = min(HostLimits.farewellsMax, share)
+        lingeringCloses = min(HostLimits.lingeringClosesMax, share)
         // As many again for dials to members.
         clients = min(
-            HostLimits.clientsMax, max(4, free - 2 * inboundPeers - farewells))
+            HostLimits.clientsMax, max(4, free - 2 * inboundPeers - lingeringCloses))
     }
 }

@@ -13,7 +13,7 @@ actor NodeHost: Host {
     /// How long a dial may take, in milliseconds: a cut that is healed is to be noticed soon.
     static let dialMillisecondsMax: UInt64 = 500
     /// The most clients at once that have not signed in, where they have to; the oldest goes.
-    static let strangersMax = 256
+    static let unauthenticatedMax = 256
     /// How long a client may take to sign in, in milliseconds: by hand, with the secret at hand.
     static let signInMillisecondsMax: UInt64 = 10_000
     /// How long the last bytes may take to leave, and clients to close, in milliseconds.
@@ -31,24 +31,24 @@ actor NodeHost: Host {
     private let peerListener: Listener
     private let clientListener: Listener
     /// Where the node has keys.
-    private let gate: Gate?
-    private var frontDoor: FrontDoor?
+    private let authenticator: PeerAuthenticator?
+    private var clientKeys: ClientKeys?
     /// Where a node without a key was hung up on.
     private var hangUps = Refusals()
     /// Clients that have not signed in, where they have to.
-    private var strangers = HandshakeQueue(
-        placesMax: NodeHost.strangersMax, millisecondsMax: NodeHost.signInMillisecondsMax)
+    private var unauthenticated = HandshakeQueue(
+        placesMax: NodeHost.unauthenticatedMax, millisecondsMax: NodeHost.signInMillisecondsMax)
     private var node: Node?
     private var clients: [UInt64: Client] = [:]
     private let hostLimits: HostLimits
-    private let farewells: Farewells
+    private let lingeringCloses: LingeringCloses
     /// The memory that all clients share.
-    private let room: ClientRoom
+    private let room: ClientMemory
     /// Whether memory was tight at the last tick.
     private var isRoomTight = false
     /// Connections that others dialled.
     private var inboundPeers = 0
-    private nonisolated let journal: NodeLog
+    private nonisolated let writeLog: NodeLog
     /// How the process ends, once that is known.
     nonisolated let outcome = Lock<Ending?>(nil)
     private var ending: Ending? { outcome.withLock { $0 } }
@@ -65,14 +65,16 @@ actor NodeHost: Host {
         self.command = command
         self.loop = loop
         clock = SystemClock(loop)
-        let journal = NodeLog(command, at: clock, to: standardError)
-        self.journal = journal
-        gate = keys.ofNodes.map { keys in Gate(keys, on: loop) { journal.write(.error, $0) } }
+        let writeLog = NodeLog(command, at: clock, to: standardError)
+        self.writeLog = writeLog
+        authenticator = keys.ofNodes.map { keys in
+            PeerAuthenticator(keys, on: loop) { writeLog.write(.error, $0) }
+        }
         peerListener = try Listener(command.gossip, on: loop)
         clientListener = try Listener(command.admin, on: loop)
         hostLimits = HostLimits(descriptors: Int(max(0, csystem_raise_descriptor_limit())))
-        farewells = Farewells(atMost: hostLimits.farewells)
-        room = ClientRoom(executor: loop) { isTight in
+        lingeringCloses = LingeringCloses(atMost: hostLimits.lingeringCloses)
+        room = ClientMemory(executor: loop) { isTight in
             loop.readBytes = isTight ? EventLoop.readBytesTight : EventLoop.readBytesMax
         }
     }
@@ -107,14 +109,14 @@ actor NodeHost: Host {
 
     /// A connection to or from another node counts once it has proved that it knows the key.
     private func admit(_ connection: Connection, dialed address: String?) {
-        guard let gate, ending == nil else { return take(connection, dialed: address) }
+        guard let authenticator, ending == nil else { return take(connection, dialed: address) }
         var slow: Timer?
         if let address {
             slow = Timer(on: loop, afterMilliseconds: NodeHost.dialMillisecondsMax) { [node] in
                 node?.assumeIsolated { $0.onDialSlow(address) }
             }
         }
-        gate.admit(connection, dialed: address) { [self] result in
+        authenticator.admit(connection, dialed: address) { [self] result in
             slow?.cancel()
             switch result {
             case .success: assumeIsolated { $0.take(connection, dialed: address) }
@@ -132,7 +134,8 @@ actor NodeHost: Host {
     /// Who has a key hangs up on who has none.
     private func noteHangUp(_ address: String) {
         let now = clock.milliseconds
-        guard gate == nil, hangUps.onRefusal(of: address, because: .hungUp, now: now) else {
+        guard authenticator == nil, hangUps.onRefusal(of: address, because: .hungUp, now: now)
+        else {
             return
         }
         log(
@@ -152,11 +155,11 @@ actor NodeHost: Host {
         if address == nil { inboundPeers += 1 }
         let id = connection.id
         let channel = PeerChannel(
-            connection, node: node, farewells: farewells,
+            connection, node: node, lingeringCloses: lingeringCloses,
             onHungUp: { [self] in if let address { assumeIsolated { $0.noteHangUp(address) } } },
             onClose: { [self] in
                 assumeIsolated {
-                    $0.gate?.onClosed(id)
+                    $0.authenticator?.onClosed(id)
                     if address == nil { $0.inboundPeers -= 1 }
                 }
             })
@@ -172,11 +175,11 @@ extension NodeHost {
         guard let node, ending == nil else { return connection.close() }
         guard clients.count < hostLimits.clients else {
             let sentence = "Too many connections: this node takes at most \(hostLimits.clients)"
-            return farewells.dismiss(connection, saying: LineError(429, sentence).reply)
+            return lingeringCloses.dismiss(connection, saying: LineError(429, sentence).reply)
         }
         let session = Session(
             connection.id, node: node, clock: clock, output: ClientOutput(connection),
-            executor: loop, ackLevel: command.ackLevel, door: door, room: room)
+            executor: loop, ackLevel: command.ackLevel, authPolicy: authPolicy, room: room)
         node.assumeIsolated { $0.attach(session, as: session.id) }
         clients[connection.id] = Client(connection: connection, session: session)
         if isHoldingClients { session.assumeIsolated { $0.setHeld(true) } }
@@ -184,10 +187,10 @@ extension NodeHost {
         connection.delegate = ClientEvents(session) { [self] in
             assumeIsolated { $0.onClientClosed(id) }
         }
-        guard isDoorClosed else { return }
+        guard isSignInClosed else { return }
         let source = connection.peerAddress.hostText
         // At once and without a word: a polite end takes as long as the other side likes.
-        let evictee = strangers.onArrival(id, from: source, now: clock.milliseconds) { id in
+        let evictee = unauthenticated.onArrival(id, from: source, now: clock.milliseconds) { id in
             clients[id]?.connection.hasRead ?? false
         }
         if let evictee {
@@ -197,20 +200,20 @@ extension NodeHost {
 
     private func onClientClosed(_ id: UInt64) {
         clients[id] = nil
-        strangers.onEnd(of: id)
-        frontDoor?.onClosed(id)
+        unauthenticated.onEnd(of: id)
+        clientKeys?.onClosed(id)
     }
 
-    private var isDoorClosed: Bool { !command.admin.isLoopback }
+    private var isSignInClosed: Bool { !command.admin.isLoopback }
 
-    private var door: Door {
-        guard let frontDoor else { return .none }
-        return isDoorClosed ? .closed(frontDoor) : .open(frontDoor)
+    private var authPolicy: AuthPolicy {
+        guard let clientKeys else { return .none }
+        return isSignInClosed ? .closed(clientKeys) : .open(clientKeys)
     }
 
     /// At each tick: who takes too long to sign in goes.
-    func watchStrangers() {
-        for id in strangers.onTime(clock.milliseconds) {
+    func watchUnauthenticated() {
+        for id in unauthenticated.onTime(clock.milliseconds) {
             clients[id]?.session.assumeIsolated { $0.turnAway(.signInLate) }
         }
     }
@@ -227,9 +230,9 @@ extension NodeHost {
 extension NodeHost {
     /// What clients sign in with, from here on.
     func open(with keys: KeyRing) {
-        frontDoor = FrontDoor(
+        clientKeys = ClientKeys(
             keys,
-            onSignIn: { [self] id in assumeIsolated { $0.strangers.onEnd(of: id) } },
+            onSignIn: { [self] id in assumeIsolated { $0.unauthenticated.onEnd(of: id) } },
             onRefusal: { [self] id in assumeIsolated { $0.noteWrongSecret(of: id) } })
     }
 
@@ -252,9 +255,9 @@ extension NodeHost {
         } catch {
             return log(.error, "keys unchanged: \(error.sentence)")
         }
-        if let ofNodes = keys.ofNodes { gate?.change(to: ofNodes) }
+        if let ofNodes = keys.ofNodes { authenticator?.change(to: ofNodes) }
         if let ofClients = keys.ofClients {
-            for id in frontDoor?.change(to: ofClients) ?? [] { clients[id]?.connection.close() }
+            for id in clientKeys?.change(to: ofClients) ?? [] { clients[id]?.connection.close() }
         }
         let counts = [keys.ofNodes, keys.ofClients].map { $0?.keys.count ?? 0 }
         log(.info, "keys read again: nodes=\(counts[0]) clients=\(counts[1])")
@@ -341,11 +344,11 @@ extension NodeHost {
         assumeIsolated { $0.holdClients(isPaused) }
     }
 
-    nonisolated var isDebugging: Bool { journal.isDebugging }
+    nonisolated var isDebugging: Bool { writeLog.isDebugging }
 
-    nonisolated func log(_ level: LogLevel, _ line: String) { journal.write(level, line) }
+    nonisolated func log(_ level: LogLevel, _ line: String) { writeLog.write(level, line) }
 
-    func logWithheld() { journal.writeWithheld() }
+    func logWithheld() { writeLog.writeWithheld() }
 
     nonisolated var residentBytes: UInt64 { UInt64(max(0, csystem_resident_bytes())) }
 
@@ -353,7 +356,7 @@ extension NodeHost {
         ProcessUsage(startedAtMilliseconds: startedAtMilliseconds)
     }
 
-    nonisolated var limits: [Limit] { Limit.ofTheProcess + Limit.ofStrangers }
+    nonisolated var limits: [Limit] { Limit.ofTheProcess + Limit.ofUnauthenticated }
 }
 
 // MARK: The end

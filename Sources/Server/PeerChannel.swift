@@ -5,20 +5,20 @@ import Node
 final class PeerChannel: Channel, ConnectionDelegate {
     private let connection: Connection
     private let node: Node
-    private let farewells: Farewells
-    private let farewell = Lock<Farewell?>(nil)
+    private let lingeringCloses: LingeringCloses
+    private let lingeringClose = Lock<LingeringClose?>(nil)
     /// The other end went without a word.
     private let onHungUp: @Sendable () -> Void
     private let onClose: @Sendable () -> Void
 
     init(
-        _ connection: Connection, node: Node, farewells: Farewells,
+        _ connection: Connection, node: Node, lingeringCloses: LingeringCloses,
         onHungUp: @escaping @Sendable () -> Void, onClose: @escaping @Sendable () -> Void
     ) {
         self.connection = connection
         source = connection.peerAddress.hostText
         self.node = node
-        self.farewells = farewells
+        self.lingeringCloses = lingeringCloses
         self.onHungUp = onHungUp
         self.onClose = onClose
     }
@@ -37,10 +37,10 @@ final class PeerChannel: Channel, ConnectionDelegate {
 
     /// What was sent last, a rejection for one, still goes out.
     func close() {
-        guard connection.queuedBytes > 0, let place = farewells.begin() else {
+        guard connection.queuedBytes > 0, let place = lingeringCloses.begin() else {
             return connection.close()
         }
-        farewell.withLock { $0 = place }
+        lingeringClose.withLock { $0 = place }
         connection.closeAfterFlush()
     }
 
@@ -58,7 +58,7 @@ final class PeerChannel: Channel, ConnectionDelegate {
     func connection(_ connection: Connection, didDrainTo queuedBytes: Int) {}
 
     func connectionDidClose(_ connection: Connection, error: NetworkError?) {
-        farewell.withLock { $0 = nil }
+        lingeringClose.withLock { $0 = nil }
         if error == .reset, !connection.hasRead { onHungUp() }
         node.assumeIsolated { [id] in $0.onClosed(id) }
         onClose()

@@ -26,7 +26,8 @@ extension Limit {
             "inbound-peers", HostLimits.inboundPeersMax, "connections that other nodes dialled",
             "closed"),
         Limit(
-            "farewells", HostLimits.farewellsMax, "connections that are told why they are closed",
+            "farewells", HostLimits.lingeringClosesMax,
+            "connections that are told why they are closed",
             "closed without a word"),
         Limit(
             "transaction-rows", Writer.rowsPerTransactionMax, "rows",
@@ -40,9 +41,9 @@ extension Limit {
     ]
 
     /// What those are limited to who have not proved that they know the key.
-    static let ofStrangers: [Limit] = [
+    static let ofUnauthenticated: [Limit] = [
         Limit(
-            "strangers", NodeHost.strangersMax, "clients that have not signed in",
+            "strangers", NodeHost.unauthenticatedMax, "clients that have not signed in",
             "the oldest is closed"),
         Limit(
             "sign-in", NodeHost.signInMillisecondsMax, "milliseconds",

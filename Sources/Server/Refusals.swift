@@ -9,7 +9,7 @@ struct Refusals: Sendable {
 
     private struct Refusal: Hashable {
         let peer: String
-        let why: Distrust
+        let why: HandshakeError
     }
 
     /// In the order in which they were noted.
@@ -21,7 +21,7 @@ struct Refusals: Sendable {
     ///
     /// - Parameter peer: the address that was dialled, or the host that dialled: its port is
     ///   another one each time.
-    mutating func onRefusal(of peer: String, because why: Distrust, now: UInt64) -> Bool {
+    mutating func onRefusal(of peer: String, because why: HandshakeError, now: UInt64) -> Bool {
         let refusal = Refusal(peer: peer, why: why)
         guard !noted.contains(refusal) else { return false }
         if now / 1_000 != second { (second, inSecond) = (now / 1_000, 0) }
@@ -35,7 +35,7 @@ struct Refusals: Sendable {
     mutating func onSuccess(of peer: String) { noted.removeAll { $0.peer == peer } }
 }
 
-extension Distrust {
+extension HandshakeError {
     /// What the operator may do about it.
     var advice: String {
         switch self {

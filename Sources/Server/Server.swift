@@ -129,7 +129,7 @@ package struct Server {
         _ = Timer(on: loop, everyMilliseconds: Node.tickMilliseconds) {
             node.assumeIsolated { $0.onTick() }
             host.assumeIsolated {
-                $0.watchStrangers()
+                $0.watchUnauthenticated()
                 $0.clearRoom()
                 $0.logWithheld()
             }

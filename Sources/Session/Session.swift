@@ -16,14 +16,14 @@ package actor Session: ReplySink {
     private let clock: any Clock
     private let output: any SessionOutput
     /// What all sessions share; nil where there is no limit to it.
-    private let room: ClientRoom?
+    private let room: ClientMemory?
     private var state: ConnectionState
     private var signIn: SignIn
 
     private var cutter = LineCutter()
     private var slots: [Slot] = []
     /// What each of `slots` is the reply to.
-    private var asked: [Asked] = []
+    private var asked: [RequestTrace] = []
     /// When the last bytes were read, in microseconds: all that is not answered came with them.
     private var readAt: UInt64 = 0
     /// What has left since that was last told to the node; empty between turns.
@@ -39,8 +39,8 @@ package actor Session: ReplySink {
     private var waiting: WaitingEvents
     private var backlog = Backlog()
     /// A request that waits until there is room for its reply, and then what follows it.
-    private var crowdedOut: (request: Request, asked: Asked)?
-    private var reckoned = ReckonedReplies()
+    private var crowdedOut: (request: Request, asked: RequestTrace)?
+    private var estimated = ReplySizeEstimate()
     private var share = TurnShare()
     /// How many bytes were ever written.
     private var written: UInt64 = 0
@@ -59,8 +59,9 @@ package actor Session: ReplySink {
 
     package init(
         _ id: UInt64, node: Node, clock: any Clock, output: any SessionOutput,
-        executor: any SerialExecutor, ackLevel: Replication.AckLevel, door: Door = .none,
-        room: ClientRoom? = nil
+        executor: any SerialExecutor, ackLevel: Replication.AckLevel,
+        authPolicy: AuthPolicy = .none,
+        room: ClientMemory? = nil
     ) {
         self.id = id
         self.node = node
@@ -71,7 +72,7 @@ package actor Session: ReplySink {
         waiting = WaitingEvents(on: output, sharing: room)
         admin = Admin(node, limits: SessionLimits.all)
         state = ConnectionState(ackLevel: ackLevel)
-        signIn = SignIn(door)
+        signIn = SignIn(authPolicy)
     }
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -151,31 +152,31 @@ package actor Session: ReplySink {
     /// Whether replies wait for the disk, for co-owners or for time.
     package var isAnswering: Bool { head < slots.count }
 
-    package nonisolated func sight(of shard: ShardID) -> Sight? {
-        assumeIsolated { $0.state.sight(of: shard) }
+    package nonisolated func sessionVector(of shard: ShardID) -> SessionVector? {
+        assumeIsolated { $0.state.sessionVector(of: shard) }
     }
 
-    package nonisolated func demand(on shard: ShardID) -> Demand? {
-        assumeIsolated { $0.state.demand(on: shard) }
+    package nonisolated func constraint(on shard: ShardID) -> ReadConstraint? {
+        assumeIsolated { $0.state.constraint(on: shard) }
     }
 
-    package nonisolated func onSeen(_ sightings: [Sighting]) {
-        assumeIsolated { $0.state.note(sightings) }
+    package nonisolated func onSeen(_ observations: [Observation]) {
+        assumeIsolated { $0.state.note(observations) }
     }
 
-    package nonisolated func onLevel(_ sighting: Sighting) {
-        assumeIsolated { $0.state.level(sighting) }
+    package nonisolated func onLevel(_ observation: Observation) {
+        assumeIsolated { $0.state.level(observation) }
     }
 
-    package nonisolated func forgetWitness(of shard: ShardID) {
-        assumeIsolated { $0.state.forgetWitness(of: shard) }
+    package nonisolated func forgetReplica(of shard: ShardID) {
+        assumeIsolated { $0.state.forgetReplica(of: shard) }
     }
 
     package nonisolated func onUnsettled(_ last: UnsettledOperation) {
         assumeIsolated { $0.state.note(last) }
     }
 
-    package nonisolated func onSettled(_ number: UInt64, _ outcome: Settled) {
+    package nonisolated func onSettled(_ number: UInt64, _ outcome: ReplyResult) {
         assumeIsolated {
             $0.settle(number, outcome)
             $0.sendSettled()
@@ -207,7 +208,7 @@ package actor Session: ReplySink {
         replyBytes = 0
         backlog = Backlog()
         crowdedOut = nil
-        reckoned = ReckonedReplies()
+        estimated = ReplySizeEstimate()
         waiting.removeAll()
         cutter = LineCutter()
         room?.assumeIsolated { [id] in $0.forget(id) }
@@ -253,7 +254,7 @@ extension Session {
         return isTight || bytes >= SessionLimits.replyBytesMax
     }
 
-    private func answer(_ cut: LineCutter.Cut) {
+    private func answer(_ cut: LineCutter.LineEvent) {
         guard !isTurnedAway else { return }
         switch cut {
         case .line(let line): answer(line)
@@ -267,16 +268,16 @@ extension Session {
         var verb: UInt8?
         do throws(LineError) {
             guard let request = try Request.parse(line, verbAt: &verb) else { return }
-            let asked = Asked(verb: verb, kind: request.kind, readAt: readAt)
+            let asked = RequestTrace(verb: verb, kind: request.kind, readAt: readAt)
             if isHeard(request, asked) { answer(request, asked) }
         } catch {
-            let asked = Asked(verb: verb, kind: .other, readAt: readAt)
+            let asked = RequestTrace(verb: verb, kind: .other, readAt: readAt)
             say(signIn.onNonsense(error), to: asked)
         }
     }
 
     /// Whether who asks may ask; who may not has been told.
-    private func isHeard(_ request: Request, _ asked: Asked) -> Bool {
+    private func isHeard(_ request: Request, _ asked: RequestTrace) -> Bool {
         let verdict: SignIn.Verdict
         if case .auth(let secret) = request {
             verdict = signIn.onSecret(secret, of: id)
@@ -291,7 +292,7 @@ extension Session {
     }
 
     /// Says what became of a line that is not answered as a request.
-    private func say(_ verdict: SignIn.Verdict, to asked: Asked) {
+    private func say(_ verdict: SignIn.Verdict, to asked: RequestTrace) {
         switch verdict {
         case .heard: break
         case .signedIn: append(.ready(SignIn.welcome), to: asked)
@@ -304,8 +305,8 @@ extension Session {
         }
     }
 
-    private func answer(_ request: Request, _ asked: Asked) {
-        let bytes = request.replyBytesReckoned
+    private func answer(_ request: Request, _ asked: RequestTrace) {
+        let bytes = request.replyBytesEstimated
         guard bytes == 0 || room?.assumeIsolated({ $0.hasRoom(for: bytes) }) ?? true else {
             crowdedOut = (request, asked)
             room?.assumeIsolated { [id] in $0.wait(id, for: bytes) }
@@ -317,7 +318,7 @@ extension Session {
         case .now(let bytes): append(.ready(bytes), to: asked)
         case .later(let reply):
             if reply.isMadeElsewhere {
-                reckoned.add(bytes, for: number)
+                estimated.add(bytes, for: number)
                 if node.assumeIsolated({ $0.isGathering(slot) }) { moving = number }
             }
             append(.pending(reply), to: asked)
@@ -333,7 +334,7 @@ extension Session {
         }
     }
 
-    private func append(_ slot: consuming Slot, to asked: Asked) {
+    private func append(_ slot: consuming Slot, to asked: RequestTrace) {
         replyBytes += slot.bytesCount
         slots.append(slot)
         self.asked.append(asked)
@@ -389,7 +390,7 @@ extension Session {
         guard let room, !hasFinished else { return }
         let queued = output.queuedBytes
         let held =
-            cutter.keptCount + backlog.count + replyBytes + reckoned.bytes + queued
+            cutter.keptCount + backlog.count + replyBytes + estimated.bytes + queued
             + waiting.ownBytes
         let shared = waiting.sharedBytes
         guard max(held + shared, notedBytes) > SessionLimits.freeBytes else { return }
@@ -420,7 +421,7 @@ extension Session {
 // MARK: Replies
 
 extension Session {
-    private func settle(_ number: UInt64, _ outcome: Settled) {
+    private func settle(_ number: UInt64, _ outcome: ReplyResult) {
         guard number >= headNumber else { return }
         let index = head + Int(number - headNumber)
         guard index < slots.count else { return }
@@ -428,7 +429,7 @@ extension Session {
         case .pending:
             guard case .pending(let reply) = slots[index].take() else { return }
             replyBytes -= reply.bytesCount
-            if reply.isMadeElsewhere { reckoned.remove(number) }
+            if reply.isMadeElsewhere { estimated.remove(number) }
             let (bytes, write) = reply.settle(outcome)
             if let write { state.note(write, isHere: reply.isWrittenHere) }
             if !reply.seen.isEmpty { state.note(reply.seen) }

@@ -50,10 +50,10 @@ package enum SessionLimits {
 
     /// What is reckoned for each message of a list before it is read, in bytes: the longest text
     /// and its names.
-    package static let messageBytesReckoned = 17 << 10
+    package static let messageBytesEstimated = 17 << 10
 
     /// What is reckoned for a list of another kind.
-    package static let listBytesReckoned = 1 << 20
+    package static let listBytesEstimated = 1 << 20
 
     /// From here on a client that watches counts as full, in bytes that it has not taken.
     package static let eventBytesFull = 256 << 10

@@ -1,19 +1,19 @@
 import LineProtocol
 
 /// Who knows the keys that open a node to its clients.
-package protocol Doorkeeper: AnyObject, Sendable {
+package protocol AuthKeys: AnyObject, Sendable {
     /// Whether this is the secret of a key; the session that said it is remembered.
     func admits(_ secret: String, as session: UInt64) -> Bool
 }
 
 /// What a client has to say before it is heard.
-package enum Door: Sendable {
+package enum AuthPolicy: Sendable {
     /// Nothing, and the node has no key.
     case none
     /// Nothing; who says a secret hears whether it is right.
-    case open(any Doorkeeper)
+    case open(any AuthKeys)
     /// The secret of a key.
-    case closed(any Doorkeeper)
+    case closed(any AuthKeys)
 }
 
 /// How far one client has come with its sign-in.
@@ -37,12 +37,12 @@ struct SignIn: Sendable {
 
     /// Whether requests are answered.
     private(set) var isDone: Bool
-    private let doorkeeper: (any Doorkeeper)?
+    private let doorkeeper: (any AuthKeys)?
     private var wrongSecrets = 0
     private var unheard = 0
 
-    init(_ door: Door) {
-        switch door {
+    init(_ authPolicy: AuthPolicy) {
+        switch authPolicy {
         case .none: (isDone, doorkeeper) = (true, nil)
         case .open(let it): (isDone, doorkeeper) = (true, it)
         case .closed(let it): (isDone, doorkeeper) = (false, it)

@@ -5,7 +5,7 @@ extension Session {
     /// One line's place in the order of replies.
     enum Slot {
         case ready([UInt8])
-        case pending(PendingReply)
+        case pending(DeferredReply)
         /// `WAIT`, until it is at the head.
         case whenFirst(copies: Int, deadline: UInt64)
         /// A report, until it is at the head.

@@ -56,7 +56,7 @@ struct WaitingEvents {
 
     private let output: any SessionOutput
     /// What all sessions share; nil where there is no limit to it.
-    private let room: ClientRoom?
+    private let room: ClientMemory?
     /// Nil where it has left.
     private var entries: [ToldEvent?] = []
     /// The place in `entries` of the next one to leave.
@@ -78,7 +78,7 @@ struct WaitingEvents {
     /// How many places may be empty before the others move up.
     private static let emptyMax = 64
 
-    init(on output: any SessionOutput, sharing room: ClientRoom?) {
+    init(on output: any SessionOutput, sharing room: ClientMemory?) {
         self.output = output
         self.room = room
     }

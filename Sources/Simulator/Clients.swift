@@ -45,19 +45,21 @@ struct Clients {
         let node: Int
     }
 
-    init(_ plan: Plan, _ dice: inout Dice) {
-        users = ["ann", "ben", "cleo", "dan"].prefix(2 + dice.below(3)).map { UserID(checked: $0) }
-        let count = 1 + dice.below(3)
+    init(_ plan: Plan, _ random: inout SeededRandom) {
+        users = ["ann", "ben", "cleo", "dan"].prefix(2 + random.below(3)).map {
+            UserID(checked: $0)
+        }
+        let count = 1 + random.below(3)
         conversations = (0..<count).map { ConversationID(checked: "c\($0)") }
-        let pool = 3 + dice.below(6)
+        let pool = 3 + random.below(6)
         leavers = conversations.map { _ in [] }
         messages = conversations.map { _ in (0..<pool).map { MessageID(checked: "m\($0)") } }
-        for index in 0..<(3 + dice.below(4)) {
+        for index in 0..<(3 + random.below(4)) {
             sessions.append(
                 Session(
                     user: users[index % users.count],
-                    node: index < plan.nodes ? index : dice.below(plan.nodes),
-                    left: 20 + dice.below(60)))
+                    node: index < plan.nodes ? index : random.below(plan.nodes),
+                    left: 20 + random.below(60)))
         }
     }
 }
@@ -91,12 +93,12 @@ extension World {
 
     func onSession(_ index: Int, _ turn: Int) throws(Violation) {
         let session = clients.sessions[index]
-        guard session.turn == turn, session.left > 0, !weather.isFair else { return }
+        guard session.turn == turn, session.left > 0, !conditions.isFair else { return }
         if let awaited = session.awaited, requests[awaited].state != .answered {
             coverage.count("unanswered")
             clients.sessions[index].awaited = nil
         }
-        let burst = workDice.chance(percent: 20) ? 1 + workDice.below(6) : 1
+        let burst = workRandom.chance(percent: 20) ? 1 + workRandom.below(6) : 1
         for _ in 0..<burst { try act(index, at: session.node) }
         try arriveLate()
         rest(index)
@@ -106,8 +108,8 @@ extension World {
         clients.sessions[index].left -= 1
         clients.sessions[index].turn += 1
         let turn = clients.sessions[index].turn
-        let think = workDice.between(500...90_000)
-        let waits = clients.sessions[index].awaited != nil && workDice.chance(percent: 50)
+        let think = workRandom.between(500...90_000)
+        let waits = clients.sessions[index].awaited != nil && workRandom.chance(percent: 50)
         push(.session(index, turn: turn), after: waits ? World.patienceMicroseconds : think)
     }
 
@@ -120,13 +122,13 @@ extension World {
         clients.sessions[index].turn += 1
         push(
             .session(index, turn: clients.sessions[index].turn),
-            after: workDice.between(500...50_000))
+            after: workRandom.between(500...50_000))
     }
 
     /// Takes back what was not answered, through another node where there is one.
     private func undo(_ mutation: Mutation, _ index: Int, at node: Int) throws(Violation) {
         let others = nodes.indices.filter { $0 != node && nodes[$0].shell != nil }
-        let other = others.isEmpty ? node : workDice.pick(others)
+        let other = others.isEmpty ? node : workRandom.pick(others)
         try submit(mutation, .local, index, at: other, isFresh: false)
     }
 
@@ -135,17 +137,17 @@ extension World {
             clients.sessions[index].undoing = nil
             return try undo(mutation, index, at: node)
         }
-        let draw = workDice.below(100)
+        let draw = workRandom.below(100)
         if draw < 22 {
             try ask(index, at: node)
         } else if draw < 32, !clients.asked.isEmpty {
-            let back = min(clients.asked.count, 1 + workDice.below(12))
+            let back = min(clients.asked.count, 1 + workRandom.below(12))
             let asked = clients.asked[clients.asked.count - back]
             if asked.node != node { coverage.count("repeated elsewhere") }
             try submit(asked.mutation, asked.level, index, at: node, isFresh: false)
         } else {
             let (mutation, isFresh) = mutation(by: clients.sessions[index].user)
-            let level = workDice.pick([AckLevel.local, .local, .majority, .majority, .all])
+            let level = workRandom.pick([AckLevel.local, .local, .majority, .majority, .all])
             clients.asked.append(Clients.Asked(mutation: mutation, level: level, node: node))
             try submit(mutation, level, index, at: node, isFresh: isFresh)
         }
@@ -154,11 +156,11 @@ extension World {
     // MARK: What they ask for
 
     private func mutation(by user: UserID) -> (Mutation, isFresh: Bool) {
-        if workDice.chance(percent: 10) { return (own(by: user), false) }
-        let room = workDice.below(clients.conversations.count)
+        if workRandom.chance(percent: 10) { return (own(by: user), false) }
+        let room = workRandom.below(clients.conversations.count)
         let conversation = clients.conversations[room]
         let isCreated = ledger.entries(of: .conversation(conversation)).isEmpty == false
-        let draw = isCreated ? workDice.below(100) : workDice.below(8)
+        let draw = isCreated ? workRandom.below(100) : workRandom.below(8)
         if draw < 5 { return (creation(of: conversation, by: user, isCreated), false) }
         if draw < 34 { return sending(in: room, by: user) }
         let action =
@@ -168,7 +170,7 @@ extension World {
     }
 
     private func aboutMessage(_ draw: Int, in room: Int, by user: UserID) -> Mutation.Action {
-        let isPinning = draw >= 69 && workDice.chance(percent: 60)
+        let isPinning = draw >= 69 && workRandom.chance(percent: 60)
         let id = isPinning ? favorite(in: room) : target(in: room, by: user)
         switch draw {
         case ..<49: return .edit(id, text: text())
@@ -183,7 +185,7 @@ extension World {
     /// Who is in the conversation, and what they make of it for themselves.
     private func ofUser(_ draw: Int, in room: Int, by user: UserID) -> Mutation.Action {
         let upTo =
-            workDice.chance(percent: 50) ? nil : workDice.pick(clients.messages[room])
+            workRandom.chance(percent: 50) ? nil : workRandom.pick(clients.messages[room])
         switch draw {
         case ..<85: return .invite(invitee(to: room))
         case ..<87:
@@ -200,29 +202,29 @@ extension World {
     /// Mostly who left: an invitation changes nothing for those who are there.
     private func invitee(to room: Int) -> UserID {
         let leavers = clients.leavers[room]
-        let isBack = !leavers.isEmpty && workDice.chance(percent: 60)
-        return workDice.pick(isBack ? leavers : clients.users)
+        let isBack = !leavers.isEmpty && workRandom.chance(percent: 60)
+        return workRandom.pick(isBack ? leavers : clients.users)
     }
 
     private func creation(
         of conversation: ConversationID, by user: UserID, _ isCreated: Bool
     ) -> Mutation {
-        let title = workDice.chance(percent: 70) ? "room" : text()
-        let users = workDice.chance(percent: isCreated ? 70 : 96) ? clients.users : [user]
+        let title = workRandom.chance(percent: 70) ? "room" : text()
+        let users = workRandom.chance(percent: isCreated ? 70 : 96) ? clients.users : [user]
         return Mutation(
             .create(participants: users.sorted(), title: title), in: conversation, by: user)
     }
 
     private func sending(in room: Int, by user: UserID) -> (Mutation, isFresh: Bool) {
         let conversation = clients.conversations[room]
-        let isFresh = workDice.chance(percent: 35)
+        let isFresh = workRandom.chance(percent: 35)
         let id: MessageID
         if isFresh {
             let time = HybridTimestamp(milliseconds: milliseconds)
-            id = MessageID.minted(at: time, entropy: workDice.next())
+            id = MessageID.minted(at: time, entropy: workRandom.next())
             clients.messages[room].append(id)
         } else {
-            id = workDice.pick(clients.messages[room])
+            id = workRandom.pick(clients.messages[room])
         }
         let send = Mutation.Action.send(id, type: .text, item: nil, text: text())
         return (Mutation(send, in: conversation, by: user), isFresh)
@@ -232,16 +234,16 @@ extension World {
     private func target(in room: Int, by user: UserID) -> MessageID {
         let conversation = clients.conversations[room]
         for _ in 0..<4 {
-            let id = workDice.pick(clients.messages[room])
+            let id = workRandom.pick(clients.messages[room])
             let first = ledger.entries(of: .message(id, in: conversation)).first
             if first?.mutation.user == user { return id }
         }
-        return workDice.pick(clients.messages[room])
+        return workRandom.pick(clients.messages[room])
     }
 
     /// One of the few that are pinned and unpinned all the time.
     private func favorite(in room: Int) -> MessageID {
-        clients.messages[room][workDice.below(2)]
+        clients.messages[room][workRandom.below(2)]
     }
 
     /// A text that no other is part of.
@@ -253,22 +255,22 @@ extension World {
     // MARK: Asking
 
     private func ask(_ index: Int, at node: Int) throws(Violation) {
-        let room = workDice.below(clients.conversations.count)
+        let room = workRandom.below(clients.conversations.count)
         let query: Query
-        if workDice.chance(percent: 25) {
-            let shown = workDice.pick(Query.Shown.allCases)
-            query = workDice.pick(
+        if workRandom.chance(percent: 25) {
+            let shown = workRandom.pick(Query.Shown.allCases)
+            query = workRandom.pick(
                 [
                     .pinned(clients.conversations[room]), .chats(shown), .unread, .actions,
-                    .profile(workDice.pick(clients.users)),
+                    .profile(workRandom.pick(clients.users)),
                 ])
-        } else if workDice.chance(percent: 30) {
-            query = .edits(workDice.pick(clients.messages[room]), in: clients.conversations[room])
+        } else if workRandom.chance(percent: 30) {
+            query = .edits(workRandom.pick(clients.messages[room]), in: clients.conversations[room])
         } else {
-            let id = workDice.pick(clients.messages[room])
-            let place = workDice.pick([Query.Place.newest, .newest, .before(id), .after(id)])
+            let id = workRandom.pick(clients.messages[room])
+            let place = workRandom.pick([Query.Place.newest, .newest, .before(id), .after(id)])
             query = .history(
-                clients.conversations[room], place: place, limit: workDice.pick([1, 3, 10, 100]))
+                clients.conversations[room], place: place, limit: workRandom.pick([1, 3, 10, 100]))
         }
         try ask(query, index, at: node)
     }
@@ -306,7 +308,7 @@ extension World {
 
     /// The one that its partition is in; of a user's list, a part of one shard's.
     private func shard(of query: Query) -> Int {
-        guard let partition = query.partition else { return workDice.below(plan.shards) }
+        guard let partition = query.partition else { return workRandom.below(plan.shards) }
         return Int(ShardID(of: partition, count: UInt16(plan.shards)).number)
     }
 

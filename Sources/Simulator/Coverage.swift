@@ -27,7 +27,7 @@ package struct Coverage: Sendable {
     }
 
     private static let requiredOfWhole: [String] =
-        WholeFault.Kind.allCases.map(\.rawValue)
+        ClusterFault.Kind.allCases.map(\.rawValue)
         + [
             "CREATE", "SEND", "EDIT", "EDITS", "DELETE for=everyone", "DELETE for=me", "RESTORE",
             "HISTORY", "DIGEST", "STATUS", "MEMBERS", "SET", "WAIT", "PING", "TOKEN", "SINCE",

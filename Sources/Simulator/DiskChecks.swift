@@ -20,7 +20,7 @@ extension World {
             var before = node.disk.state.shards[shard].claim
             if part.isReindexed { node.disk.state.shards[shard].misindexed = [] }
             for key in part.removed { node.disk.state.shards[shard].remove(key) }
-            if !part.removed.isEmpty { before = CopyHeader(isComplete: false) }
+            if !part.removed.isEmpty { before = ReplicaHeader(isComplete: false) }
             for record in part.records { try apply(record, to: shard, of: commit, on: node) }
             for run in part.runs { node.disk.state.shards[shard].put(run) }
             if let base = part.base { node.disk.state.shards[shard].base = base }
@@ -31,24 +31,24 @@ extension World {
             try check(header, after: before, shard, at: commit.wall, on: node)
             if !part.removed.isEmpty {
                 onDestroyed(node)
-                node.floors[shard] = floor(of: node)[shard]
+                node.minimums[shard] = minimum(of: node)[shard]
             }
             if header.isComplete, !before.isComplete { onCompleted(node, shard, header) }
         }
     }
 
     /// One more complete copy to catch up with: perhaps completed by the very one that has to.
-    private func onCompleted(_ node: SimNode, _ shard: Int, _ header: CopyHeader) {
+    private func onCompleted(_ node: SimNode, _ shard: Int, _ header: ReplicaHeader) {
         for other in nodes where other !== node {
-            other.floors[shard] = other.floors[shard].intersection(header.vector)
+            other.minimums[shard] = other.minimums[shard].intersection(header.vector)
         }
     }
 
     private func decoded(
         _ bytes: [UInt8], base: [UInt8]?, on node: SimNode
-    ) throws(Violation) -> CopyHeader {
+    ) throws(Violation) -> ReplicaHeader {
         do throws(WireError) {
-            guard let header = try CopyHeader.read(bytes, base: base) else {
+            guard let header = try ReplicaHeader.read(bytes, base: base) else {
                 throw .invalid("one that builds on the base beside it")
             }
             return header
@@ -84,10 +84,12 @@ extension World {
         guard document.changedBy == record.changedBy, document.historyTime == record.time else {
             throw fail(.claims, "described as what it is not")
         }
-        guard (record.previous?.terms ?? []) == (old == nil ? [] : indexed(record.key, shard, node))
+        guard
+            (record.previous?.indexKeys ?? [])
+                == (old == nil ? [] : indexed(record.key, shard, node))
         else { throw fail(.index, "as if the disk found it under other words") }
-        guard record.terms == document.terms else {
-            throw fail(.index, "to be found under \(record.terms), not \(document.terms)")
+        guard record.indexKeys == document.indexKeys else {
+            throw fail(.index, "to be found under \(record.indexKeys), not \(document.indexKeys)")
         }
         guard document.encoded == record.bytes else { throw fail(.oneDot, "not canonically") }
         let digest = Document.digest(of: record.key, bytes: record.bytes)
@@ -101,16 +103,17 @@ extension World {
                 bytes: record.bytes, changedBy: record.changedBy, time: record.time,
                 digest: digest, greatest: document.greatestTime),
             at: record.key)
-        node.disk.state.shards[shard].terms[record.key] = record.terms.isEmpty ? nil : record.terms
+        node.disk.state.shards[shard].indexKeys[record.key] =
+            record.indexKeys.isEmpty ? nil : record.indexKeys
     }
 
     private func indexed(_ key: DocumentKey, _ shard: Int, _ node: SimNode) -> [String] {
-        node.disk.state.shards[shard].terms[key] ?? []
+        node.disk.state.shards[shard].indexKeys[key] ?? []
     }
 
     /// What the header counts is what is there, and what it newly claims is in the documents.
     private func check(
-        _ header: CopyHeader, after before: CopyHeader, _ shard: Int, at wall: WallTime?,
+        _ header: ReplicaHeader, after before: ReplicaHeader, _ shard: Int, at wall: WallTime?,
         on node: SimNode
     ) throws(Violation) {
         let disk = node.disk.state.shards[shard]
@@ -158,11 +161,11 @@ extension World {
                 }
                 try Model(of: document, in: ledger).check(document)
                 try checkPurged(document, stored.bytes, on: node)
-                guard indexed(key, shard, node) == document.terms else {
+                guard indexed(key, shard, node) == document.indexKeys else {
                     throw Violation(
                         invariant: .index,
                         explanation: "\(node.name) finds \(key) under "
-                            + "\(indexed(key, shard, node)), not \(document.terms)")
+                            + "\(indexed(key, shard, node)), not \(document.indexKeys)")
                 }
             }
             if let wrong = disk.wrongRun {
@@ -174,7 +177,7 @@ extension World {
                     explanation: "\(node.name), shard \(shard): the digest is not its documents'")
             }
             try check(
-                disk.claim, after: CopyHeader(isComplete: false), shard, at: wall(of: node),
+                disk.claim, after: ReplicaHeader(isComplete: false), shard, at: wall(of: node),
                 on: node)
         }
     }

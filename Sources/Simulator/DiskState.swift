@@ -25,12 +25,12 @@ struct ShardDisk {
     /// What headers that name it build on; it is not written with each of them.
     var base: [UInt8]?
     /// What the header says.
-    var claim = CopyHeader(isComplete: false)
+    var claim = ReplicaHeader(isComplete: false)
     var documents: [DocumentKey: StoredDocument] = [:]
     /// The keys of `documents`, ascending.
     var keys: [DocumentKey] = []
     /// The index: the words of each document that carries any.
-    var terms: [DocumentKey: [String]] = [:]
+    var indexKeys: [DocumentKey: [String]] = [:]
     /// The index of counted runs.
     private(set) var runs: [CountedRunKey: CountedRun] = [:]
     /// The documents that damaged rows of the index lead to; a row's checksum shows the damage.
@@ -58,7 +58,7 @@ struct ShardDisk {
             runs = runs.filter { $0.key.conversation.text != key.partition }
         }
         guard let old = documents.removeValue(forKey: key) else { return }
-        terms[key] = nil
+        indexKeys[key] = nil
         misindexed.remove(key)
         digest -= old.digest
         keys.removeAll { $0 == key }
@@ -68,7 +68,7 @@ struct ShardDisk {
     var badKeys: [DocumentKey] { keys.filter { documents[$0]?.isBad ?? false } }
 
     /// The header that the documents but these make by themselves.
-    func header(without bad: Set<DocumentKey>) -> CopyHeader {
+    func header(without bad: Set<DocumentKey>) -> ReplicaHeader {
         var vector = Vector()
         var (digest, greatest) = (Hash128.zero, HybridTimestamp.zero)
         var counts: [UInt64] = []
@@ -80,7 +80,7 @@ struct ShardDisk {
             while counts.count <= Int(key.kind.number) { counts.append(0) }
             counts[Int(key.kind.number)] += 1
         }
-        return CopyHeader(
+        return ReplicaHeader(
             remaining: vector, digest: digest, counts: counts, greatest: greatest)
     }
 }

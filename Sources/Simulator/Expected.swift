@@ -11,19 +11,19 @@ struct Expected {
     private let room: Model
     /// In the order of their sending.
     private let messages: [(position: HistoryPosition, model: Model)]
-    private let seats: [UserID: Model]
+    private let participantStates: [UserID: Model]
 
     /// Nil where the disk has no such conversation.
     init?(_ id: ConversationID, on disk: ShardDisk, in ledger: Ledger) {
         var room: Model?
         var messages: [(position: HistoryPosition, model: Model)] = []
-        var seats: [UserID: Model] = [:]
+        var participantStates: [UserID: Model] = [:]
         for key in disk.keys where key.partition == id.text {
             guard let stored = disk.documents[key] else { continue }
             let model = Model(of: key, changedBy: stored.changedBy, in: ledger)
             switch key.kind {
             case .conversation: room = model
-            case .seat: seats[UserID(checked: key.id)] = model
+            case .participantState: participantStates[UserID(checked: key.id)] = model
             default:
                 let message = MessageID(checked: key.id)
                 messages.append((HistoryPosition(time: stored.time, id: message), model))
@@ -33,7 +33,7 @@ struct Expected {
         self.id = id
         self.room = room
         self.messages = messages.sorted { $0.position < $1.position }
-        self.seats = seats
+        self.participantStates = participantStates
     }
 
     var participants: [UserID] { room.participants }
@@ -54,15 +54,16 @@ struct Expected {
     }
 
     private func hiddenVector(of user: UserID) -> Vector? {
-        guard let hidden = seats[user]?.hidden, hidden.invitation == room.invitation(of: user)
+        guard let hidden = participantStates[user]?.hidden,
+            hidden.invitation == room.invitation(of: user)
         else { return nil }
         return hidden.vector
     }
 
-    func isArchived(by user: UserID) -> Bool { seats[user]?.isArchived ?? false }
+    func isArchived(by user: UserID) -> Bool { participantStates[user]?.isArchived ?? false }
 
     private func reached(_ user: UserID, _ verb: String) -> HistoryPosition? {
-        guard let mark = seats[user]?.greatestMark(of: verb),
+        guard let mark = participantStates[user]?.greatestMark(of: verb),
             mark.invitation == room.invitation(of: user)
         else { return nil }
         return mark.position

@@ -9,7 +9,7 @@ extension World {
     private static let year2100: Int64 = 4_102_444_800_000
 
     func onFault(_ fault: Fault) throws(Violation) {
-        guard !weather.isFair else { return }
+        guard !conditions.isFair else { return }
         let node = nodes[fault.node]
         let lasts = UInt64(abs(fault.amount)) * 1_000
         note(9, UInt64(fault.node), "FAULT \(fault.kind.rawValue) \(fault.node + 1) \(fault.other)")
@@ -31,10 +31,10 @@ extension World {
         case .reset:
             reset(fault.node, fault.other)
         case .slow:
-            weather.slow[fault.node][fault.other] += 1
-            weather.slow[fault.other][fault.node] += 1
+            conditions.slow[fault.node][fault.other] += 1
+            conditions.slow[fault.other][fault.node] += 1
         case .narrow:
-            weather.narrow[fault.node][fault.other] += 1
+            conditions.narrow[fault.node][fault.other] += 1
         case .clockJump, .clockFreeze, .clockZero, .clockFuture: changeClock(of: node, fault)
         case .diskFull: node.disk.isFull = true
         case .diskSlow: node.disk.isSlow += 1
@@ -105,7 +105,7 @@ extension World {
     }
 
     func onEnd(of fault: Fault) {
-        guard !weather.isFair else { return }
+        guard !conditions.isFair else { return }
         end(fault)
     }
 
@@ -125,9 +125,9 @@ extension World {
                 cut(other, fault.node, -1)
             }
         case .slow:
-            weather.slow[fault.node][fault.other] -= 1
-            weather.slow[fault.other][fault.node] -= 1
-        case .narrow: weather.narrow[fault.node][fault.other] -= 1
+            conditions.slow[fault.node][fault.other] -= 1
+            conditions.slow[fault.other][fault.node] -= 1
+        case .narrow: conditions.narrow[fault.node][fault.other] -= 1
         case .clockFreeze: thawClock(of: node)
         case .diskFull: node.disk.isFull = false
         case .diskSlow: node.disk.isSlow -= 1
@@ -142,7 +142,7 @@ extension World {
     }
 
     private func cut(_ from: Int, _ to: Int, _ change: Int) {
-        weather.cuts[from][to] += change
+        conditions.cuts[from][to] += change
         if change < 0 { onCutEnded(from: from, to: to) }
     }
 
@@ -187,16 +187,16 @@ extension World {
 
     /// The last fault is over: all that lasts ends, and whoever is down starts.
     func heal() {
-        weather.isFair = true
-        weather.narrow = weather.narrow.map { $0.map { _ in 0 } }
+        conditions.isFair = true
+        conditions.narrow = conditions.narrow.map { $0.map { _ in 0 } }
         for node in nodes {
             node.disk.isFull = false
             node.disk.isSlow = 0
             thawClock(of: node)
         }
         let pairs = nodes.indices.flatMap { from in nodes.indices.map { (from, $0) } }
-        for (from, to) in pairs where weather.cuts[from][to] > 0 {
-            weather.cuts[from][to] = 0
+        for (from, to) in pairs where conditions.cuts[from][to] > 0 {
+            conditions.cuts[from][to] = 0
             onCutEnded(from: from, to: to)
         }
         // Who was given up and lives says so; who left ends what it began.
@@ -212,35 +212,35 @@ extension World {
         guard node.shell == nil else { return }
         node.starts += 1
         let machines = (0..<plan.shards).map { shard in
-            machine(of: shard, at: node, holders: holders(of: shard, at: node, connected: []))
+            machine(of: shard, at: node, ownership: ownership(of: shard, at: node, connected: []))
         }
-        var dice = Dice(seed: plan.seed, stream: UInt64(1_000 + node.index))
-        for _ in 0..<node.starts { _ = dice.next() }
+        var random = SeededRandom(seed: plan.seed, stream: UInt64(1_000 + node.index))
+        for _ in 0..<node.starts { _ = random.next() }
         let address = Shell.Address(node: node.index, start: node.starts)
         let shell = Shell(
-            address, machines: machines, nodes: plan.nodes, seed: dice.next(), now: now)
+            address, machines: machines, nodes: plan.nodes, seed: random.next(), now: now)
         node.shell = shell
         for machine in machines { observe(machine.greatestTime, node, shell) }
-        node.floors = floor(of: node)
+        node.minimums = minimum(of: node)
         note(10, UInt64(node.starts), "\(node.name) starts")
-        push(.tick(address), after: netDice.between(0...20_000))
+        push(.tick(address), after: netRandom.between(0...20_000))
     }
 
-    func machine(of shard: Int, at node: SimNode, holders: Holders) -> ShardMachine {
+    func machine(of shard: Int, at node: SimNode, ownership: Ownership) -> ShardMachine {
         ShardMachine(
             ShardID(UInt16(shard)), of: UInt16(plan.shards), stored: storedHeader(of: node, shard),
-            holders: holders, life: node.shell?.copiesDropped ?? 0, now: milliseconds,
+            ownership: ownership, life: node.shell?.copiesDropped ?? 0, now: milliseconds,
             fanOutBits: CountedRun.fanOutBitsOfSimulation,
             restRangesMax: VectorBase.restRangesMaxOfSimulation)
     }
 
-    private func storedHeader(of node: SimNode, _ shard: Int) -> CopyHeader {
+    private func storedHeader(of node: SimNode, _ shard: Int) -> ReplicaHeader {
         guard let bytes = node.disk.state.shards[shard].header else {
-            return CopyHeader(isComplete: false)
+            return ReplicaHeader(isComplete: false)
         }
         do throws(WireError) {
             let base = node.disk.state.shards[shard].base
-            if let header = try CopyHeader.read(bytes, base: base) { return header }
+            if let header = try ReplicaHeader.read(bytes, base: base) { return header }
             preconditionFailure("a header is read with the base that it was written with")
         } catch {
             preconditionFailure("a header is read as it was written: \(error)")
@@ -257,7 +257,7 @@ extension World {
         }
         let disk = node.disk
         if disk.isWriting, !disk.isFull, !disk.hasFailed, let commit = disk.waiting.first,
-            diskDice.chance(percent: 30)
+            diskRandom.chance(percent: 30)
         {
             coverage.count("crash-keeps-commit")
             try apply(commit, on: node)

@@ -13,7 +13,7 @@ extension World {
     /// A request that is on its way to a member.
     struct Forward {
         let operation: Operation
-        let attempt: Ask.Attempt
+        let attempt: PeerRequest.Attempt
         let level: AckLevel
         /// Whose reply it is; nil where nobody waits any longer.
         let session: Int?
@@ -48,8 +48,8 @@ extension World {
         let operation = Operation(
             mutation, stamp, after: clients.sessions[index].unsettled)
         let lost = clients.sessions[index].lost
-        let attempt: Ask.Attempt = isFresh ? .minted : .first
-        func forward(_ attempt: Ask.Attempt, waits: Bool) -> Forward {
+        let attempt: PeerRequest.Attempt = isFresh ? .minted : .first
+        func forward(_ attempt: PeerRequest.Attempt, waits: Bool) -> Forward {
             Forward(
                 operation: operation, attempt: attempt, level: level,
                 session: waits ? index : nil, lost: lost)
@@ -71,7 +71,7 @@ extension World {
             let willing = nodes.filter { answers(shard, at: $0) }
             guard !willing.isEmpty else { return }
             try execute(
-                forward(.again, waits: true), in: shard, at: workDice.pick(willing), from: reader)
+                forward(.again, waits: true), in: shard, at: workRandom.pick(willing), from: reader)
         case .late, .lost:
             coverage.count("may be done")
             if fate == .lost {
@@ -96,7 +96,7 @@ extension World {
     }
 
     private func fate(isForwarded: Bool) -> Fate {
-        let draw = workDice.below(isForwarded ? 40 : 200)
+        let draw = workRandom.below(isForwarded ? 40 : 200)
         switch draw {
         case 0, 1: return .answeredThenLate
         case 2, 3: return .answeredElsewhere
@@ -118,8 +118,8 @@ extension World {
 
     /// Some of what is on its way arrives.
     func arriveLate() throws(Violation) {
-        guard !late.isEmpty, workDice.chance(percent: 10) else { return }
-        try arriveLate(late.remove(at: workDice.below(late.count)))
+        guard !late.isEmpty, workRandom.chance(percent: 10) else { return }
+        try arriveLate(late.remove(at: workRandom.below(late.count)))
     }
 
     /// All that is on its way arrives.
@@ -134,7 +134,7 @@ extension World {
         let willing = nodes.filter { answers(shard, at: $0) }
         guard !willing.isEmpty else { return }
         coverage.count("executed late")
-        try execute(forward, in: shard, at: workDice.pick(willing), from: nil)
+        try execute(forward, in: shard, at: workRandom.pick(willing), from: nil)
     }
 
     /// Executes an operation at a node.

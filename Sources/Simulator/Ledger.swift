@@ -234,7 +234,7 @@ extension DeviceAction {
         case .remove: "remove device"
         case .view: "view"
         case .list: "list notifications"
-        case .takeOff: "notified"
+        case .acknowledge: "notified"
         }
     }
 }

@@ -13,11 +13,11 @@ extension MembersWorld {
     static let idleBytesMax: UInt64 = 60
 
     func runEpisodes() throws(Violation) {
-        let count = dice.chance(percent: 70) ? 2 + dice.below(4) : 5 + dice.below(7)
+        let count = random.chance(percent: 70) ? 2 + random.below(4) : 5 + random.below(7)
         try found(members: count)
-        for _ in 0..<(2 + dice.below(4)) {
+        for _ in 0..<(2 + random.below(4)) {
             // Beyond the grace after a start or a pause.
-            try run(milliseconds: 1_200 + dice.between(0...1_000))
+            try run(milliseconds: 1_200 + random.between(0...1_000))
             mayDie = []
             try runEpisode()
         }
@@ -25,7 +25,7 @@ extension MembersWorld {
 
     private func runEpisode() throws(Violation) {
         let several = running.count >= 3
-        switch dice.below(16) {
+        switch random.below(16) {
         case 0: try rest()
         case 1, 2: try killSome()
         case 3: try restartFast()
@@ -67,14 +67,14 @@ extension MembersWorld {
 
     private func killSome() throws(Violation) {
         let victims = Array(
-            running.shuffled(using: &dice).prefix(1 + dice.below(max(1, running.count - 1))))
+            running.shuffled(using: &random).prefix(1 + random.below(max(1, running.count - 1))))
         mayDie = Set(victims.map(\.name))
         for victim in victims { kill(victim) }
         coverage.count("kill")
         try run(milliseconds: MembersWorld.killSeenWithin)
         try require(victims, .dead ... .left, at: running, .seenDead, after: "a kill")
-        try run(milliseconds: dice.pick([0, 1_000, 20_000]))
-        if let evictAfter, evictAfter <= 30_000, dice.chance(percent: 30) {
+        try run(milliseconds: random.pick([0, 1_000, 20_000]))
+        if let evictAfter, evictAfter <= 30_000, random.chance(percent: 30) {
             try run(milliseconds: evictAfter + 500)
             try requireEviction(of: victims)
         }
@@ -95,20 +95,20 @@ extension MembersWorld {
     /// With its table or without, and sometimes with a clock that went back.
     private func startAgain(_ node: MembersNode) {
         let contact = running.map(\.slot).filter { $0 != node.slot }.min()
-        let keepsTable = dice.chance(percent: 60) || contact == nil
+        let keepsTable = random.chance(percent: 60) || contact == nil
         start(
             node, table: keepsTable ? node.savedTable : nil, contact: contact,
-            isClockBack: dice.chance(percent: 20))
+            isClockBack: random.chance(percent: 20))
         coverage.count(keepsTable ? "start with a table" : "start without a table")
     }
 
     private func restartFast() throws(Violation) {
-        let victim = dice.pick(running)
+        let victim = random.pick(running)
         let others = running.filter { $0.slot != victim.slot }
         mayDie = [victim.name]
         for other in others { other.restartsSeen = [:] }
         kill(victim)
-        try run(milliseconds: dice.between(1...50))
+        try run(milliseconds: random.between(1...50))
         startAgain(victim)
         coverage.count("fast restart")
         try awaitOneView(within: MembersWorld.oneViewWithin, after: "a fast restart")
@@ -120,9 +120,9 @@ extension MembersWorld {
     }
 
     private func pauseShortly() throws(Violation) {
-        let paused = running.shuffled(using: &dice).prefix(1 + dice.below(2))
+        let paused = running.shuffled(using: &random).prefix(1 + random.below(2))
         for node in paused { pause(node) }
-        try run(milliseconds: dice.between(1_000...5_000))
+        try run(milliseconds: random.between(1_000...5_000))
         for node in paused { resume(node) }
         coverage.count("short pause")
         try awaitOneView(within: MembersWorld.oneViewWithin, after: "a short pause")
@@ -130,13 +130,13 @@ extension MembersWorld {
     }
 
     private func pauseLong() throws(Violation) {
-        let victim = dice.pick(running)
+        let victim = random.pick(running)
         mayDie = [victim.name]
         pause(victim)
         try run(milliseconds: MembersWorld.silenceSeenWithin)
         let others = running.filter { $0.slot != victim.slot }
         try require([victim], .dead ... .left, at: others, .seenDead, after: "silence")
-        try run(milliseconds: dice.between(0...60_000))
+        try run(milliseconds: random.between(0...60_000))
         resume(victim)
         coverage.count("long pause")
         try awaitOneView(within: MembersWorld.oneViewWithin, after: "a long pause")
@@ -146,10 +146,10 @@ extension MembersWorld {
     /// Two sides, of which neither hears the other.
     private func cutInTwo() throws(Violation) {
         guard running.count >= 2 else { return }
-        let mixed = running.shuffled(using: &dice)
-        let size = 1 + dice.below(mixed.count - 1)
+        let mixed = running.shuffled(using: &random)
+        let size = 1 + random.below(mixed.count - 1)
         let sides = (Array(mixed[..<size]), Array(mixed[size...]))
-        let isShort = dice.chance(percent: 30)
+        let isShort = random.chance(percent: 30)
         if !isShort { mayDie = Set(mixed.map(\.name)) }
         for one in sides.0 {
             for other in sides.1 {
@@ -158,13 +158,13 @@ extension MembersWorld {
             }
         }
         if isShort {
-            try run(milliseconds: dice.between(100...4_000))
+            try run(milliseconds: random.between(100...4_000))
         } else {
             try run(milliseconds: MembersWorld.silenceSeenWithin)
             try require(sides.0, .dead ... .left, at: sides.1, .seenDead, after: "a cut")
             try require(sides.1, .dead ... .left, at: sides.0, .seenDead, after: "a cut")
-            let isHours = dice.below(400) == 0
-            try run(milliseconds: dice.between(0...(isHours ? 7_200_000 : 60_000)))
+            let isHours = random.below(400) == 0
+            try run(milliseconds: random.between(0...(isHours ? 7_200_000 : 60_000)))
         }
         healCuts()
         coverage.count(isShort ? "short cut" : "cut")
@@ -173,14 +173,14 @@ extension MembersWorld {
 
     /// Some links cut, one way or both, and everybody is still heard by somebody.
     private func cutPartly() throws(Violation) {
-        let members = running.shuffled(using: &dice)
+        let members = running.shuffled(using: &random)
         // The first keeps all its links: it hears everybody and is heard by everybody.
         for one in members.dropFirst() {
             for other in members.dropFirst() where one.slot != other.slot {
-                if dice.chance(percent: 30) { cut(one.slot, other.slot) }
+                if random.chance(percent: 30) { cut(one.slot, other.slot) }
             }
         }
-        try run(milliseconds: dice.between(1_000...40_000))
+        try run(milliseconds: random.between(1_000...40_000))
         healCuts()
         coverage.count("partial cut")
         try awaitOneView(within: MembersWorld.oneViewWithin, after: "a partial cut")
@@ -188,7 +188,7 @@ extension MembersWorld {
     }
 
     private func join() throws(Violation) {
-        let contact = dice.pick(running).slot
+        let contact = random.pick(running).slot
         let node = add(NodeName(checked: "n\(nodes.count)"))
         start(node, table: nil, contact: contact)
         coverage.count("join")
@@ -196,8 +196,8 @@ extension MembersWorld {
     }
 
     private func leaveOrForget() throws(Violation) {
-        let victim = dice.pick(running)
-        if dice.chance(percent: 50) {
+        let victim = random.pick(running)
+        if random.chance(percent: 50) {
             note("leave \(victim.name)")
             call(victim) { $0.leave(now: now) }
             victim.hasLeft = true
@@ -208,7 +208,7 @@ extension MembersWorld {
             mayDie = [victim.name]
             kill(victim)
             try run(milliseconds: MembersWorld.killSeenWithin)
-            let asked = dice.pick(running)
+            let asked = random.pick(running)
             guard call(asked, { $0.forget(victim.name, now: now) }) == true else {
                 throw Violation(invariant: .seenDead, explanation: "the dead is not forgotten")
             }
@@ -216,14 +216,14 @@ extension MembersWorld {
         }
         try run(milliseconds: 1_000)
         try require([victim], .left ... .left, at: running, .oneView, after: "who left")
-        guard dice.chance(percent: 50) else { return }
+        guard random.chance(percent: 50) else { return }
         startAgain(victim)
         try awaitOneView(within: MembersWorld.oneViewWithin, after: "coming back")
     }
 
     private func resetLinks() throws(Violation) {
         for one in running {
-            for other in running where other.slot > one.slot && dice.chance(percent: 40) {
+            for other in running where other.slot > one.slot && random.chance(percent: 40) {
                 reset(one, other)
             }
         }
@@ -237,18 +237,18 @@ extension MembersWorld {
 
     private func twin() throws(Violation) {
         guard running.count >= 2 else { return }
-        let first = dice.pick(running)
+        let first = random.pick(running)
         let second = add(first.name)
         let contact = running.first { $0.slot != first.slot }?.slot
         mayDie = Set(nodes.map(\.name))
         hasTwins = true
-        let table = dice.chance(percent: 50) ? first.core?.table : nil
+        let table = random.chance(percent: 50) ? first.core?.table : nil
         start(second, table: table, contact: contact)
         try run(milliseconds: 5_000)
         guard first.hasSeenTwin || second.hasSeenTwin else {
             throw Violation(invariant: .twins, explanation: "the two \(first.name) did not notice")
         }
-        kill(dice.chance(percent: 50) ? first : second)
+        kill(random.chance(percent: 50) ? first : second)
         coverage.count("twins")
         // What one of them said last may still be on its way; so may its outbidding.
         try run(milliseconds: 2_500)
@@ -259,9 +259,9 @@ extension MembersWorld {
     /// Everything at once, and anything may come of it, until the heal.
     private func chaos() throws(Violation) {
         mayDie = Set(nodes.map(\.name))
-        for _ in 0..<(3 + dice.below(12)) {
+        for _ in 0..<(3 + random.below(12)) {
             disturb()
-            try run(milliseconds: dice.between(0...3_000))
+            try run(milliseconds: random.between(0...3_000))
         }
         healCuts()
         for node in nodes where node.isPaused { resume(node) }
@@ -275,18 +275,18 @@ extension MembersWorld {
 
     private func disturb() {
         let alive = running
-        guard let one = alive.isEmpty ? nil : dice.pick(alive) else { return }
-        let other = dice.pick(alive)
-        switch dice.below(7) {
+        guard let one = alive.isEmpty ? nil : random.pick(alive) else { return }
+        let other = random.pick(alive)
+        switch random.below(7) {
         case 0 where alive.count > 1: kill(one)
         case 1, 2:
             let names = Set(alive.map(\.name))
             let gone = nodes.filter { !$0.isRunning && !names.contains($0.name) }
-            if !gone.isEmpty { startAgain(dice.pick(gone)) }
+            if !gone.isEmpty { startAgain(random.pick(gone)) }
         case 3: one.isPaused ? resume(one) : pause(one)
         case 4 where one.slot != other.slot:
             cut(one.slot, other.slot)
-            if dice.chance(percent: 50) { cut(other.slot, one.slot) }
+            if random.chance(percent: 50) { cut(other.slot, one.slot) }
         case 5 where one.slot != other.slot: reset(one, other)
         default: healCuts()
         }

@@ -2,7 +2,7 @@ import Membership
 import Wire
 
 /// A connection between two machines; each end notices its end by itself.
-struct MembersLink {
+struct MembersConnection {
     /// The earliest time, in microseconds, at which the next frame arrives, by the sender's slot:
     /// frames of one direction keep their order.
     var arrivals: [Int: UInt64] = [:]
@@ -20,7 +20,7 @@ struct MembersAttempt {
 extension MembersWorld {
     func isCut(_ from: Int, _ to: Int) -> Bool { cuts.contains([from, to]) }
 
-    func delay() -> UInt64 { dice.between(isSlow ? 1_000...50_000 : 100...5_000) }
+    func delay() -> UInt64 { random.between(isSlow ? 1_000...50_000 : 100...5_000) }
 
     /// Cuts one direction.
     func cut(_ from: Int, _ to: Int) {
@@ -36,7 +36,7 @@ extension MembersWorld {
         for link in links.indices {
             for (from, waiting) in links[link].held.sorted(by: { $0.key < $1.key }) {
                 links[link].held[from] = nil
-                links[link].arrivals[from] = time + dice.between(1_000...200_000)
+                links[link].arrivals[from] = time + random.between(1_000...200_000)
                 for (to, event) in waiting { put(event, on: link, from: from, to: to) }
             }
         }
@@ -111,7 +111,7 @@ extension MembersWorld {
             attempts[own].isOver = true
             node.dials[slot]?.attempt = nil
         }
-        links.append(MembersLink())
+        links.append(MembersConnection())
         let link = links.count - 1
         put(
             .accepted(by: node.slot, attempt: attempt, link: link), on: link, from: node.slot,

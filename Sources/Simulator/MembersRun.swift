@@ -53,7 +53,7 @@ extension MembersWorld {
         try found(members: 100)
         coverage.count("hundred")
         try run(milliseconds: 1_500)
-        let victim = dice.pick(nodes)
+        let victim = random.pick(nodes)
         mayDie = [victim.name]
         kill(victim)
         try run(milliseconds: MembersWorld.killSeenWithin)

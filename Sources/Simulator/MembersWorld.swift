@@ -7,7 +7,7 @@ import Wire
 /// bring about, a heal, and the checks (`MembersEpisodes.swift`).
 final class MembersWorld {
     let seed: UInt64
-    var dice: Dice
+    var random: SeededRandom
     var queue = EventQueue<(slot: Int, event: MembersEvent)>()
     /// Microseconds since the run began.
     var time: UInt64 = 0
@@ -18,7 +18,7 @@ final class MembersWorld {
     /// Whether links are slow: up to 50 ms one way, instead of 5.
     let isSlow: Bool
 
-    var links: [MembersLink] = []
+    var links: [MembersConnection] = []
     var attempts: [MembersAttempt] = []
     /// From which slot to which nothing gets through.
     var cuts: Set<[Int]> = []
@@ -41,9 +41,9 @@ final class MembersWorld {
     init(seed: UInt64, tracer: ((String) -> Void)?) {
         self.seed = seed
         self.tracer = tracer
-        dice = Dice(seed: seed, stream: 77)
-        evictAfter = dice.pick([nil, 10_000, 30_000, 600_000])
-        isSlow = dice.chance(percent: 20)
+        random = SeededRandom(seed: seed, stream: 77)
+        evictAfter = random.pick([nil, 10_000, 30_000, 600_000])
+        isSlow = random.chance(percent: 20)
     }
 
     /// Milliseconds, as the nodes count them.
@@ -89,7 +89,7 @@ final class MembersWorld {
         switch event {
         case .tick(let generation):
             guard generation == node.generation, node.isRunning else { return }
-            push(event, to: node.slot, after: 99_000 + dice.between(0...2_000))
+            push(event, to: node.slot, after: 99_000 + random.between(0...2_000))
             tick(node)
         case .beat(let generation):
             guard generation == node.generation, node.isRunning else { return }
@@ -129,14 +129,14 @@ final class MembersWorld {
     /// - Parameter table: what lies on its disk, nil for an empty folder.
     func start(_ node: MembersNode, table: MemberTable?, contact: Int?, isClockBack: Bool = false) {
         node.generation += 1
-        let process = RandomID(from: &dice)
+        let process = RandomID(from: &random)
         let wall = 1_700_000_000_000 + now
         let member = Member(
             name: node.name, process: process, gossip: "host:\(node.slot)",
             admin: "host:\(10_000 + node.slot)", incarnation: isClockBack ? 1 : wall)
         node.core = Membership(
             me: member, table: table ?? MemberTable(), evictAfterMilliseconds: evictAfter,
-            seed: dice.next(), now: now)
+            seed: random.next(), now: now)
         node.contact = contact
         node.lastTickAt = now
         node.lastIncarnation = 0
@@ -148,8 +148,8 @@ final class MembersWorld {
         node.majoritySince = nil
         node.minoritySince = nil
         note("start \(node.name) at \(node.slot)\(table == nil ? " without a table" : "")")
-        push(.tick(generation: node.generation), to: node.slot, after: dice.between(0...100_000))
-        push(.beat(generation: node.generation), to: node.slot, after: dice.between(0...500_000))
+        push(.tick(generation: node.generation), to: node.slot, after: random.between(0...100_000))
+        push(.beat(generation: node.generation), to: node.slot, after: random.between(0...500_000))
     }
 
     /// `kill -9`: its links are reset, as far as that gets through.
@@ -178,7 +178,7 @@ final class MembersWorld {
         let inbox = node.inbox
         node.inbox = []
         // A real loop may turn to its timers first, or to its sockets.
-        let isTimersFirst = dice.chance(percent: 50)
+        let isTimersFirst = random.chance(percent: 50)
         for isTimer in [isTimersFirst, !isTimersFirst] {
             for event in inbox where MembersWorld.isTimer(event) == isTimer {
                 handle(event, at: node)

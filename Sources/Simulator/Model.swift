@@ -129,7 +129,7 @@ struct Model {
         switch document.content {
         case .conversation(let conversation): try check(conversation)
         case .message(let message): try check(message)
-        case .seat(let seat): try check(seat)
+        case .participantState(let participantState): try check(participantState)
         case .profile(let profile): try check(profile)
         case .item(let item): try check(item)
         case .device, .unknown: throw violation(.claims, "is of no kind that was ever written")
@@ -151,17 +151,18 @@ struct Model {
         }
     }
 
-    private func check(_ seat: Seat) throws(Violation) {
-        guard seat.isArchived == isArchived else {
-            throw violation(.kept, "is archived: \(seat.isArchived)")
+    private func check(_ participantState: ParticipantState) throws(Violation) {
+        guard participantState.isArchived == isArchived else {
+            throw violation(.kept, "is archived: \(participantState.isArchived)")
         }
-        guard seat.read?.value == greatestMark(of: "read"),
-            seat.delivered?.value == greatestMark(of: "deliver")
-        else { throw violation(.claims, "has the marks \(seat)") }
+        guard participantState.read?.value == greatestMark(of: "read"),
+            participantState.delivered?.value == greatestMark(of: "deliver")
+        else { throw violation(.claims, "has the marks \(participantState)") }
         // When it was hidden and by which mutation is told to watchers, and decides nothing.
-        guard seat.hidden?.invitation == hidden?.invitation, seat.hidden?.vector == hidden?.vector
+        guard participantState.hidden?.invitation == hidden?.invitation,
+            participantState.hidden?.vector == hidden?.vector
         else {
-            throw violation(.claims, "hides \(String(describing: seat.hidden))")
+            throw violation(.claims, "hides \(String(describing: participantState.hidden))")
         }
     }
 

@@ -27,14 +27,14 @@ extension World {
     }
 
     /// - Parameter connected: whom the node has a connection to: nobody else counts as alive.
-    func holders(of shard: Int, at node: SimNode, connected: Set<Int>) -> Holders {
+    func ownership(of shard: Int, at node: SimNode, connected: Set<Int>) -> Ownership {
         let owners = owners(of: shard, among: node.view)
         // Who leaves counts until it holds nothing.
         let others = nodes.indices.filter {
             $0 != node.index
                 && (node.view[$0] % 2 == 0 || (nodes[$0].isLeaving && !nodes[$0].disk.isEmpty))
         }
-        return Holders(
+        return Ownership(
             me: node.name, owners: owners.map { names[$0] },
             livingOwners: owners.count { $0 == node.index || connected.contains($0) },
             others: others.map { names[$0] })
@@ -68,8 +68,8 @@ extension World {
     }
 
     private func learningDelay() -> UInt64 {
-        let wait = netDice.between(0...World.learningMicrosecondsMax)
-        return weather.isFair ? wait / 20 : wait
+        let wait = netRandom.between(0...World.learningMicrosecondsMax)
+        return conditions.isFair ? wait / 20 : wait
     }
 
     func learn(_ node: SimNode, of member: Int, _ change: Int) {
@@ -77,29 +77,29 @@ extension World {
         node.view[member] = change
         note(16, UInt64(member), "\(node.name) hears of \(names[member]): \(change)")
         guard let shell = node.shell else { return }
-        refreshHolders(node, shell)
+        refreshOwnership(node, shell)
         scheduleTurn(shell)
     }
 
     /// The members, or the connections to them, are others than before.
-    func refreshHolders(_ node: SimNode, _ shell: Shell) {
+    func refreshOwnership(_ node: SimNode, _ shell: Shell) {
         let connected = Set(shell.connections.indices.filter { shell.connections[$0] != nil })
         for shard in shell.machines.indices {
-            let holders = holders(of: shard, at: node, connected: connected)
-            let isNew = holders.isOwnedHere && !shell.machines[shard].copy.holders.isOwnedHere
-            if holders.isOwnedHere, !shell.isHeld[shard] {
-                open(shard, holders, node, shell)
+            let ownership = ownership(of: shard, at: node, connected: connected)
+            let isNew = ownership.isOwnedHere && !shell.machines[shard].copy.ownership.isOwnedHere
+            if ownership.isOwnedHere, !shell.isHeld[shard] {
+                open(shard, ownership, node, shell)
             } else {
-                shell.machines[shard].setHolders(holders, now: milliseconds)
+                shell.machines[shard].setOwnership(ownership, now: milliseconds)
             }
             guard isNew else { continue }
             coverage.count("owner anew")
-            node.floors[shard] = floor(of: node)[shard]
+            node.minimums[shard] = minimum(of: node)[shard]
         }
     }
 
-    private func open(_ shard: Int, _ holders: Holders, _ node: SimNode, _ shell: Shell) {
-        shell.machines[shard] = machine(of: shard, at: node, holders: holders)
+    private func open(_ shard: Int, _ ownership: Ownership, _ node: SimNode, _ shell: Shell) {
+        shell.machines[shard] = machine(of: shard, at: node, ownership: ownership)
         shell.isHeld[shard] = true
         for peer in shell.connections.indices where shell.connections[peer] != nil {
             shell.machines[shard].onPeerUp(names[peer])
@@ -136,9 +136,9 @@ extension World {
                 note(17, UInt64(shard), "\(node.name) dropped shard \(shard)")
                 shell.isHeld[shard] = false
                 shell.copiesDropped += 1
-                let holders = shell.machines[shard].copy.holders
-                shell.machines[shard] = machine(of: shard, at: node, holders: holders)
-                if holders.isOwnedHere { open(shard, holders, node, shell) }
+                let ownership = shell.machines[shard].copy.ownership
+                shell.machines[shard] = machine(of: shard, at: node, ownership: ownership)
+                if ownership.isOwnedHere { open(shard, ownership, node, shell) }
             }
         }
     }
@@ -164,7 +164,7 @@ extension World {
     private func checkOwners(
         of shard: Int, beside node: SimNode, _ shell: Shell
     ) throws(Violation) {
-        for name in shell.machines[shard].copy.holders.owners {
+        for name in shell.machines[shard].copy.ownership.owners {
             let owner = nodes[index(of: name)]
             guard !hasLessThanItSaid(owner, to: shell) else { continue }
             for entry in ledger.entries where entry.shard == shard && holds(entry, node) {
@@ -186,7 +186,7 @@ extension World {
     /// The disks of all owners were destroyed while it was on its way that they had everything: the
     /// copy goes in good faith, and with it what was on those disks alone.
     private func noteLost(of shard: Int, beside node: SimNode, _ shell: Shell) {
-        let owners = shell.machines[shard].copy.holders.owners.map { nodes[index(of: $0)] }
+        let owners = shell.machines[shard].copy.ownership.owners.map { nodes[index(of: $0)] }
         guard owners.allSatisfy({ hasLessThanItSaid($0, to: shell) }) else { return }
         ledger.noteLost { entry in
             entry.shard != shard || !holds(entry, node)
@@ -231,7 +231,7 @@ extension World {
         let ranking = Placement.ranking(
             of: ShardID(UInt16(shard)), among: (reachable + [node.index]).map { names[$0] }
         ).map { nodes[index(of: $0)] }
-        func first(_ isFit: (Copy) -> Bool) -> SimNode? {
+        func first(_ isFit: (ShardReplica) -> Bool) -> SimNode? {
             ranking.first { candidate in
                 guard let shell = candidate.shell, !shell.isUnwell, shell.isHeld[shard],
                     candidate.pausedUntil <= now

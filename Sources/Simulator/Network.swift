@@ -25,7 +25,7 @@ final class Connection {
 }
 
 /// What the network is like between any two nodes.
-struct Weather {
+struct NetworkConditions {
     /// How many cuts lie from one to the other.
     var cuts: [[Int]]
     var slow: [[Int]]
@@ -45,9 +45,9 @@ extension World {
     private static let windowFrames = 8
 
     func dial(from node: SimNode, to peer: Int, _ shell: Shell) {
-        shell.dialAt[peer] = now + netDice.between(100_000...500_000)
+        shell.dialAt[peer] = now + netRandom.between(100_000...500_000)
         guard let other = nodes[peer].shell, !other.isUnwell,
-            weather.cuts[node.index][peer] == 0, weather.cuts[peer][node.index] == 0
+            conditions.cuts[node.index][peer] == 0, conditions.cuts[peer][node.index] == 0
         else { return }
         let connection = Connection(
             [node.index, peer], [shell.address.start, other.address.start], now: now)
@@ -72,10 +72,10 @@ extension World {
         }
         connection.isUp[end] = true
         shell.connections[peer] = index
-        shell.links[peer] = Link(to: names[peer], now: milliseconds)
+        shell.links[peer] = PeerSync(to: names[peer], now: milliseconds)
         note(1, UInt64(peer), "n\(shell.address.node + 1) connected to \(names[peer])")
         for shard in shell.machines.indices { shell.machines[shard].onPeerUp(names[peer]) }
-        refreshHolders(nodes[shell.address.node], shell)
+        refreshOwnership(nodes[shell.address.node], shell)
         scheduleTurn(shell)
     }
 
@@ -91,11 +91,11 @@ extension World {
         forget(index, end)
         connection.stalled[end] = []
         guard connection.isOpen[1 - end],
-            weather.cuts[connection.nodes[end]][connection.nodes[1 - end]] == 0
+            conditions.cuts[connection.nodes[end]][connection.nodes[1 - end]] == 0
         else {
             return
         }
-        let isGraceful = netDice.chance(percent: 50)
+        let isGraceful = netRandom.chance(percent: 50)
         let at = now + delay(connection.nodes[end], connection.nodes[1 - end])
         queue.push(
             .closed(connection: index, end: 1 - end),
@@ -126,7 +126,7 @@ extension World {
         shell.queues[peer] = SendQueue()
         if shell.isAlone { shell.aloneSince = now }
         for shard in shell.machines.indices { shell.machines[shard].onPeerDown(names[peer]) }
-        refreshHolders(nodes[shell.address.node], shell)
+        refreshOwnership(nodes[shell.address.node], shell)
         scheduleTurn(shell)
     }
 
@@ -157,7 +157,7 @@ extension World {
 
     private func hasRoom(_ connection: Connection, from shell: Shell) -> Bool {
         let end = connection.end(of: shell.address.node)
-        let isNarrow = weather.narrow[connection.nodes[end]][connection.nodes[1 - end]] > 0
+        let isNarrow = conditions.narrow[connection.nodes[end]][connection.nodes[1 - end]] > 0
         return connection.inFlight[end] < (isNarrow ? 1 : World.windowFrames)
     }
 
@@ -165,7 +165,7 @@ extension World {
         let connection = connections[index]
         let (from, to) = (connection.nodes[end], connection.nodes[1 - end])
         connection.inFlight[end] += 1
-        guard weather.cuts[from][to] == 0, connection.stalled[end].isEmpty else {
+        guard conditions.cuts[from][to] == 0, connection.stalled[end].isEmpty else {
             connection.stalled[end].append(bytes)
             return
         }
@@ -183,11 +183,11 @@ extension World {
 
     /// How long a frame takes, in microseconds.
     func delay(_ from: Int, _ to: Int) -> UInt64 {
-        if weather.isFair { return netDice.between(50...2_000) }
-        if weather.slow[from][to] > 0 { return netDice.between(20_000...2_500_000) }
-        if weather.narrow[from][to] > 0 { return netDice.between(5_000...40_000) }
-        return netDice.chance(percent: 10)
-            ? netDice.between(2_000...50_000) : netDice.between(50...2_000)
+        if conditions.isFair { return netRandom.between(50...2_000) }
+        if conditions.slow[from][to] > 0 { return netRandom.between(20_000...2_500_000) }
+        if conditions.narrow[from][to] > 0 { return netRandom.between(5_000...40_000) }
+        return netRandom.chance(percent: 10)
+            ? netRandom.between(2_000...50_000) : netRandom.between(50...2_000)
     }
 
     func onArrived(_ index: Int, _ end: Int, _ bytes: [UInt8]) throws(Violation) {
@@ -228,7 +228,7 @@ extension World {
 
     /// A cut is gone: what stalled goes on, or the connection turns out to be dead.
     func onCutEnded(from: Int, to: Int) {
-        guard weather.cuts[from][to] == 0 else { return }
+        guard conditions.cuts[from][to] == 0 else { return }
         for index in connections.indices {
             let connection = connections[index]
             guard connection.isOpen[0] || connection.isOpen[1],
@@ -239,7 +239,7 @@ extension World {
             connection.stalled[end] = []
             if !connection.isOpen[end] || shell(of: connection, end) == nil {
                 push(.closed(connection: index, end: 1 - end), after: delay(from, to))
-            } else if netDice.chance(percent: 30) {
+            } else if netRandom.chance(percent: 30) {
                 close(index, by: end)
             } else {
                 if !stalled.isEmpty { coverage.count("late-frames") }
@@ -257,15 +257,15 @@ extension Frame {
     /// Its kind, and what tells it from others of the kind.
     var name: String {
         switch self {
-        case .push(let shard, let parcels, _): "push \(shard) of \(parcels.count)"
+        case .push(let shard, let encodedDocuments, _): "push \(shard) of \(encodedDocuments.count)"
         case .confirm(let shard, let vector): "confirm \(shard) \(vector.count)"
         case .summary: "summary"
         case .hashes: "hashes"
         case .offer(let offer): "offer \(offer.shard) \(offer.claim.vector.count)"
         case .pull(let shard, let number, let theirs):
             "pull \(shard) #\(number) \(theirs.vector.count)"
-        case .batch(let shard, let number, let index, let parcels):
-            "batch \(shard) #\(number) \(index) of \(parcels.count)"
+        case .batch(let shard, let number, let index, let encodedDocuments):
+            "batch \(shard) #\(number) \(index) of \(encodedDocuments.count)"
         case .done(let shard, let number, let batches, let claim):
             "done \(shard) #\(number) \(batches) \(claim.vector.count)"
         case .broken(let shard, let number): "broken \(shard) #\(number)"

@@ -29,7 +29,7 @@ struct PhoneBook {
     }
 
     /// Notifications that were taken off, or may have been.
-    struct TakingOff {
+    struct Acknowledgement {
         let askedAt: UInt64
         /// Those that it meant, and those listed behind them.
         let before: Set<String>
@@ -51,11 +51,11 @@ struct PhoneBook {
     private var listings: [Listing] = []
     /// Every message that an answer listed, with the place of that listing; the first of each.
     private var listed: [String: Int] = [:]
-    private var takings: [TakingOff] = []
+    private var takings: [Acknowledgement] = []
     /// Messages of which it was acknowledged that they were taken off.
-    private(set) var takenOff: Set<String> = []
+    private(set) var acknowledged: Set<String> = []
     /// What was last asked to be taken off.
-    var lastTakenOff: Set<String> { takings.last?.before ?? [] }
+    var lastAcknowledged: Set<String> { takings.last?.before ?? [] }
     /// When some of what its nodes knew of it was last lost with a disk.
     private var lostAt: UInt64 = 0
 
@@ -63,7 +63,7 @@ struct PhoneBook {
 
     /// - Parameter isLevel: whether every disk has the same of what the device viewed.
     mutating func ask(
-        _ request: WholeRequest.Ringing, at now: UInt64, isLevel: Bool = true
+        _ request: ClusterRequest.Ringing, at now: UInt64, isLevel: Bool = true
     ) {
         switch request {
         case .add: addingSince = addingSince ?? now
@@ -71,10 +71,10 @@ struct PhoneBook {
             viewings.append(Viewing(conversation: conversation, askedAt: now))
         case .remove: break
         case .list: listings.append(Listing(askedAt: now, isLevel: isLevel))
-        case .takeOff(let id):
+        case .acknowledge(let id):
             let end = list.firstIndex { $0.id == id }.map { $0 + 1 } ?? list.count
             takings.append(
-                TakingOff(
+                Acknowledgement(
                     askedAt: now, before: Set(list[..<end].map(\.message)),
                     behind: Set(list[end...].map(\.message))))
         }
@@ -82,14 +82,14 @@ struct PhoneBook {
 
     /// The last request is acknowledged.
     mutating func acknowledge(
-        _ request: WholeRequest.Ringing, askedAt: UInt64, at now: UInt64
+        _ request: ClusterRequest.Ringing, askedAt: UInt64, at now: UInt64
     ) {
         guard askedAt > lostAt else { return }
         switch request {
         case .add: addedAt = addedAt ?? now
         case .view: if !viewings.isEmpty { viewings[viewings.count - 1].answeredAt = now }
         case .list, .remove: break
-        case .takeOff: takenOff.formUnion(lastTakenOff)
+        case .acknowledge: acknowledged.formUnion(lastAcknowledged)
         }
     }
 
@@ -115,7 +115,7 @@ struct PhoneBook {
     mutating func lose(at now: UInt64) {
         lostAt = now
         addedAt = nil
-        takenOff = []
+        acknowledged = []
         // Who has the device anew has not listed this, and so takes nothing of it off.
         list = []
         viewings.append(Viewing(conversation: nil, askedAt: now, isAnything: true))
@@ -128,7 +128,7 @@ struct PhoneBook {
 
     /// Whether a message was maybe passed over, since who made a list took it for viewed: what is
     /// listed behind it takes it off, and that is final.
-    func mayBePassedOver(_ message: WholeMessage) -> Bool {
+    func mayBePassedOver(_ message: ClusterMessage) -> Bool {
         guard let last = takings.last, let answeredAt = message.answeredAt else { return false }
         let end = answeredAt + PhoneBook.apartMicroseconds
         let conversation = message.name.conversation
@@ -144,7 +144,7 @@ struct PhoneBook {
 
     /// Whether a message was maybe listed by who did not know that it was viewed: what was shown
     /// stays until it is taken off.
-    func mayBeListedBlindly(_ message: WholeMessage) -> Bool {
+    func mayBeListedBlindly(_ message: ClusterMessage) -> Bool {
         let first = listed[message.name.id]
         if let first, isMaybeBlind(listings[first], to: message) { return true }
         return listings[..<(first ?? listings.count)].contains { listing in
@@ -156,7 +156,7 @@ struct PhoneBook {
     /// Whether who made a list maybe did not know what was viewed when a message was sent.
     ///
     /// The last viewing that surely held before is enough: what came behind it may be, too.
-    private func isMaybeBlind(_ listing: Listing, to message: WholeMessage) -> Bool {
+    private func isMaybeBlind(_ listing: Listing, to message: ClusterMessage) -> Bool {
         guard listing.isLevel else {
             return settled(before: message).last.map { !listing.known.contains($0) } ?? true
         }
@@ -166,7 +166,7 @@ struct PhoneBook {
     }
 
     /// Whether a message may have been taken off, by what was asked so far.
-    func mayBeTakenOff(_ message: WholeMessage) -> Bool {
+    func mayBeAcknowledged(_ message: ClusterMessage) -> Bool {
         let id = message.name.id
         return takings.contains { taking in
             guard !taking.before.contains(id) else { return true }
@@ -180,19 +180,19 @@ struct PhoneBook {
     }
 
     /// Whether a message was surely sent after the device was added.
-    func isSurelyAdded(before message: WholeMessage) -> Bool {
+    func isSurelyAdded(before message: ClusterMessage) -> Bool {
         addedAt.map { (message.askedAt ?? 0) > $0 + PhoneBook.apartMicroseconds } ?? false
     }
 
     /// Whether a message was surely sent before anybody asked for the device.
-    func isSurelyAdded(after message: WholeMessage) -> Bool {
+    func isSurelyAdded(after message: ClusterMessage) -> Bool {
         guard let answeredAt = message.answeredAt else { return false }
         return addingSince.map { answeredAt + PhoneBook.apartMicroseconds < $0 } ?? true
     }
 
     /// Whether the device surely showed a message's conversation when that was sent, or surely did
     /// not; nil where it cannot be told.
-    func wasViewing(_ message: WholeMessage) -> Bool? {
+    func wasViewing(_ message: ClusterMessage) -> Bool? {
         guard let answeredAt = message.answeredAt else { return nil }
         let end = answeredAt + PhoneBook.apartMicroseconds
         // Whatever these surely followed does not count.
@@ -210,7 +210,7 @@ struct PhoneBook {
         return areIn.count == 1 && !settled.isEmpty ? true : nil
     }
     /// The viewings that surely held before a message was sent, by their numbers.
-    private func settled(before message: WholeMessage) -> [Int] {
+    private func settled(before message: ClusterMessage) -> [Int] {
         viewings.indices.filter { number in
             viewings[number].answeredAt.map {
                 $0 + PhoneBook.apartMicroseconds < message.askedAt ?? 0

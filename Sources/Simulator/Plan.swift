@@ -11,66 +11,67 @@ package struct Plan: Hashable, Sendable {
 
     /// The plan of a seed.
     package init(seed: UInt64) {
-        var dice = Dice(seed: seed, stream: 1)
+        var random = SeededRandom(seed: seed, stream: 1)
         self.seed = seed
-        nodes = dice.pick([2, 3, 3, 3, 3, 4, 5, 5, 6])
-        replicas = dice.pick([0, 0, 1, 2, 2, 3])
-        shards = dice.pick([1, 1, 2, 3])
-        chaosMilliseconds = dice.between(1_500...5_000)
+        nodes = random.pick([2, 3, 3, 3, 3, 4, 5, 5, 6])
+        replicas = random.pick([0, 0, 1, 2, 2, 3])
+        shards = random.pick([1, 1, 2, 3])
+        chaosMilliseconds = random.between(1_500...5_000)
         faults = []
-        let count = dice.chance(percent: 10) ? 0 : dice.below(16)
-        for _ in 0..<count { addFault(&dice) }
-        addJoin(&dice)
+        let count = random.chance(percent: 10) ? 0 : random.below(16)
+        for _ in 0..<count { addFault(&random) }
+        addJoin(&random)
         addIndexFlips()
         faults.sort { $0.at < $1.at }
     }
 
     /// The last node may come late.
-    private mutating func addJoin(_ dice: inout Dice) {
-        guard nodes > 2, dice.chance(percent: 30) else { return }
-        let at = dice.between(200...chaosMilliseconds)
+    private mutating func addJoin(_ random: inout SeededRandom) {
+        guard nodes > 2, random.chance(percent: 30) else { return }
+        let at = random.between(200...chaosMilliseconds)
         faults.removeAll { $0.node == nodes - 1 && $0.at <= at }
         faults.append(Fault(at: at, .join, node: nodes - 1))
     }
 
     /// From dice of its own, so that what is drawn here changes nothing else of a seed's plan.
     private mutating func addIndexFlips() {
-        var dice = Dice(seed: seed, stream: 16)
-        guard dice.chance(percent: 15) else { return }
-        let node = dice.below(nodes)
-        let at = dice.between(200...chaosMilliseconds)
-        faults.append(Fault(at: at, .flipIndex, node: node, other: dice.below(1_000)))
+        var random = SeededRandom(seed: seed, stream: 16)
+        guard random.chance(percent: 15) else { return }
+        let node = random.below(nodes)
+        let at = random.between(200...chaosMilliseconds)
+        faults.append(Fault(at: at, .flipIndex, node: node, other: random.below(1_000)))
         // Who is about to give all away reads all of it.
-        guard dice.chance(percent: 60) else { return }
+        guard random.chance(percent: 60) else { return }
         faults.append(
             Fault(
-                at: at + dice.between(0...300), .leave, node: node,
-                amount: Plan.amount(.leave, &dice)))
+                at: at + random.between(0...300), .leave, node: node,
+                amount: Plan.amount(.leave, &random)))
     }
 
     /// Who is no member at first.
     var joiners: Set<Int> { Set(faults.lazy.filter { $0.kind == .join }.map(\.node)) }
 
-    private mutating func addFault(_ dice: inout Dice) {
-        let kind = dice.pick(Plan.lots)
-        let node = dice.below(nodes)
-        let other = kind == .flip ? dice.below(1_000) : (node + 1 + dice.below(nodes - 1)) % nodes
-        let at = dice.between(50...chaosMilliseconds)
+    private mutating func addFault(_ random: inout SeededRandom) {
+        let kind = random.pick(Plan.lots)
+        let node = random.below(nodes)
+        let other =
+            kind == .flip ? random.below(1_000) : (node + 1 + random.below(nodes - 1)) % nodes
+        let at = random.between(50...chaosMilliseconds)
         faults.append(
-            Fault(at: at, kind, node: node, other: other, amount: Plan.amount(kind, &dice)))
+            Fault(at: at, kind, node: node, other: other, amount: Plan.amount(kind, &random)))
         if kind == .restore {
-            faults.append(Fault(at: dice.between(10...max(at, 20)), .snapshot, node: node))
+            faults.append(Fault(at: random.between(10...max(at, 20)), .snapshot, node: node))
         }
         // Troubles rarely come alone: a second fault at nearly the same moment.
-        guard dice.chance(percent: 25) else { return }
-        let second = dice.pick(Plan.lots)
+        guard random.chance(percent: 25) else { return }
+        let second = random.pick(Plan.lots)
         guard second != .restore else { return }
-        let victim = dice.chance(percent: 50) ? node : dice.below(nodes)
+        let victim = random.chance(percent: 50) ? node : random.below(nodes)
         faults.append(
             Fault(
-                at: at + dice.between(0...120), second, node: victim,
-                other: (victim + 1 + dice.below(nodes - 1)) % nodes,
-                amount: Plan.amount(second, &dice)))
+                at: at + random.between(0...120), second, node: victim,
+                other: (victim + 1 + random.below(nodes - 1)) % nodes,
+                amount: Plan.amount(second, &random)))
     }
 
     /// How often each kind is drawn.
@@ -82,16 +83,16 @@ package struct Plan: Hashable, Sendable {
         .evict, .evict, .evict,
     ]
 
-    private static func amount(_ kind: Fault.Kind, _ dice: inout Dice) -> Int {
+    private static func amount(_ kind: Fault.Kind, _ random: inout SeededRandom) -> Int {
         switch kind {
-        case .crash, .crashAll, .wipe, .restore, .clone: Int(dice.between(5...1_500))
-        case .clockJump: Int(dice.between(0...7_200_000)) - 3_600_000
-        case .pause: Int(dice.between(100...7_000))
+        case .crash, .crashAll, .wipe, .restore, .clone: Int(random.between(5...1_500))
+        case .clockJump: Int(random.between(0...7_200_000)) - 3_600_000
+        case .pause: Int(random.between(100...7_000))
         case .snapshot, .reset, .clockZero, .clockFuture, .flip, .flipIndex, .join: 0
-        case .leave, .evict: Int(dice.between(50...4_000))
-        case .diskFull: Int(dice.between(1...400))
+        case .leave, .evict: Int(random.between(50...4_000))
+        case .diskFull: Int(random.between(1...400))
         case .cut, .cutOneWay, .isolate, .slow, .narrow, .clockFreeze, .diskSlow:
-            Int(dice.between(50...3_000))
+            Int(random.between(50...3_000))
         }
     }
 }

@@ -86,7 +86,7 @@ extension World {
         note(15, 0, "HEAL")
         for node in nodes { try checkWhole(node) }
         // Half of the time everyone starts again, half of the time old connections live on.
-        if netDice.chance(percent: 50) { for node in nodes { try crash(node) } }
+        if netRandom.chance(percent: 50) { for node in nodes { try crash(node) } }
         // Whoever is up executes what it is asked before it hears from the others again.
         try arriveAllLate()
         heal()

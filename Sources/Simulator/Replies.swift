@@ -37,19 +37,19 @@ extension World {
                 explanation: "\(node.name) acknowledged \(mutation.action.words) "
                     + "before it was on its disk")
         }
-        let seen = shell.machines[shard].copy.holders
+        let seen = shell.machines[shard].copy.ownership
         let mine = seen.isOwnedHere ? 1 : 0
-        let holders =
+        let ownership =
             mine
             + nodes.count {
                 $0 !== node && seen.owners.contains($0.name)
                     && holds(context, shard, $0, for: shell)
             }
-        guard stored.on <= holders, stored.owners == seen.owners.count else {
+        guard stored.on <= ownership, stored.owners == seen.owners.count else {
             throw Violation(
                 invariant: .kept,
                 explanation: "\(node.name) said that \(mutation.action.words) is on \(stored.on) "
-                    + "of \(stored.owners), but it is on \(holders) disks")
+                    + "of \(stored.owners), but it is on \(ownership) disks")
         }
         if stored.on > 1 { coverage.count("acknowledged on several") }
         // The node's own disk counts, also where it is not an owner's.

@@ -92,7 +92,7 @@ final class SimDisk {
     /// Writes what says that the cluster begins with this copy.
     func found() {
         for shard in state.shards.indices {
-            state.shards[shard].claim = CopyHeader(isComplete: true)
+            state.shards[shard].claim = ReplicaHeader(isComplete: true)
             state.shards[shard].header = state.shards[shard].claim.encoded
         }
     }
@@ -166,9 +166,9 @@ extension SimDisk: DocumentReader {
     func keys(
         of kind: DocumentKey.Kind, carrying term: String, in shard: ShardID, partition: String?
     ) throws(StoreFailure) -> [DocumentKey] {
-        state.shards[Int(shard.number)].terms.keys.filter { key in
+        state.shards[Int(shard.number)].indexKeys.keys.filter { key in
             key.kind == kind && partition.map { $0 == key.partition } ?? true
-                && state.shards[Int(shard.number)].terms[key]?.contains(term) ?? false
+                && state.shards[Int(shard.number)].indexKeys[key]?.contains(term) ?? false
         }.sorted()
     }
 
@@ -181,16 +181,17 @@ extension SimDisk: DocumentReader {
             .values.sorted { $0.start < $1.start }
     }
 
-    func seats(
+    func participantStates(
         of conversation: ConversationID, in shard: ShardID
     ) throws(StoreFailure) -> [Document] {
         let disk = state.shards[Int(shard.number)]
-        var seats: [Document] = []
-        for key in disk.keys where key.kind == .seat && key.partition == conversation.text {
+        var participantStates: [Document] = []
+        for key in disk.keys
+        where key.kind == .participantState && key.partition == conversation.text {
             guard let stored = disk.documents[key] else { continue }
-            seats.append(try read(stored, at: key))
+            participantStates.append(try read(stored, at: key))
         }
-        return seats
+        return participantStates
     }
 
     func remainder(
@@ -205,7 +206,7 @@ extension SimDisk: DocumentReader {
     func changes(
         in shard: ShardID, lackedBy theirs: Vector, of ours: Vector, after cursor: Dot?,
         bytesMax: Int
-    ) throws(StoreFailure) -> (parcels: [Parcel], next: Dot?) {
+    ) throws(StoreFailure) -> (encodedDocuments: [EncodedDocument], next: Dot?) {
         let disk = state.shards[Int(shard.number)]
         var found: [(dot: Dot, key: DocumentKey)] = []
         for key in disk.keys {
@@ -216,22 +217,23 @@ extension SimDisk: DocumentReader {
             }
         }
         found.sort { $0.dot < $1.dot }
-        var parcels: [Parcel] = []
+        var encodedDocuments: [EncodedDocument] = []
         var taken: Set<DocumentKey> = []
         var size = 0
         for (index, (dot, key)) in found.enumerated() {
             guard let stored = disk.documents[key], !taken.contains(key) else { continue }
             guard !disk.misindexed.contains(key) else { throw .badIndex }
             guard !stored.isBad else { throw .badRecord(key) }
-            let parcel = Parcel(key: key.encoded, bytes: stored.bytes)
-            if !parcels.isEmpty, size + parcel.size > min(bytesMax, batchBytesMax) {
-                return (parcels, index > 0 ? found[index - 1].dot : dot)
+            let encodedDocument = EncodedDocument(key: key.encoded, bytes: stored.bytes)
+            if !encodedDocuments.isEmpty, size + encodedDocument.size > min(bytesMax, batchBytesMax)
+            {
+                return (encodedDocuments, index > 0 ? found[index - 1].dot : dot)
             }
-            parcels.append(parcel)
+            encodedDocuments.append(encodedDocument)
             taken.insert(key)
-            size += parcel.size
+            size += encodedDocument.size
         }
-        return (parcels, nil)
+        return (encodedDocuments, nil)
     }
 
     private func read(

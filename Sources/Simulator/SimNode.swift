@@ -25,7 +25,7 @@ final class SimNode {
     /// changed; even where it does.
     var view: [Int]
     /// What this start may not fall behind: per shard, what all the others held when it began.
-    var floors: [Vector]
+    var minimums: [Vector]
     /// What it has shown as deleted, or acknowledged to be.
     var deletions = Deletions()
 
@@ -33,7 +33,7 @@ final class SimNode {
         self.index = index
         self.disk = disk
         name = NodeName(checked: "n\(index + 1)")
-        floors = Array(repeating: Vector(), count: shards)
+        minimums = Array(repeating: Vector(), count: shards)
         view = ring
     }
 }
@@ -135,7 +135,7 @@ final class Shell {
     /// How many copies it has dropped so far.
     var copiesDropped: UInt64 = 0
     /// By the peer's index: nil where no connection is up.
-    var links: [Link?]
+    var links: [PeerSync?]
     /// The connection of each link: its index in the world.
     var connections: [Int?]
     var queues: [SendQueue]
@@ -159,7 +159,7 @@ final class Shell {
     init(_ address: Address, machines: [ShardMachine], nodes: Int, seed: UInt64, now: UInt64) {
         self.address = address
         self.machines = machines
-        isHeld = machines.map { $0.copy.holders.isOwnedHere || $0.copy.stored.isAnything }
+        isHeld = machines.map { $0.copy.ownership.isOwnedHere || $0.copy.stored.isAnything }
         drops = machines.map { _ in nil }
         entropy = SimEntropy(seed: seed)
         startedAt = now
@@ -177,7 +177,7 @@ final class Shell {
     struct Repair {
         var bad: [DocumentKey]
         /// What it becomes once the disk has dropped them; nil before that is handed to the disk.
-        var header: CopyHeader?
+        var header: ReplicaHeader?
         var ticket: UInt64 = 0
     }
 
@@ -191,7 +191,7 @@ final class Shell {
 
     /// The shards that it owns and may not show yet.
     var unready: [ShardID] {
-        machines.lazy.map(\.copy).filter { $0.holders.isOwnedHere && !$0.isReady }.map(\.shard)
+        machines.lazy.map(\.copy).filter { $0.ownership.isOwnedHere && !$0.isReady }.map(\.shard)
     }
 
     var isAlone: Bool { connections.allSatisfy { $0 == nil } }
@@ -223,7 +223,7 @@ struct SendQueue {
     }
 }
 
-extension CopyHeader {
+extension ReplicaHeader {
     /// Whether a disk that says so holds a copy.
     var isAnything: Bool { isComplete || documents > 0 || !vector.isEmpty }
 }

@@ -77,13 +77,16 @@ extension World {
         var base: Stamp?
         if case .edit = submission.mutation.action { base = document.message?.header.sent }
         var mark: Mark?
-        if case .read = submission.mutation.action { mark = document.seat?.read?.value }
-        if case .deliver = submission.mutation.action { mark = document.seat?.delivered?.value }
+        if case .read = submission.mutation.action { mark = document.participantState?.read?.value }
+        if case .deliver = submission.mutation.action {
+            mark = document.participantState?.delivered?.value
+        }
         return Ledger.Entry(
             dot: dot, shard: submission.shard, node: node.index, mutation: submission.mutation,
             operation: operation, unsettled: submission.lost,
             past: document.changedBy, stamp: stamp, base: base, mark: mark,
-            hidden: submission.mutation.action == .hideChat ? document.seat?.hidden : nil,
+            hidden: submission.mutation.action == .hideChat
+                ? document.participantState?.hidden : nil,
             bytes: Hash128(of: document.encoded))
     }
 
@@ -137,7 +140,7 @@ extension World {
 
     /// Who serves has caught up with what all the others held when it started.
     func checkNotBehind(_ node: SimNode, _ shard: Int, _ shell: Shell) throws(Violation) {
-        let missing = node.floors[shard].subtracting(shell.machines[shard].copy.current.vector)
+        let missing = node.minimums[shard].subtracting(shell.machines[shard].copy.current.vector)
         guard !missing.isEmpty else { return }
         let entries = missing.dots.compactMap { ledger[$0, shard] }
         throw Violation(

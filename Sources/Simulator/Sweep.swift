@@ -39,7 +39,7 @@ package struct Sweep: Sendable {
         note(run.violation, of: run.seed)
     }
 
-    package mutating func add(_ run: WholeRun) {
+    package mutating func add(_ run: ClusterRun) {
         runs += 1
         events += run.events
         changes += run.messages

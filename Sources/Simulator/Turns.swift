@@ -14,7 +14,7 @@ extension World {
     func scheduleTurn(_ shell: Shell) {
         guard !shell.isTurnDue else { return }
         shell.isTurnDue = true
-        let wait = netDice.chance(percent: 60) ? 0 : netDice.between(0...300)
+        let wait = netRandom.chance(percent: 60) ? 0 : netRandom.between(0...300)
         push(.turn(shell.address), after: wait)
     }
 
@@ -98,7 +98,7 @@ extension World {
         _ theirs: Frame.Summary, from peer: Int, at shell: Shell
     ) throws(Violation) {
         let hashes = shell.hashes(sharedWith: names[peer])
-        let ours = Link.summary(of: hashes)
+        let ours = PeerSync.summary(of: hashes)
         guard shell.links[peer]?.onSummary(theirs.hash, ours: ours, now: milliseconds) == true
         else {
             try send(.hashes(hashes), to: peer, from: shell)
@@ -115,7 +115,7 @@ extension World {
     func onTick(_ address: Shell.Address) throws(Violation) {
         guard let shell = shell(address) else { return }
         let node = nodes[address.node]
-        let jitter = netDice.chance(percent: 5) ? netDice.between(0...50_000) : 0
+        let jitter = netRandom.chance(percent: 5) ? netRandom.between(0...50_000) : 0
         push(.tick(address), after: World.tickMicroseconds + jitter)
         for shard in shell.held {
             let before = shell.machines[shard].copy.phase
@@ -139,7 +139,7 @@ extension World {
             }
             // Each time: a shard that comes to be its own again while it is alone waits for nobody.
             for shard in shell.held { shell.machines[shard].onNobodyReached() }
-            node.floors = node.floors.map { _ in Vector() }
+            node.minimums = node.minimums.map { _ in Vector() }
         }
         if !shell.isAlone { shell.wasAlone = false }
         try onTurn(address)
@@ -149,12 +149,12 @@ extension World {
     /// did reach holds, and what one came to hold that is cut off.
     private func lowerFloor(of node: SimNode, _ shard: Int, _ shell: Shell) {
         var reached = Vector()
-        let cuts = weather.cuts
+        let cuts = conditions.cuts
         for (peer, connection) in shell.connections.enumerated()
         where connection != nil && cuts[peer][node.index] + cuts[node.index][peer] == 0 {
             reached.formUnion(nodes[peer].disk.state.shards[shard].claim.vector)
         }
-        node.floors[shard] = node.floors[shard].intersection(reached)
+        node.minimums[shard] = node.minimums[shard].intersection(reached)
     }
 
     func onTurn(_ address: Shell.Address) throws(Violation) {
@@ -205,7 +205,7 @@ extension World {
         for peer in shell.links.indices
         where shell.links[peer]?.takesSummary(now: milliseconds) == true {
             let hashes = shell.hashes(sharedWith: names[peer])
-            let summary = Frame.Summary(hash: Link.summary(of: hashes), unready: shell.unready)
+            let summary = Frame.Summary(hash: PeerSync.summary(of: hashes), unready: shell.unready)
             try send(.summary(summary), to: peer, from: shell)
         }
     }
@@ -225,12 +225,12 @@ extension World {
         let wait: UInt64
         if node.disk.isSlow > 0 {
             wait = 500_000
-        } else if !weather.isFair, diskDice.chance(percent: 1) {
-            wait = diskDice.between(20_000...500_000)
+        } else if !conditions.isFair, diskRandom.chance(percent: 1) {
+            wait = diskRandom.between(20_000...500_000)
         } else {
             wait =
-                weather.isFair || diskDice.chance(percent: 70)
-                ? diskDice.between(100...2_000) : diskDice.between(2_000...20_000)
+                conditions.isFair || diskRandom.chance(percent: 70)
+                ? diskRandom.between(100...2_000) : diskRandom.between(2_000...20_000)
         }
         push(.diskDone(node: node.index, epoch: node.disk.epoch), after: wait)
     }
@@ -239,7 +239,7 @@ extension World {
         guard node.disk.epoch == epoch, let (commit, isFailed) = node.disk.finish() else { return }
         if !isFailed { try apply(commit, on: node) }
         if let shell = node.shell {
-            let at = max(shell.reportedAt + 1, now + diskDice.between(0...1_000))
+            let at = max(shell.reportedAt + 1, now + diskRandom.between(0...1_000))
             shell.reportedAt = at
             queue.push(
                 .diskReported(shell.address, ticket: commit.ticket, isFailed: isFailed), at: at)
@@ -351,7 +351,7 @@ extension World {
     }
 
     /// What every other complete disk holds, per shard: what a fresh start must catch up with.
-    func floor(of node: SimNode) -> [Vector] {
+    func minimum(of node: SimNode) -> [Vector] {
         (0..<plan.shards).map { shard in
             let others = nodes.filter { $0 !== node }.map { $0.disk.state.shards[shard].claim }
                 .filter(\.isComplete).map(\.vector)
@@ -366,7 +366,7 @@ extension World {
         node.deletions = Deletions()
         let left = node.disk.state.shards.map(\.claim.vector)
         for other in nodes where other !== node {
-            other.floors = zip(other.floors, left).map { $0.intersection($1) }
+            other.minimums = zip(other.minimums, left).map { $0.intersection($1) }
         }
         ledger.noteLost { entry in nodes.contains { keeps(entry, $0) } }
     }

@@ -38,12 +38,12 @@ final class World {
     var nodes: [SimNode] = []
     let names: [NodeName]
     var connections: [Connection] = []
-    var weather: Weather
+    var conditions: NetworkConditions
     /// Per member, how often it came or went: even while it is one.
     var ring: [Int]
-    var netDice: Dice
-    var diskDice: Dice
-    var workDice: Dice
+    var netRandom: SeededRandom
+    var diskRandom: SeededRandom
+    var workRandom: SeededRandom
 
     var clients: Clients
     var requests: [Request] = []
@@ -58,18 +58,18 @@ final class World {
     init(_ plan: Plan, tracer: ((String) -> Void)?) {
         self.plan = plan
         self.tracer = tracer
-        netDice = Dice(seed: plan.seed, stream: 2)
-        diskDice = Dice(seed: plan.seed, stream: 3)
-        workDice = Dice(seed: plan.seed, stream: 4)
-        weather = Weather(nodes: plan.nodes)
-        clients = Clients(plan, &workDice)
+        netRandom = SeededRandom(seed: plan.seed, stream: 2)
+        diskRandom = SeededRandom(seed: plan.seed, stream: 3)
+        workRandom = SeededRandom(seed: plan.seed, stream: 4)
+        conditions = NetworkConditions(nodes: plan.nodes)
+        clients = Clients(plan, &workRandom)
         names = (0..<plan.nodes).map { NodeName(checked: "n\($0 + 1)") }
-        let batchBytesMax = workDice.pick([200, 600, 600, 2_000, 64 << 10])
+        let batchBytesMax = workRandom.pick([200, 600, 600, 2_000, 64 << 10])
         ring = (0..<plan.nodes).map { plan.joiners.contains($0) ? 1 : 0 }
         for index in 0..<plan.nodes {
             let disk = SimDisk(shards: plan.shards, batchBytesMax: batchBytesMax)
             // The first founds the cluster; of the others, some were there too and some join.
-            let isThere = index == 0 || workDice.chance(percent: 70)
+            let isThere = index == 0 || workRandom.chance(percent: 70)
             if isThere, ring[index] == 0 { disk.found() }
             nodes.append(SimNode(index, disk: disk, shards: plan.shards, ring: ring))
         }
@@ -78,7 +78,7 @@ final class World {
     /// Runs to the end, or to the first thing that is wrong.
     func run() throws(Violation) {
         for node in nodes where ring[node.index] == 0 {
-            push(.start(node: node.index), after: netDice.between(0...200_000))
+            push(.start(node: node.index), after: netRandom.between(0...200_000))
         }
         for (index, fault) in plan.faults.enumerated() {
             queue.push(.fault(index), at: fault.at * 1_000)

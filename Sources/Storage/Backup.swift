@@ -58,7 +58,7 @@ package final class Backup: @unchecked Sendable {
 
     private func run() {
         do throws(StorageError) {
-            try foldJournal()
+            try flushWriteLog()
             then(.success(try copy()))
         } catch {
             then(.failure(error))
@@ -66,8 +66,8 @@ package final class Backup: @unchecked Sendable {
     }
 
     /// What was deleted before stands in the journal still, and would be copied.
-    private func foldJournal() throws(StorageError) {
-        writer.perform(.foldJournal) { [self] error in
+    private func flushWriteLog() throws(StorageError) {
+        writer.perform(.flushWriteLog) { [self] error in
             monitor.withLock {
                 folding = error.map { .failure($0) } ?? .success(())
                 monitor.signal()
@@ -132,7 +132,7 @@ package final class Backup: @unchecked Sendable {
         try into.run(
             "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;", doing: "making a backup")
         // Pages in the log are as they were before they were cleaned.
-        try PageGaps.clean(into)
+        try FreeSpaceZeroing.clean(into)
         guard let copying = sqlite3_backup_init(into.handle, "main", from.handle, "main") else {
             throw StorageError(sqlite: sqlite3_errcode(into.handle), doing: "beginning a backup")
         }

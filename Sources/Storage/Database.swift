@@ -34,7 +34,7 @@ package final class Database: @unchecked Sendable {
     ///   - reserve: room for deleting on a full disk; taken where there is any.
     ///   - courier: brings what the writer has done to the thread that reads.
     package init(
-        folder path: String, reserve: Reserve? = nil, journal limits: JournalLimits = .standard,
+        folder path: String, reserve: Reserve? = nil, writeLog limits: WriteLogLimits = .standard,
         courier: @escaping Courier
     ) throws(StorageError) {
         self.courier = courier

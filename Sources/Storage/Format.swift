@@ -20,7 +20,7 @@ import Glibc
 ///   seldom.
 /// - `copy` is written with every commit; what of a shard's vector seldom changes is in `base`, and
 ///   the header says by a hash of it which base it goes with.
-/// - `journal` is where a commit goes first; see `Journal`.
+/// - `writeLog` is where a commit goes first; see `WriteLog`.
 /// - The shard comes first everywhere: a copy is scanned, recomputed and dropped by one range.
 /// - Every row carries a checksum over its key and its content: of a damaged row nothing is
 ///   believed, not even that it is empty. `place`, `dots` and `term` can be made anew from

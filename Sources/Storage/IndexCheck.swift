@@ -12,7 +12,7 @@ extension Reader {
     ) throws(StorageError) -> Bool {
         do throws(StorageError) {
             guard try self.document(document.key, in: shard) == document else { return false }
-            for term in document.terms {
+            for term in document.indexKeys {
                 let keys = try keys(
                     of: document.key.kind, carrying: term, in: shard,
                     partition: document.key.partition)

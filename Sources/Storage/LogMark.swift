@@ -52,7 +52,7 @@ struct LogMark: Hashable, Sendable {
 
     /// The checksum of a page, as it is in the file: without what is cleaned on the way there.
     static func sum(of page: UnsafeMutableRawBufferPointer, number: UInt32) -> UInt64 {
-        if let gap = PageGaps.gap(in: UnsafeRawBufferPointer(page), isFirst: number == 1) {
+        if let gap = FreeSpaceZeroing.gap(in: UnsafeRawBufferPointer(page), isFirst: number == 1) {
             UnsafeMutableRawBufferPointer(rebasing: page[gap]).initializeMemory(
                 as: UInt8.self, repeating: 0)
         }

@@ -5,7 +5,7 @@ import CSQLite
 struct Opening {
     let file: String
     let reserve: Reserve?
-    let limits: JournalLimits
+    let limits: WriteLogLimits
     let courier: Database.Courier
     let failureReport: FailureReport
     let places: DataPlaces
@@ -55,8 +55,8 @@ struct Opening {
             do throws(StorageError) {
                 let writer = try Writer(
                     connection, limits, reserve: reserve, in: folder, places: places,
-                    onFolded: { [reader, courier] generation in
-                        courier { reader.noteFolded(generation) }
+                    onFolded: { [reader, courier] memtable in
+                        courier { reader.noteFolded(memtable) }
                     },
                     onFailure: { [failureReport, courier] error in
                         courier { failureReport.say(error) }
@@ -87,9 +87,9 @@ struct Opening {
                 PRAGMA trusted_schema = OFF;
                 PRAGMA cache_size = -\(Opening.writerCacheKibibytes);
                 """, doing: "opening the file for writing")
-            try PageGaps.clean(connection)
+            try FreeSpaceZeroing.clean(connection)
             // A process that was killed may have left purged texts in the log.
-            if try foldLog(connection) { LogMarkFile.remove(in: folder) }
+            if try flushLog(connection) { LogMarkFile.remove(in: folder) }
         } catch {
             connection.close()
             throw error
@@ -98,7 +98,7 @@ struct Opening {
     }
 
     /// - Returns: whether the log is empty.
-    private func foldLog(_ connection: Connection) throws(StorageError) -> Bool {
+    private func flushLog(_ connection: Connection) throws(StorageError) -> Bool {
         do throws(StorageError) {
             return try connection.number(of: "wal_checkpoint(TRUNCATE)") == 0
         } catch .full {

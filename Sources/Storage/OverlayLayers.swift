@@ -32,8 +32,8 @@ struct OverlayLayers {
     }
 
     /// The latest record of each seat of a conversation, in no order.
-    func seats(of conversation: ConversationID) -> [Record] {
-        let keys = Set(layers.flatMap { $0.seats[conversation.text] ?? [] })
+    func participantStates(of conversation: ConversationID) -> [Record] {
+        let keys = Set(layers.flatMap { $0.participantStates[conversation.text] ?? [] })
         return keys.compactMap(record)
     }
 

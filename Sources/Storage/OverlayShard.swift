@@ -17,7 +17,7 @@ struct OverlayShard {
     /// Of each conversation, in the order of history; places that messages have left may be among
     /// them.
     private(set) var messages: [String: [HistoryPosition]] = [:]
-    private(set) var seats: [String: [DocumentKey]] = [:]
+    private(set) var participantStates: [String: [DocumentKey]] = [:]
     /// Of each replica, ascending by seq; changes that later ones have superseded are among them.
     private(set) var changes: [ReplicaID: [OverlayChange]] = [:]
     private(set) var carriers: [String: Set<DocumentKey>] = [:]
@@ -52,14 +52,14 @@ struct OverlayShard {
                 let position = HistoryPosition(time: record.time, id: MessageID(checked: key.id))
                 messages[key.partition, default: []].insertAscending(position)
             }
-        } else if key.kind == .seat, old == nil {
-            seats[key.partition, default: []].append(key)
+        } else if key.kind == .participantState, old == nil {
+            participantStates[key.partition, default: []].append(key)
         }
         for dot in record.changedBy.dots where old?.changedBy.seq(of: dot.replica) != dot.seq {
             changes[dot.replica, default: []]
                 .insertAscending(OverlayChange(seq: dot.seq, key: key))
         }
-        for term in record.terms { carriers[term, default: []].insert(key) }
+        for term in record.indexKeys { carriers[term, default: []].insert(key) }
     }
 }
 

@@ -22,7 +22,7 @@ package final class Reader: @unchecked Sendable {
     let countedRuns: CountedRunRows
     let changeScan: ChangeScan
     let walks: Walks
-    let terms: TermIndex
+    let indexKeys: TermIndex
     private var isClosed = false
     private var readsInTurn = 0
     /// What lies in the journal alone.
@@ -65,7 +65,7 @@ package final class Reader: @unchecked Sendable {
         countedRuns = try CountedRunRows(connection)
         changeScan = try ChangeScan(connection, replicas)
         walks = try Walks(connection)
-        terms = try TermIndex(connection)
+        indexKeys = try TermIndex(connection)
     }
 
     func close() {
@@ -77,15 +77,15 @@ package final class Reader: @unchecked Sendable {
     /// A batch is on disk, and is found from here on.
     func noteStored(_ batch: WriteBatch, _ place: StoredPlace) {
         endTurn()
-        guard case .journal(let generation) = place else { return }
-        overlay.add(batch, generation: generation)
+        guard case .writeLog(let memtable) = place else { return }
+        overlay.add(batch, memtable: memtable)
     }
 
     /// A generation of the journal is in the tables.
-    func noteFolded(_ generation: UInt64) {
+    func noteFolded(_ memtable: UInt64) {
         // The state that is read may be one from before.
         endTurn()
-        overlay.remove(upTo: generation)
+        overlay.remove(upTo: memtable)
     }
 
     /// Lets go of the state that the reads of a turn have seen: the log cannot be emptied before.

@@ -5,20 +5,20 @@ import Wire
 /// A record as the journal keeps it: all that the tables will be told of it.
 extension Record {
     /// What a message carries at most, for a reader of bytes that nobody has checked.
-    private static let termsMax = 1 << 16
+    private static let indexKeysMax = 1 << 16
 
     func encode(into writer: inout ByteWriter) {
         key.encode(into: &writer)
         changedBy.encode(into: &writer)
         writer.write(fixed: time.bits)
         writer.write(bytes)
-        Record.encode(terms, into: &writer)
+        Record.encode(indexKeys, into: &writer)
         writer.write(purges)
         writer.write(previous != nil)
         guard let previous else { return }
         previous.changedBy.encode(into: &writer)
         writer.write(fixed: previous.time.bits)
-        Record.encode(previous.terms, into: &writer)
+        Record.encode(previous.indexKeys, into: &writer)
     }
 
     init(from reader: inout ByteReader) throws(WireError) {
@@ -26,30 +26,30 @@ extension Record {
         let changedBy = try Context(from: &reader)
         let time = HybridTimestamp(bits: try reader.readFixed())
         let bytes = Array(try reader.readBytes())
-        let terms = try Record.terms(from: &reader)
+        let indexKeys = try Record.indexKeys(from: &reader)
         let purges = try reader.readFlag()
         var previous: Previous?
         if try reader.readFlag() {
             previous = Previous(
                 changedBy: try Context(from: &reader),
                 time: HybridTimestamp(bits: try reader.readFixed()),
-                terms: try Record.terms(from: &reader))
+                indexKeys: try Record.indexKeys(from: &reader))
         }
         self.init(
-            key: key, changedBy: changedBy, time: time, bytes: bytes, terms: terms,
+            key: key, changedBy: changedBy, time: time, bytes: bytes, indexKeys: indexKeys,
             previous: previous, purges: purges)
     }
 
-    private static func encode(_ terms: [String], into writer: inout ByteWriter) {
-        writer.write(count: terms.count)
-        for term in terms { writer.write(term) }
+    private static func encode(_ indexKeys: [String], into writer: inout ByteWriter) {
+        writer.write(count: indexKeys.count)
+        for term in indexKeys { writer.write(term) }
     }
 
-    private static func terms(from reader: inout ByteReader) throws(WireError) -> [String] {
-        var terms: [String] = []
-        for _ in 0..<(try reader.readCount(limit: termsMax)) {
-            terms.append(try reader.readText(limit: nameBytesMax))
+    private static func indexKeys(from reader: inout ByteReader) throws(WireError) -> [String] {
+        var indexKeys: [String] = []
+        for _ in 0..<(try reader.readCount(limit: indexKeysMax)) {
+            indexKeys.append(try reader.readText(limit: nameBytesMax))
         }
-        return terms
+        return indexKeys
     }
 }

@@ -25,7 +25,7 @@ package struct Reserve: Hashable, Sendable {
     ///
     /// - Throws: `full` where there is none.
     package func make() throws(StorageError) {
-        let bytes = Reserve.bytesCount(ofDisk: try FolderRoom(of: folder).totalBytes)
+        let bytes = Reserve.bytesCount(ofDisk: try FolderSpace(of: folder).totalBytes)
         // Under another name until it is whole, so that what stands under its own name is.
         let draft = path + ".new"
         guard !isHeld else { return }
@@ -57,7 +57,7 @@ package struct Reserve: Hashable, Sendable {
 }
 
 /// How much room there is around a data folder.
-package struct FolderRoom: Hashable, Sendable {
+package struct FolderSpace: Hashable, Sendable {
     package let freeBytes: UInt64
     package let totalBytes: UInt64
     /// How long the log is that waits to be folded into the file.
@@ -70,7 +70,7 @@ package struct FolderRoom: Hashable, Sendable {
         let file = folder + "/" + Format.fileName
         logBytes = FileStatus(of: file + "-wal")?.bytesCount ?? 0
         // A process that may make no file longer has as little room as on a full disk.
-        let limit = FolderRoom.fileBytesMax
+        let limit = FolderSpace.fileBytesMax
         let longest = max(logBytes, FileStatus(of: file)?.bytesCount ?? 0)
         freeBytes = min(
             UInt64(disk.f_bavail) * UInt64(disk.f_frsize), limit - min(limit, longest))

@@ -2,5 +2,5 @@
 enum StoredPlace: Hashable, Sendable {
     case tables
     /// In the journal alone, until this generation of it is folded.
-    case journal(generation: UInt64)
+    case writeLog(memtable: UInt64)
 }

@@ -8,7 +8,7 @@ final class Tables {
     private let deleteDocument: Statement
     private let insertPlace: Statement
     private let dots: DotTable
-    private let terms: TermTable
+    private let indexKeys: TermTable
     private let insertHeader: Statement
     private let insertBase: Statement
     private let insertSetting: Statement
@@ -40,7 +40,7 @@ final class Tables {
             connection, "INSERT OR REPLACE INTO place VALUES(?,?,?,?,?)",
             doing: "storing a message's place")
         dots = try DotTable(connection)
-        terms = try TermTable(connection)
+        indexKeys = try TermTable(connection)
         insertHeader = try Statement(
             connection, "INSERT OR REPLACE INTO copy VALUES(?,?)", doing: "storing a header")
         insertBase = try Statement(
@@ -99,7 +99,7 @@ final class Tables {
             }
             for write in batch.shards {
                 for key in write.removed { try removal.remove(key, in: write.shard) }
-                let records = write.documents.map { FoldedRecord(shard: write.shard, record: $0) }
+                let records = write.documents.map { FlushedRecord(shard: write.shard, record: $0) }
                 try store(records.folded()[...])
                 headers.follow(with: write.header, of: write.shard)
             }
@@ -109,13 +109,13 @@ final class Tables {
     }
 
     /// Stores the records of so many documents, each of which is there once: what goes goes first.
-    func store(_ records: ArraySlice<FoldedRecord>) throws(StorageError) {
+    func store(_ records: ArraySlice<FlushedRecord>) throws(StorageError) {
         for item in records { try removeOutdated(item.record, in: item.shard) }
         try insertDocument.store(records, bind: bindDocument)
         try storeIndexes(records)
     }
 
-    private func storeIndexes(_ records: ArraySlice<FoldedRecord>) throws(StorageError) {
+    private func storeIndexes(_ records: ArraySlice<FlushedRecord>) throws(StorageError) {
         let records =
             reindexed.isEmpty ? records : records.filter { !reindexed.contains($0.shard) }[...]
         try dots.store(try dotChanges(of: records))
@@ -131,7 +131,7 @@ final class Tables {
 
     /// What the records have the table of dots say otherwise.
     private func dotChanges(
-        of records: ArraySlice<FoldedRecord>
+        of records: ArraySlice<FlushedRecord>
     ) throws(StorageError) -> [DotChange] {
         var changes: [DotChange] = []
         changes.reserveCapacity(records.count)
@@ -157,9 +157,9 @@ final class Tables {
     private func removeOutdated(_ write: Record, in shard: ShardID) throws(StorageError) {
         guard let previous = write.previous else { return }
         if write.hasMoved { try removeRow(of: write.key, at: previous.time, in: shard) }
-        guard previous.terms != write.terms, !reindexed.contains(shard) else { return }
-        for term in previous.terms where !write.terms.contains(term) {
-            try terms.remove(term, of: write.key, in: shard)
+        guard previous.indexKeys != write.indexKeys, !reindexed.contains(shard) else { return }
+        for term in previous.indexKeys where !write.indexKeys.contains(term) {
+            try indexKeys.remove(term, of: write.key, in: shard)
         }
     }
 
@@ -170,12 +170,12 @@ final class Tables {
         {
             try storePlace(write, in: shard)
         }
-        guard write.terms != write.previous?.terms ?? [] else { return }
-        try terms.store(write.terms, of: write.key, in: shard)
+        guard write.indexKeys != write.previous?.indexKeys ?? [] else { return }
+        try indexKeys.store(write.indexKeys, of: write.key, in: shard)
     }
 
     private func bindDocument(
-        _ item: FoldedRecord, to statement: Statement, behind index: Int32, row: Int
+        _ item: FlushedRecord, to statement: Statement, behind index: Int32, row: Int
     ) throws(StorageError) {
         let (shard, key) = (item.shard, item.record.key)
         let time = Int64(bitPattern: item.record.time.bits)
@@ -279,7 +279,7 @@ extension Tables {
         defer { selectDocuments.reset() }
         let row = StoredRow(selectDocuments, shard: shard)
         var isWhole = true
-        var records: [FoldedRecord] = []
+        var records: [FlushedRecord] = []
         while try selectDocuments.step() {
             guard let bytes = row.bytes else {
                 isWhole = false
@@ -287,7 +287,7 @@ extension Tables {
             }
             let document = try StoredRow.document(row.key, in: shard, decoding: bytes)
             records.append(
-                FoldedRecord(
+                FlushedRecord(
                     shard: shard, record: Record(of: document, bytes: bytes, previous: nil)))
             guard records.count >= Tables.recordsAtATime else { continue }
             try storeIndexes(records[...])

@@ -7,7 +7,7 @@ struct TermIndex {
     let ofShard: Statement
     let ofPartition: Statement
     let ofUser: Statement
-    let seats: Statement
+    let participantStates: Statement
 
     /// How many terms concern a user, whoever it is.
     private static let concerning = Term.concerning(UserID(checked: "anybody")).count
@@ -37,7 +37,7 @@ struct TermIndex {
                 (SELECT 0 UNION ALL SELECT shard + 1 FROM held WHERE shard < ?1)
             SELECT shard FROM held WHERE \(isConcerned.joined(separator: " OR "))
             """, doing: "reading the index of terms")
-        seats = try Statement(
+        participantStates = try Statement(
             connection,
             """
             SELECT \(StoredRow.columns) FROM document d
@@ -56,7 +56,7 @@ extension Reader {
         partition: String? = nil
     ) throws(StorageError) -> [DocumentKey] {
         try checkOpen()
-        let statement = partition == nil ? terms.ofShard : terms.ofPartition
+        let statement = partition == nil ? indexKeys.ofShard : indexKeys.ofPartition
         try statement.bind(Int64(shard.number), at: 1)
         try statement.bind(Int64(kind.number), at: 2)
         try statement.bind(term, at: 3)
@@ -85,7 +85,7 @@ extension Reader {
     ) throws(StorageError) -> Set<ShardID> {
         try checkOpen()
         let wanted = Term.concerning(user)
-        let statement = terms.ofUser
+        let statement = indexKeys.ofUser
         try statement.bind(Int64(last.number), at: 1)
         for (index, (kind, term)) in wanted.enumerated() {
             try statement.bind(Int64(kind.number), at: Int32(2 * index + 2))
@@ -108,29 +108,29 @@ extension Reader {
     /// The seats of a conversation, ascending by user: one run of rows.
     ///
     /// - Throws: `badRecord` at the first whose bytes are bad.
-    package func seats(
+    package func participantStates(
         of conversation: ConversationID, in shard: ShardID
     ) throws(StorageError) -> [Document] {
         try checkOpen()
-        let statement = terms.seats
+        let statement = indexKeys.participantStates
         try statement.bind(Int64(shard.number), at: 1)
         try statement.bind(conversation.text, at: 2)
-        try statement.bind(Int64(DocumentKey.Kind.seat.number), at: 3)
+        try statement.bind(Int64(DocumentKey.Kind.participantState.number), at: 3)
         defer { statement.reset() }
         let row = StoredRow(statement, shard: shard)
-        var seats: [Document] = []
+        var participantStates: [Document] = []
         guard let layers = overlay.layers(of: shard) else {
-            while try statement.step() { seats.append(try row.document(row.key)) }
-            return seats
+            while try statement.step() { participantStates.append(try row.document(row.key)) }
+            return participantStates
         }
         while try statement.step() {
             let key = row.key
-            if layers.record(key) == nil { seats.append(try row.document(key)) }
+            if layers.record(key) == nil { participantStates.append(try row.document(key)) }
         }
-        for record in layers.seats(of: conversation) {
-            seats.append(
+        for record in layers.participantStates(of: conversation) {
+            participantStates.append(
                 try StoredRow.document(record.key, in: shard, decoding: record.bytes))
         }
-        return seats.sorted { $0.key.id < $1.key.id }
+        return participantStates.sorted { $0.key.id < $1.key.id }
     }
 }

@@ -18,9 +18,9 @@ struct TermTable {
     }
 
     /// Has a document stand under these words, whatever stood there before.
-    func store(_ terms: [String], of key: DocumentKey, in shard: ShardID) throws(StorageError) {
+    func store(_ indexKeys: [String], of key: DocumentKey, in shard: ShardID) throws(StorageError) {
         let kind = Int64(key.kind.number)
-        for term in terms {
+        for term in indexKeys {
             try insert.bind(Int64(shard.number), at: 1)
             try insert.bind(kind, at: 2)
             let word = try insert.bind(term, at: 3)

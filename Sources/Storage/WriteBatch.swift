@@ -135,7 +135,9 @@ extension Record {
         // Where a document stands that is no message is found without its time.
         let timeMax = key.kind == .message || key.kind.isCountedRun ? Record.numberMax : 0
         if time > timeMax || timeBefore > timeMax { return "the time of \(key)" }
-        if terms.contains(where: isTooLong) || previous?.terms.contains(where: isTooLong) ?? false {
+        if indexKeys.contains(where: isTooLong)
+            || previous?.indexKeys.contains(where: isTooLong) ?? false
+        {
             return "a term of \(key)"
         }
         let isSeqMisfit =

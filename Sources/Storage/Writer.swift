@@ -29,7 +29,7 @@ package final class Writer: @unchecked Sendable {
     private var waiting: [Queued] = []
     private var bytesWaiting = 0
     private var failuresCount = 0
-    private var chores: [QueuedChore] = []
+    private var tasks: [QueuedTask] = []
     private var isClosing = false
     private var thread: pthread_t?
 
@@ -40,7 +40,7 @@ package final class Writer: @unchecked Sendable {
     ///     tables.
     ///   - onFailure: told there, once, of the failure after which nothing is stored any more.
     init(
-        _ connection: Connection, _ limits: JournalLimits, reserve: Reserve?,
+        _ connection: Connection, _ limits: WriteLogLimits, reserve: Reserve?,
         in folder: String, places: DataPlaces,
         onFolded: @escaping @Sendable (UInt64) -> Void,
         onFailure: @escaping @Sendable (StorageError) -> Void
@@ -74,10 +74,10 @@ package final class Writer: @unchecked Sendable {
     }
 
     /// Has a chore done before anything else; from any thread.
-    func perform(_ chore: Chore, then: @escaping QueuedChore.Completion) {
+    func perform(_ task: MaintenanceTask, then: @escaping QueuedTask.Completion) {
         let isTaken = monitor.withLock {
             guard !isClosing else { return false }
-            chores.append(QueuedChore(chore, then: then))
+            tasks.append(QueuedTask(task, then: then))
             return true
         }
         guard isTaken else { return then(.closed) }
@@ -107,8 +107,8 @@ extension Writer {
     private enum Turn {
         case store([Queued])
         case refuse(Queued, StorageError)
-        case fold
-        case perform(QueuedChore)
+        case flush
+        case perform(QueuedTask)
         case truncate
         case end
     }
@@ -118,13 +118,13 @@ extension Writer {
         while true {
             switch monitor.withLock(nextTurn) {
             case .store(let batches): complete(batches, store(batches.map(\.batch)))
-            case .perform(let chore): perform(chore)
+            case .perform(let task): perform(task)
             case .refuse(let queued, let error): complete([queued], .failure(error))
-            case .fold: file.foldSlice()
+            case .flush: file.flushSlice()
             case .truncate: file.truncateLog()
             case .end:
                 file.close()
-                for chore in monitor.withLock({ chores }) { chore.then(.closed) }
+                for task in monitor.withLock({ tasks }) { task.then(.closed) }
                 return
             }
             file.noteLog()
@@ -137,18 +137,18 @@ extension Writer {
     private func nextTurn() -> Turn {
         while true {
             let now = MonotonicTime.now
-            if let chore = chores.first, chore.due <= now {
-                return .perform(chores.removeFirst())
+            if let task = tasks.first, task.due <= now {
+                return .perform(tasks.removeFirst())
             }
             if let due = file.truncationDue, due <= now {
                 // Nobody's text is purged from a journal that grows all the time.
-                return file.isTruncationBlocked ? .fold : .truncate
+                return file.isTruncationBlocked ? .flush : .truncate
             }
             if !waiting.isEmpty { return takeTransaction() }
             if isClosing { return .end }
             let foldingDue = file.foldingDue
-            if let foldingDue, foldingDue <= now { return .fold }
-            let dues = [file.truncationDue, foldingDue, chores.first?.due]
+            if let foldingDue, foldingDue <= now { return .flush }
+            let dues = [file.truncationDue, foldingDue, tasks.first?.due]
             monitor.wait(until: dues.compactMap(\.self).min())
         }
     }
@@ -183,13 +183,13 @@ extension Writer {
         return file.store(batches)
     }
 
-    private func perform(_ queued: QueuedChore) {
-        switch queued.chore {
+    private func perform(_ queued: QueuedTask) {
+        switch queued.task {
         case .emptyLog:
             let error = file.emptyLog()
             guard error == .locked, !queued.isLate else { return queued.then(error) }
-            monitor.withLock { chores.append(queued.again) }
-        case .foldJournal: queued.then(file.foldJournal())
+            monitor.withLock { tasks.append(queued.again) }
+        case .flushWriteLog: queued.then(file.flushWriteLog())
         case .makeReserve:
             do throws(StorageError) {
                 try reserve?.make()

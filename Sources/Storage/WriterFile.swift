@@ -15,10 +15,10 @@ final class WriterFile {
     static let logPagesMax: Int32 = 8_000
 
     private let connection: Connection
-    private let tables: JournaledTables
+    private let tables: LoggedTables
     /// How many pages the log has, as the last commit said.
     private let logPages: UnsafeMutablePointer<Int32>
-    private var room = LogRoom()
+    private var room = WALPreallocation()
     private let mark: LogMarkFile
     private let places: DataPlaces
     private let file: String
@@ -26,7 +26,7 @@ final class WriterFile {
     private var isLogPlaced = false
     private var purging = PurgeSchedule()
     /// The last generation that has to be folded before the log is emptied.
-    private var purgedGeneration: UInt64 = 0
+    private var purgedMemtable: UInt64 = 0
     /// A commit or a checkpoint that failed and not for want of room: what is on disk nobody knows,
     /// and another sync would not tell.
     private var failure: StorageError?
@@ -39,7 +39,7 @@ final class WriterFile {
     ///   - onFailure: told once of the failure after which nothing is stored any more, and of each
     ///     damaged row of an index that was met.
     init(
-        _ connection: Connection, _ limits: JournalLimits, in folder: String,
+        _ connection: Connection, _ limits: WriteLogLimits, in folder: String,
         places: DataPlaces,
         onFolded: @escaping @Sendable (UInt64) -> Void,
         onFailure: @escaping @Sendable (StorageError) -> Void
@@ -49,7 +49,7 @@ final class WriterFile {
         self.places = places
         file = folder + "/" + Format.fileName
         mark = try LogMarkFile(in: folder)
-        tables = try JournaledTables(
+        tables = try LoggedTables(
             connection, limits, onFolded: onFolded, onDamage: onFailure)
         logPages = .allocate(capacity: 1)
         logPages.initialize(to: 0)
@@ -74,7 +74,7 @@ final class WriterFile {
             // Where room is short, journal and log are kept short as well.
             let purges = batches.contains(where: \.mayUseReserve)
             let place = try tables.store(batches)
-            if purges, case .journal(let generation) = place { purgedGeneration = generation }
+            if purges, case .writeLog(let memtable) = place { purgedMemtable = memtable }
             purging.noteCommit(purges: purges)
             try checkPlaces()
             return .success(place)
@@ -88,9 +88,9 @@ final class WriterFile {
     var foldingDue: MonotonicTime? { failure == nil ? tables.foldingDue : nil }
 
     /// Folds some records more; where the disk does not let it, later.
-    func foldSlice() {
+    func flushSlice() {
         do throws(StorageError) {
-            try tables.foldSlice(isEmptying: isTruncationBlocked)
+            try tables.flushSlice(isEmptying: isTruncationBlocked)
         } catch {
             note(error)
             purging.noteTruncation(succeeded: false)
@@ -125,7 +125,7 @@ extension WriterFile {
     var truncationDue: MonotonicTime? { failure == nil ? purging.due : nil }
 
     /// Whether purged texts may be in the journal still.
-    var isTruncationBlocked: Bool { tables.holdsGeneration(upTo: purgedGeneration) }
+    var isTruncationBlocked: Bool { tables.holdsMemtable(upTo: purgedMemtable) }
 
     /// Marks how much of the log is synced, once whoever waited for a commit was told of it.
     ///
@@ -154,13 +154,13 @@ extension WriterFile {
     /// Empties the journal and the log.
     ///
     /// - Returns: why they are not empty; `refused` where a reader is on the log.
-    func emptyLog() -> StorageError? { foldJournal() ?? truncated() }
+    func emptyLog() -> StorageError? { flushWriteLog() ?? truncated() }
 
     /// - Returns: why the journal is not empty.
-    func foldJournal() -> StorageError? {
+    func flushWriteLog() -> StorageError? {
         if let failure { return failure }
         do throws(StorageError) {
-            try tables.foldAll()
+            try tables.flushAll()
             return nil
         } catch {
             note(error)

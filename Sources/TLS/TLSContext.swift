@@ -45,16 +45,16 @@ package final class TLSContext {
         precondition(codes.allSatisfy { $0 == 1 }, "OpenSSL 3 has TLS 1.3 and AES")
         SSL_CTX_ctrl(raw, SSL_CTRL_SET_SESS_CACHE_MODE, Int(SSL_SESS_CACHE_OFF), nil)
         SSL_CTX_set_psk_use_session_callback(raw) { ssl, _, name, count, session in
-            guard let shield = TLSShield.of(ssl), let name, let count, let session else { return 0 }
-            name.pointee = UnsafePointer(shield.identity.baseAddress)
-            count.pointee = shield.identity.count
-            session.pointee = shield.makeSession(of: shield.keys.first)
+            guard let tls = OpenSSLLayer.of(ssl), let name, let count, let session else { return 0 }
+            name.pointee = UnsafePointer(tls.identity.baseAddress)
+            count.pointee = tls.identity.count
+            session.pointee = tls.makeSession(of: tls.keys.first)
             return 1
         }
         SSL_CTX_set_psk_find_session_callback(raw) { ssl, name, count, session in
-            guard let shield = TLSShield.of(ssl), let session else { return 0 }
-            let key = shield.key(named: UnsafeRawBufferPointer(start: name, count: count))
-            session.pointee = key.flatMap { shield.makeSession(of: $0) }
+            guard let tls = OpenSSLLayer.of(ssl), let session else { return 0 }
+            let key = tls.key(named: UnsafeRawBufferPointer(start: name, count: count))
+            session.pointee = key.flatMap { tls.makeSession(of: $0) }
             return 1
         }
     }
@@ -65,8 +65,8 @@ package final class TLSContext {
     }
 
     /// For the end that dialled.
-    package func dialling() -> TLSShield { TLSShield(self, isDialling: true) }
+    package func dialling() -> OpenSSLLayer { OpenSSLLayer(self, isDialling: true) }
 
     /// For the end that was dialled.
-    package func accepting() -> TLSShield { TLSShield(self, isDialling: false) }
+    package func accepting() -> OpenSSLLayer { OpenSSLLayer(self, isDialling: false) }
 }

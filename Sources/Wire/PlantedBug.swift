@@ -20,7 +20,7 @@
         case evictedNotDialled = "evicted-not-dialled"
         case damagedIndexReadAsEmpty = "damaged-index-read-as-empty"
         case evictedNotHeard = "evicted-not-heard"
-        case floorIgnored = "floor-ignored"
+        case minimumIgnored = "floor-ignored"
         case indexNotUpdatedOnMerge = "index-not-updated-on-merge"
         case lateDoneCounts = "late-done-counts"
         case minorityEvicts = "minority-evicts"

@@ -28,29 +28,29 @@ func carryOut(_ options: Options) async -> Int32 {
             say("grapevine-sim: \(path) is no plan: \(error.line)")
             return 2
         }
-    case .plant(let name):
-        guard let plant = Plant.all.first(where: { $0.name == name }) else {
-            say("grapevine-sim: no planted bug \(name); this build has: \(plantNames)")
+    case .seededBug(let name):
+        guard let seededBug = SeededBug.all.first(where: { $0.name == name }) else {
+            say("grapevine-sim: no planted bug \(name); this build has: \(seededBugNames)")
             return 2
         }
-        return await find(plant, within: options.within) ? 0 : 1
+        return await find(seededBug, within: options.within) ? 0 : 1
     case .plantedAll:
-        guard !Plant.all.isEmpty else {
+        guard !SeededBug.all.isEmpty else {
             say("grapevine-sim: this build has no planted bugs: use --traits PlantedBugs")
             return 2
         }
         var isFound = true
-        for plant in Plant.all {
-            let found = await find(plant, within: options.within)
+        for seededBug in SeededBug.all {
+            let found = await find(seededBug, within: options.within)
             isFound = isFound && found
         }
         return isFound ? 0 : 1
     }
 }
 
-private var plantNames: String {
-    Plant.all.isEmpty
-        ? "none (use --traits PlantedBugs)" : Plant.all.map(\.name).joined(separator: " ")
+private var seededBugNames: String {
+    SeededBug.all.isEmpty
+        ? "none (use --traits PlantedBugs)" : SeededBug.all.map(\.name).joined(separator: " ")
 }
 
 private func runSeeds(_ seeds: [UInt64], of world: WorldKind) async -> Int32 {
@@ -114,7 +114,7 @@ private func runMembers(_ seed: UInt64, isTraced: Bool) -> Int32 {
 
 private func runWhole(_ seed: UInt64, isTraced: Bool) -> Int32 {
     let run =
-        isTraced ? WholeRun(seed: seed, tracer: { print($0) }) : WholeRun.twice(seed: seed)
+        isTraced ? ClusterRun(seed: seed, tracer: { print($0) }) : ClusterRun.twice(seed: seed)
     guard let violation = run.finding else {
         say("passed: \(run.messages) messages, \(run.events) events")
         return 0
@@ -131,22 +131,23 @@ private func report(_ violation: Violation, at seed: UInt64, of world: WorldKind
 }
 
 /// Looks for the seed that finds a planted bug, by an invariant that it breaks.
-private func find(_ plant: Plant, within seeds: UInt64) async -> Bool {
-    Plant.plant(plant)
-    defer { Plant.plant(nil) }
+private func find(_ seededBug: SeededBug, within seeds: UInt64) async -> Bool {
+    SeededBug.seededBug(seededBug)
+    defer { SeededBug.seededBug(nil) }
     let began = seconds()
-    var total = await sweep([plant.seed], of: plant.world, isCompared: false)
+    var total = await sweep([seededBug.seed], of: seededBug.world, isCompared: false)
     if total.failure == nil {
-        total = await sweep(Array(0..<seeds), of: plant.world, isCompared: false)
+        total = await sweep(Array(0..<seeds), of: seededBug.world, isCompared: false)
     }
-    let name = plant.name + String(repeating: " ", count: max(1, 36 - plant.name.utf8.count))
+    let name =
+        seededBug.name + String(repeating: " ", count: max(1, 36 - seededBug.name.utf8.count))
     guard let failure = total.failure else {
         say("\(name)NOT FOUND in \(total.runs) seeds")
         return false
     }
     let violation = failure.violation
-    let isRight = plant.breaks.contains(violation.invariant)
-    let expected = plant.breaks.map { String($0.number) }.joined(separator: " or ")
+    let isRight = seededBug.breaks.contains(violation.invariant)
+    let expected = seededBug.breaks.map { String($0.number) }.joined(separator: " or ")
     say(
         "\(name)seed \(failure.seed), \(violation.invariant.number)"
             + (isRight ? "" : " INSTEAD OF \(expected)") + ", \(tenths(seconds() - began)) s")

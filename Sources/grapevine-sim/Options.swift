@@ -8,7 +8,7 @@ struct Options {
         case keptSeeds
         case seed(UInt64, isTraced: Bool, isShrunk: Bool)
         case plan(path: String, isTraced: Bool)
-        case plant(name: String)
+        case seededBug(name: String)
         case plantedAll
     }
 
@@ -63,7 +63,8 @@ struct Options {
             case "--within": within = try Options.number(rest.popFirst())
             case "--plan", "--plant":
                 guard let value = rest.popFirst() else { throw Misused(words: word) }
-                job = word == "--plan" ? .plan(path: value, isTraced: false) : .plant(name: value)
+                job =
+                    word == "--plan" ? .plan(path: value, isTraced: false) : .seededBug(name: value)
             default: throw Misused(words: word)
             }
         }
@@ -81,7 +82,7 @@ struct Options {
         guard world != .machines else { return }
         switch job {
         case .help, .seeds, .keptSeeds, .seed(_, _, isShrunk: false): break
-        case .seed, .plan, .plant, .plantedAll:
+        case .seed, .plan, .seededBug, .plantedAll:
             throw Misused(words: "--world \(world.rawValue) takes --seeds, --seed and --trace")
         }
     }

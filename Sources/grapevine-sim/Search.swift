@@ -27,7 +27,8 @@ func sweep(
                     case .machines: sweep.add(Run(Plan(seed: seed)))
                     case .members: sweep.add(MembersRun(seed: seed))
                     case .whole:
-                        sweep.add(isCompared ? WholeRun.twice(seed: seed) : WholeRun(seed: seed))
+                        sweep.add(
+                            isCompared ? ClusterRun.twice(seed: seed) : ClusterRun(seed: seed))
                     }
                     if sweep.failure != nil { break }
                 }

@@ -20,7 +20,7 @@ enum Command {
         if words.first != "node" { forbidCoreDumps() }
         return switch words.first {
         case "node": node(Array(words.dropFirst()))
-        case "ask": Ask.run(Array(words.dropFirst()))
+        case "ask": AskCommand.run(Array(words.dropFirst()))
         case "chat": ChatCommand.run(Array(words.dropFirst()))
         case "--version": say("grapevine \(Server.version)\n")
         case "--help", "-h", "help": say(usage)

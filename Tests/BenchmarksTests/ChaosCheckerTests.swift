@@ -6,8 +6,8 @@ import Testing
 @Suite struct ChaosCheckerTests {
     /// Three messages of one conversation: the first edited, the second deleted for everyone, the
     /// third deleted by hana for herself.
-    private static func book() -> ChaosBook {
-        var book = ChaosBook(conversations: 2, ownDisks: [0, 4])
+    private static func book() -> Expectations {
+        var book = Expectations(conversations: 2, ownDisks: [0, 4])
         func done(_ kind: ChaosRequest.Kind, _ message: Int, _ user: Int) {
             let request = ChaosRequest(
                 kind: kind, target: message, user: user, time: book.time, attempts: 1)
@@ -32,9 +32,9 @@ import Testing
     }
 
     private static let lines = [
-        line(0, from: "hana", text: ChaosBook.text(of: 0, edit: 0)),
-        line(1, from: "sam", text: ChaosBook.placeholder, isRetracted: true),
-        line(2, from: "hugo", text: ChaosBook.text(of: 2)),
+        line(0, from: "hana", text: Expectations.text(of: 0, edit: 0)),
+        line(1, from: "sam", text: Expectations.placeholder, isRetracted: true),
+        line(2, from: "hugo", text: Expectations.text(of: 2)),
     ]
 
     private func findings(_ lines: [HistoryLine], for user: Int = 0) -> [String] {
@@ -57,9 +57,9 @@ import Testing
 
     @Test func `a deleted text that returns is found, under its mark too`() {
         var lines = Self.lines
-        lines[1] = Self.line(1, from: "sam", text: ChaosBook.text(of: 1))
+        lines[1] = Self.line(1, from: "sam", text: Expectations.text(of: 1))
         #expect(findings(lines).first?.contains("was deleted for everyone and shows") == true)
-        lines[1] = Self.line(1, from: "sam", text: ChaosBook.text(of: 1), isRetracted: true)
+        lines[1] = Self.line(1, from: "sam", text: Expectations.text(of: 1), isRetracted: true)
         #expect(findings(lines).first?.contains("still shows") == true)
     }
 
@@ -69,7 +69,7 @@ import Testing
 
     @Test func `a lost edit, a strange text, a stranger, a double and a wrong order are found`() {
         var lines = Self.lines
-        lines[0] = Self.line(0, from: "hana", text: ChaosBook.text(of: 0))
+        lines[0] = Self.line(0, from: "hana", text: Expectations.text(of: 0))
         #expect(findings(lines).first?.contains("its first text") == true)
         lines[0] = Self.line(0, from: "hana", text: "boo")
         #expect(findings(lines).first?.contains("strange") == true)
@@ -77,13 +77,13 @@ import Testing
         #expect(findings(Self.lines + [Self.lines[2]]).first?.contains("twice") == true)
         #expect(findings(Self.lines.reversed()).count == 2)
         lines = Self.lines
-        lines[2] = Self.line(2, from: "hugo", text: ChaosBook.placeholder, isRetracted: true)
+        lines[2] = Self.line(2, from: "hugo", text: Expectations.placeholder, isRetracted: true)
         #expect(findings(lines).first?.contains("nobody asked") == true)
     }
 
     @Test func `edits that are missing, or of a deleted message, are found`() {
         let checker = ChaosChecker(book: Self.book())
-        let texts = [ChaosBook.text(of: 0), ChaosBook.text(of: 0, edit: 0)]
+        let texts = [Expectations.text(of: 0), Expectations.text(of: 0, edit: 0)]
         #expect(checker.findings(inEdits: texts, of: 0, on: "n1").isEmpty)
         #expect(checker.findings(inEdits: [texts[0]], of: 0, on: "n1").count == 1)
         #expect(checker.findings(inEdits: [], of: 0, on: "n1").count == 1)
@@ -97,10 +97,10 @@ import Testing
         let request = ChaosRequest(kind: .send, target: 0, user: 1, time: 0, attempts: 2)
         book.onAcknowledged(request, by: 0, copies: 2, at: "2026-11-21T11:00:00.001Z")
         var checker = ChaosChecker(book: book)
-        let lines = [Self.line(0, from: "hana", text: ChaosBook.text(of: 0))] + Self.lines[1...]
+        let lines = [Self.line(0, from: "hana", text: Expectations.text(of: 0))] + Self.lines[1...]
         func findings() -> [String] {
             checker.findings(inHistory: lines, of: 0, for: 0, on: "n1")
-                + checker.findings(inEdits: [ChaosBook.text(of: 0)], of: 0, on: "n1")
+                + checker.findings(inEdits: [Expectations.text(of: 0)], of: 0, on: "n1")
         }
         #expect(findings().count == 2)
         checker.takeTimes(of: lines, in: 0)
@@ -111,7 +111,7 @@ import Testing
     @Test func `a node that shows what it had acknowledged as deleted is found at once`() {
         let book = Self.book()
         let checker = ChaosChecker(book: book)
-        let stale = [Self.line(1, from: "sam", text: ChaosBook.text(of: 1))]
+        let stale = [Self.line(1, from: "sam", text: Expectations.text(of: 1))]
         func findings(asked time: Int, on node: Int) -> [String] {
             let request = ChaosRequest(
                 kind: .history, target: 0, user: 0, time: time, attempts: 1)

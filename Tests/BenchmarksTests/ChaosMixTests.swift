@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ChaosMixTests {
     @Test func `every verb is drawn, and every request can be written as a line`() {
-        var book = ChaosBook(conversations: 3, ownDisks: [0])
+        var book = Expectations(conversations: 3, ownDisks: [0])
         var random = SeededRandom(seed: 1)
         var drawn: [String: Int] = [:]
         for _ in 0..<4_000 {
@@ -20,7 +20,7 @@ import Testing
 
     @Test func `some users do nothing in some conversations, so that it shows if anything is done`()
     {
-        var book = ChaosBook(conversations: 3, ownDisks: [0])
+        var book = Expectations(conversations: 3, ownDisks: [0])
         var random = SeededRandom(seed: 2)
         for _ in 0..<4_000 {
             var request = book.draw(&random)
@@ -30,8 +30,8 @@ import Testing
         }
         for (conversation, parts) in book.parts.enumerated() {
             for (user, part) in parts.enumerated() {
-                let thing = ChaosBook.isFounder(user) ? part.archive : part.presence
-                switch ChaosBook.habit(of: user, in: conversation) {
+                let thing = Expectations.isFounder(user) ? part.archive : part.presence
+                switch Expectations.habit(of: user, in: conversation) {
                 case .nothing: #expect(thing.standing == false && part.reads.isEmpty)
                 case .onlyOn: #expect(thing.standing == true)
                 case .both: #expect(thing.standing == nil)

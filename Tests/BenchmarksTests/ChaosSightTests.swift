@@ -50,7 +50,7 @@ import Testing
     @Test func `what was deleted is gone for this user, or a placeholder`() {
         let everyone = "EVENT kind=delete conversation=c0 by=hugo id=m0 for=everyone"
         let mine = "EVENT kind=delete conversation=c0 by=hana id=m0 for=me"
-        let placeholder = Self.line(ChaosBook.placeholder, isRetracted: true)
+        let placeholder = Self.line(Expectations.placeholder, isRetracted: true)
         #expect(findings(sight(Self.message, everyone), placeholder) == 0)
         #expect(findings(sight(Self.message), placeholder) == 1)
         #expect(findings(sight(Self.message, everyone), Self.line()) == 1)

@@ -10,8 +10,8 @@ import Testing
     ///
     /// The second is pinned, the third deleted for everyone. Hana has archived it and read the
     /// first, gita was invited.
-    private static func book() -> ChaosBook {
-        var book = ChaosBook(conversations: 1, ownDisks: [0])
+    private static func book() -> Expectations {
+        var book = Expectations(conversations: 1, ownDisks: [0])
         func done(_ kind: ChaosRequest.Kind, _ target: Int, _ user: Int) {
             let request = ChaosRequest(
                 kind: kind, target: target, user: user, time: book.time, attempts: 1)
@@ -28,8 +28,8 @@ import Testing
     }
 
     private static let history = [
-        line(0, text: ChaosBook.text(of: 0)), line(1, text: ChaosBook.text(of: 1)),
-        line(2, text: ChaosBook.placeholder, isRetracted: true),
+        line(0, text: Expectations.text(of: 0)), line(1, text: Expectations.text(of: 1)),
+        line(2, text: Expectations.placeholder, isRetracted: true),
     ]
 
     private static func line(
@@ -46,8 +46,8 @@ import Testing
     ) -> ChatLine {
         ChatLine(
             id: id, unread: unread, isArchived: isArchived,
-            participants: ChaosBook.users.filter { $0 != missing }, last: "m\(last)", lastAt: at,
-            lastText: ChaosBook.text(of: last))
+            participants: Expectations.users.filter { $0 != missing }, last: "m\(last)", lastAt: at,
+            lastText: Expectations.text(of: last))
     }
 
     private func findings(_ chats: [ChatLine], of user: Int = hana) -> [String] {

@@ -36,7 +36,7 @@ import Testing
         safe.onWipe(of: 4)
         #expect(safe.isCertain)
 
-        var seat = Seat()
+        var seat = SeatClaims()
         seat.onAttempt(isDeletion: true, at: nil, isRepeat: false)
         seat.onAcknowledged(isDeletion: true, by: nil)
         #expect(seat.standing == .hidden)
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test func `a restore counts where the node had done the only deletion itself`() {
-        var seat = Seat()
+        var seat = SeatClaims()
         seat.onBegin()
         #expect(seat.isOpen)
         seat.onAttempt(isDeletion: true, at: 1, isRepeat: false)
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test func `a deletion that was repeated may live on elsewhere`() {
-        var seat = Seat()
+        var seat = SeatClaims()
         seat.onAttempt(isDeletion: true, at: 1, isRepeat: false)
         seat.onAttempt(isDeletion: true, at: 1, isRepeat: true)
         seat.onAcknowledged(isDeletion: true, by: 1)
@@ -75,10 +75,10 @@ import Testing
     }
 
     @Test func `a refusal changes nothing, unless another node may have done it`() {
-        var seat = Seat()
+        var seat = SeatClaims()
         seat.onAttempt(isDeletion: true, at: 1, isRepeat: false)
         seat.onRefused(isDeletion: true, isSure: true)
-        #expect(seat == Seat())
+        #expect(seat == SeatClaims())
         seat.onAttempt(isDeletion: true, at: 1, isRepeat: false)
         seat.onAttempt(isDeletion: true, at: 2, isRepeat: true)
         seat.onRefused(isDeletion: true, isSure: false)
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test func `a standing that only a lost disk held is unknown`() {
-        var seat = Seat()
+        var seat = SeatClaims()
         seat.onAttempt(isDeletion: true, at: 1, isRepeat: false)
         seat.onAcknowledged(isDeletion: true, by: 1)
         var other = seat

@@ -14,7 +14,7 @@ struct TokenTests {
             let token = try TokenTests.carried(Token(of: seen, cluster: TokenTests.cluster))
             #expect(!token.isRounded && token.isOf(TokenTests.cluster))
             for (shard, vector) in seen {
-                #expect(token.floor(of: shard, knowing: vector) == vector, "seed \(seed)")
+                #expect(token.minimum(of: shard, knowing: vector) == vector, "seed \(seed)")
                 #expect(token.verdict(on: vector, of: shard) == .covered)
             }
             #expect(token.verdict(on: Vector(), of: ShardID(99)) == .covered)
@@ -57,7 +57,7 @@ struct TokenTests {
         #expect(!token.isRounded)
         for (shard, vector) in seen {
             #expect(token.verdict(on: vector, of: shard) == .covered)
-            #expect(token.floor(of: shard, knowing: vector) == vector)
+            #expect(token.minimum(of: shard, knowing: vector) == vector)
         }
     }
 
@@ -109,7 +109,7 @@ struct TokenTests {
             var more = vector
             more.insert(Dot(replica: RandomID(from: &random), seq: 1))
             #expect(token.verdict(on: more, of: shard) == .covered)
-            #expect(token.floor(of: shard, knowing: more) == vector)
+            #expect(token.minimum(of: shard, knowing: more) == vector)
         }
     }
 
@@ -126,7 +126,7 @@ struct TokenTests {
                 Token(
                     of: [(shard, seen)], cluster: TokenTests.cluster, checkpoints: checkpoints))
             #expect(token.verdict(on: now, of: shard, checkpoints) == .covered, "seed \(seed)")
-            #expect(token.floor(of: shard, knowing: now, checkpoints) == seen, "seed \(seed)")
+            #expect(token.minimum(of: shard, knowing: now, checkpoints) == seen, "seed \(seed)")
             #expect(token.verdict(on: now, of: shard) == .lacking)
         }
     }
@@ -148,8 +148,8 @@ struct TokenTests {
             #expect(token.text.utf8.count <= Token.textBytesMax)
             for (shard, vector) in seen {
                 #expect(token.verdict(on: vector, of: shard, checkpoints) == .covered)
-                let floor = token.floor(of: shard, knowing: vector, checkpoints)
-                #expect(vector.covers(floor), "seed \(seed)")
+                let minimum = token.minimum(of: shard, knowing: vector, checkpoints)
+                #expect(vector.covers(minimum), "seed \(seed)")
                 let entry = random.pick(vector.entries)
                 var missing = Vector()
                 missing.insert(
@@ -176,7 +176,7 @@ struct TokenTests {
             more.insert(Dot(replica: RandomID(from: &random), seq: 1))
             checkpoints.add(more, to: shard)
             #expect(token.verdict(on: more, of: shard, checkpoints) == .covered)
-            #expect(token.floor(of: shard, knowing: more, checkpoints) == vector)
+            #expect(token.minimum(of: shard, knowing: more, checkpoints) == vector)
         }
     }
 
@@ -197,7 +197,7 @@ struct TokenTests {
         let token = try TokenTests.carried(Token(of: seen, cluster: TokenTests.cluster))
         var known = vector
         known.insert(twin)
-        #expect(token.floor(of: ShardID(3), knowing: known).isEmpty)
+        #expect(token.minimum(of: ShardID(3), knowing: known).isEmpty)
         #expect(token.verdict(on: known, of: ShardID(3)) == .lacking)
         let both = try TokenTests.carried(
             Token(of: [(ShardID(3), known)], cluster: TokenTests.cluster))
@@ -253,10 +253,10 @@ struct TokenTests {
         for (shard, vector) in seen.prefix(100) {
             var known = vector
             known.insert(Dot(replica: RandomID(from: &random), seq: 1))
-            try #require(vector.covers(read.floor(of: shard, knowing: known)))
+            try #require(vector.covers(read.minimum(of: shard, knowing: known)))
             try #require(
-                vector == read.floor(of: shard, knowing: vector)
-                    || vector.covers(read.floor(of: shard, knowing: vector)))
+                vector == read.minimum(of: shard, knowing: vector)
+                    || vector.covers(read.minimum(of: shard, knowing: vector)))
         }
     }
 

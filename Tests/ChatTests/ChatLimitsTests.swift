@@ -102,7 +102,7 @@ import Wire
             .create(participants: [me], title: nil), by: me, to: nil)
         var message = author.apply(
             .send(People.message, type: .text, item: nil, text: "x"), by: me, to: nil)
-        var seat: Document?
+        var participantState: Document?
         for number in 2..<400 as Range<UInt64> {
             // Each change is another process's.
             var author = Author(number)
@@ -129,12 +129,12 @@ import Wire
             case 3: check(.unpin(People.message), of: &message)
             default: check(.edit("text \(number)"), of: &message)
             }
-            guard var mine = seat else {
-                seat = author.apply(.archive, by: me, to: nil)
+            guard var mine = participantState else {
+                participantState = author.apply(.archive, by: me, to: nil)
                 continue
             }
             check(random.chance(50) ? .archive : .unarchive, of: &mine)
-            seat = mine
+            participantState = mine
         }
     }
 

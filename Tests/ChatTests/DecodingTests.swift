@@ -24,7 +24,8 @@ struct DecodingTests {
         { try? Conversation.Header.decode($0).encoded },
         { try? Document(.message(People.message, in: People.conversation), decoding: $0).encoded },
         { try? Document(.conversation(People.conversation), decoding: $0).encoded },
-        { try? Document(SeatTests.key, decoding: $0).encoded }, { try? Mark.decode($0).encoded },
+        { try? Document(ParticipantStateTests.key, decoding: $0).encoded },
+        { try? Mark.decode($0).encoded },
         { try? Mutation.decode($0).encoded }, { try? MessageView.decode($0).encoded },
         { try? Document(DocumentTests.unknownKey, decoding: $0).encoded },
     ]

@@ -9,9 +9,10 @@ struct DeviceTests {
     static let id = DeviceID(checked: "phone")
     static let key = DocumentKey.device(id, of: People.alice)
 
-    static func entry(_ replica: UInt64, _ seq: UInt64, at time: UInt64, from: UInt64 = 1) -> Listed
+    static func entry(_ replica: UInt64, _ seq: UInt64, at time: UInt64, from: UInt64 = 1)
+        -> ListedNotification
     {
-        Listed(
+        ListedNotification(
             dot: People.dot(replica, seq), conversation: People.conversation,
             message: MessageID(checked: "m\(replica)-\(seq)"),
             at: HybridTimestamp(milliseconds: time), among: SeqSet(from...(seq + 9)))
@@ -23,7 +24,7 @@ struct DeviceTests {
         .list(
             [entry(1, 3, at: 5), entry(2, 9, at: 6, from: 9)],
             life: Stamp(time: .zero, process: People.replica(3), counter: 1)),
-        .takeOff(entry(1, 3, at: 5).place.id),
+        .acknowledge(entry(1, 3, at: 5).place.id),
     ]
 
     private static func action(on device: Device?, _ random: inout SplitMix64) -> DeviceAction {
@@ -40,7 +41,7 @@ struct DeviceTests {
             return .list(entries, life: device?.removed)
         default:
             let listed = device?.listed.map(\.place.id) ?? []
-            return .takeOff(listed.isEmpty ? NotificationID(checked: "x") : random.pick(listed))
+            return .acknowledge(listed.isEmpty ? NotificationID(checked: "x") : random.pick(listed))
         }
     }
 
@@ -98,7 +99,7 @@ struct DeviceTests {
         device = author.device(.view(People.conversation), device)
         device = author.device(.list([DeviceTests.entry(7, 3, at: 5)], life: nil), device)
         let removed = author.device(.remove, device)
-        #expect(removed.terms.isEmpty && device.terms == [Term.registered])
+        #expect(removed.indexKeys.isEmpty && device.indexKeys == [Term.registered])
         #expect(removed.device?.isRegistered == false && removed.device?.token == nil)
         for action in DeviceTests.actions where action != .remove && action != .add(FieldText("t"))
         {
@@ -109,7 +110,7 @@ struct DeviceTests {
         let remove = Mutation(.remove, on: DeviceTests.id, by: People.alice)
         #expect(try !author.isChange(remove, removed))
         let again = try #require(author.device(.add(FieldText("t")), removed).device)
-        #expect(again.listed.isEmpty && again.viewed == nil && again.takenOff.isEmpty)
+        #expect(again.listed.isEmpty && again.viewed == nil && again.acknowledged.isEmpty)
         #expect(again.added != device.device?.added)
     }
 
@@ -141,12 +142,12 @@ struct DeviceTests {
         ]
         device = author.device(.list(entries, life: nil), device)
         let listed = device
-        device = author.device(.takeOff(entries[1].place.id), device)
+        device = author.device(.acknowledge(entries[1].place.id), device)
         #expect(device.device?.listed == [entries[2]])
-        #expect(device.device?.latestTakenOff == entries[1].place.time)
-        let takeOff = Mutation(
-            .takeOff(entries[1].place.id), on: DeviceTests.id, by: People.alice)
-        #expect(try !author.isChange(takeOff, device))
+        #expect(device.device?.latestAcknowledged == entries[1].place.time)
+        let acknowledge = Mutation(
+            .acknowledge(entries[1].place.id), on: DeviceTests.id, by: People.alice)
+        #expect(try !author.isChange(acknowledge, device))
         #expect(device.merged(with: listed) == listed.merged(with: device))
         #expect(device.merged(with: listed).device?.listed == [entries[2]])
         let list = Mutation(.list(entries, life: nil), on: DeviceTests.id, by: People.alice)
@@ -160,11 +161,11 @@ struct DeviceTests {
         let entries = [DeviceTests.entry(7, 9, at: 5), DeviceTests.entry(7, 3, at: 8)]
         var device = author.device(.add(FieldText("t")), nil)
         device = author.device(.list(entries, life: nil), device)
-        device = author.device(.takeOff(entries[0].place.id), device)
+        device = author.device(.acknowledge(entries[0].place.id), device)
         #expect(device.device?.listed == [entries[1]])
-        device = author.device(.takeOff(entries[1].place.id), device)
+        device = author.device(.acknowledge(entries[1].place.id), device)
         #expect(device.device?.listed == [])
-        #expect(device.device?.takenOff.seqs(of: People.replica(7)).ranges == [1...9])
+        #expect(device.device?.acknowledged.seqs(of: People.replica(7)).ranges == [1...9])
     }
 
     @Test func `what was considered is one range, however much is taken off`() throws {
@@ -173,9 +174,9 @@ struct DeviceTests {
         for seq in stride(from: UInt64(2), to: 200, by: 7) {
             let entry = DeviceTests.entry(7, seq, at: seq)
             device = author.device(.list([entry], life: nil), device)
-            device = author.device(.takeOff(entry.place.id), device)
+            device = author.device(.acknowledge(entry.place.id), device)
         }
-        #expect(device.device?.takenOff.seqs(of: People.replica(7)).ranges == [1...198])
+        #expect(device.device?.acknowledged.seqs(of: People.replica(7)).ranges == [1...198])
     }
 
     @Test func `what is viewed still is said again, for it may be news elsewhere`() throws {

@@ -10,12 +10,12 @@ import Wire
     private var author = Author(1)
     private let room = Conversation.among()
 
-    private var around: Surroundings {
-        Surroundings(room: room, progress: Progress(), time: HybridTimestamp(milliseconds: 77))
+    private var around: EventContext {
+        EventContext(room: room, progress: Progress(), time: HybridTimestamp(milliseconds: 77))
     }
 
     private func told(_ document: Document, since before: Document?) -> [String] {
-        document.announcements(since: before, in: around).map(\.words)
+        document.addressedEvents(since: before, in: around).map(\.words)
     }
 
     private mutating func sent() -> Document {
@@ -24,7 +24,7 @@ import Wire
 
     @Test mutating func `a message is told to everybody in its conversation, as it is`() {
         let message = sent()
-        let all = message.announcements(since: nil, in: around)
+        let all = message.addressedEvents(since: nil, in: around)
         #expect(all.map(\.words) == ["message m1 hello by alice to alice,bob,carol"])
         guard case .message(let view)? = all.first?.event.kind else {
             Issue.record("no message")
@@ -81,12 +81,12 @@ import Wire
         let edited = author.apply(.edit("hi"), by: People.alice, to: message)
         let retracted = author.apply(.retract, by: People.alice, to: edited)
         #expect(
-            message.announcements(since: nil, shownAs: edited, in: around).map(\.words)
+            message.addressedEvents(since: nil, shownAs: edited, in: around).map(\.words)
                 == ["message m1 hi by alice to alice,bob,carol"])
         #expect(
-            message.announcements(since: nil, shownAs: retracted, in: around).map(\.words)
+            message.addressedEvents(since: nil, shownAs: retracted, in: around).map(\.words)
                 == ["message m1 [Message deleted] by alice to bob,carol"])
-        #expect(edited.announcements(since: message, shownAs: retracted, in: around).isEmpty)
+        #expect(edited.addressedEvents(since: message, shownAs: retracted, in: around).isEmpty)
     }
 
     @Test mutating func `what changes nothing that shows is not told`() {
@@ -106,22 +106,22 @@ import Wire
     @Test mutating func `a mark is told to everybody and an archiving to its user`() {
         let position = HistoryPosition(time: HybridTimestamp(milliseconds: 9), id: People.message)
         let mark = room.mark(of: People.bob, at: position)
-        func seat(
+        func participantState(
             _ action: Mutation.Action, _ old: Document?, _ author: inout Author
         ) -> Document {
             Mutation(action, in: People.conversation, by: People.bob)
                 .applied(to: old, setting: mark, by: author.writer.nextAuthorship())
         }
-        let read = seat(.read(nil), nil, &author)
+        let read = participantState(.read(nil), nil, &author)
         #expect(told(read, since: nil) == ["read m1 by bob to alice,bob,carol"])
-        let delivered = seat(.deliver(nil), read, &author)
+        let delivered = participantState(.deliver(nil), read, &author)
         #expect(told(delivered, since: read) == ["delivered m1 by bob to alice,bob,carol"])
-        let archived = seat(.archive, delivered, &author)
+        let archived = participantState(.archive, delivered, &author)
         #expect(told(archived, since: delivered) == ["archive by bob to bob"])
-        let back = seat(.unarchive, archived, &author)
+        let back = participantState(.unarchive, archived, &author)
         #expect(told(back, since: archived) == ["unarchive by bob to bob"])
         #expect(
-            back.announcements(beyond: Vector(), in: around).map(\.words) == [
+            back.addressedEvents(beyond: Vector(), in: around).map(\.words) == [
                 "read m1 by bob to alice,bob,carol", "delivered m1 by bob to alice,bob,carol",
                 "unarchive by bob to bob",
             ])
@@ -140,7 +140,7 @@ import Wire
         let left = author.apply(.leave, by: People.bob, to: invited)
         #expect(told(left, since: invited) == ["left bob by bob to alice,bob,carol"])
         #expect(
-            left.announcements(beyond: Vector(), in: around).map(\.words) == [
+            left.addressedEvents(beyond: Vector(), in: around).map(\.words) == [
                 "added alice by alice to alice,bob,carol", "added carol by bob to alice,bob,carol",
                 "left bob by bob to alice,bob,carol",
             ])
@@ -154,16 +154,16 @@ import Wire
         let pinned = other.apply(.pin, by: People.bob, to: edited)
         let hidden = other.apply(.hide, by: People.carol, to: pinned)
         #expect(
-            hidden.announcements(beyond: known, in: around).map(\.words) == [
+            hidden.addressedEvents(beyond: known, in: around).map(\.words) == [
                 "edit m1 hi by alice to alice,bob", "pin m1 by bob to alice,bob,carol",
                 "delete m1 for me by carol to carol",
             ])
         let retracted = other.apply(.retract, by: People.alice, to: hidden)
         #expect(
-            retracted.announcements(beyond: known, in: around).map(\.words).first
+            retracted.addressedEvents(beyond: known, in: around).map(\.words).first
                 == "delete m1 for everyone by alice to alice,bob,carol")
         #expect(
-            retracted.announcements(beyond: Vector(), in: around).map(\.words) == [
+            retracted.addressedEvents(beyond: Vector(), in: around).map(\.words) == [
                 "delete m1 for everyone by alice to alice,bob,carol",
                 "delete m1 for me by carol to carol",
             ])
@@ -171,7 +171,7 @@ import Wire
         let restored = other.apply(.restore, by: People.alice, to: retracted)
         for known in [known, Vector()] {
             #expect(
-                restored.announcements(beyond: known, in: around).map(\.words).last
+                restored.addressedEvents(beyond: known, in: around).map(\.words).last
                     == "restore m1 [Message deleted] by alice to alice")
         }
     }
@@ -186,8 +186,8 @@ import Wire
         ] as [Mutation.Action] {
             known.formUnion(old.changedBy.vector)
             let new = author.apply(action, by: People.alice, to: old)
-            let live = new.announcements(since: old, in: around).map(\.event)
-            let since = new.announcements(beyond: known, in: around).map(\.event)
+            let live = new.addressedEvents(since: old, in: around).map(\.event)
+            let since = new.addressedEvents(beyond: known, in: around).map(\.event)
             for event in live {
                 #expect(event.at == new.greatestTime && event.by == People.alice, "\(action)")
                 #expect(
@@ -209,21 +209,21 @@ import Wire
                     to: old, hiding: Hidden(invitation: nil, vector: vector), by: authorship)
         }
         let hidden = hide(nil, &author)
-        let live = hidden.announcements(since: nil, in: around)
+        let live = hidden.addressedEvents(since: nil, in: around)
         #expect(live.map(\.words) == ["hide by bob to bob"])
-        #expect(live.map(\.event.at) == [hidden.seat?.hidden?.at])
-        #expect(hidden.announcements(beyond: Vector(), in: around) == live)
+        #expect(live.map(\.event.at) == [hidden.participantState?.hidden?.at])
+        #expect(hidden.addressedEvents(beyond: Vector(), in: around) == live)
         let archived = author.apply(.archive, by: People.bob, to: hidden)
         #expect(told(archived, since: hidden) == ["archive by bob to bob"])
         #expect(
-            archived.announcements(beyond: hidden.changedBy.vector, in: around).map(\.words)
+            archived.addressedEvents(beyond: hidden.changedBy.vector, in: around).map(\.words)
                 == ["archive by bob to bob"])
     }
 
     @Test mutating func `an event reads as it was written`() throws {
         let message = sent()
         let retracted = author.apply(.retract, by: People.alice, to: message)
-        let events = [message, retracted].flatMap { $0.announcements(since: nil, in: around) }
+        let events = [message, retracted].flatMap { $0.addressedEvents(since: nil, in: around) }
         let others: [Event.Kind] = [
             .pin(People.message), .unpin(People.message), .read(People.message),
             .delivered(People.message), .typing(isOn: true), .typing(isOn: false),
@@ -233,12 +233,12 @@ import Wire
         let all =
             events
             + others.map {
-                Announcement(
+                AddressedEvent(
                     Event($0, in: nil, by: nil, at: HybridTimestamp(milliseconds: 3)),
                     to: [People.bob])
             }
-        for announcement in all {
-            #expect(try Announcement.decode(announcement.encoded) == announcement)
+        for addressedEvent in all {
+            #expect(try AddressedEvent.decode(addressedEvent.encoded) == addressedEvent)
         }
     }
 }
@@ -251,7 +251,7 @@ extension Context {
     }
 }
 
-extension Announcement {
+extension AddressedEvent {
     /// In words that can be compared at a glance.
     var words: String {
         let what =

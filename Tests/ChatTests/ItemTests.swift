@@ -9,18 +9,18 @@ struct ItemTests {
     static let item = ItemID(checked: "i1")
     static let key = DocumentKey.item(item)
 
-    private static func draft(_ random: inout SplitMix64) -> Item.Draft {
-        Item.Draft(
+    private static func newItem(_ random: inout SplitMix64) -> Item.NewItem {
+        Item.NewItem(
             title: random.pick(["buy", "sell"]),
             due: random.chance(50) ? DueTime(milliseconds: Int64(random.below(9)) - 4) : nil,
             priority: random.chance(50) ? random.pick(ItemPriority.allCases) : nil)
     }
 
     private static func edit(_ random: inout SplitMix64) -> Item.Edit {
-        let draft = draft(&random)
+        let newItem = newItem(&random)
         return Item.Edit(
-            title: random.chance(70) ? draft.title : nil, due: Clearable(draft.due),
-            priority: random.chance(50) ? Clearable(draft.priority) : nil)
+            title: random.chance(70) ? newItem.title : nil, due: Clearable(newItem.due),
+            priority: random.chance(50) ? Clearable(newItem.priority) : nil)
     }
 
     private static let laws = DocumentTests.laws(of: key) { document, writer, random in
@@ -31,7 +31,7 @@ struct ItemTests {
         let owner = document?.item?.owner ?? random.pick([People.alice, People.bob])
         let action: Mutation.Action
         switch random.below(document == nil ? 1 : 12) {
-        case 0: action = .addItem(draft(&random))
+        case 0: action = .addItem(newItem(&random))
         case 1...5: action = .editItem(edit(&random))
         case 6...9: action = .finishItem(random.chance(50))
         default: action = random.chance(40) ? .deleteItem : .finishItem(true)
@@ -57,10 +57,10 @@ struct ItemTests {
             #expect(merged.item?.isDeleted == true)
             #expect(merged.item?.title == "")
             #expect(!merged.encoded.holds("secret") && !merged.encoded.holds("edited"))
-            #expect(merged.terms == [Term.former(People.alice)] && merged.purges)
+            #expect(merged.indexKeys == [Term.former(People.alice)] && merged.purges)
             #expect(merged.concerns(People.alice) && !merged.concerns(People.bob))
         }
-        #expect(added.terms == ["alice"] && !added.purges)
+        #expect(added.indexKeys == ["alice"] && !added.purges)
     }
 
     @Test func `of two added under one id the earlier wins, and only its owner's changes count`()
@@ -82,17 +82,17 @@ struct ItemTests {
 
     @Test func `the rules: what is missing, another's, deleted, or there already`() throws {
         var author = Author(1)
-        let draft = Item.Draft(title: "buy", due: DueTime(milliseconds: 5), priority: .low)
-        let added = author.handle(.addItem(draft), to: nil)
+        let newItem = Item.NewItem(title: "buy", due: DueTime(milliseconds: 5), priority: .low)
+        let added = author.handle(.addItem(newItem), to: nil)
         let edited = author.handle(.editItem(Item.Edit(title: FieldText("sell"))), to: added)
         let deleted = author.handle(.deleteItem, to: edited)
-        #expect(try !judge(.addItem(draft), of: edited))
-        #expect(try !judge(.addItem(Item.Draft(title: "other")), of: deleted))
+        #expect(try !judge(.addItem(newItem), of: edited))
+        #expect(try !judge(.addItem(Item.NewItem(title: "other")), of: deleted))
         #expect(throws: Refusal.itemExists) {
-            try judge(.addItem(Item.Draft(title: "sell")), of: edited)
+            try judge(.addItem(Item.NewItem(title: "sell")), of: edited)
         }
         #expect(throws: Refusal.itemExists) {
-            try judge(.addItem(draft), of: edited, by: People.bob)
+            try judge(.addItem(newItem), of: edited, by: People.bob)
         }
         for action in [.editItem(Item.Edit()), .finishItem(true)] as [Mutation.Action] {
             #expect(throws: Refusal.itemNotFound) { try judge(action, of: nil) }
@@ -103,7 +103,7 @@ struct ItemTests {
         #expect(throws: Refusal.notOwner) { try judge(.deleteItem, of: deleted, by: People.bob) }
         #expect(try !judge(.deleteItem, of: deleted))
         #expect(try !judge(.finishItem(false), of: added))
-        #expect(try !judge(.editItem(Item.Edit(due: Clearable(draft.due))), of: added))
+        #expect(try !judge(.editItem(Item.Edit(due: Clearable(newItem.due))), of: added))
         #expect(try judge(.editItem(Item.Edit(due: Clearable(nil))), of: added))
     }
 
@@ -131,7 +131,7 @@ struct ItemTests {
 
 extension Author {
     mutating func add(_ title: String, by owner: UserID) -> Document {
-        handle(.addItem(Item.Draft(title: title)), by: owner, to: nil)
+        handle(.addItem(Item.NewItem(title: title)), by: owner, to: nil)
     }
 
     mutating func handle(

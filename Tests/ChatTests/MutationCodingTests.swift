@@ -20,9 +20,9 @@ struct MutationCodingTests {
 
     private static let own: [Mutation] =
         [
-            .addItem(Item.Draft(title: "buy")),
+            .addItem(Item.NewItem(title: "buy")),
             .addItem(
-                Item.Draft(
+                Item.NewItem(
                     title: "buy", due: DueTime(milliseconds: -5), priority: .high,
                     chat: People.conversation, message: People.message)),
             .editItem(Item.Edit(title: FieldText("sell"))),

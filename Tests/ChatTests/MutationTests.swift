@@ -27,7 +27,7 @@ struct MutationTests {
             as [Mutation.Action]
         {
             let mutation = Mutation(action, in: People.conversation, by: People.bob)
-            #expect(mutation.key == SeatTests.key)
+            #expect(mutation.key == ParticipantStateTests.key)
             #expect(mutation.message == nil)
         }
         for action in [.invite(People.bob), .leave] as [Mutation.Action] {

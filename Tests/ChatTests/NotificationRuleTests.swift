@@ -114,12 +114,12 @@ struct NotificationRuleTests {
     @Test mutating func `none a second time`() throws {
         let message = sent()
         let position = try #require(message.message?.header.sent.time)
-        let entry = Listed(
+        let entry = ListedNotification(
             dot: message.sendings[0], conversation: People.conversation, message: People.message,
             at: position, among: SeqSet(1...99))
         device = author.device(.list([entry], life: nil), device)
         #expect(try isNotified(of: message))
-        device = author.device(.takeOff(entry.place.id), device)
+        device = author.device(.acknowledge(entry.place.id), device)
         #expect(try !isNotified(of: message))
         #expect(try isNotified(of: sent()))
     }
@@ -133,13 +133,13 @@ struct NotificationRuleTests {
         let both = here.merged(with: there)
         #expect(both == there.merged(with: here) && both.sendings.count == 2)
         for listed in [here, there] {
-            let entry = Listed(
+            let entry = ListedNotification(
                 dot: listed.sendings[0], conversation: People.conversation,
                 message: People.message, at: try #require(listed.message?.header.sent.time),
                 among: SeqSet(1...9))
             var device = author.device(.list([entry], life: nil), device)
             #expect(try isNotified(of: both, by: device))
-            device = author.device(.takeOff(entry.place.id), device)
+            device = author.device(.acknowledge(entry.place.id), device)
             #expect(try !isNotified(of: both, by: device))
         }
         let edited = author.apply(.edit("ho"), by: People.alice, to: here)
@@ -154,12 +154,12 @@ struct NotificationRuleTests {
             var author = author
             author.writer.wallMilliseconds += milliseconds
             let later = author.apply(.send("later"), by: People.alice, to: nil)
-            let entry = Listed(
+            let entry = ListedNotification(
                 dot: later.sendings[0], conversation: People.conversation,
                 message: People.message, at: try #require(later.message?.header.sent.time),
                 among: SeqSet(1...later.sendings[0].seq))
             var device = author.device(.list([entry], life: nil), device)
-            device = author.device(.takeOff(entry.place.id), device)
+            device = author.device(.acknowledge(entry.place.id), device)
             #expect(try isNotified(of: behind, by: device) == isDue)
         }
     }

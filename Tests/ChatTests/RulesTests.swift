@@ -172,21 +172,26 @@ struct RulesTests {
     @Test func `reading goes forward, and archiving is made anew`() throws {
         let conversation = Conversation.among()
         var author = Author(1)
-        func judged(_ action: Mutation.Action, _ seat: Document?, at number: UInt64) throws -> Bool
+        func judged(_ action: Mutation.Action, _ participantState: Document?, at number: UInt64)
+            throws -> Bool
         {
             try Mutation(action, in: People.conversation, by: People.bob).judge(
-                conversation: conversation, target: seat, reached: SeatTests.position(number),
+                conversation: conversation, target: participantState,
+                reached: ParticipantStateTests.position(number),
                 by: Judge(wallMilliseconds: 0, editWindowMilliseconds: 0))
         }
         for action in [.read(nil), .deliver(People.message)] as [Mutation.Action] {
             #expect(try judged(action, nil, at: 2))
             let author = author.writer.nextAuthorship()
-            let seat = Mutation(action, in: People.conversation, by: People.bob).applied(
-                to: nil, setting: conversation.mark(of: People.bob, at: SeatTests.position(2)),
-                by: author)
-            #expect(try judged(action, seat, at: 3))
-            #expect(try !judged(action, seat, at: 2))
-            #expect(try !judged(action, seat, at: 1))
+            let participantState = Mutation(action, in: People.conversation, by: People.bob)
+                .applied(
+                    to: nil,
+                    setting: conversation.mark(
+                        of: People.bob, at: ParticipantStateTests.position(2)),
+                    by: author)
+            #expect(try judged(action, participantState, at: 3))
+            #expect(try !judged(action, participantState, at: 2))
+            #expect(try !judged(action, participantState, at: 1))
         }
         let archived = author.apply(.archive, by: People.bob, to: nil)
         #expect(try judged(.archive, archived, at: 1))

@@ -103,7 +103,7 @@ import Testing
         return shown
     }
 
-    private func show(_ cut: LineCutter.Cut) -> [UInt8] {
+    private func show(_ cut: LineCutter.LineEvent) -> [UInt8] {
         switch cut {
         case .line(let bytes): Array("line ".utf8) + Array(bytes)
         case .tooLong: Array("too long".utf8)
@@ -112,7 +112,7 @@ import Testing
     }
 
     private func feed(
-        _ text: String, to cutter: inout LineCutter, _ visit: (LineCutter.Cut) -> Void
+        _ text: String, to cutter: inout LineCutter, _ visit: (LineCutter.LineEvent) -> Void
     ) {
         Array(text.utf8).withUnsafeBytes { cutter.feed($0, visit) }
     }

@@ -16,13 +16,13 @@ struct OwnRequestTests {
         )
         #expect(add == nil)
         let plain = added("ACTION ADD alice due=\"\" priority= -- a=b  c")
-        #expect(plain?.draft == Item.Draft(title: "a=b  c"))
+        #expect(plain?.newItem == Item.NewItem(title: "a=b  c"))
         let full = added(
             "ACTION ADD alice id=i chat=c message=m due=1970-01-01T01:00:01+01:00 priority=low x")
         #expect(full?.item?.text == "i")
-        #expect(full?.draft.due == DueTime(milliseconds: 1_000))
-        #expect(full?.draft.priority == .low)
-        #expect(full?.draft.chat?.text == "c" && full?.draft.message?.text == "m")
+        #expect(full?.newItem.due == DueTime(milliseconds: 1_000))
+        #expect(full?.newItem.priority == .low)
+        #expect(full?.newItem.chat?.text == "c" && full?.newItem.message?.text == "m")
     }
 
     @Test func `a title is neither empty nor too long`() {

@@ -1,7 +1,7 @@
 import NetworkIO
 
 /// A shield of a child's kind: each says a word, then every byte is turned over.
-final class Mask: Shield {
+final class Mask: TLSLayer {
     static let word = Array("open sesame\n".utf8)
     /// Announces the end: what it stands for is never written.
     static let end: UInt8 = 0xff
@@ -26,9 +26,9 @@ final class Mask: Shield {
 
     deinit { memory.deallocate() }
 
-    func begin() throws(Distrust) { if begins { wire += Mask.word } }
+    func begin() throws(HandshakeError) { if begins { wire += Mask.word } }
 
-    func receive(_ bytes: UnsafeRawBufferPointer) throws(Distrust) {
+    func receive(_ bytes: UnsafeRawBufferPointer) throws(HandshakeError) {
         guard !isUp else {
             closed += bytes
             return
@@ -44,7 +44,7 @@ final class Mask: Shield {
         closed += heard[Mask.word.count...]
     }
 
-    func open() throws(Distrust) -> UnsafeRawBufferPointer {
+    func open() throws(HandshakeError) -> UnsafeRawBufferPointer {
         let part = closed.prefix(Mask.openedBytesMax).prefix { $0 != Mask.end }
         closed.removeFirst(part.count)
         memory.copyBytes(from: part.map { ~$0 })
@@ -52,12 +52,12 @@ final class Mask: Shield {
         return UnsafeRawBufferPointer(rebasing: memory[..<part.count])
     }
 
-    func seal(_ plain: UnsafeRawBufferPointer) throws(Distrust) {
+    func seal(_ plain: UnsafeRawBufferPointer) throws(HandshakeError) {
         seals.withLock { $0 += 1 }
         wire += plain.map { ~$0 }
     }
 
-    func sealEnd() throws(Distrust) { wire.append(Mask.end) }
+    func sealEnd() throws(HandshakeError) { wire.append(Mask.end) }
 
     func takeWire(_ body: (UnsafeRawBufferPointer) -> Void) {
         let bytes = wire

@@ -67,7 +67,7 @@ import Testing
 
     @Test func `a silent name server holds up the dial and nothing else`() async throws {
         let asked = Watched(0)
-        let gate = Gate()
+        let gate = PeerAuthenticator()
         try await withLoop { loop in
             let address = try await loop.listen { $0.close() }
             try await loop.perform {
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test func `a loop stops while a name server is silent`() async throws {
-        let gate = Gate()
+        let gate = PeerAuthenticator()
         let failures = Watched<[NetworkError]>([])
         let thread = try LoopThread()
         let loop = thread.loop
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test func `no more names than a few are looked up at once`() async throws {
-        let gate = Gate()
+        let gate = PeerAuthenticator()
         try await withLoop { loop in
             try await loop.perform {
                 loop.lookups = NameLookups { name, _ in
@@ -152,7 +152,7 @@ import Testing
 }
 
 /// Holds threads back until it is opened.
-private final class Gate: Sendable {
+private final class PeerAuthenticator: Sendable {
     private let condition = NSCondition()
     private let isOpen = Lock(false)
 

@@ -59,7 +59,7 @@ import Wire
         let pair = Pair()
         let channel = pair.channel?.id
         let push = PeerFrame.replication(
-            .push(pair.shard, [Parcel(key: [1, 2, 3], bytes: [9])], cause: Vector())
+            .push(pair.shard, [EncodedDocument(key: [1, 2, 3], bytes: [9])], cause: Vector())
         ).encoded
         for _ in 0..<100 {
             try pair.receive(Array(push.dropLast(3)))
@@ -98,10 +98,11 @@ import Wire
             said.say(in: &second)
             return second.encoded
         }
-        let claim = Frame.Claim(
+        let claim = Frame.VersionClaim(
             vector: known, digest: .zero, isComplete: true, isServing: true)
-        let demand = Demand(.vector(SaidVector(known)), isStrict: true)
-        let ask = Ask(number: 7, round: 1, deadline: .max, request: .level(shard, demand))
+        let constraint = ReadConstraint(.vector(SaidVector(known)), isStrict: true)
+        let ask = PeerRequest(
+            number: 7, round: 1, deadline: .max, request: .level(shard, constraint))
         let position = WatchFrame.Position(shard: shard, number: 9, vector: known)
         for frame in [
             .replication(.pull(shard, number: 1, SaidVector(known))),
@@ -112,14 +113,16 @@ import Wire
             .watch(.watched(9, concerns: [], positions: [position])),
             .ask(ask),
             .told(
-                Told(
+                PeerResponse(
                     number: 9, round: 1, outcome: .level,
-                    seen: [SeenShard(shard: shard, vector: known)])),
+                    seen: [ObservedShard(shard: shard, vector: known)])),
         ] as [PeerFrame] {
             try pair.receive(beyond(frame))
         }
         #expect(
-            pair.first.run { node in node.desk.subscribers.values.allSatisfy { $0.feeds.isEmpty } })
+            pair.first.run { node in
+                node.publisher.subscribers.values.allSatisfy { $0.feeds.isEmpty }
+            })
         #expect(pair.first.host.endings.isEmpty)
         #expect(pair.isAlive(since: channel))
     }
@@ -131,7 +134,7 @@ import Wire
         var claimed = Vector()
         claimed.insert(SeqSet(1...5), of: RandomID(high: 77, low: 1))
         let vector = claimed
-        let claim = Frame.Claim(
+        let claim = Frame.VersionClaim(
             vector: vector, digest: .zero, isComplete: true, isServing: true)
         try pair.receive(
             .offer(Frame.Offer(shard: pair.shard, claim: claim, isAnswer: true)))
@@ -140,11 +143,11 @@ import Wire
             pair.first.run { node in
                 node.shard(shard)?.assumeIsolated { $0.tally.pullsBegun }
             })
-        let parcels = [
-            Parcel(key: good.key.encoded, bytes: good.value.dropLast()),
-            Parcel(key: good.key.encoded, bytes: good.value),
+        let encodedDocuments = [
+            EncodedDocument(key: good.key.encoded, bytes: good.value.dropLast()),
+            EncodedDocument(key: good.key.encoded, bytes: good.value),
         ]
-        try pair.receive(.batch(pair.shard, number: number, index: 0, parcels))
+        try pair.receive(.batch(pair.shard, number: number, index: 0, encodedDocuments))
         try pair.receive(.done(pair.shard, number: number, batches: 1, claim))
         let holds = pair.first.run { node in
             node.shard(shard)?.assumeIsolated { $0.vector.covers(vector) }
@@ -167,8 +170,8 @@ import Wire
                 dot: Dot(replica: replica, seq: 1),
                 stamp: Stamp(time: HybridTimestamp(bits: bits), process: replica, counter: 1))
             let document = send("far").applied(to: nil, by: author)
-            let parcel = Parcel(key: key.encoded, bytes: document.encoded)
-            try pair.receive(.push(pair.shard, [parcel], cause: Vector()))
+            let encodedDocument = EncodedDocument(key: key.encoded, bytes: document.encoded)
+            try pair.receive(.push(pair.shard, [encodedDocument], cause: Vector()))
         }
         #expect(pair.first.run { $0.latestTime.isFollowed })
         #expect(pair.first.host.endings.isEmpty)

@@ -9,7 +9,7 @@ import Wire
 /// Three nodes with a replica of each of 64 shards, all written to.
 private struct Wide {
     let world = NodeWorld()
-    let seats: [NodeSeat]
+    let participantStates: [NodeSeat]
     let rooms = (0..<400).map { ConversationID(checked: "room\($0)") }
 
     init() {
@@ -17,15 +17,15 @@ private struct Wide {
         let (second, third) = (
             world.add("n2", join: ["n1"], shards: nil), world.add("n3", join: ["n1"], shards: nil)
         )
-        seats = [first, second, third]
+        participantStates = [first, second, third]
         world.run(milliseconds: 2_000)
         for room in rooms { first.handle(create(room), number: 1) }
         world.run(milliseconds: 2_500)
     }
 
     /// What a list of all conversations shows on a node.
-    func token(of seat: NodeSeat) -> Token? {
-        seat.run { node in
+    func token(of participantState: NodeSeat) -> Token? {
+        participantState.run { node in
             let seen = node.shards.map { shard in
                 (shard: shard.id, vector: shard.assumeIsolated { $0.stored.vector })
             }
@@ -34,17 +34,17 @@ private struct Wide {
     }
 
     /// What becomes of a `SINCE` on a node.
-    func since(_ token: Token, on seat: NodeSeat) -> Settled? {
+    func since(_ token: Token, on participantState: NodeSeat) -> ReplyResult? {
         let slot = ReplySlot(session: 1, number: 900)
-        seat.run { $0.since(token, for: slot) }
-        world.endTurn(of: seat)
+        participantState.run { $0.since(token, for: slot) }
+        world.endTurn(of: participantState)
         world.run(milliseconds: 1_500)
-        return seat.sink.outcomes[900]
+        return participantState.sink.outcomes[900]
     }
 
-    func write(on seat: NodeSeat) {
+    func write(on participantState: NodeSeat) {
         for (index, room) in rooms.enumerated() {
-            seat.handle(send("m\(index)", in: room), number: 2)
+            participantState.handle(send("m\(index)", in: room), number: 2)
         }
         world.run(milliseconds: 500)
     }
@@ -53,22 +53,22 @@ private struct Wide {
 @Suite struct CheckpointTests {
     @Test func `a token of all shards needs no dead node, whatever was written since`() throws {
         let wide = Wide()
-        let token = try #require(wide.token(of: wide.seats[2]))
-        wide.write(on: wide.seats[0])
+        let token = try #require(wide.token(of: wide.participantStates[2]))
+        wide.write(on: wide.participantStates[0])
         wide.world.kill("n3")
-        wide.write(on: wide.seats[1])
-        #expect(wide.since(token, on: wide.seats[1]) == .level)
+        wide.write(on: wide.participantStates[1])
+        #expect(wide.since(token, on: wide.participantStates[1]) == .level)
     }
 
     @Test func `a node that was restarted learns again what tokens name`() throws {
         let wide = Wide()
-        let token = try #require(wide.token(of: wide.seats[2]))
-        let store = wide.seats[1].store
+        let token = try #require(wide.token(of: wide.participantStates[2]))
+        let store = wide.participantStates[1].store
         wide.world.kill("n2")
         wide.world.run(milliseconds: 500)
         let again = wide.world.add("n2", join: ["n1"], store: store, shards: nil)
         wide.world.run(milliseconds: 2_000)
-        wide.write(on: wide.seats[0])
+        wide.write(on: wide.participantStates[0])
         wide.world.kill("n1")
         wide.world.kill("n3")
         wide.world.run(milliseconds: 1_000)
@@ -78,11 +78,11 @@ private struct Wide {
     @Test func `what a dead node alone holds is not taken for held`() throws {
         let wide = Wide()
         wide.world.stalled = ["n1", "n2"]
-        wide.seats[2].handle(send("m1", in: wide.rooms[0]), number: 2)
+        wide.participantStates[2].handle(send("m1", in: wide.rooms[0]), number: 2)
         wide.world.run(milliseconds: 3_000)
-        let token = try #require(wide.token(of: wide.seats[2]))
+        let token = try #require(wide.token(of: wide.participantStates[2]))
         for name in ["n1", "n2"] { wide.world.kill(name) }
-        let stores = wide.seats[..<2].map(\.store)
+        let stores = wide.participantStates[..<2].map(\.store)
         wide.world.kill("n3")
         wide.world.stalled = []
         let again = wide.world.add("n2", store: stores[1], shards: nil)

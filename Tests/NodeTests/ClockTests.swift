@@ -8,14 +8,14 @@ import Wire
 
 private let decade: Int64 = 10 * 365 * 86_400_000
 
-private func cluster(of count: Int) -> (world: NodeWorld, seats: [NodeSeat]) {
+private func cluster(of count: Int) -> (world: NodeWorld, participantStates: [NodeSeat]) {
     let world = NodeWorld()
-    let seats = (1...count).map { number in
+    let participantStates = (1...count).map { number in
         world.add(
             "n\(number)", join: number == 1 ? [] : ["n1"], shards: number == 1 ? 2 : nil)
     }
     world.run(milliseconds: 4_000)
-    return (world, seats)
+    return (world, participantStates)
 }
 
 extension NodeSeat {
@@ -30,29 +30,29 @@ extension NodeSeat {
 @Suite struct ClockTests {
     @Test(arguments: [decade, -decade, 10_000, -10_000])
     func `a node whose clock is wrong refuses writes until it is right`(error: Int64) {
-        let (world, seats) = cluster(of: 3)
-        #expect(seats.allSatisfy { $0.clockOffset == 0 })
-        seats[2].clock.aheadMilliseconds = error
+        let (world, participantStates) = cluster(of: 3)
+        #expect(participantStates.allSatisfy { $0.clockOffset == 0 })
+        participantStates[2].clock.aheadMilliseconds = error
         world.run(milliseconds: 4_000)
-        #expect(seats.map(\.clockOffset) == [0, 0, error])
-        seats[2].handle(create(), number: 1)
-        #expect(seats[2].sink.outcomes[1] == .answered(.failed(.clock(error)), nil))
-        #expect(seats[2].run { $0.unreadiness } == .clock(error))
-        let wrong = seats[2].host.lines.filter { $0.hasPrefix("Clock is ") }
+        #expect(participantStates.map(\.clockOffset) == [0, 0, error])
+        participantStates[2].handle(create(), number: 1)
+        #expect(participantStates[2].sink.outcomes[1] == .answered(.failed(.clock(error)), nil))
+        #expect(participantStates[2].run { $0.unreadiness } == .clock(error))
+        let wrong = participantStates[2].host.lines.filter { $0.hasPrefix("Clock is ") }
         #expect(wrong.count == 1)
-        seats[0].handle(create(), number: 1)
+        participantStates[0].handle(create(), number: 1)
         world.run(milliseconds: 500)
-        guard case .stored? = seats[0].sink.outcomes[1] else {
-            Issue.record("the others take writes: \(seats[0].sink.outcomes)")
+        guard case .stored? = participantStates[0].sink.outcomes[1] else {
+            Issue.record("the others take writes: \(participantStates[0].sink.outcomes)")
             return
         }
-        seats[2].clock.aheadMilliseconds = 0
+        participantStates[2].clock.aheadMilliseconds = 0
         world.run(milliseconds: 200)
-        #expect(seats[2].run { $0.unreadiness } == nil)
-        seats[2].handle(send("m1"), number: 2)
+        #expect(participantStates[2].run { $0.unreadiness } == nil)
+        participantStates[2].handle(send("m1"), number: 2)
         world.run(milliseconds: 500)
-        guard case .stored? = seats[2].sink.outcomes[2] else {
-            Issue.record("it takes writes again: \(seats[2].sink.outcomes)")
+        guard case .stored? = participantStates[2].sink.outcomes[2] else {
+            Issue.record("it takes writes again: \(participantStates[2].sink.outcomes)")
             return
         }
     }
@@ -71,10 +71,10 @@ extension NodeSeat {
         let second = world.add("n2", join: ["n1"], shards: nil)
         world.run(milliseconds: 4_000)
         #expect(again.clockOffset == 0)
-        for (number, seat) in [again, second].enumerated() {
-            #expect(seat.submit(send("m\(number)"), number: 9))
+        for (number, participantState) in [again, second].enumerated() {
+            #expect(participantState.submit(send("m\(number)"), number: 9))
             world.run(milliseconds: 500)
-            let sent = seat.run { node in
+            let sent = participantState.run { node in
                 node.shard(of: lobby).map { shard in
                     shard.assumeIsolated { $0.greatestTime.milliseconds }
                 }
@@ -91,54 +91,54 @@ extension NodeSeat {
         #expect(time.offset == nil)
         time.note(names[0], wall: clock.wallMilliseconds, rttMilliseconds: 0, clock)
         time.note(names[1], wall: clock.wallMilliseconds + 10_000, rttMilliseconds: 0, clock)
-        time.onTick(hearing: names, clock)
+        time.onTick(barrierRound: names, clock)
         #expect(time.offset == 0)
         time.note(names[2], wall: clock.wallMilliseconds + 10_000, rttMilliseconds: 0, clock)
-        time.onTick(hearing: names, clock)
+        time.onTick(barrierRound: names, clock)
         #expect(time.refusedOffset == -10_000)
         #expect(ClusterTime.sentence(-10_000) == "Clock is 10 s behind the cluster's")
         #expect(ClusterTime.sentence(10_400) == "Clock is 10 s ahead of the cluster's")
         // Who hears nobody takes its own word; an answer that took a second proves nothing.
-        time.onTick(hearing: [], clock)
+        time.onTick(barrierRound: [], clock)
         #expect(time.offset == nil && time.refusedOffset == nil)
         time.note(names[0], wall: 0, rttMilliseconds: 1_000, clock)
-        time.onTick(hearing: names, clock)
+        time.onTick(barrierRound: names, clock)
         #expect(time.offset == nil)
     }
 }
 
 @Suite struct SafetyTests {
     @Test func `a node is safe under load, and not while an owner is cut off or catches up`() {
-        let (world, seats) = cluster(of: 3)
-        #expect(seats.allSatisfy { $0.isSafe })
-        seats[0].handle(create(), number: 1, level: .majority)
+        let (world, participantStates) = cluster(of: 3)
+        #expect(participantStates.allSatisfy { $0.isSafe })
+        participantStates[0].handle(create(), number: 1, level: .majority)
         world.run(milliseconds: 500)
         for number in 0..<100 {
-            for (index, seat) in seats.enumerated() {
-                seat.handle(send("m\(number).\(index)"), number: UInt64(number) + 2)
+            for (index, participantState) in participantStates.enumerated() {
+                participantState.handle(send("m\(number).\(index)"), number: UInt64(number) + 2)
             }
             world.run(milliseconds: 100)
-            #expect(seats.allSatisfy { $0.isSafe }, "send \(number)")
+            #expect(participantStates.allSatisfy { $0.isSafe }, "send \(number)")
         }
         for channel in world.channels where channel.owner == "n3" || channel.other?.owner == "n3" {
             channel.isCut = true
         }
         world.unreachable = ["n1", "n2", "n3"]
         world.run(milliseconds: 1_500)
-        #expect(seats.allSatisfy { !$0.isSafe })
+        #expect(participantStates.allSatisfy { !$0.isSafe })
         world.run(milliseconds: 20_000)
-        #expect(seats.allSatisfy { !$0.isSafe })
+        #expect(participantStates.allSatisfy { !$0.isSafe })
         world.unreachable = []
         world.run(milliseconds: 4_000)
-        #expect(seats.allSatisfy { $0.isSafe })
+        #expect(participantStates.allSatisfy { $0.isSafe })
     }
 
     @Test func `who is heard and does not hear keeps others from being safe`() {
-        let (world, seats) = cluster(of: 3)
+        let (world, participantStates) = cluster(of: 3)
         for channel in world.channels
         where channel.owner == "n1" && channel.other?.owner == "n3" { channel.isCut = true }
         world.run(milliseconds: 2_000)
-        #expect(!seats[0].isSafe)
+        #expect(!participantStates[0].isSafe)
     }
 
     @Test func `a node is ready once it has fetched what it owns, and not while it leaves`() {

@@ -31,11 +31,11 @@ func send(
 @Suite struct ClusterTests {
     @Test func `a node without a cluster to join founds one and serves at once`() {
         let world = NodeWorld()
-        let seat = world.add("n1")
+        let participantState = world.add("n1")
         world.run(milliseconds: 100)
-        #expect(seat.host.isReady)
-        #expect(seat.store.settings["cluster"] != nil)
-        #expect(seat.members == ["n1"])
+        #expect(participantState.host.isReady)
+        #expect(participantState.store.settings["cluster"] != nil)
+        #expect(participantState.members == ["n1"])
     }
 
     @Test func `who joins takes the cluster's settings and all that it holds`() {
@@ -48,12 +48,12 @@ func send(
         let second = world.add("n2", join: ["n1"], shards: nil)
         let third = world.add("n3", join: ["n2"], shards: nil)
         world.run(milliseconds: 1_000)
-        for seat in [second, third] {
-            #expect(seat.host.isReady)
-            #expect(seat.digest == first.digest)
-            #expect(seat.living == 3)
-            #expect(seat.members == ["n1", "n2", "n3"])
-            #expect(seat.store.settings["cluster"] == first.store.settings["cluster"])
+        for participantState in [second, third] {
+            #expect(participantState.host.isReady)
+            #expect(participantState.digest == first.digest)
+            #expect(participantState.living == 3)
+            #expect(participantState.members == ["n1", "n2", "n3"])
+            #expect(participantState.store.settings["cluster"] == first.store.settings["cluster"])
         }
     }
 
@@ -92,12 +92,12 @@ func send(
         let twin = world.add("n2", join: ["n1"], shards: nil, address: "elsewhere")
         world.run(milliseconds: 5_000)
         #expect(twin.host.endings.first == .unusable("a living member has the name n2"))
-        #expect(world.seats["n1"]?.living == 2)
+        #expect(world.participantStates["n1"]?.living == 2)
     }
 
     @Test func `that the name is taken counts where it is said again two seconds later`() {
         let world = NodeWorld()
-        let seat = world.add("n1")
+        let participantState = world.add("n1")
         var rejection = ByteWriter()
         rejection.writeEnvelope { PeerFrame.reject(.nameTaken).encode(into: &$0) }
         let first = world.connect(from: "n1", to: "nobody").dialer
@@ -107,16 +107,16 @@ func send(
         let early = world.connect(from: "n1", to: "nobody").dialer
         world.run(milliseconds: 2_500)
         world.receive(rejection.bytes, on: early)
-        #expect(seat.host.endings.isEmpty)
+        #expect(participantState.host.endings.isEmpty)
         for _ in 1...2 {
             // Who was suspended says it as soon as it goes on.
-            #expect(seat.host.endings.isEmpty)
+            #expect(participantState.host.endings.isEmpty)
             let late = world.connect(from: "n1", to: "nobody").dialer
             world.settle()
             world.receive(rejection.bytes, on: late)
             world.run(milliseconds: 600)
         }
-        #expect(seat.host.endings.first == .unusable("a living member has the name n1"))
+        #expect(participantState.host.endings.first == .unusable("a living member has the name n1"))
     }
 
     @Test func `a write reaches the others, and its reply says how many have it`() {

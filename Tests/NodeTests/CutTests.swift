@@ -6,14 +6,14 @@ import Wire
 @testable import Node
 
 /// So many nodes whose connections may be cut by request, and that are level.
-private func cluster(of count: Int) -> (world: NodeWorld, seats: [NodeSeat]) {
+private func cluster(of count: Int) -> (world: NodeWorld, participantStates: [NodeSeat]) {
     let world = NodeWorld()
-    var seats = [world.add("n1", mayBlock: true)]
+    var participantStates = [world.add("n1", mayBlock: true)]
     for number in 2...count {
-        seats.append(world.add("n\(number)", join: ["n1"], shards: nil, mayBlock: true))
+        participantStates.append(world.add("n\(number)", join: ["n1"], shards: nil, mayBlock: true))
     }
     world.run(milliseconds: 2_000)
-    return (world, seats)
+    return (world, participantStates)
 }
 
 extension NodeSeat {
@@ -36,15 +36,15 @@ extension NodeSeat {
 }
 
 /// Makes a conversation at a node; its reply is number `number`.
-private func makeRoom(_ number: UInt64, at seat: NodeSeat, in world: NodeWorld) {
-    #expect(seat.submit(create(ConversationID(checked: "c\(number)")), number: number))
-    world.endTurn(of: seat)
+private func makeRoom(_ number: UInt64, at participantState: NodeSeat, in world: NodeWorld) {
+    #expect(participantState.submit(create(ConversationID(checked: "c\(number)")), number: number))
+    world.endTurn(of: participantState)
 }
 
 /// Whether the conversation is on the disk of a node.
-private func hasRoom(_ number: UInt64, _ seat: NodeSeat) -> Bool {
+private func hasRoom(_ number: UInt64, _ participantState: NodeSeat) -> Bool {
     let key = DocumentKey.conversation(ConversationID(checked: "c\(number)"))
-    return seat.held.contains { seat.stored(of: $0)[key] != nil }
+    return participantState.held.contains { participantState.stored(of: $0)[key] != nil }
 }
 
 @Suite struct CutTests {
@@ -52,57 +52,57 @@ private func hasRoom(_ number: UInt64, _ seat: NodeSeat) -> Bool {
     func `a cut holds back what goes its way, and heals within a second`(
         direction: CutDirection, milliseconds: UInt64
     ) {
-        let (world, seats) = cluster(of: 2)
-        #expect(seats[0].block("n2", direction) == nil)
-        makeRoom(1, at: seats[0], in: world)
-        makeRoom(2, at: seats[1], in: world)
+        let (world, participantStates) = cluster(of: 2)
+        #expect(participantStates[0].block("n2", direction) == nil)
+        makeRoom(1, at: participantStates[0], in: world)
+        makeRoom(2, at: participantStates[1], in: world)
         world.settle()
-        #expect(hasRoom(1, seats[1]) == (direction == .in))
-        #expect(hasRoom(2, seats[0]) == (direction == .out))
+        #expect(hasRoom(1, participantStates[1]) == (direction == .in))
+        #expect(hasRoom(2, participantStates[0]) == (direction == .out))
         world.run(milliseconds: milliseconds)
         let isLong = milliseconds > Timing.silenceKills
-        if direction != .out { #expect((seats[0].state(of: "n2") == .dead) == isLong) }
-        if direction != .in { #expect((seats[1].state(of: "n1") == .dead) == isLong) }
-        makeRoom(3, at: seats[0], in: world)
-        makeRoom(4, at: seats[1], in: world)
-        #expect(seats[0].unblock("n2") == nil)
+        if direction != .out { #expect((participantStates[0].state(of: "n2") == .dead) == isLong) }
+        if direction != .in { #expect((participantStates[1].state(of: "n1") == .dead) == isLong) }
+        makeRoom(3, at: participantStates[0], in: world)
+        makeRoom(4, at: participantStates[1], in: world)
+        #expect(participantStates[0].unblock("n2") == nil)
         world.run(milliseconds: 1_000)
-        for seat in seats {
-            #expect(seat.living == 2)
-            #expect((1...4).allSatisfy { hasRoom($0, seat) })
+        for participantState in participantStates {
+            #expect(participantState.living == 2)
+            #expect((1...4).allSatisfy { hasRoom($0, participantState) })
         }
-        #expect(seats[0].digest == seats[1].digest)
+        #expect(participantStates[0].digest == participantStates[1].digest)
     }
 
     @Test func `a cut between two of three makes nobody dead, and writes go round it`() {
-        let (world, seats) = cluster(of: 3)
-        #expect(seats[0].block("n2") == nil)
+        let (world, participantStates) = cluster(of: 3)
+        #expect(participantStates[0].block("n2") == nil)
         world.run(milliseconds: 9_000)
-        makeRoom(1, at: seats[0], in: world)
+        makeRoom(1, at: participantStates[0], in: world)
         world.run(milliseconds: 1_000)
-        #expect(hasRoom(1, seats[1]))
-        let lines = seats.flatMap(\.host.lines)
+        #expect(hasRoom(1, participantStates[1]))
+        let lines = participantStates.flatMap(\.host.lines)
         #expect(!lines.contains { $0.hasPrefix("member dead") })
-        #expect(seats[0].unblock(nil) == nil)
+        #expect(participantStates[0].unblock(nil) == nil)
         world.run(milliseconds: 1_000)
-        #expect(seats.allSatisfy { $0.living == 3 && $0.isConverged })
+        #expect(participantStates.allSatisfy { $0.living == 3 && $0.isConverged })
     }
 
     @Test func `who is cut off from everybody is one view with them within a second after`() {
-        let (world, seats) = cluster(of: 3)
-        #expect(seats[2].block("n1") == nil)
-        #expect(seats[2].block("n2") == nil)
+        let (world, participantStates) = cluster(of: 3)
+        #expect(participantStates[2].block("n1") == nil)
+        #expect(participantStates[2].block("n2") == nil)
         world.run(milliseconds: 9_000)
-        #expect(seats.map(\.living) == [2, 2, 1])
-        #expect(seats[2].unblock(nil) == nil)
+        #expect(participantStates.map(\.living) == [2, 2, 1])
+        #expect(participantStates[2].unblock(nil) == nil)
         world.run(milliseconds: 1_000)
-        #expect(seats.allSatisfy { $0.living == 3 && $0.isConverged })
+        #expect(participantStates.allSatisfy { $0.living == 3 && $0.isConverged })
     }
 
     @Test func `a cut ends with the process that made it`() {
-        let (world, seats) = cluster(of: 2)
-        #expect(seats[0].block("n2") == nil)
-        let store = seats[0].store
+        let (world, participantStates) = cluster(of: 2)
+        #expect(participantStates[0].block("n2") == nil)
+        let store = participantStates[0].store
         world.kill("n1")
         let again = world.add("n1", store: store, shards: nil, mayBlock: true)
         world.run(milliseconds: 1_000)

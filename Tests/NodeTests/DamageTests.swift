@@ -7,9 +7,10 @@ import Wire
 @testable import Node
 @testable import Replication
 
-private func fill(_ seat: NodeSeat, in world: NodeWorld, rooms: ClosedRange<UInt64>) {
+private func fill(_ participantState: NodeSeat, in world: NodeWorld, rooms: ClosedRange<UInt64>) {
     for number in rooms {
-        #expect(seat.submit(create(ConversationID(checked: "c\(number)")), number: number))
+        #expect(
+            participantState.submit(create(ConversationID(checked: "c\(number)")), number: number))
     }
     world.run(milliseconds: 500)
 }
@@ -35,16 +36,16 @@ private func fill(_ seat: NodeSeat, in world: NodeWorld, rooms: ClosedRange<UInt
     @Test(arguments: damages) func `a copy that is given away is all there, whatever leads to it`(
         damage: @Sendable (MemoryStore, Set<DocumentKey>) -> Void
     ) {
-        let (_, seats) = handOver { store in
+        let (_, participantStates) = handOver { store in
             let keys = store.documents.values.flatMap(\.keys)
             damage(store, Set(keys.filter { $0.partition < "c4" }))
         }
-        let held = seats.map { $0.store.documents.values.reduce(0) { $0 + $1.count } }
+        let held = participantStates.map { $0.store.documents.values.reduce(0) { $0 + $1.count } }
         #expect(held.reduce(0, +) == 64)
         #expect(held.allSatisfy { $0 > 0 })
-        #expect(Set(seats[0].held).isDisjoint(with: seats[1].held))
+        #expect(Set(participantStates[0].held).isDisjoint(with: participantStates[1].held))
         #expect(
-            seats[0].host.lines.contains {
+            participantStates[0].host.lines.contains {
                 $0.hasPrefix("index damaged, making it anew shard=")
             })
     }
@@ -96,10 +97,10 @@ private func fill(_ seat: NodeSeat, in world: NodeWorld, rooms: ClosedRange<UInt
 
     @Test func `a folder that lost even its cluster founds no other`() {
         let world = NodeWorld()
-        let seat = world.add("n1", shards: 2, loss: loss)
+        let participantState = world.add("n1", shards: 2, loss: loss)
         world.run(milliseconds: 1_000)
-        #expect(seat.store.settings.isEmpty && !seat.host.isReady)
-        #expect(seat.run { $0.unreadiness } == .damaged(loss, hasOthers: false))
+        #expect(participantState.store.settings.isEmpty && !participantState.host.isReady)
+        #expect(participantState.run { $0.unreadiness } == .damaged(loss, hasOthers: false))
     }
 
     @Test func `a node with others shows nothing before they have filled it`() {
@@ -129,30 +130,31 @@ private func fill(_ seat: NodeSeat, in world: NodeWorld, rooms: ClosedRange<UInt
 @Suite struct LockTests {
     @Test func `writes are refused until the lock is released, and the node goes on`() throws {
         let world = NodeWorld()
-        let seat = world.add("n1", shards: 1)
+        let participantState = world.add("n1", shards: 1)
         world.run(milliseconds: 500)
-        seat.handle(create(), number: 1)
+        participantState.handle(create(), number: 1)
         world.run(milliseconds: 100)
-        let replicas = { seat.store.headers[ShardID(0)]?.vector.entries.count }
+        let replicas = { participantState.store.headers[ShardID(0)]?.vector.entries.count }
         #expect(replicas() == 1)
         world.locked = ["n1"]
         for number: UInt64 in 2...20 {
-            seat.handle(send("m\(number)"), number: number)
+            participantState.handle(send("m\(number)"), number: number)
             world.run(milliseconds: 100)
         }
         // The first meets the lock, the others what is known of it.
-        #expect(seat.sink.outcomes[2] == .failed(.locked))
-        let refusal = Settled.answered(.failed(.store(.locked)), nil)
-        #expect((3...20).allSatisfy { seat.sink.outcomes[$0] == refusal })
-        #expect(seat.run { $0.unreadiness } == .locked)
-        #expect(seat.run { $0.report().isLocked && $0.metrics().isRefusingWrites })
-        #expect(seat.host.endings.isEmpty)
+        #expect(participantState.sink.outcomes[2] == .failed(.locked))
+        let refusal = ReplyResult.answered(.failed(.store(.locked)), nil)
+        #expect((3...20).allSatisfy { participantState.sink.outcomes[$0] == refusal })
+        #expect(participantState.run { $0.unreadiness } == .locked)
+        #expect(participantState.run { $0.report().isLocked && $0.metrics().isRefusingWrites })
+        #expect(participantState.host.endings.isEmpty)
         world.locked = []
         world.run(milliseconds: 200)
-        #expect(seat.run { $0.unreadiness } == nil)
-        seat.handle(send("m21"), number: 21)
+        #expect(participantState.run { $0.unreadiness } == nil)
+        participantState.handle(send("m21"), number: 21)
         world.run(milliseconds: 100)
-        #expect(seat.sink.outcomes[21] == .stored(Stored(on: 1, owners: 1, isEnough: true)))
+        #expect(
+            participantState.sink.outcomes[21] == .stored(Stored(on: 1, owners: 1, isEnough: true)))
         // Of those that were refused only the first has ended a numbering.
         #expect(replicas() == 2)
     }

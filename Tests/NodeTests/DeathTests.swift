@@ -6,14 +6,14 @@ import Wire
 @testable import Node
 
 /// So many nodes that know each other.
-private func cluster(of count: Int) -> (world: NodeWorld, seats: [NodeSeat]) {
+private func cluster(of count: Int) -> (world: NodeWorld, participantStates: [NodeSeat]) {
     let world = NodeWorld()
-    var seats = [world.add("n1")]
+    var participantStates = [world.add("n1")]
     for number in 2...count {
-        seats.append(world.add("n\(number)", join: ["n1"], shards: nil))
+        participantStates.append(world.add("n\(number)", join: ["n1"], shards: nil))
     }
     world.run(milliseconds: 2_000)
-    return (world, seats)
+    return (world, participantStates)
 }
 
 @Suite struct DeathTests {
@@ -21,9 +21,9 @@ private func cluster(of count: Int) -> (world: NodeWorld, seats: [NodeSeat]) {
     func `who is killed is suspect at once and dead within a second, at all others`(count: Int) {
         // Each round lies a tick later in the rhythm of pings than the one before.
         for round in 0..<10 {
-            let (world, seats) = cluster(of: count)
+            let (world, participantStates) = cluster(of: count)
             world.run(milliseconds: UInt64(round) * Node.tickMilliseconds)
-            let (killed, others) = (seats[count - 1].name, seats.dropLast())
+            let (killed, others) = (participantStates[count - 1].name, participantStates.dropLast())
             world.kill(killed)
             world.settle()
             #expect(others.allSatisfy { $0.state(of: killed) == .suspect }, "round \(round)")
@@ -34,43 +34,44 @@ private func cluster(of count: Int) -> (world: NodeWorld, seats: [NodeSeat]) {
     }
 
     @Test func `who is gone without a word is dead within six seconds, and not before five`() {
-        let (world, seats) = cluster(of: 3)
+        let (world, participantStates) = cluster(of: 3)
         for channel in world.channels where channel.owner == "n3" { channel.isCut = true }
         world.kill("n3")
         world.unreachable = ["n3"]
         world.run(milliseconds: 5_000)
-        #expect(seats[0].state(of: "n3") == .suspect)
-        #expect(seats[1].state(of: "n3") == .suspect)
+        #expect(participantStates[0].state(of: "n3") == .suspect)
+        #expect(participantStates[1].state(of: "n3") == .suspect)
         world.run(milliseconds: 1_000)
-        #expect(seats[0].state(of: "n3") == .dead)
-        #expect(seats[1].state(of: "n3") == .dead)
+        #expect(participantStates[0].state(of: "n3") == .dead)
+        #expect(participantStates[1].state(of: "n3") == .dead)
     }
 
     @Test(arguments: [["n1"], ["n3"], ["n1", "n2"], ["n1", "n2", "n3"]])
     func `a pause of five seconds makes nobody dead`(paused: Set<String>) {
         for round in 0..<10 {
-            let (world, seats) = cluster(of: 3)
+            let (world, participantStates) = cluster(of: 3)
             world.run(milliseconds: UInt64(round) * Node.tickMilliseconds)
             let connections = world.channels.count
             world.paused = paused
             world.run(milliseconds: 5_000)
             world.paused = []
             world.run(milliseconds: 1_000)
-            let lines = seats.flatMap(\.host.lines)
+            let lines = participantStates.flatMap(\.host.lines)
             #expect(!lines.contains { $0.hasPrefix("member dead") }, "round \(round)")
-            #expect(seats.allSatisfy { $0.living == 3 && $0.isConverged }, "round \(round)")
+            #expect(
+                participantStates.allSatisfy { $0.living == 3 && $0.isConverged }, "round \(round)")
             #expect(world.channels.count == connections, "round \(round)")
         }
     }
 
     @Test func `who was taken for dead while it stood still is alive within a second after`() {
-        let (world, seats) = cluster(of: 3)
+        let (world, participantStates) = cluster(of: 3)
         world.paused = ["n2"]
         world.run(milliseconds: 7_000)
-        #expect(seats[0].state(of: "n2") == .dead)
+        #expect(participantStates[0].state(of: "n2") == .dead)
         world.paused = []
         world.run(milliseconds: 1_000)
-        #expect(seats.allSatisfy { $0.living == 3 })
+        #expect(participantStates.allSatisfy { $0.living == 3 })
     }
 
     @Test func `the dead keep their shards until they are evicted, and own them again after`() {
@@ -96,22 +97,22 @@ private func cluster(of count: Int) -> (world: NodeWorld, seats: [NodeSeat]) {
 
     @Test func `who is evicted may hold what nobody else does, until it is forgotten`() {
         let world = NodeWorld()
-        let seats = ["n1", "n2", "n3"].map { name in
+        let participantStates = ["n1", "n2", "n3"].map { name in
             world.add(
                 name, join: name == "n1" ? [] : ["n1"], shards: name == "n1" ? 8 : nil,
                 replicas: name == "n1" ? .count(1) : nil, evictAfterMilliseconds: 3_000)
         }
         world.run(milliseconds: 3_000)
-        let lost = seats[1].held
+        let lost = participantStates[1].held
         #expect(!lost.isEmpty)
         world.kill("n2")
         world.run(milliseconds: 6_000)
-        #expect(seats[0].state(of: "n2") == .evicted)
-        #expect(seats[0].held.count + seats[2].held.count == 8)
+        #expect(participantStates[0].state(of: "n2") == .evicted)
+        #expect(participantStates[0].held.count + participantStates[2].held.count == 8)
         // They own its shards, and cannot know what was in them.
-        #expect(!seats[0].isConverged || !seats[2].isConverged)
-        _ = seats[0].run { $0.forget(NodeName(checked: "n2")) }
+        #expect(!participantStates[0].isConverged || !participantStates[2].isConverged)
+        _ = participantStates[0].run { $0.forget(NodeName(checked: "n2")) }
         world.run(milliseconds: 3_000)
-        #expect(seats[0].isConverged && seats[2].isConverged)
+        #expect(participantStates[0].isConverged && participantStates[2].isConverged)
     }
 }

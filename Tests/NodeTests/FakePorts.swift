@@ -59,7 +59,7 @@ final class MemoryStore: Store {
     }
 
     nonisolated(unsafe) private(set) var documents: [ShardID: [DocumentKey: Record]] = [:]
-    nonisolated(unsafe) private(set) var headers: [ShardID: CopyHeader] = [:]
+    nonisolated(unsafe) private(set) var headers: [ShardID: ReplicaHeader] = [:]
     nonisolated(unsafe) private(set) var bases: [ShardID: [UInt8]] = [:]
     nonisolated(unsafe) private(set) var runs: [CountedRunKey: CountedRun] = [:]
     /// How many messages and runs were handed out.
@@ -72,7 +72,7 @@ final class MemoryStore: Store {
     /// Is told of each copy that is about to go.
     nonisolated(unsafe) var onDrop: (ShardID) -> Void = { _ in }
     nonisolated(unsafe) var queuedBytes = 0
-    nonisolated(unsafe) var room: DiskRoom?
+    nonisolated(unsafe) var room: DiskSpace?
     nonisolated(unsafe) private(set) var isUrgent = false
     nonisolated(unsafe) private(set) var reservesMade = 0
     nonisolated(unsafe) private(set) var logsEmptied = 0
@@ -172,7 +172,7 @@ final class MemoryStore: Store {
             }
             let held = documents[write.shard]?[record.key]
             if held?.changedBy != record.previous?.changedBy || held?.time != record.previous?.time
-                || held?.terms != record.previous?.terms
+                || held?.indexKeys != record.previous?.indexKeys
             {
                 lies.append(record.key)
             }
@@ -205,7 +205,7 @@ final class MemoryStore: Store {
             digest += Document.digest(of: record.key, bytes: record.bytes)
             counts[Int(record.key.kind.number)] += 1
         }
-        let header = CopyHeader(
+        let header = ReplicaHeader(
             remaining: vector, digest: digest, counts: counts,
             greatest: headers[shard]?.greatest ?? .zero)
         return Remainder(header: header, bad: [])
@@ -215,20 +215,20 @@ final class MemoryStore: Store {
         of kind: DocumentKey.Kind, carrying term: String, in shard: ShardID, partition: String?
     ) throws(StoreFailure) -> [DocumentKey] {
         (documents[shard] ?? [:]).values.filter { record in
-            record.key.kind == kind && record.terms.contains(term)
+            record.key.kind == kind && record.indexKeys.contains(term)
                 && (partition.map { $0 == record.key.partition } ?? true)
         }.map(\.key).sorted()
     }
 
-    func seats(
+    func participantStates(
         of conversation: ConversationID, in shard: ShardID
     ) throws(StoreFailure) -> [Document] {
-        var seats: [Document] = []
+        var participantStates: [Document] = []
         for record in (documents[shard] ?? [:]).values.sorted(by: { $0.key < $1.key })
-        where record.key.kind == .seat && record.key.partition == conversation.text {
-            seats.append(try decode(record))
+        where record.key.kind == .participantState && record.key.partition == conversation.text {
+            participantStates.append(try decode(record))
         }
-        return seats
+        return participantStates
     }
 
     func history(
@@ -264,7 +264,7 @@ final class MemoryStore: Store {
     func changes(
         in shard: ShardID, lackedBy theirs: Vector, of ours: Vector, after cursor: Dot?,
         bytesMax: Int
-    ) throws(StoreFailure) -> (parcels: [Parcel], next: Dot?) {
+    ) throws(StoreFailure) -> (encodedDocuments: [EncodedDocument], next: Dot?) {
         let replicas = Set(ours.entries.map(\.replica))
         var rows: [(dot: Dot, record: Record)] = []
         for record in (documents[shard] ?? [:]).values where !unindexed.contains(record.key) {
@@ -274,18 +274,21 @@ final class MemoryStore: Store {
             }
         }
         rows.sort { $0.dot < $1.dot }
-        var parcels: [Parcel] = []
+        var encodedDocuments: [EncodedDocument] = []
         var size = 0
         var last: Dot?
         for row in rows where cursor.map({ $0 < row.dot }) ?? true {
             if misindexed.contains(row.record.key) { throw .badIndex }
-            let parcel = Parcel(key: row.record.key.encoded, bytes: row.record.bytes)
-            if !parcels.isEmpty, size + parcel.size > bytesMax { return (parcels, last) }
-            parcels.append(parcel)
-            size += parcel.size
+            let encodedDocument = EncodedDocument(
+                key: row.record.key.encoded, bytes: row.record.bytes)
+            if !encodedDocuments.isEmpty, size + encodedDocument.size > bytesMax {
+                return (encodedDocuments, last)
+            }
+            encodedDocuments.append(encodedDocument)
+            size += encodedDocument.size
             last = row.dot
         }
-        return (parcels, nil)
+        return (encodedDocuments, nil)
     }
 }
 
@@ -309,7 +312,8 @@ extension MemoryStore {
         var bytes = old.bytes
         body(&bytes)
         documents[shard]?[key] = Record(
-            key: key, changedBy: old.changedBy, time: old.time, bytes: bytes, terms: old.terms,
+            key: key, changedBy: old.changedBy, time: old.time, bytes: bytes,
+            indexKeys: old.indexKeys,
             previous: nil, purges: false)
     }
 }
@@ -331,23 +335,23 @@ final class FakeHost: Host {
 }
 
 final class RecordingSink: ReplySink {
-    nonisolated(unsafe) private(set) var outcomes: [UInt64: Settled] = [:]
+    nonisolated(unsafe) private(set) var outcomes: [UInt64: ReplyResult] = [:]
 
     /// What was said to be executed yet, perhaps.
     nonisolated(unsafe) private(set) var unsettled = Unsettled()
 
     /// What was last shown to it.
-    nonisolated(unsafe) private(set) var shown: Sighting?
+    nonisolated(unsafe) private(set) var shown: Observation?
     /// All of the last list, or of the last read.
-    nonisolated(unsafe) private(set) var allShown: [Sighting] = []
+    nonisolated(unsafe) private(set) var allShown: [Observation] = []
 
-    func onSettled(_ number: UInt64, _ outcome: Settled) { outcomes[number] = outcome }
+    func onSettled(_ number: UInt64, _ outcome: ReplyResult) { outcomes[number] = outcome }
 
     func onUnsettled(_ last: UnsettledOperation) { unsettled.note(last) }
 
-    func onSeen(_ sightings: [Sighting]) {
-        shown = sightings.last ?? shown
-        allShown = sightings
+    func onSeen(_ observations: [Observation]) {
+        shown = observations.last ?? shown
+        allShown = observations
     }
 
     func onEvent(_ event: WatchedEvent, token: String?) -> Bool { false }

@@ -19,47 +19,48 @@ private func pair() -> (world: NodeWorld, first: NodeSeat, second: NodeSeat) {
 @Suite struct CommitFaultTests {
     @Test func `the late failure of an older commit does not take back a newer one`() throws {
         let world = NodeWorld()
-        let seat = world.add("n1", shards: 1)
+        let participantState = world.add("n1", shards: 1)
         world.run(milliseconds: 100)
         world.storesAtOnce = false
-        _ = seat.submit(create(), number: 1)
-        world.endTurn(of: seat)
-        _ = seat.submit(send("m1"), number: 2)
-        world.endTurn(of: seat)
-        let older = try #require(seat.store.takeFirst())
-        let newer = try #require(seat.store.takeFirst())
-        seat.run { $0.onCommitted(older.ticket, failure: .full) }
-        _ = seat.submit(create(), number: 3)
-        world.endTurn(of: seat)
-        seat.run { $0.onCommitted(newer.ticket, failure: .full) }
+        _ = participantState.submit(create(), number: 1)
+        world.endTurn(of: participantState)
+        _ = participantState.submit(send("m1"), number: 2)
+        world.endTurn(of: participantState)
+        let older = try #require(participantState.store.takeFirst())
+        let newer = try #require(participantState.store.takeFirst())
+        participantState.run { $0.onCommitted(older.ticket, failure: .full) }
+        _ = participantState.submit(create(), number: 3)
+        world.endTurn(of: participantState)
+        participantState.run { $0.onCommitted(newer.ticket, failure: .full) }
         world.storesAtOnce = true
-        world.endTurn(of: seat)
-        #expect(seat.sink.outcomes[1] == .failed(.full))
-        #expect(seat.sink.outcomes[2] == .failed(.full))
-        #expect(seat.sink.outcomes[3] == .stored(Stored(on: 1, owners: 1, isEnough: true)))
-        #expect(seat.store.headers[ShardID(0)]?.documents == 1)
-        let shard = try #require(seat.run { $0.shard(ShardID(0)) })
+        world.endTurn(of: participantState)
+        #expect(participantState.sink.outcomes[1] == .failed(.full))
+        #expect(participantState.sink.outcomes[2] == .failed(.full))
+        #expect(
+            participantState.sink.outcomes[3] == .stored(Stored(on: 1, owners: 1, isEnough: true)))
+        #expect(participantState.store.headers[ShardID(0)]?.documents == 1)
+        let shard = try #require(participantState.run { $0.shard(ShardID(0)) })
         let stored = shard.assumeIsolated { $0.stored }
-        #expect(stored == seat.store.headers[ShardID(0)])
+        #expect(stored == participantState.store.headers[ShardID(0)])
     }
 
     @Test func `a cluster that is founded on a full disk is founded once there is room`() throws {
         let world = NodeWorld()
         world.storesAtOnce = false
-        let seat = world.add("n1")
-        world.endTurn(of: seat)
-        let founding = try #require(seat.store.takeFirst())
-        seat.run { $0.onCommitted(founding.ticket, failure: .full) }
-        world.endTurn(of: seat)
-        #expect(seat.store.waiting.isEmpty)
+        let participantState = world.add("n1")
+        world.endTurn(of: participantState)
+        let founding = try #require(participantState.store.takeFirst())
+        participantState.run { $0.onCommitted(founding.ticket, failure: .full) }
+        world.endTurn(of: participantState)
+        #expect(participantState.store.waiting.isEmpty)
         world.storesAtOnce = true
         world.run(milliseconds: 300)
-        #expect(seat.store.settings["cluster"] != nil)
-        #expect(seat.store.settings["members"] != nil)
-        let complete = seat.store.headers.values.filter(\.isComplete)
+        #expect(participantState.store.settings["cluster"] != nil)
+        #expect(participantState.store.settings["members"] != nil)
+        let complete = participantState.store.headers.values.filter(\.isComplete)
         #expect(complete.count == 2)
-        #expect(seat.store.headers.count == 2)
-        #expect(seat.submit(create(), number: 1))
+        #expect(participantState.store.headers.count == 2)
+        #expect(participantState.submit(create(), number: 1))
     }
 }
 
@@ -133,7 +134,7 @@ private func pair() -> (world: NodeWorld, first: NodeSeat, second: NodeSeat) {
     @Test func `after a pause of its own a node takes nobody for dead`() {
         let (world, first, _) = pair()
         let connections = world.channels.count
-        world.clock.pass(Link.silenceMilliseconds + 1_000)
+        world.clock.pass(PeerSync.silenceMilliseconds + 1_000)
         world.run(milliseconds: 1_000)
         #expect(first.living == 2)
         #expect(world.channels.count == connections)
@@ -204,7 +205,7 @@ private func pair() -> (world: NodeWorld, first: NodeSeat, second: NodeSeat) {
         world.run(milliseconds: 3_000)
         // Each round lies a tick later in the rhythm of summaries than the one before.
         for round in 0..<10 {
-            let first = world.seats["n1"] ?? first
+            let first = world.participantStates["n1"] ?? first
             let id = ConversationID(checked: "c\(round)")
             #expect(first.submit(create(id), number: UInt64(round)))
             for channel in world.channels where channel.owner == "n1" {

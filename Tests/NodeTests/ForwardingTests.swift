@@ -17,59 +17,62 @@ func found(_ room: ConversationID = lobby) -> Mutation {
 /// Five nodes, two copies of each shard: most of what a node is asked is held by others.
 struct Five {
     let world = NodeWorld()
-    let seats: [NodeSeat]
+    let participantStates: [NodeSeat]
 
     init(
         restRangesMax: Int = VectorBase.restRangesMax, peerLimits: PeerLimits = .standard
     ) {
-        var seats = [
+        var participantStates = [
             world.add(
                 "n1", shards: shardCount, replicas: .count(2), mayBlock: true,
                 restRangesMax: restRangesMax, peerLimits: peerLimits)
         ]
         for number in 2...5 {
-            seats.append(
+            participantStates.append(
                 world.add(
                     "n\(number)", join: ["n1"], shards: nil, replicas: nil, mayBlock: true,
                     restRangesMax: restRangesMax, peerLimits: peerLimits))
         }
-        self.seats = seats
+        self.participantStates = participantStates
         world.run(milliseconds: 5_000)
     }
 
     /// The owners of a conversation's shard, in order.
     func owners(of room: ConversationID) -> [NodeSeat] {
         let shard = ShardID(of: room.text, count: shardCount)
-        return seats[0].owners(of: shard.number).compactMap { name in
-            seats.first { $0.name == name }
+        return participantStates[0].owners(of: shard.number).compactMap { name in
+            participantStates.first { $0.name == name }
         }
     }
 
     /// Some node that does not hold it.
     func stranger(to room: ConversationID) -> NodeSeat {
         let owners = owners(of: room).map(\.name)
-        return seats.first { !owners.contains($0.name) } ?? seats[0]
+        return participantStates.first { !owners.contains($0.name) } ?? participantStates[0]
     }
 
     /// Asks, and lets all be done that needs no time.
     func handle(
-        _ mutation: Mutation, at seat: NodeSeat, number: UInt64, level: AckLevel = .local
-    ) -> Settled? {
-        seat.handle(mutation, number: number, level: level)
-        world.endTurn(of: seat)
+        _ mutation: Mutation, at participantState: NodeSeat, number: UInt64,
+        level: AckLevel = .local
+    ) -> ReplyResult? {
+        participantState.handle(mutation, number: number, level: level)
+        world.endTurn(of: participantState)
         world.settle()
-        return seat.sink.outcomes[number]
+        return participantState.sink.outcomes[number]
     }
 
-    func handle(_ query: Query, of user: String, at seat: NodeSeat, number: UInt64) -> Settled? {
-        seat.handle(query, of: user, number: number)
-        world.endTurn(of: seat)
+    func handle(_ query: Query, of user: String, at participantState: NodeSeat, number: UInt64)
+        -> ReplyResult?
+    {
+        participantState.handle(query, of: user, number: number)
+        world.endTurn(of: participantState)
         world.settle()
-        return seat.sink.outcomes[number]
+        return participantState.sink.outcomes[number]
     }
 }
 
-extension Settled? {
+extension ReplyResult? {
     var isWritten: Bool {
         switch self {
         case .stored, .answered(.written, .some): true
@@ -119,13 +122,13 @@ extension Settled? {
         stranger.run { node in
             var vector = Vector()
             vector.insert(Dot(replica: RandomID(high: 1, low: 1), seq: 1))
-            let seen = SeenShard(
+            let seen = ObservedShard(
                 shard: ShardID(of: lobby.text, count: shardCount), vector: vector)
             var said = SaidVectors(restRangesMax: 0)
-            var told = Told(number: .max, round: 0, outcome: .level, seen: [seen])
+            var told = PeerResponse(number: .max, round: 0, outcome: .level, seen: [seen])
             said.say(in: &told)
             var twice = PeerFrame.told(
-                Told(number: .max, round: 0, outcome: .level, seen: told.seen + told.seen))
+                PeerResponse(number: .max, round: 0, outcome: .level, seen: told.seen + told.seen))
             var once = PeerFrame.told(told)
             #expect(node.links[name]?.hear(&once) == [])
             #expect(node.links[name]?.hear(&twice) == [seen.shard])
@@ -194,9 +197,10 @@ extension Settled? {
         #expect(five.handle(unpin, at: stranger, number: 4).isWritten)
         five.world.paused = []
         five.world.run(milliseconds: 2_000)
-        for (seat, number) in zip(owners, 5...) {
-            let pinned = five.handle(.pinned(lobby), of: "bob", at: seat, number: UInt64(number))
-            #expect(pinned.messages == [], "at \(seat.name)")
+        for (participantState, number) in zip(owners, 5...) {
+            let pinned = five.handle(
+                .pinned(lobby), of: "bob", at: participantState, number: UInt64(number))
+            #expect(pinned.messages == [], "at \(participantState.name)")
         }
     }
 
@@ -276,13 +280,13 @@ extension Settled? {
         // One that comes too late, and one behind it that does not.
         let asks = [(100, now - 1, 7), (101, now + 400, 7), (102, now + 400, 8)].map {
             (number, deadline, round) in
-            Ask(
+            PeerRequest(
                 number: UInt64(number), round: UInt64(round), deadline: deadline,
                 request: .write(operation(send("m\(number)")), .local, .first))
         }
         owner.run { node in
             for link in node.links.ascending where link.name == stranger.node.options.name {
-                for ask in asks { node.onAsk(ask, from: link) }
+                for ask in asks { node.onRequest(ask, from: link) }
             }
         }
         five.world.endTurn(of: owner)
@@ -316,16 +320,17 @@ extension Settled? {
         let five = Five()
         for (index, room) in rooms(20).enumerated() {
             let number = UInt64(index + 1)
-            #expect(five.handle(found(room), at: five.seats[0], number: number).isWritten)
+            #expect(
+                five.handle(found(room), at: five.participantStates[0], number: number).isWritten)
         }
-        for (index, seat) in five.seats.enumerated() {
+        for (index, participantState) in five.participantStates.enumerated() {
             let list = five.handle(
-                .chats(.active), of: "bob", at: seat, number: UInt64(100 + index))
+                .chats(.active), of: "bob", at: participantState, number: UInt64(100 + index))
             guard case .answered(.found(.chats(let chats), isPartial: false), _) = list else {
-                Issue.record("\(seat.name) says \(String(describing: list))")
+                Issue.record("\(participantState.name) says \(String(describing: list))")
                 continue
             }
-            #expect(chats.count == 20, "at \(seat.name)")
+            #expect(chats.count == 20, "at \(participantState.name)")
         }
     }
 
@@ -338,17 +343,19 @@ extension Settled? {
                 answerBytesMax: standard.answerBytesMax, vectorBytesMax: 1))
         for (index, room) in rooms(20).enumerated() {
             let number = UInt64(index + 1)
-            #expect(five.handle(found(room), at: five.seats[0], number: number).isWritten)
+            #expect(
+                five.handle(found(room), at: five.participantStates[0], number: number).isWritten)
         }
-        let seat = five.stranger(to: rooms(1)[0])
-        let list = five.handle(.chats(.active), of: "bob", at: seat, number: 100)
+        let participantState = five.stranger(to: rooms(1)[0])
+        let list = five.handle(.chats(.active), of: "bob", at: participantState, number: 100)
         guard case .answered(.found(.chats(let chats), isPartial: false), _) = list else {
             Issue.record("it says \(String(describing: list))")
             return
         }
         #expect(chats.count == 20)
         // What each shard holds came, too.
-        let shown = Dictionary(uniqueKeysWithValues: seat.sink.allShown.map { ($0.shard, $0) })
+        let shown = Dictionary(
+            uniqueKeysWithValues: participantState.sink.allShown.map { ($0.shard, $0) })
         #expect(Set(shown.keys) == Set((0..<shardCount).map { ShardID($0) }))
         for room in rooms(20) {
             let shard = ShardID(of: room.text, count: shardCount)
@@ -364,13 +371,14 @@ extension Settled? {
         for (index, room) in rooms(20).enumerated() {
             let number = UInt64(index + 1)
             #expect(
-                five.handle(found(room), at: five.seats[0], number: number, level: .all)
+                five.handle(found(room), at: five.participantStates[0], number: number, level: .all)
                     .isWritten)
         }
         let lost = Set(five.owners(of: rooms(1)[0]).map(\.name))
         for name in lost.sorted() { five.world.kill(name) }
         five.world.settle()
-        let left = five.seats.first { !lost.contains($0.name) } ?? five.seats[0]
+        let left =
+            five.participantStates.first { !lost.contains($0.name) } ?? five.participantStates[0]
         let list = five.handle(.chats(.active), of: "bob", at: left, number: 100)
         guard case .answered(.found(.chats(let chats), isPartial: true), _) = list else {
             Issue.record("it says \(String(describing: list))")
@@ -386,13 +394,13 @@ extension Settled? {
         for (index, room) in rooms(20).enumerated() {
             let number = UInt64(index + 1)
             #expect(
-                five.handle(found(room), at: five.seats[0], number: number, level: .all)
+                five.handle(found(room), at: five.participantStates[0], number: number, level: .all)
                     .isWritten)
         }
         five.world.paused = ["n2"]
-        #expect(five.handle(.unread, of: "bob", at: five.seats[2], number: 100) == nil)
+        #expect(five.handle(.unread, of: "bob", at: five.participantStates[2], number: 100) == nil)
         five.world.run(milliseconds: 700)
-        let list = five.seats[2].sink.outcomes[100]
+        let list = five.participantStates[2].sink.outcomes[100]
         guard case .answered(.found(.unread, isPartial: false), _) = list else {
             Issue.record("it says \(String(describing: list))")
             return
@@ -421,7 +429,7 @@ extension Settled? {
         for (index, room) in rooms(20).enumerated() {
             let number = UInt64(index + 1)
             #expect(
-                five.handle(found(room), at: five.seats[0], number: number, level: .all)
+                five.handle(found(room), at: five.participantStates[0], number: number, level: .all)
                     .isWritten)
         }
         // Three more, which own shards before they have them.
@@ -429,26 +437,26 @@ extension Settled? {
             five.world.add("n\(number)", join: ["n1"], shards: nil, replicas: nil)
         }
         for round in UInt64(1)...20 {
-            for seat in five.seats {
-                seat.handle(.chats(.active), of: "bob", number: 100 * round)
-                five.world.endTurn(of: seat)
+            for participantState in five.participantStates {
+                participantState.handle(.chats(.active), of: "bob", number: 100 * round)
+                five.world.endTurn(of: participantState)
             }
             five.world.run(milliseconds: 100)
         }
         five.world.run(milliseconds: 1_000)
-        for seat in five.seats {
+        for participantState in five.participantStates {
             for round in UInt64(1)...20 {
                 guard
                     case .answered(.found(.chats(let chats), isPartial: false), _) =
-                        seat.sink.outcomes[100 * round]
+                        participantState.sink.outcomes[100 * round]
                 else {
-                    Issue.record("\(seat.name) has no whole list in round \(round)")
+                    Issue.record("\(participantState.name) has no whole list in round \(round)")
                     continue
                 }
-                #expect(chats.count == 20, "at \(seat.name)")
+                #expect(chats.count == 20, "at \(participantState.name)")
             }
         }
-        #expect(five.seats[0].members.count == 8)
+        #expect(five.participantStates[0].members.count == 8)
     }
 
     // MARK: Copies

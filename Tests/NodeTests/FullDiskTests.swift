@@ -7,24 +7,24 @@ import Wire
 
 @Suite struct DiskPressureTests {
     private let size: UInt64 = 1 << 30
-    private let floor = DiskPressure.floorBytesMax
+    private let minimum = DiskPressure.minimumBytesMax
 
     private func room(
         _ free: UInt64, of total: UInt64? = nil, log: UInt64 = 0, isReserved: Bool = true
-    ) -> DiskRoom {
-        DiskRoom(
+    ) -> DiskSpace {
+        DiskSpace(
             freeBytes: free, totalBytes: total ?? size, logBytes: log, isReserved: isReserved)
     }
 
     @Test func `below the floor only deletions are taken, until there is a quarter more`() {
         var pressure = DiskPressure()
-        _ = pressure.onRoom(room(floor), now: 0)
+        _ = pressure.onRoom(room(minimum), now: 0)
         #expect(!pressure.isLow)
-        _ = pressure.onRoom(room(floor - 1), now: 1)
+        _ = pressure.onRoom(room(minimum - 1), now: 1)
         #expect(pressure.isLow)
-        _ = pressure.onRoom(room(floor + floor / 4 - 1), now: 2)
+        _ = pressure.onRoom(room(minimum + minimum / 4 - 1), now: 2)
         #expect(pressure.isLow, "who is at the edge does not flap")
-        _ = pressure.onRoom(room(floor + floor / 4), now: 3)
+        _ = pressure.onRoom(room(minimum + minimum / 4), now: 3)
         #expect(!pressure.isLow)
     }
 
@@ -38,36 +38,36 @@ import Wire
 
     @Test func `a reserve that was given up is taken again once there is room for it`() {
         var pressure = DiskPressure()
-        #expect(pressure.onRoom(room(2 * floor - 1, isReserved: false), now: 0) == [])
+        #expect(pressure.onRoom(room(2 * minimum - 1, isReserved: false), now: 0) == [])
         #expect(pressure.isLow)
-        #expect(pressure.onRoom(room(2 * floor, isReserved: false), now: 1) == [.makeReserve])
+        #expect(pressure.onRoom(room(2 * minimum, isReserved: false), now: 1) == [.makeReserve])
         #expect(!pressure.isLow, "so much is enough without one")
-        #expect(pressure.onRoom(room(2 * floor, isReserved: false), now: 2) == [], "not at once")
+        #expect(pressure.onRoom(room(2 * minimum, isReserved: false), now: 2) == [], "not at once")
         #expect(
             pressure.onRoom(
-                room(2 * floor, isReserved: false), now: 1 + DiskPressure.reserveMilliseconds)
+                room(2 * minimum, isReserved: false), now: 1 + DiskPressure.reserveMilliseconds)
                 == [.makeReserve])
     }
 
     @Test func `the log is folded while there is room for what is in it`() {
         var pressure = DiskPressure()
-        #expect(pressure.onRoom(room(floor + 200, log: 100), now: 0) == [])
-        #expect(pressure.onRoom(room(floor + 199, log: 100), now: 1) == [.emptyLog])
+        #expect(pressure.onRoom(room(minimum + 200, log: 100), now: 0) == [])
+        #expect(pressure.onRoom(room(minimum + 199, log: 100), now: 1) == [.emptyLog])
         #expect(!pressure.isLow)
-        #expect(pressure.onRoom(room(floor + 101, log: 100), now: 2) == [], "it is under way")
+        #expect(pressure.onRoom(room(minimum + 101, log: 100), now: 2) == [], "it is under way")
         #expect(!pressure.isLow)
         pressure.onLogEmptied()
-        #expect(pressure.onRoom(room(floor + 99, log: 100), now: 3) == [.emptyLog])
+        #expect(pressure.onRoom(room(minimum + 99, log: 100), now: 3) == [.emptyLog])
         #expect(pressure.isLow)
     }
 }
 
 @Suite struct FullDiskTests {
-    private let full = DiskRoom(
+    private let full = DiskSpace(
         freeBytes: 0, totalBytes: 1 << 30, logBytes: 0, isReserved: true)
-    private let roomy = DiskRoom(
+    private let roomy = DiskSpace(
         freeBytes: 1 << 29, totalBytes: 1 << 30, logBytes: 0, isReserved: true)
-    private let refusal = Settled.answered(.failed(.store(.full)), nil)
+    private let refusal = ReplyResult.answered(.failed(.store(.full)), nil)
 
     private func delete(_ message: String, for everyone: Bool) -> Mutation {
         let id = MessageID(checked: message)
@@ -77,29 +77,32 @@ import Wire
 
     @Test func `a full disk takes deletions and nothing else, until there is room`() throws {
         let world = NodeWorld()
-        let seat = world.add("n1", shards: 1)
+        let participantState = world.add("n1", shards: 1)
         world.run(milliseconds: 500)
-        seat.handle(create(), number: 1)
-        for number in 2...3 { seat.handle(send("m\(number)"), number: UInt64(number)) }
+        participantState.handle(create(), number: 1)
+        for number in 2...3 { participantState.handle(send("m\(number)"), number: UInt64(number)) }
         world.run(milliseconds: 100)
-        seat.store.room = full
+        participantState.store.room = full
         world.run(milliseconds: 100)
-        #expect(seat.run { $0.report().isDiskFull })
-        #expect(seat.run { $0.metrics().isDiskFull && $0.metrics().isRefusingWrites })
-        seat.handle(send("m4"), number: 4)
-        seat.handle(delete("m2", for: true), number: 5)
-        seat.handle(delete("m3", for: false), number: 6)
+        #expect(participantState.run { $0.report().isDiskFull })
+        #expect(participantState.run { $0.metrics().isDiskFull && $0.metrics().isRefusingWrites })
+        participantState.handle(send("m4"), number: 4)
+        participantState.handle(delete("m2", for: true), number: 5)
+        participantState.handle(delete("m3", for: false), number: 6)
         world.run(milliseconds: 100)
-        #expect(seat.sink.outcomes[4] == refusal)
-        #expect(seat.sink.outcomes[5] == .stored(Stored(on: 1, owners: 1, isEnough: true)))
-        #expect(seat.sink.outcomes[6] == .stored(Stored(on: 1, owners: 1, isEnough: true)))
-        #expect(seat.store.isUrgent)
-        seat.store.room = roomy
+        #expect(participantState.sink.outcomes[4] == refusal)
+        #expect(
+            participantState.sink.outcomes[5] == .stored(Stored(on: 1, owners: 1, isEnough: true)))
+        #expect(
+            participantState.sink.outcomes[6] == .stored(Stored(on: 1, owners: 1, isEnough: true)))
+        #expect(participantState.store.isUrgent)
+        participantState.store.room = roomy
         world.run(milliseconds: 100)
-        seat.handle(send("m4"), number: 7)
+        participantState.handle(send("m4"), number: 7)
         world.run(milliseconds: 100)
-        #expect(seat.sink.outcomes[7] == .stored(Stored(on: 1, owners: 1, isEnough: true)))
-        #expect(!seat.store.isUrgent)
+        #expect(
+            participantState.sink.outcomes[7] == .stored(Stored(on: 1, owners: 1, isEnough: true)))
+        #expect(!participantState.store.isUrgent)
     }
 
     @Test func `what others accept waits for room, and what they delete does not`() throws {

@@ -62,12 +62,12 @@ import Wire
 
     @Test func `a node alone goes on with what its documents add up to`() {
         let world = NodeWorld()
-        let seat = world.add("n1", shards: 1)
+        let participantState = world.add("n1", shards: 1)
         world.run(milliseconds: 500)
-        #expect(seat.submit(create(), number: 1))
-        #expect(seat.submit(send("m1"), number: 2))
+        #expect(participantState.submit(create(), number: 1))
+        #expect(participantState.submit(send("m1"), number: 2))
         world.run(milliseconds: 500)
-        let store = seat.store
+        let store = participantState.store
         let greatest = store.headers[shard]?.greatest
         world.kill("n1")
         // The clock is behind what is on disk, and near enough to follow it.

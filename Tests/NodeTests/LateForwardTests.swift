@@ -20,18 +20,21 @@ import Wire
     }
 
     /// An operation as its node has read it, on its way.
-    private func operation(_ mutation: Mutation, readBy seat: NodeSeat) -> Operation {
-        Operation(mutation, seat.run { $0.nextOperation() })
+    private func operation(_ mutation: Mutation, readBy participantState: NodeSeat) -> Operation {
+        Operation(mutation, participantState.run { $0.nextOperation() })
     }
 
     /// Has an owner execute what it is asked; nobody waits for the answer.
-    private func execute(_ operation: Operation, at owner: NodeSeat, _ attempt: Ask.Attempt) {
+    private func execute(_ operation: Operation, at owner: NodeSeat, _ attempt: PeerRequest.Attempt)
+    {
         let name = stranger.node.options.name
-        let ask = Ask(
+        let ask = PeerRequest(
             number: 1 << 40, round: 1 << 40, deadline: .max,
             request: .write(operation, .local, attempt))
         owner.run { node in
-            for link in node.links.ascending where link.name == name { node.onAsk(ask, from: link) }
+            for link in node.links.ascending where link.name == name {
+                node.onRequest(ask, from: link)
+            }
         }
         five.world.endTurn(of: owner)
     }

@@ -12,20 +12,24 @@ private let bob = UserID(checked: "bob")
 
 /// A connection that knows what it has seen.
 private final class SeeingSink: ReplySink {
-    nonisolated(unsafe) var sights = Sights()
+    nonisolated(unsafe) var sessionVectors = SessionVectors()
     nonisolated(unsafe) var isStrict = false
-    nonisolated(unsafe) private(set) var outcomes: [UInt64: Settled] = [:]
+    nonisolated(unsafe) private(set) var outcomes: [UInt64: ReplyResult] = [:]
 
-    func onSettled(_ number: UInt64, _ outcome: Settled) { outcomes[number] = outcome }
-    func sight(of shard: ShardID) -> Sight? { sights[shard] }
+    func onSettled(_ number: UInt64, _ outcome: ReplyResult) { outcomes[number] = outcome }
+    func sessionVector(of shard: ShardID) -> SessionVector? { sessionVectors[shard] }
 
-    func demand(on shard: ShardID) -> Demand? {
-        sights[shard].map { Demand(.vector(SaidVector($0.vector)), isStrict: isStrict) }
+    func constraint(on shard: ShardID) -> ReadConstraint? {
+        sessionVectors[shard].map {
+            ReadConstraint(.vector(SaidVector($0.vector)), isStrict: isStrict)
+        }
     }
 
-    func onSeen(_ sightings: [Sighting]) { for sighting in sightings { sights.note(sighting) } }
-    func onLevel(_ sighting: Sighting) { sights.replace(sighting) }
-    func forgetWitness(of shard: ShardID) { sights.forgetWitness(of: shard) }
+    func onSeen(_ observations: [Observation]) {
+        for observation in observations { sessionVectors.note(observation) }
+    }
+    func onLevel(_ observation: Observation) { sessionVectors.replace(observation) }
+    func forgetReplica(of shard: ShardID) { sessionVectors.forgetReplica(of: shard) }
     func onEvent(_ event: WatchedEvent, token: String?) -> Bool { false }
     func isStillFull() -> Bool { false }
 }
@@ -39,41 +43,41 @@ private struct Moved {
     private let history = Query.history(lobby, place: .newest, limit: 10)
 
     init() {
-        var seats = [
+        var participantStates = [
             world.add("n1", shards: shardCount, replicas: .count(3), mayBlock: true)
         ]
         for number in 2...5 {
-            seats.append(
+            participantStates.append(
                 world.add(
                     "n\(number)", join: ["n1"], shards: nil, replicas: nil, mayBlock: true))
         }
         world.run(milliseconds: 5_000)
         let shard = ShardID(of: lobby.text, count: shardCount)
-        let names = seats[0].owners(of: shard.number)
-        owners = names.compactMap { name in seats.first { $0.name == name } }
-        stranger = seats.first { !names.contains($0.name) } ?? seats[0]
+        let names = participantStates[0].owners(of: shard.number)
+        owners = names.compactMap { name in participantStates.first { $0.name == name } }
+        stranger = participantStates.first { !names.contains($0.name) } ?? participantStates[0]
         stranger.run { [sink] in $0.attach(sink, as: 7) }
     }
 
-    func ask(_ mutation: Mutation, _ number: UInt64, level: AckLevel) -> Settled? {
+    func ask(_ mutation: Mutation, _ number: UInt64, level: AckLevel) -> ReplyResult? {
         let slot = ReplySlot(session: 7, number: number)
-        let sights = sink.sights
+        let sessionVectors = sink.sessionVectors
         _ = stranger.run {
-            $0.handle(mutation, isMinted: false, level: level, for: slot, having: sights)
+            $0.handle(mutation, isMinted: false, level: level, for: slot, having: sessionVectors)
         }
         return settled(number)
     }
 
-    func read(_ number: UInt64) -> Settled? {
+    func read(_ number: UInt64) -> ReplyResult? {
         let slot = ReplySlot(session: 7, number: number)
-        let sights = sink.sights
+        let sessionVectors = sink.sessionVectors
         _ = stranger.run { [history] in
-            $0.handle(history, of: bob, for: slot, having: sights)
+            $0.handle(history, of: bob, for: slot, having: sessionVectors)
         }
         return settled(number)
     }
 
-    private func settled(_ number: UInt64) -> Settled? {
+    private func settled(_ number: UInt64) -> ReplyResult? {
         world.endTurn(of: stranger)
         world.settle()
         return sink.outcomes[number]
@@ -123,8 +127,8 @@ private struct Moved {
     @Test func `a token is covered by every copy that answers, or refused after a second`() throws {
         let moved = Moved()
         moved.found(withoutTelling: [moved.owners[1]])
-        let seen = moved.sink.sights.shards.map { shard in
-            (shard: shard, vector: moved.sink.sights[shard]?.vector ?? Vector())
+        let seen = moved.sink.sessionVectors.shards.map { shard in
+            (shard: shard, vector: moved.sink.sessionVectors[shard]?.vector ?? Vector())
         }
         let token = try #require(moved.stranger.run { $0.token(of: seen, first: []) })
         #expect(moved.stranger.run { $0.isOfThisCluster(token) } == true)
@@ -140,7 +144,8 @@ private struct Moved {
         let history = Query.history(lobby, place: .newest, limit: 10)
         let handling = lagging.run {
             $0.handle(
-                history, of: bob, for: ReplySlot(session: 8, number: 2), having: sink.sights)
+                history, of: bob, for: ReplySlot(session: 8, number: 2), having: sink.sessionVectors
+            )
         }
         guard case .here(.found(.messages(let views), _), _) = handling else {
             Issue.record("\(handling)")
@@ -154,17 +159,17 @@ private struct Moved {
         var (one, two) = (Vector(), Vector())
         one.insert(Dot(replica: replica, seq: 1))
         two.insert(Dot(replica: replica, seq: 2))
-        var sights = Sights()
-        sights.note(Sighting(ShardID(1), one, by: .here))
-        sights.note(Sighting(ShardID(1), two, by: .here))
-        #expect(sights[ShardID(1)] == Sight(vector: two, witness: .here))
-        sights.note(Sighting(ShardID(1), one, by: .member(channel: 4)))
-        #expect(sights[ShardID(1)] == Sight(vector: one.union(two), witness: nil))
-        sights.note(Sighting(ShardID(2), nil, by: .here))
-        #expect(sights.isLevel(ShardID(2), with: .here))
-        sights.forgetWitness(of: ShardID(2))
-        #expect(!sights.isLevel(ShardID(2), with: .here))
-        #expect(sights.isLevel(ShardID(3), with: .here))
+        var sessionVectors = SessionVectors()
+        sessionVectors.note(Observation(ShardID(1), one, by: .here))
+        sessionVectors.note(Observation(ShardID(1), two, by: .here))
+        #expect(sessionVectors[ShardID(1)] == SessionVector(vector: two, replica: .here))
+        sessionVectors.note(Observation(ShardID(1), one, by: .member(channel: 4)))
+        #expect(sessionVectors[ShardID(1)] == SessionVector(vector: one.union(two), replica: nil))
+        sessionVectors.note(Observation(ShardID(2), nil, by: .here))
+        #expect(sessionVectors.isLevel(ShardID(2), with: .here))
+        sessionVectors.forgetReplica(of: ShardID(2))
+        #expect(!sessionVectors.isLevel(ShardID(2), with: .here))
+        #expect(sessionVectors.isLevel(ShardID(3), with: .here))
     }
 
     @Test func `each of many shards keeps what was seen of it, whatever came first`() {
@@ -174,18 +179,22 @@ private struct Moved {
             vector.insert(Dot(replica: replica, seq: UInt64(number) + 1))
             return vector
         }
-        var sights = Sights()
+        var sessionVectors = SessionVectors()
         // A hundred and one is a prime: each number comes once.
         let numbers = (0..<101 as Range<UInt16>).map { $0 * 37 % 101 }
         for number in numbers {
-            #expect(sights[ShardID(number)] == nil)
-            let sighting = Sighting(ShardID(number), seen(number), by: .here)
-            if number.isMultiple(of: 2) { sights.note(sighting) } else { sights.replace(sighting) }
+            #expect(sessionVectors[ShardID(number)] == nil)
+            let observation = Observation(ShardID(number), seen(number), by: .here)
+            if number.isMultiple(of: 2) {
+                sessionVectors.note(observation)
+            } else {
+                sessionVectors.replace(observation)
+            }
         }
-        #expect(sights.shards == (0..<101).map { ShardID($0) })
+        #expect(sessionVectors.shards == (0..<101).map { ShardID($0) })
         for number in numbers {
-            let sight = Sight(vector: seen(number), witness: .here)
-            #expect(sights[ShardID(number)] == sight)
+            let sessionVector = SessionVector(vector: seen(number), replica: .here)
+            #expect(sessionVectors[ShardID(number)] == sessionVector)
         }
     }
 
@@ -193,13 +202,14 @@ private struct Moved {
         var vector = Vector()
         vector.insert(Dot(replica: RandomID(high: 3, low: 1), seq: 2))
         let token = Token(of: [(ShardID(2), vector)], cluster: RandomID(high: 1, low: 1))
-        for floor in [Floor.vector(SaidVector(vector)), .token(token)] {
-            let request = Ask.Request.level(ShardID(2), Demand(floor, isStrict: true))
-            let ask = Ask(number: 1, round: 0, deadline: 9, request: request)
-            #expect(try Ask.decode(ask.encoded) == ask)
+        for minimum in [MinimumVersion.vector(SaidVector(vector)), .token(token)] {
+            let request = PeerRequest.Request.level(
+                ShardID(2), ReadConstraint(minimum, isStrict: true))
+            let ask = PeerRequest(number: 1, round: 0, deadline: 9, request: request)
+            #expect(try PeerRequest.decode(ask.encoded) == ask)
         }
-        let seen = [SeenShard(shard: ShardID(2), vector: vector)]
-        let told = Told(number: 1, round: 0, outcome: .level, seen: seen)
-        #expect(try Told.decode(told.encoded) == told)
+        let seen = [ObservedShard(shard: ShardID(2), vector: vector)]
+        let told = PeerResponse(number: 1, round: 0, outcome: .level, seen: seen)
+        #expect(try PeerResponse.decode(told.encoded) == told)
     }
 }

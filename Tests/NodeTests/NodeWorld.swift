@@ -127,7 +127,7 @@ final class NodeSeat: Sendable {
         note(run { $0.handle(query, of: UserID(checked: user), for: slot) }, number)
     }
 
-    private func note(_ handling: Handling, _ number: UInt64) {
+    private func note(_ handling: Reply, _ number: UInt64) {
         guard case .here(let outcome, isSettled: true) = handling else { return }
         sink.onSettled(number, .answered(outcome, nil))
     }
@@ -180,7 +180,7 @@ enum Event {
 /// Nodes in one thread, and what is on its way between them.
 final class NodeWorld {
     let clock = FakeClock()
-    private(set) var seats: [String: NodeSeat] = [:]
+    private(set) var participantStates: [String: NodeSeat] = [:]
     private(set) var channels: [FakeChannel] = []
     private var connections: [(channel: FakeChannel, dialed: String?)] = []
     private var seed: UInt64 = 1
@@ -209,21 +209,21 @@ final class NodeWorld {
         peerLimits: PeerLimits = .standard, isBaseDamaged: Bool = false
     ) -> NodeSeat {
         seed += 1
-        let seat = NodeSeat(
+        let participantState = NodeSeat(
             name, join: join, store: store, clock: clock, seed: seed, shards: shards,
             cluster: cluster, replicas: replicas, evictAfterMilliseconds: evictAfterMilliseconds,
             mayBlock: mayBlock, address: address, isBootstrapping: isBootstrapping,
             acceptsDataLoss: acceptsDataLoss, versions: versions, restRangesMax: restRangesMax,
             peerLimits: peerLimits)
-        seats[address ?? name] = seat
-        seat.start(damaged: damaged, isBaseDamaged: isBaseDamaged, loss: loss)
-        return seat
+        participantStates[address ?? name] = participantState
+        participantState.start(damaged: damaged, isBaseDamaged: isBaseDamaged, loss: loss)
+        return participantState
     }
 
     /// Kills the node: what was not stored is lost, its connections end.
     func kill(_ address: String) {
-        seats[address]?.store.crash()
-        seats[address] = nil
+        participantStates[address]?.store.crash()
+        participantStates[address] = nil
         for channel in channels where channel.owner == address {
             channel.isClosed = true
             channel.isEndTold = true
@@ -286,24 +286,26 @@ final class NodeWorld {
     }
 
     private func with(_ channel: FakeChannel, _ body: @Sendable (isolated Node) -> Void) {
-        guard let seat = seats[channel.owner] else { return }
-        seat.run(body)
-        endTurn(of: seat)
+        guard let participantState = participantStates[channel.owner] else { return }
+        participantState.run(body)
+        endTurn(of: participantState)
     }
 
-    func endTurn(of seat: NodeSeat) {
-        let isStoring = storesAtOnce && !stalled.contains(seat.node.options.gossip)
+    func endTurn(of participantState: NodeSeat) {
+        let isStoring = storesAtOnce && !stalled.contains(participantState.node.options.gossip)
         repeat {
-            seat.host.wantsTurn = false
-            seat.run { $0.onTurnEnd() }
-            while locked.contains(seat.name), let commit = seat.store.takeFirst() {
-                seat.run { $0.onCommitted(commit.ticket, failure: .locked) }
+            participantState.host.wantsTurn = false
+            participantState.run { $0.onTurnEnd() }
+            while locked.contains(participantState.name),
+                let commit = participantState.store.takeFirst()
+            {
+                participantState.run { $0.onCommitted(commit.ticket, failure: .locked) }
             }
-            while isStoring, let ticket = seat.store.completeFirst() {
-                seat.run { $0.onCommitted(ticket, failure: nil) }
-                seat.host.wantsTurn = true
+            while isStoring, let ticket = participantState.store.completeFirst() {
+                participantState.run { $0.onCommitted(ticket, failure: nil) }
+                participantState.host.wantsTurn = true
             }
-        } while seat.host.wantsTurn
+        } while participantState.host.wantsTurn
     }
 
     /// Lets everything that can happen happen, in order, and time pass in ticks.
@@ -312,10 +314,10 @@ final class NodeWorld {
         while clock.milliseconds < end {
             settle()
             clock.pass(Node.tickMilliseconds)
-            for (address, seat) in seats.sorted(by: { $0.key < $1.key })
+            for (address, participantState) in participantStates.sorted(by: { $0.key < $1.key })
             where !paused.contains(address) {
-                seat.run { $0.onTick() }
-                endTurn(of: seat)
+                participantState.run { $0.onTick() }
+                endTurn(of: participantState)
             }
         }
         settle()
@@ -336,16 +338,16 @@ final class NodeWorld {
 
     private func takeDials() -> Bool {
         var isAny = false
-        for (name, seat) in seats.sorted(by: { $0.key < $1.key }) {
-            let dialed = seat.host.dialed
-            seat.host.dialed = []
+        for (name, participantState) in participantStates.sorted(by: { $0.key < $1.key }) {
+            let dialed = participantState.host.dialed
+            participantState.host.dialed = []
             for address in dialed {
                 isAny = true
                 let target = aliases[address] ?? address
-                if seats[target] != nil, !unreachable.contains(target) {
+                if participantStates[target] != nil, !unreachable.contains(target) {
                     _ = connect(from: name, to: target, dialed: address)
                 } else {
-                    seat.run { $0.onDialFailed(address, isRefused: true) }
+                    participantState.run { $0.onDialFailed(address, isRefused: true) }
                 }
             }
         }

@@ -14,17 +14,19 @@ private let rooms = (1...4).map { ConversationID(checked: "room\($0)") }
 /// Three nodes that each hold everything, or what each of them holds.
 private final class Team {
     let world = NodeWorld()
-    let seats: [NodeSeat]
+    let participantStates: [NodeSeat]
     private var number: UInt64 = 100
 
     init(_ count: Int = 3, replicas: Replicas = .all, shards: UInt16 = 8) {
-        var seats = [world.add("n1", shards: shards, replicas: replicas, mayBlock: true)]
+        var participantStates = [
+            world.add("n1", shards: shards, replicas: replicas, mayBlock: true)
+        ]
         for number in 1..<count {
-            seats.append(
+            participantStates.append(
                 world.add(
                     "n\(number + 1)", join: ["n1"], shards: nil, replicas: nil, mayBlock: true))
         }
-        self.seats = seats
+        self.participantStates = participantStates
         world.run(milliseconds: 5_000)
         for room in rooms {
             ask(
@@ -37,30 +39,30 @@ private final class Team {
 
     @discardableResult func ask(
         _ mutation: Mutation, at index: Int = 0, level: AckLevel = .majority
-    ) -> Settled? {
+    ) -> ReplyResult? {
         number += 1
-        seats[index].handle(mutation, number: number, level: level)
+        participantStates[index].handle(mutation, number: number, level: level)
         return finish(index)
     }
 
     @discardableResult func ask(
         _ action: DeviceAction, at index: Int = 0, level: AckLevel = .majority
-    ) -> Settled? {
+    ) -> ReplyResult? {
         ask(Mutation(action, on: phone, by: bob), at: index, level: level)
     }
 
-    func list(at index: Int = 0, level: AckLevel = .majority) -> Settled? {
+    func list(at index: Int = 0, level: AckLevel = .majority) -> ReplyResult? {
         number += 1
         let slot = ReplySlot(session: 1, number: number)
-        seats[index].run { $0.notify(phone, of: bob, level: level, for: slot) }
+        participantStates[index].run { $0.notify(phone, of: bob, level: level, for: slot) }
         return finish(index)
     }
 
-    private func finish(_ index: Int) -> Settled? {
-        world.endTurn(of: seats[index])
+    private func finish(_ index: Int) -> ReplyResult? {
+        world.endTurn(of: participantStates[index])
         world.settle()
-        if seats[index].sink.outcomes[number] == nil { world.run(milliseconds: 4_000) }
-        return seats[index].sink.outcomes[number]
+        if participantStates[index].sink.outcomes[number] == nil { world.run(milliseconds: 4_000) }
+        return participantStates[index].sink.outcomes[number]
     }
 
     func send(_ id: String, in room: Int = 0, at index: Int = 0, level: AckLevel = .majority) {
@@ -70,10 +72,10 @@ private final class Team {
 
     /// Nodes `left` hear and reach nobody else, and the others not them.
     func cut(_ left: [Int], isCut: Bool = true) {
-        for (index, seat) in seats.enumerated() {
-            for (other, peer) in seats.enumerated()
+        for (index, participantState) in participantStates.enumerated() {
+            for (other, peer) in participantStates.enumerated()
             where other != index && left.contains(index) != left.contains(other) {
-                seat.run { node in
+                participantState.run { node in
                     let name = NodeName(checked: peer.name)
                     if isCut { _ = node.block(name, .both) } else { _ = node.unblock(name) }
                 }
@@ -90,7 +92,7 @@ private enum Grapes {
     }
 }
 
-extension Settled? {
+extension ReplyResult? {
     var views: [NotificationView]? {
         guard case .answered(.found(.notifications(let views), _), _) = self else { return nil }
         return views
@@ -105,7 +107,7 @@ extension Settled? {
 }
 
 @Suite struct NotificationTests {
-    private static let listed = Listed(
+    private static let listed = ListedNotification(
         dot: Dot(replica: RandomID(high: 1, low: 2), seq: 3), conversation: lobby,
         message: MessageID(checked: "m"), at: HybridTimestamp(milliseconds: 5),
         among: SeqSet(1...3))
@@ -130,11 +132,11 @@ extension Settled? {
 
     static let findings: [Findings] =
         [
-            .notices([
-                Notice(
+            .candidates([
+                NotificationCandidate(
                     conversation: lobby, message: listed.message, from: alice, text: "x",
                     entry: listed),
-                Notice(
+                NotificationCandidate(
                     conversation: lobby, message: listed.message, from: alice, text: nil,
                     entry: nil),
             ]),
@@ -150,12 +152,12 @@ extension Settled? {
         for room in rooms.indices { team.send("m\(room)", in: room, at: room % 3) }
         let views = try #require(team.list(at: 0).views)
         #expect(views.map(\.message.text) == ["m0", "m1", "m2", "m3"])
-        team.ask(.takeOff(views[2].id), at: 1)
+        team.ask(.acknowledge(views[2].id), at: 1)
         #expect(team.list(at: 2).shown == ["m3"])
         team.ask(Mutation(.retract(MessageID(checked: "m3")), in: rooms[3], by: alice), at: 0)
         let last = try #require(team.list(at: 1).views)
         #expect(last.map(\.text) == [nil])
-        team.ask(.takeOff(last[0].id), at: 2)
+        team.ask(.acknowledge(last[0].id), at: 2)
         #expect(team.list(at: 0).shown == [])
     }
 
@@ -166,7 +168,7 @@ extension Settled? {
             #expect(team.list(at: index).shown == ["m0", "m1", "m2", "m3"])
         }
         let views = try #require(team.list(at: 4).views)
-        team.ask(.takeOff(views[3].id), at: 3)
+        team.ask(.acknowledge(views[3].id), at: 3)
         for index in 0..<5 { #expect(team.list(at: index).shown == []) }
     }
 
@@ -175,7 +177,7 @@ extension Settled? {
         team.send("m0")
         let views = try #require(team.list(at: 0).views)
         team.send("m1", in: 1)
-        team.ask(.takeOff(views[0].id), at: 0)
+        team.ask(.acknowledge(views[0].id), at: 0)
         team.world.kill("n1")
         team.world.run(milliseconds: 3_000)
         #expect(team.list(at: 1).shown == ["m1"])
@@ -201,11 +203,11 @@ extension Settled? {
         team.send("later", in: 1, at: 0)
         let views = try #require(team.list(at: 1).views)
         #expect(views.map(\.message.text) == ["late", "later"])
-        team.ask(.takeOff(views[1].id), at: 1)
+        team.ask(.acknowledge(views[1].id), at: 1)
         team.cut([2], isCut: false)
         for index in 0..<3 { #expect(team.list(at: index).shown == ["early"]) }
         let early = try #require(team.list(at: 2).views)
-        team.ask(.takeOff(early[0].id), at: 2)
+        team.ask(.acknowledge(early[0].id), at: 2)
         for index in 0..<3 { #expect(team.list(at: index).shown == []) }
     }
 
@@ -233,7 +235,7 @@ extension Settled? {
         team.cut([2], isCut: false)
         for index in 0..<3 { #expect(team.list(at: index).shown == ["shown"]) }
         let shown = try #require(team.list(at: 1).views)
-        team.ask(.takeOff(shown[0].id), at: 1)
+        team.ask(.acknowledge(shown[0].id), at: 1)
         for index in 0..<3 { #expect(team.list(at: index).shown == []) }
     }
 
@@ -241,20 +243,23 @@ extension Settled? {
         let team = Team(4, replicas: .count(1), shards: 16)
         for room in rooms.indices { team.send("m\(room)", in: room, level: .local) }
         let device = ShardID(of: bob.text, count: 16)
-        let holders = rooms.map { team.seats[0].owners(of: ShardID(of: $0.text, count: 16).number) }
-        let keeper = team.seats[0].owners(of: device.number)
+        let ownership = rooms.map {
+            team.participantStates[0].owners(of: ShardID(of: $0.text, count: 16).number)
+        }
+        let keeper = team.participantStates[0].owners(of: device.number)
         let victim = try #require(
             (0..<4).first { index in
-                keeper != [team.seats[index].name] && holders.contains([team.seats[index].name])
+                keeper != [team.participantStates[index].name]
+                    && ownership.contains([team.participantStates[index].name])
             })
-        let asker = try #require((0..<4).first { keeper == [team.seats[$0].name] })
+        let asker = try #require((0..<4).first { keeper == [team.participantStates[$0].name] })
         team.cut([victim])
         let part = team.list(at: asker, level: .local)
         #expect(part.isPartial == true)
-        let missed = rooms.indices.filter { holders[$0] == [team.seats[victim].name] }
+        let missed = rooms.indices.filter { ownership[$0] == [team.participantStates[victim].name] }
         let reached = rooms.indices.filter { !missed.contains($0) }.map { "m\($0)" }
         #expect(part.shown?.sorted() == reached)
-        if let last = part.views?.last { team.ask(.takeOff(last.id), at: asker, level: .local) }
+        if let last = part.views?.last { team.ask(.acknowledge(last.id), at: asker, level: .local) }
         team.cut([victim], isCut: false)
         let rest = team.list(at: asker, level: .local)
         #expect(rest.isPartial == false && rest.shown?.sorted() == missed.map { "m\($0)" })

@@ -20,8 +20,8 @@ import Wire
         _ desk: inout ProfileDesk, at positions: [Vector?], now: UInt64 = 0
     ) throws -> (id: UInt64, isPartial: Bool) {
         let next = desk.takeNext()
-        let (errand, floors) = try #require(next)
-        let id = desk.begin(errand, for: Self.user, keeping: floors, at: positions, now: now)
+        let (errand, minimums) = try #require(next)
+        let id = desk.begin(errand, for: Self.user, keeping: minimums, at: positions, now: now)
         return (id, desk.running[id]?.isPartial ?? false)
     }
 
@@ -35,7 +35,7 @@ import Wire
         let ended = desk.running.removeValue(forKey: id)
         let late = try #require(ended)
         #expect(late.isPartial)
-        desk.delay(late.errand, at: late.floors)
+        desk.delay(late.errand, at: late.minimums)
         let none = desk.takeNext()
         #expect(desk.hasLate && none == nil)
         desk.retry()
@@ -55,7 +55,7 @@ import Wire
         #expect(isPartial, "nobody knows where that feed begins")
         let ended = desk.running.removeValue(forKey: id)
         let late = try #require(ended)
-        desk.delay(late.errand, at: late.floors)
+        desk.delay(late.errand, at: late.minimums)
         desk.add(.survey(session: 1))
         #expect(!desk.hasLate)
         let (again, _) = try begin(&desk, at: [vector(), vector(1, 2)])

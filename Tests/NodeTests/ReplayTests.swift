@@ -12,10 +12,10 @@ import Wire
     private static let bob = UserID(checked: "bob")
 
     private let world = NodeWorld()
-    private let seat: NodeSeat
+    private let participantState: NodeSeat
 
     init() {
-        seat = world.add("n1")
+        participantState = world.add("n1")
         world.run(milliseconds: 100)
     }
 
@@ -28,14 +28,14 @@ import Wire
 
     private func take(_ frames: (ShardID) -> [WatchFrame]) {
         let frames = frames(ShardID(0))
-        seat.run { node in
+        participantState.run { node in
             for frame in frames { node.onWatchFrame(frame, from: node.me.name) }
         }
-        world.endTurn(of: seat)
+        world.endTurn(of: participantState)
     }
 
     private func isServed(_ number: UInt64) -> Bool {
-        seat.run { $0.desk.served(number, for: $0.me.name) != nil }
+        participantState.run { $0.publisher.served(number, for: $0.me.name) != nil }
     }
 
     @Test func `a replay ends where the feed of the node that asked is level, not before`() {
@@ -61,25 +61,25 @@ import Wire
         func token(_ seen: Vector) -> String {
             Token(of: [(id, seen)], first: [id], cluster: cluster).text
         }
-        var watching = Watching()
-        watching.feeds = [Watching.Feed()]
-        watching.add(
-            Watching.Watcher(
+        var subscriptions = Subscriptions()
+        subscriptions.feeds = [Subscriptions.Feed()]
+        subscriptions.add(
+            Subscriptions.Watcher(
                 slot: ReplySlot(session: 1, number: 1), user: Self.bob, deadline: 0,
                 concerns: [id]))
         // Another holder told of it before this one began to watch.
-        watching.raise(id, to: ahead)
-        watching.note(1) { $0.behind[id] = Watching.Behind(since: Vector(), number: 7) }
-        watching.endReplay(of: id, to: 1, at: Vector())
-        #expect(watching.lagging.isEmpty)
-        #expect(watching.token(of: 1, in: cluster, Checkpoints()) == token(Vector()))
+        subscriptions.raise(id, to: ahead)
+        subscriptions.note(1) { $0.behind[id] = Subscriptions.Backlog(since: Vector(), number: 7) }
+        subscriptions.endReplay(of: id, to: 1, at: Vector())
+        #expect(subscriptions.lagging.isEmpty)
+        #expect(subscriptions.token(of: 1, in: cluster, Checkpoints()) == token(Vector()))
         // A third holder may have it, and is asked.
-        watching.lag(behind: id)
-        #expect(watching.lagging == [1] && watching[1]?.behind[id]?.since == Vector())
-        watching.endReplay(of: id, to: 1, at: Vector())
+        subscriptions.lag(behind: id)
+        #expect(subscriptions.lagging == [1] && subscriptions[1]?.behind[id]?.since == Vector())
+        subscriptions.endReplay(of: id, to: 1, at: Vector())
         // The holder gets it, and tells everybody.
-        watching.noteHeld(ahead, of: id)
-        #expect(watching.token(of: 1, in: cluster, Checkpoints()) == token(ahead))
-        #expect(watching[1]?.isLevel == true)
+        subscriptions.noteHeld(ahead, of: id)
+        #expect(subscriptions.token(of: 1, in: cluster, Checkpoints()) == token(ahead))
+        #expect(subscriptions[1]?.isLevel == true)
     }
 }

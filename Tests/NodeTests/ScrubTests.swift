@@ -16,13 +16,19 @@ import Wire
     private func slot(_ number: UInt64) -> ReplySlot { ReplySlot(session: 1, number: number) }
 
     /// Lets turns pass, and the disk empty its log when it is asked to.
-    private func scrub(_ seat: NodeSeat, in world: NodeWorld, number: UInt64) -> ScrubReport? {
-        let before = seat.store.logsEmptied
-        seat.run { $0.scrub(for: ReplySlot(session: 1, number: number)) }
-        for _ in 0..<100 where seat.store.logsEmptied == before { world.run(milliseconds: 100) }
-        #expect(seat.sink.outcomes[number] == nil, "not before the log is empty")
-        seat.run { $0.onLogEmptied(failure: nil) }
-        guard case .scrubbed(let report) = seat.sink.outcomes[number] else { return nil }
+    private func scrub(_ participantState: NodeSeat, in world: NodeWorld, number: UInt64)
+        -> ScrubReport?
+    {
+        let before = participantState.store.logsEmptied
+        participantState.run { $0.scrub(for: ReplySlot(session: 1, number: number)) }
+        for _ in 0..<100 where participantState.store.logsEmptied == before {
+            world.run(milliseconds: 100)
+        }
+        #expect(participantState.sink.outcomes[number] == nil, "not before the log is empty")
+        participantState.run { $0.onLogEmptied(failure: nil) }
+        guard case .scrubbed(let report) = participantState.sink.outcomes[number] else {
+            return nil
+        }
         return report
     }
 
@@ -73,7 +79,7 @@ import Wire
 
     @Test func `a time that no clock follows makes no shard miscounted`() throws {
         let sum = try pair().first.store.check(shard, after: nil, rowsMax: 1_000).sum
-        var header = CopyHeader(
+        var header = ReplicaHeader(
             remaining: sum.vector, digest: sum.digest, counts: sum.counts, greatest: sum.greatest)
         header.raise(
             to: HybridTimestamp(milliseconds: 1), at: WallTime(milliseconds: 1_000))
@@ -120,7 +126,7 @@ import Wire
         world.run(milliseconds: 1_000)
         #expect(first.store.logsEmptied == 1)
         first.run { $0.onLogEmptied(failure: "a reader is on it") }
-        let refused = Settled.refused(.logKept("a reader is on it"))
+        let refused = ReplyResult.refused(.logKept("a reader is on it"))
         #expect(first.sink.outcomes[1] == refused && first.sink.outcomes[2] == refused)
     }
 
@@ -152,23 +158,25 @@ import Wire
 @Suite struct BackupTests {
     @Test func `one backup is made at a time, and its reply tells of it`() {
         let world = NodeWorld()
-        let seat = world.add("n1", shards: 1)
+        let participantState = world.add("n1", shards: 1)
         world.run(milliseconds: 500)
         let first = ReplySlot(session: 1, number: 1)
         let second = ReplySlot(session: 1, number: 2)
-        #expect(throws: Never.self) { try seat.run { $0.backUp(to: "a", for: first) }.get() }
-        #expect(throws: OperationFailure.backupRunning) {
-            try seat.run { $0.backUp(to: "b", for: second) }.get()
+        #expect(throws: Never.self) {
+            try participantState.run { $0.backUp(to: "a", for: first) }.get()
         }
-        #expect(seat.store.backupsBegun == ["a"])
+        #expect(throws: OperationFailure.backupRunning) {
+            try participantState.run { $0.backUp(to: "b", for: second) }.get()
+        }
+        #expect(participantState.store.backupsBegun == ["a"])
         world.clock.pass(1_500)
-        seat.run { $0.onBackedUp(.success((file: "/x/a", bytes: 9))) }
+        participantState.run { $0.onBackedUp(.success((file: "/x/a", bytes: 9))) }
         #expect(
-            seat.sink.outcomes[1]
+            participantState.sink.outcomes[1]
                 == .backedUp(BackupReport(file: "/x/a", bytes: 9, milliseconds: 1_500)))
-        _ = seat.run { node in node.backUp(to: "b", for: second) }
-        seat.run { $0.onBackedUp(.failure(.exists)) }
-        #expect(seat.sink.outcomes[2] == .refused(.backup(.exists)))
+        _ = participantState.run { node in node.backUp(to: "b", for: second) }
+        participantState.run { $0.onBackedUp(.failure(.exists)) }
+        #expect(participantState.sink.outcomes[2] == .refused(.backup(.exists)))
     }
 
     /// What a backup holds is what a disk held: put back, the process that starts from it goes on.
@@ -204,15 +212,15 @@ import Wire
 
     @Test func `a backup of a node alone goes on by itself, under another numbering`() throws {
         let world = NodeWorld()
-        let seat = world.add("n1", shards: 1)
+        let participantState = world.add("n1", shards: 1)
         world.run(milliseconds: 500)
-        #expect(seat.submit(create(), number: 1))
-        #expect(seat.submit(send("m1"), number: 2))
+        #expect(participantState.submit(create(), number: 1))
+        #expect(participantState.submit(send("m1"), number: 2))
         world.run(milliseconds: 500)
-        let backup = MemoryStore(copying: seat.store)
-        #expect(seat.submit(send("lost"), number: 3))
+        let backup = MemoryStore(copying: participantState.store)
+        #expect(participantState.submit(send("lost"), number: 3))
         world.run(milliseconds: 500)
-        let lost = try #require(seat.store.headers[ShardID(0)]?.vector)
+        let lost = try #require(participantState.store.headers[ShardID(0)]?.vector)
         world.kill("n1")
         let again = world.add("n1", store: backup, shards: nil)
         world.run(milliseconds: 3_000)

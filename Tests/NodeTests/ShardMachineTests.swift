@@ -7,10 +7,10 @@ import Wire
 @testable import Node
 @testable import Replication
 
-extension Holders {
+extension Ownership {
     /// Nobody else is there.
-    static let sole = Holders(me: n1, owners: [n1], livingOwners: 1, others: [])
-    static let two = Holders(me: n1, owners: [n1, n2], livingOwners: 2, others: [n2])
+    static let sole = Ownership(me: n1, owners: [n1], livingOwners: 1, others: [])
+    static let two = Ownership(me: n1, owners: [n1, n2], livingOwners: 2, others: [n2])
 
     private static let n1 = NodeName(checked: "n1")
     private static let n2 = NodeName(checked: "n2")
@@ -48,7 +48,7 @@ private struct Driven {
     /// - Parameter fanOutBits: few, so that a dozen messages make counted runs of all levels.
     init(seed: UInt64, fanOutBits: Int = 1) {
         machine = ShardMachine(
-            ShardID(0), of: 1, stored: CopyHeader(isComplete: false), holders: .sole,
+            ShardID(0), of: 1, stored: ReplicaHeader(isComplete: false), ownership: .sole,
             life: 0, now: now, fanOutBits: fanOutBits)
         machine.found()
         entropy = SeededEntropy(seed: seed)
@@ -76,7 +76,7 @@ private struct Driven {
         }
     }
 
-    mutating func step(_ remote: inout [Parcel]) throws {
+    mutating func step(_ remote: inout [EncodedDocument]) throws {
         now += UInt64(random.below(3))
         let id = MessageID(checked: "m\(random.below(12))")
         switch random.below(12) {
@@ -91,12 +91,13 @@ private struct Driven {
         case 7 where random.below(8) == 0: submit(Mutation(.hideChat, in: lobby, by: bob))
         case 7: submit(Mutation(.retract(id), in: lobby, by: alice))
         case 8 where !remote.isEmpty:
-            let parcel = random.pick(remote)
+            let encodedDocument = random.pick(remote)
             try machine.receive(
-                .push(ShardID(0), [parcel], cause: Vector()), from: NodeName(checked: "n2"),
+                .push(ShardID(0), [encodedDocument], cause: Vector()),
+                from: NodeName(checked: "n2"),
                 in: world)
-            let key = try DocumentKey.decode(parcel.key)
-            let theirs = try Document(key, decoding: parcel.bytes)
+            let key = try DocumentKey.decode(encodedDocument.key)
+            let theirs = try Document(key, decoding: encodedDocument.bytes)
             var merged = model[key] ?? theirs
             merged.merge(theirs)
             model[key] = merged
@@ -122,8 +123,8 @@ private struct Driven {
     }
 
     /// What alice is told once these have come.
-    mutating func told(_ parcels: [Parcel]) throws -> [String] {
-        let push = Frame.push(ShardID(0), parcels, cause: Vector())
+    mutating func told(_ encodedDocuments: [EncodedDocument]) throws -> [String] {
+        let push = Frame.push(ShardID(0), encodedDocuments, cause: Vector())
         try machine.receive(push, from: NodeName(checked: "n2"), in: world)
         settle()
         guard case .told(let told) = try machine.takeNews(for: { $0 == alice }, in: world)
@@ -136,7 +137,7 @@ private struct Driven {
         var reads: [[String]] = []
         var place: FeedScan.Place? = .changes(after: nil)
         while let at = place {
-            let (told, next) = try machine.announcements(
+            let (told, next) = try machine.addressedEvents(
                 beyond: known, upTo: machine.feedPosition, at: at, for: nil,
                 to: { $0 == alice }, in: world)
             reads.append(told.map(\.event.kind.shortName))
@@ -172,7 +173,8 @@ private struct Driven {
     /// What a user sees, out of the model, oldest first; what the user hides is left out.
     private func shown(to user: UserID) -> [(position: HistoryPosition, message: Message)] {
         guard let room = model[.conversation(lobby)]?.conversation else { return [] }
-        let hidden = room.hiddenVector(of: user, in: model[.seat(user, in: lobby)]?.seat)
+        let hidden = room.hiddenVector(
+            of: user, in: model[.participantState(user, in: lobby)]?.participantState)
         return model.values.compactMap { document in
             guard let position = document.historyPosition, let message = document.message,
                 message.isShown(to: user, among: room.participants),
@@ -184,7 +186,8 @@ private struct Driven {
 
     func modelUnread(of user: UserID) -> Int {
         let room = model[.conversation(lobby)]?.conversation
-        let read = room?.readPosition(of: user, in: model[.seat(user, in: lobby)]?.seat)
+        let read = room?.readPosition(
+            of: user, in: model[.participantState(user, in: lobby)]?.participantState)
         return shown(to: user).count { position, message in
             message.header.sender != user && read.map { $0 < position } ?? true
         }
@@ -227,17 +230,17 @@ private struct Driven {
 
 @Suite struct ShardMachineTests {
     /// What another node wrote of the same messages: earlier and later sendings, edits, deletions.
-    private static func parcels(seed: UInt64) -> [Parcel] {
+    private static func encodedDocuments(seed: UInt64) -> [EncodedDocument] {
         var other = Driven(seed: seed &+ 1_000_000)
         other.machine.onPeerUp(NodeName(checked: "n1"))
         other.now = seed % 2 == 0 ? 900 : 1_020
         other.submit(create())
-        var none: [Parcel] = []
-        var sent: [Parcel] = []
+        var none: [EncodedDocument] = []
+        var sent: [EncodedDocument] = []
         for _ in 0..<60 {
             do { try other.step(&none) } catch { break }
             for (_, frame) in other.machine.takeOutbox() {
-                if case .push(_, let parcels, _) = frame { sent += parcels }
+                if case .push(_, let encodedDocuments, _) = frame { sent += encodedDocuments }
             }
         }
         return sent
@@ -249,7 +252,7 @@ private struct Driven {
         for seed in UInt64(0)..<150 {
             var driven = Driven(seed: seed)
             driven.machine.onPeerUp(NodeName(checked: "n2"))
-            var remote = Self.parcels(seed: seed)
+            var remote = Self.encodedDocuments(seed: seed)
             #expect(!remote.isEmpty)
             driven.submit(createForBoth())
             for _ in 0..<80 {
@@ -322,7 +325,7 @@ private struct Driven {
 
     @Test func `changes of one document in one turn are each sent, and stored once`() throws {
         var driven = Driven(seed: 1)
-        driven.machine.setHolders(.two, now: 0)
+        driven.machine.setOwnership(.two, now: 0)
         driven.machine.onPeerUp(NodeName(checked: "n2"))
         driven.submit(create())
         driven.submit(send("m1"))
@@ -333,10 +336,10 @@ private struct Driven {
         #expect(write.records.map(\.key.id) == ["", "m1"])
         var named = Vector()
         for (_, frame) in driven.machine.takeOutbox() {
-            guard case .push(_, let parcels, _) = frame else { continue }
-            for parcel in parcels {
-                let key = try DocumentKey.decode(parcel.key)
-                named.insert(try Document(key, decoding: parcel.bytes).changedBy)
+            guard case .push(_, let encodedDocuments, _) = frame else { continue }
+            for encodedDocument in encodedDocuments {
+                let key = try DocumentKey.decode(encodedDocument.key)
+                named.insert(try Document(key, decoding: encodedDocument.bytes).changedBy)
             }
         }
         #expect(named == write.header.vector)
@@ -363,15 +366,19 @@ private struct Driven {
     }
 
     /// What another replica has pushed of a conversation with so many messages.
-    private static func conversation(of count: Int) throws -> [Parcel] {
+    private static func conversation(of count: Int) throws -> [EncodedDocument] {
         var other = Driven(seed: 6)
-        other.machine.setHolders(.two, now: 0)
+        other.machine.setOwnership(.two, now: 0)
         other.machine.onPeerUp(NodeName(checked: "n2"))
         other.submit(create())
         for number in 1...count { other.submit(send("m\(number)")) }
         _ = other.machine.takeWrite(1)
         return other.machine.takeOutbox().flatMap { _, frame in
-            if case .push(_, let parcels, _) = frame { parcels } else { [Parcel]() }
+            if case .push(_, let encodedDocuments, _) = frame {
+                encodedDocuments
+            } else {
+                [EncodedDocument]()
+            }
         }
     }
 
@@ -380,16 +387,17 @@ private struct Driven {
     {
         var driven = Driven(seed: 2)
         driven.machine = ShardMachine(
-            ShardID(0), of: 4_096, stored: CopyHeader(isComplete: true), holders: .sole,
+            ShardID(0), of: 4_096, stored: ReplicaHeader(isComplete: true), ownership: .sole,
             life: 0, now: 0)
         driven.machine.onPeerUp(NodeName(checked: "n2"))
         var random = TestBytes(seed: 9)
-        let good = Self.parcels(seed: 3)
+        let good = Self.encodedDocuments(seed: 3)
         for round in 0..<5_000 {
-            let parcel = good[round % good.count]
-            let damaged = Parcel(
-                key: round % 2 == 0 ? parcel.key : random.damaged(parcel.key),
-                bytes: round % 3 == 0 ? parcel.bytes : random.damaged(parcel.bytes))
+            let encodedDocument = good[round % good.count]
+            let damaged = EncodedDocument(
+                key: round % 2 == 0 ? encodedDocument.key : random.damaged(encodedDocument.key),
+                bytes: round % 3 == 0
+                    ? encodedDocument.bytes : random.damaged(encodedDocument.bytes))
             #expect(throws: ShardFailure.self) {
                 try driven.machine.receive(
                     .push(ShardID(0), [damaged], cause: Vector()), from: NodeName(checked: "n2"),
@@ -403,11 +411,12 @@ private struct Driven {
         var driven = Driven(seed: 4)
         driven.machine.onPeerUp(NodeName(checked: "n2"))
         var random = TestBytes(seed: 10)
-        let good = Self.parcels(seed: 3)
+        let good = Self.encodedDocuments(seed: 3)
         var merged = 0
         for round in 0..<20_000 {
-            let parcel = good[round % good.count]
-            let damaged = Parcel(key: parcel.key, bytes: random.damaged(parcel.bytes))
+            let encodedDocument = good[round % good.count]
+            let damaged = EncodedDocument(
+                key: encodedDocument.key, bytes: random.damaged(encodedDocument.bytes))
             let frame = Frame.push(ShardID(0), [damaged], cause: Vector())
             do {
                 try driven.machine.receive(frame, from: NodeName(checked: "n2"), in: driven.world)

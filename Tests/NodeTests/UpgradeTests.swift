@@ -37,21 +37,22 @@ import Wire
         world.run(milliseconds: 100)
         for name in ["n2", "n3"] { world.add(name, join: ["n1"], shards: nil) }
         world.run(milliseconds: 1_000)
-        _ = world.seats["n1"]?.submit(create(), number: 1)
+        _ = world.participantStates["n1"]?.submit(create(), number: 1)
         world.run(milliseconds: 1_000)
         var number: UInt64 = 1
         func load() {
             for name in names {
-                guard let seat = world.seats[name] else { continue }
+                guard let participantState = world.participantStates[name] else { continue }
                 number += 1
-                #expect(seat.submit(send("m\(number)"), number: number, level: .majority))
+                #expect(
+                    participantState.submit(send("m\(number)"), number: number, level: .majority))
             }
             world.run(milliseconds: 500)
         }
         load()
         for isLater in [true, false] {
             for name in names {
-                let store = try #require(world.seats[name]?.store)
+                let store = try #require(world.participantStates[name]?.store)
                 world.kill(name)
                 load()
                 // A later version writes more behind what a header says, under its own number.
@@ -66,14 +67,16 @@ import Wire
             }
         }
         world.run(milliseconds: 3_000)
-        let seats = names.compactMap { world.seats[$0] }
-        for seat in seats {
-            #expect(seat.digest == seats[0].digest && seat.isConverged && seat.living == 3)
-            let bad = seat.host.lines.filter {
+        let participantStates = names.compactMap { world.participantStates[$0] }
+        for participantState in participantStates {
+            #expect(
+                participantState.digest == participantStates[0].digest
+                    && participantState.isConverged && participantState.living == 3)
+            let bad = participantState.host.lines.filter {
                 $0.contains("refused") || $0.contains("closed") || $0.contains("defect")
             }
             #expect(bad.isEmpty)
-            let messages = seat.store.documents.values.reduce(0) { sum, documents in
+            let messages = participantState.store.documents.values.reduce(0) { sum, documents in
                 sum + documents.keys.count { $0.kind == .message }
             }
             #expect(messages == Int(number) - 1)
@@ -88,8 +91,10 @@ import Wire
         let second = world.add("n2", join: ["n1"], shards: nil, versions: far)
         world.run(milliseconds: 3_000)
         #expect(first.members == ["n1"] && second.held.isEmpty)
-        for seat in [first, second] {
-            let lines = seat.host.lines.filter { $0.contains("no version of the wire in common") }
+        for participantState in [first, second] {
+            let lines = participantState.host.lines.filter {
+                $0.contains("no version of the wire in common")
+            }
             #expect(lines.count == 1)
         }
     }
@@ -98,9 +103,9 @@ import Wire
         var writer = ByteWriter()
         for number in [5, 0, 1 << 40] as [UInt64] { writer.write(varint: number) }
         for byte in [77, 1, 2, 3] as [UInt8] { writer.write(byte) }
-        let ask = try Ask.decode(writer.bytes.dropLast(3))
+        let ask = try PeerRequest.decode(writer.bytes.dropLast(3))
         #expect(ask.request == .unknown && ask.number == 5)
-        #expect(try Told.decode([1, 0, 99]).outcome == .failed(.unsupported))
+        #expect(try PeerResponse.decode([1, 0, 99]).outcome == .failed(.unsupported))
         let world = NodeWorld()
         let first = world.add("n1")
         world.run(milliseconds: 100)
@@ -118,7 +123,7 @@ import Wire
         let sent = channel.other?.inbox.dropFirst(before).flatMap { $0 } ?? []
         var cutter = EnvelopeCutter()
         sent.withUnsafeBytes { cutter.append($0) }
-        var told: [Told] = []
+        var told: [PeerResponse] = []
         while let payload = try cutter.next() {
             if case .told(let answer) = try PeerFrame.read(payload) { told.append(answer) }
         }
@@ -148,14 +153,14 @@ import Wire
         var frame = ByteWriter()
         frame.writeEnvelope {
             PeerFrame.replication(
-                .push(shard, [Parcel(key: key.encoded, bytes: bytes)], cause: Vector())
+                .push(shard, [EncodedDocument(key: key.encoded, bytes: bytes)], cause: Vector())
             ).encode(into: &$0)
         }
         world.receive(frame.bytes, on: channel)
         world.run(milliseconds: 2_000)
-        for seat in [first, second] {
-            #expect(seat.stored(of: shard.number)[key] == bytes)
-            #expect(seat.isConverged)
+        for participantState in [first, second] {
+            #expect(participantState.stored(of: shard.number)[key] == bytes)
+            #expect(participantState.isConverged)
         }
         #expect(
             second.submit(

@@ -18,8 +18,8 @@ import Wire
         return vector
     }()
 
-    private static var claim: Frame.Claim {
-        Frame.Claim(vector: vector, digest: .zero, isComplete: true, isServing: true)
+    private static var claim: Frame.VersionClaim {
+        Frame.VersionClaim(vector: vector, digest: .zero, isComplete: true, isServing: true)
     }
 
     private static let frames: [PeerFrame] = [
@@ -37,14 +37,14 @@ import Wire
         .watch(.told(shard, number: 7, [], position: SaidVector(vector))),
         .watch(.replayed(shard, number: 8, position: SaidVector(vector))),
         .ask(
-            Ask(
+            PeerRequest(
                 number: 1, round: 1, deadline: 1,
                 request: .level(
-                    shard, Demand(.vector(SaidVector(vector)), isStrict: true)))),
+                    shard, ReadConstraint(.vector(SaidVector(vector)), isStrict: true)))),
         .told(
-            Told(
+            PeerResponse(
                 number: 1, round: 1, outcome: .level,
-                seen: [SeenShard(shard: shard, vector: vector)])),
+                seen: [ObservedShard(shard: shard, vector: vector)])),
     ]
 
     @Test(arguments: frames)

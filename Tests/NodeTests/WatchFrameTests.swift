@@ -17,7 +17,7 @@ import Wire
         return vector
     }
 
-    private static let told = Announcement(
+    private static let told = AddressedEvent(
         Chat.Event(
             .pin(MessageID(checked: "m")), in: ConversationID(checked: "c"), by: users[0],
             at: HybridTimestamp(milliseconds: 9)), to: users)

@@ -9,7 +9,7 @@ private let n2 = Trio.n2
 private let shard = ShardID(0)
 private let mine = ReplicaID(high: 0, low: 1)
 private let first = ReplicaID(high: 0, low: 2)
-private let parcel = Parcel(key: [1], bytes: [2])
+private let encodedDocument = EncodedDocument(key: [1], bytes: [2])
 
 private func dot(_ seq: UInt64, of replica: ReplicaID = first) -> Dot {
     Dot(replica: replica, seq: seq)
@@ -32,7 +32,7 @@ private func change(_ number: UInt64) -> Change {
 
     private mutating func write(_ number: UInt64) -> [NodeName: Vector] {
         copy.noteWrite(change(number), by: copy.nextDot { mine })
-        copy.push([parcel])
+        copy.push([encodedDocument])
         var causes: [NodeName: Vector] = [:]
         for case (let peer, .push(_, _, let cause)) in copy.takeOutbox() { causes[peer] = cause }
         return causes
@@ -70,20 +70,20 @@ private func change(_ number: UInt64) -> Change {
         copy.onPeerUp(n2)
         let toldAnew = write(2)
         #expect(toldAnew[n2] == vector(dot(1)))
-        copy.onDropped(.push(shard, [parcel], cause: Vector()), to: n2, now: 0)
+        copy.onDropped(.push(shard, [encodedDocument], cause: Vector()), to: n2, now: 0)
         let toldAgain = write(3)
         #expect(toldAgain[n2] == vector(dot(1), dot(1, of: mine)))
     }
 
     @Test mutating func `a cause is fetched from another while a pull is silent`() {
-        let claim = Frame.Claim(
+        let claim = Frame.VersionClaim(
             vector: vector(dot(1), dot(2)), digest: .zero, isComplete: true, isServing: true)
         let offer = Frame.Offer(shard: shard, claim: claim, isAnswer: true)
         _ = copy.receive(.offer(offer), from: n1, now: 0)
-        _ = copy.receive(.push(shard, [parcel], cause: vector(dot(1))), from: n2, now: 0)
+        _ = copy.receive(.push(shard, [encodedDocument], cause: vector(dot(1))), from: n2, now: 0)
         _ = copy.receive(.confirm(shard, vector(dot(1))), from: n2, now: 0)
         _ = copy.takeOutbox()
-        _ = copy.onTick(now: Pull.patienceOfHearingsMilliseconds)
+        _ = copy.onTick(now: Pull.patienceOfBarrierRoundsMilliseconds)
         let asked = copy.takeOutbox().compactMap { to, frame in
             if case .pull = frame { to } else { nil }
         }
@@ -91,7 +91,7 @@ private func change(_ number: UInt64) -> Change {
     }
 
     @Test mutating func `causes are here once they are on disk`() {
-        _ = copy.receive(.push(shard, [parcel], cause: vector(dot(1))), from: n2, now: 0)
+        _ = copy.receive(.push(shard, [encodedDocument], cause: vector(dot(1))), from: n2, now: 0)
         let at1 = hasCauses(now: 1)
         #expect(!at1)
         copy.noteMerge(change(1), naming: Context(dot(1)), from: n1)
@@ -103,7 +103,7 @@ private func change(_ number: UInt64) -> Change {
     }
 
     @Test mutating func `causes that do not come are asked for once, and given up in the end`() {
-        _ = copy.receive(.push(shard, [parcel], cause: vector(dot(1))), from: n2, now: 0)
+        _ = copy.receive(.push(shard, [encodedDocument], cause: vector(dot(1))), from: n2, now: 0)
         copy.found()
         commit(1)
         _ = copy.takeOutbox()
@@ -116,10 +116,11 @@ private func change(_ number: UInt64) -> Change {
     }
 
     @Test mutating func `a cause that was named later is waited for as long`() {
-        _ = copy.receive(.push(shard, [parcel], cause: vector(dot(1))), from: n2, now: 0)
+        _ = copy.receive(.push(shard, [encodedDocument], cause: vector(dot(1))), from: n2, now: 0)
         let at1000 = hasCauses(now: 1_000)
         #expect(!at1000)
-        _ = copy.receive(.push(shard, [parcel], cause: vector(dot(2))), from: n2, now: 1_500)
+        _ = copy.receive(
+            .push(shard, [encodedDocument], cause: vector(dot(2))), from: n2, now: 1_500)
         let at2000 = hasCauses(now: 2_000)
         #expect(!at2000)
         let at3500 = hasCauses(now: 3_500)

@@ -21,16 +21,16 @@ struct FrameSource {
         return vector
     }
 
-    mutating func parcels() -> [Parcel] {
+    mutating func encodedDocuments() -> [EncodedDocument] {
         (0..<random.below(4)).map { _ in
-            Parcel(
+            EncodedDocument(
                 key: random.bytes(random.below(20)), bytes: random.bytes(random.below(90)),
                 superseded: vector())
         }
     }
 
-    mutating func claim() -> Frame.Claim {
-        Frame.Claim(
+    mutating func claim() -> Frame.VersionClaim {
+        Frame.VersionClaim(
             vector: vector(), digest: Hash128(high: random.next(), low: random.next()),
             isComplete: random.chance(50), isServing: random.chance(50))
     }
@@ -39,7 +39,7 @@ struct FrameSource {
         let shard = ShardID(UInt16(random.below(4_096)))
         let number = random.next() >> UInt64(random.below(64))
         switch random.below(13) {
-        case 0: return .push(shard, parcels(), cause: vector())
+        case 0: return .push(shard, encodedDocuments(), cause: vector())
         case 1: return .confirm(shard, vector())
         case 2:
             return .summary(
@@ -56,7 +56,7 @@ struct FrameSource {
             return .offer(
                 Frame.Offer(shard: shard, claim: claim(), isAnswer: random.chance(50)))
         case 5: return .pull(shard, number: number, SaidVector(vector()))
-        case 6: return .batch(shard, number: number, index: random.next(), parcels())
+        case 6: return .batch(shard, number: number, index: random.next(), encodedDocuments())
         case 7: return .done(shard, number: number, batches: random.next(), claim())
         case 8: return .broken(shard, number: number)
         case 9: return .seek(shard)
@@ -66,8 +66,8 @@ struct FrameSource {
         }
     }
 
-    mutating func header() -> CopyHeader {
-        CopyHeader(
+    mutating func header() -> ReplicaHeader {
+        ReplicaHeader(
             remaining: vector(), digest: Hash128(high: random.next(), low: random.next()),
             counts: (0..<random.below(4)).map { _ in random.next() },
             greatest: HybridTimestamp(milliseconds: UInt64(random.below(1 << 40))))
@@ -146,9 +146,9 @@ struct FrameSource {
         var source = FrameSource(seed: 5)
         for _ in 0..<2_000 {
             let header = source.header()
-            #expect(try CopyHeader.decode(header.encoded) == header)
+            #expect(try ReplicaHeader.decode(header.encoded) == header)
             let later = header.encoded + [9, 8, 7]
-            #expect(try CopyHeader.decode(later).encoded == later)
+            #expect(try ReplicaHeader.decode(later).encoded == later)
         }
     }
 
@@ -161,13 +161,13 @@ struct FrameSource {
             let base = header.base.vector.encoded
             header.vector.formUnion(source.vector())
             let bytes = header.encoded
-            #expect(try CopyHeader.read(bytes, base: base) == header)
+            #expect(try ReplicaHeader.read(bytes, base: base) == header)
             let later = bytes + [9, 8, 7]
-            #expect(try CopyHeader.read(later, base: base)?.encoded == later)
-            #expect(try CopyHeader.read(bytes, base: nil) == nil)
-            #expect(throws: WireError.self) { try CopyHeader.decode(bytes) }
+            #expect(try ReplicaHeader.read(later, base: base)?.encoded == later)
+            #expect(try ReplicaHeader.read(bytes, base: nil) == nil)
+            #expect(throws: WireError.self) { try ReplicaHeader.decode(bytes) }
             let damaged = source.damaged(base)
-            if damaged != base { #expect(try CopyHeader.read(bytes, base: damaged) == nil) }
+            if damaged != base { #expect(try ReplicaHeader.read(bytes, base: damaged) == nil) }
         }
     }
 
@@ -187,7 +187,7 @@ struct FrameSource {
         header.rebase(restRangesMax: VectorBase.restRangesMax)
         #expect(header.base == base)
         #expect(header.encoded.count < 1_500)
-        #expect(try CopyHeader.read(header.encoded, base: base.vector.encoded) == header)
+        #expect(try ReplicaHeader.read(header.encoded, base: base.vector.encoded) == header)
         for number in UInt64(2_061)...2_070 {
             header.vector.insert(SeqSet(1...500), of: RandomID(high: number, low: number))
         }
@@ -201,14 +201,14 @@ struct FrameSource {
         for _ in 0..<100 {
             let bytes = source.header().encoded
             for end in bytes.indices {
-                #expect(throws: WireError.self) { try CopyHeader.decode(bytes.prefix(end)) }
+                #expect(throws: WireError.self) { try ReplicaHeader.decode(bytes.prefix(end)) }
             }
         }
         for _ in 0..<100_000 {
             var header = source.header()
             if source.random.chance(50) { header.rebase(restRangesMax: 0) }
             let base = header.base.vector.encoded
-            _ = try? CopyHeader.read(source.damaged(header.encoded), base: base)
+            _ = try? ReplicaHeader.read(source.damaged(header.encoded), base: base)
         }
     }
 

@@ -9,10 +9,10 @@ import Wire
     private let me = NodeName(checked: "n1")
     private let peer = NodeName(checked: "n2")
 
-    private func copy() -> Copy {
-        let holders = Holders(me: me, owners: [me, peer], livingOwners: 2, others: [peer])
-        var copy = Copy(
-            ShardID(0), stored: CopyHeader(isComplete: true), holders: holders, life: 0,
+    private func copy() -> ShardReplica {
+        let ownership = Ownership(me: me, owners: [me, peer], livingOwners: 2, others: [peer])
+        var copy = ShardReplica(
+            ShardID(0), stored: ReplicaHeader(isComplete: true), ownership: ownership, life: 0,
             now: 0)
         copy.onPeerUp(peer)
         for number in 1...1_000 as ClosedRange<UInt64> {
@@ -39,7 +39,7 @@ import Wire
             _ = copy.receive(.confirm(ShardID(0), claim), from: peer, now: 10)
         }
         let kept = copy.confirmed(by: peer)
-        #expect(kept.map { $0.entries.count <= PeerCopy.unknownReplicasMax } == true)
+        #expect(kept.map { $0.entries.count <= PeerProgress.unknownReplicasMax } == true)
         // And it is fetched.
         _ = copy.onTick(now: 20)
         #expect(copy.takeOutbox().contains { if case .pull = $0.frame { true } else { false } })
@@ -58,9 +58,9 @@ import Wire
 
     @Test func `a claim of more processes than a shard can have is not taken over`() {
         var copy = copy()
-        let number = copy.beginHearing(now: 20)
+        let number = copy.beginBarrierRound(now: 20)
         #expect(copy.takeOutbox().contains { if case .pull = $0.frame { true } else { false } })
-        let claim = Frame.Claim(
+        let claim = Frame.VersionClaim(
             vector: replicas(0..<UInt64(Vector.sharedReplicasMax)), digest: .zero,
             isComplete: false, isServing: false)
         _ = copy.receive(

@@ -17,24 +17,24 @@ private func seqs(_ range: ClosedRange<UInt64>) -> Vector {
 
 private func claim(
     _ vector: Vector, digest: Hash128 = .zero, isComplete: Bool = true, isServing: Bool = true
-) -> Frame.Claim {
-    Frame.Claim(vector: vector, digest: digest, isComplete: isComplete, isServing: isServing)
+) -> Frame.VersionClaim {
+    Frame.VersionClaim(vector: vector, digest: digest, isComplete: isComplete, isServing: isServing)
 }
 
 /// The copy of `n1`, connected to the two others.
 private struct Moving {
-    var copy: Copy
+    var copy: ShardReplica
     var ticket: UInt64 = 0
     var now: UInt64 = 10_000
 
     init(isComplete: Bool = true, life: UInt64 = 0, owners: [NodeName]) {
-        copy = Copy(
-            shard, stored: CopyHeader(isComplete: isComplete), holders: holders(owners),
+        copy = ShardReplica(
+            shard, stored: ReplicaHeader(isComplete: isComplete), ownership: ownership(owners),
             life: life, now: now)
         for peer in [n2, n3] { copy.onPeerUp(peer) }
     }
 
-    mutating func own(_ owners: [NodeName]) { copy.setHolders(holders(owners), now: now) }
+    mutating func own(_ owners: [NodeName]) { copy.setOwnership(ownership(owners), now: now) }
 
     /// The marks of the copy that were offered, by owner.
     mutating func offered() -> [NodeName: UInt64] {
@@ -78,8 +78,8 @@ private struct Moving {
     mutating func said() -> [Frame] { copy.takeOutbox().map(\.frame) }
 }
 
-private func holders(_ owners: [NodeName]) -> Holders {
-    Holders(me: n1, owners: owners, livingOwners: owners.count, others: [n2, n3])
+private func ownership(_ owners: [NodeName]) -> Ownership {
+    Ownership(me: n1, owners: owners, livingOwners: owners.count, others: [n2, n3])
 }
 
 @Suite struct HandoverTests {

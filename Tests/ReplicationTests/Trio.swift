@@ -10,10 +10,10 @@ enum Trio {
     static let n2 = NodeName(checked: "n2")
 
     /// The copy of `me`, complete and connected to the two others.
-    static func copy(of shard: ShardID) -> Copy {
-        let holders = Holders(me: me, owners: [me, n1, n2], livingOwners: 3, others: [n1, n2])
-        var copy = Copy(
-            shard, stored: CopyHeader(isComplete: true), holders: holders, life: 0, now: 0)
+    static func copy(of shard: ShardID) -> ShardReplica {
+        let ownership = Ownership(me: me, owners: [me, n1, n2], livingOwners: 3, others: [n1, n2])
+        var copy = ShardReplica(
+            shard, stored: ReplicaHeader(isComplete: true), ownership: ownership, life: 0, now: 0)
         copy.onPeerUp(n1)
         copy.onPeerUp(n2)
         return copy

@@ -53,33 +53,33 @@ final class Caller {
     ///
     /// - Parameter stepBytes: how many bytes leave at a time.
     /// - Returns: all that it said.
-    func prove(by shield: TLSShield, stepBytes: Int = .max) throws -> [UInt8] {
+    func prove(by tls: OpenSSLLayer, stepBytes: Int = .max) throws -> [UInt8] {
         var said: [UInt8] = []
-        try shield.begin()
+        try tls.begin()
         while true {
             var wire: [UInt8] = []
-            shield.takeWire { wire += $0 }
+            tls.takeWire { wire += $0 }
             said += wire
             for start in stride(from: 0, to: wire.count, by: min(stepBytes, max(1, wire.count))) {
                 say(Array(wire[start...].prefix(stepBytes)))
             }
-            if shield.isUp { return said }
+            if tls.isUp { return said }
             let heard = try #require(hear())
-            try heard.withUnsafeBytes { try shield.receive($0) }
+            try heard.withUnsafeBytes { try tls.receive($0) }
         }
     }
 
     /// Says something through a shield that is up, and hears what comes back through it.
-    func echo(_ text: String, by shield: TLSShield) throws -> String {
-        try Array(text.utf8).withUnsafeBytes { try shield.seal($0) }
+    func echo(_ text: String, by tls: OpenSSLLayer) throws -> String {
+        try Array(text.utf8).withUnsafeBytes { try tls.seal($0) }
         var wire: [UInt8] = []
-        shield.takeWire { wire += $0 }
+        tls.takeWire { wire += $0 }
         say(wire)
         var heard: [UInt8] = []
         while heard.count < text.utf8.count {
             let bytes = try #require(hear())
-            try bytes.withUnsafeBytes { try shield.receive($0) }
-            heard += try shield.open()
+            try bytes.withUnsafeBytes { try tls.receive($0) }
+            heard += try tls.open()
         }
         return String(decoding: heard, as: UTF8.self)
     }

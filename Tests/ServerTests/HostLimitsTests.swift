@@ -7,16 +7,16 @@ import Testing
         let limits = HostLimits(descriptors: 20_000)
         #expect(limits.clients == HostLimits.clientsMax)
         #expect(limits.inboundPeers == HostLimits.inboundPeersMax)
-        #expect(limits.farewells == HostLimits.farewellsMax)
+        #expect(limits.lingeringCloses == HostLimits.lingeringClosesMax)
     }
 
     @Test(arguments: [64, 96, 256, 1_024, 4_096, 10_000, 1_048_576])
     func `everything together needs no more descriptors than there are`(descriptors: Int) {
         let limits = HostLimits(descriptors: descriptors)
         let most =
-            limits.clients + 2 * limits.inboundPeers + limits.farewells
+            limits.clients + 2 * limits.inboundPeers + limits.lingeringCloses
             + HostLimits.descriptorsReserved
         #expect(most <= descriptors)
-        #expect(limits.clients > 0 && limits.inboundPeers > 0 && limits.farewells > 0)
+        #expect(limits.clients > 0 && limits.inboundPeers > 0 && limits.lingeringCloses > 0)
     }
 }

@@ -38,9 +38,9 @@ import Testing
     }
 
     @Test(arguments: [
-        Distrust.plainText, .noKey, .wrongKey, .late, .hungUp, .tooMuch, .unreadable,
+        HandshakeError.plainText, .noKey, .wrongKey, .late, .hungUp, .tooMuch, .unreadable,
     ])
-    func `every reason says what happened and what to do`(_ why: Distrust) {
+    func `every reason says what happened and what to do`(_ why: HandshakeError) {
         #expect(!"\(why)".isEmpty && !why.advice.isEmpty)
         #expect(!why.advice.contains("\n"))
     }
@@ -50,7 +50,7 @@ import Testing
 private final class Log {
     private var refusals = Refusals()
 
-    func takes(_ peer: String, _ why: Distrust, at now: UInt64) -> Bool {
+    func takes(_ peer: String, _ why: HandshakeError, at now: UInt64) -> Bool {
         refusals.onRefusal(of: peer, because: why, now: now)
     }
 

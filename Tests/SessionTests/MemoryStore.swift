@@ -107,9 +107,9 @@ extension MemoryStore {
         }
     }
 
-    nonisolated var room: DiskRoom? {
+    nonisolated var room: DiskSpace? {
         let free = assumeIsolated { $0.freeBytes }
-        return DiskRoom(freeBytes: free, totalBytes: 1 << 40, logBytes: 0, isReserved: true)
+        return DiskSpace(freeBytes: free, totalBytes: 1 << 40, logBytes: 0, isReserved: true)
     }
 
     nonisolated func setUrgent(_ isUrgent: Bool) {}
@@ -151,18 +151,18 @@ extension MemoryStore {
     ) throws(StoreFailure) -> [DocumentKey] {
         assumeIsolated { store in
             store.documents.values.filter { $0.shard == shard }.map(\.document).filter {
-                $0.key.kind == kind && $0.terms.contains(term)
+                $0.key.kind == kind && $0.indexKeys.contains(term)
                     && (partition == nil || partition == $0.key.partition)
             }.map(\.key).sorted()
         }
     }
 
-    nonisolated func seats(
+    nonisolated func participantStates(
         of conversation: ConversationID, in shard: ShardID
     ) throws(StoreFailure) -> [Document] {
         assumeIsolated { store in
             store.documents.values.filter { $0.shard == shard }.map(\.document).filter {
-                $0.key.kind == .seat && $0.key.partition == conversation.text
+                $0.key.kind == .participantState && $0.key.partition == conversation.text
             }.sorted { $0.key < $1.key }
         }
     }
@@ -187,11 +187,11 @@ extension MemoryStore {
     nonisolated func changes(
         in shard: ShardID, lackedBy theirs: Vector, of ours: Vector, after cursor: Dot?,
         bytesMax: Int
-    ) throws(StoreFailure) -> (parcels: [Parcel], next: Dot?) {
+    ) throws(StoreFailure) -> (encodedDocuments: [EncodedDocument], next: Dot?) {
         let found = assumeIsolated { store in
             store.documents.values.filter { $0.shard == shard }.map(\.document)
         }
         let lacked = found.filter { !theirs.contains($0.changedBy) }.sorted { $0.key < $1.key }
-        return (lacked.map { Parcel(key: $0.key.encoded, bytes: $0.encoded) }, nil)
+        return (lacked.map { EncodedDocument(key: $0.key.encoded, bytes: $0.encoded) }, nil)
     }
 }

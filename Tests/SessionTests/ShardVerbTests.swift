@@ -76,10 +76,10 @@ import Wire
         world.live(milliseconds: 10_000, world.n1, joined)
         for node in [world.n1, joined] {
             let client = node.connect()
-            let elsewhere = client.ask("SHARDS").filter { !$0.contains("here=true") }.dropLast()
-            #expect(!elsewhere.isEmpty)
-            #expect(client.ask("DIGEST").count + elsewhere.count == 5)
-            for line in elsewhere {
+            let notOwner = client.ask("SHARDS").filter { !$0.contains("here=true") }.dropLast()
+            #expect(!notOwner.isEmpty)
+            #expect(client.ask("DIGEST").count + notOwner.count == 5)
+            for line in notOwner {
                 let words = line.split(separator: " ")
                 let number = words[1].dropFirst("id=".count)
                 #expect(words.count == 3 && words[2] != "owners=\(node.address.prefix(2))")

@@ -7,7 +7,7 @@ import Wire
 @testable import Session
 
 /// Lets in who says one of two secrets.
-private actor TestDoorkeeper: Doorkeeper {
+private actor TestDoorkeeper: AuthKeys {
     static let secret = String(repeating: "s", count: 32)
     static let other = String(repeating: "o", count: 32)
 

@@ -32,13 +32,13 @@ import Wire
         let client = n1.connect()
         _ = client.ask("CREATE c alice,bob")
         let cluster = RandomID(high: 9, low: 9)
-        let stranger = Token(of: [], cluster: cluster).text
+        let unauthenticated = Token(of: [], cluster: cluster).text
         let bad = "ERR 400 Not a token: give one as TOKEN printed it, whole and unchanged"
         let replies = client.ask("SINCE x", "SINCE \(token(of: client))A", "SINCE", "PING")
         #expect(replies.prefix(2) == [bad, bad] && replies[2].hasPrefix("ERR 400 "))
         #expect(replies.last == "OK pong")
         #expect(
-            client.ask("SINCE \(stranger)") == [
+            client.ask("SINCE \(unauthenticated)") == [
                 "ERR 400 Token is of another cluster; ask this one for its own with TOKEN"
             ])
     }

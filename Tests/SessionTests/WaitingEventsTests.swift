@@ -18,7 +18,7 @@ import Wire
     private final class Recorder: ReplySink {
         nonisolated(unsafe) private(set) var events: [WatchedEvent] = []
 
-        func onSettled(_ number: UInt64, _ outcome: Settled) {}
+        func onSettled(_ number: UInt64, _ outcome: ReplyResult) {}
 
         func onEvent(_ event: WatchedEvent, token: String?) -> Bool {
             events.append(event)

@@ -12,7 +12,7 @@ final class TestNode {
     let address: String
     let clock: FakeClock
     let executor: InlineExecutor
-    let room: ClientRoom
+    let room: ClientMemory
     private var sessions: UInt64 = 0
     /// Those that share the room.
     private var sharing: [UInt64: TestClient] = [:]
@@ -26,7 +26,7 @@ final class TestNode {
         self.executor = executor
         address = name + ":7101"
         store = MemoryStore(on: executor)
-        room = ClientRoom(executor: executor) { _ in }
+        room = ClientMemory(executor: executor) { _ in }
         host = FakeHost(on: executor)
         node = Node(
             NodeOptions(
@@ -40,7 +40,9 @@ final class TestNode {
     /// A client that connects.
     ///
     /// - Parameter door: what it has to say first.
-    func connect(_ door: Door = .none) -> TestClient { connect(sharing: nil, door) }
+    func connect(_ authPolicy: AuthPolicy = .none) -> TestClient {
+        connect(sharing: nil, authPolicy)
+    }
 
     /// A client that shares the room with all others that were made so.
     func connectShared() -> TestClient {
@@ -72,13 +74,13 @@ final class TestNode {
     }
 
     private func connect(
-        sharing room: ClientRoom?, _ door: Door = .none
+        sharing room: ClientMemory?, _ authPolicy: AuthPolicy = .none
     ) -> TestClient {
         sessions += 1
         let output = FakeOutput(on: executor)
         let session = Session(
             sessions, node: node, clock: clock, output: output, executor: executor,
-            ackLevel: .majority, door: door, room: room)
+            ackLevel: .majority, authPolicy: authPolicy, room: room)
         node.assumeIsolated { $0.attach(session, as: session.id) }
         return TestClient(session, output, of: self)
     }
@@ -110,7 +112,7 @@ struct World {
     let n1: TestNode
     private let executor = InlineExecutor()
     private let entropy: CountingEntropy
-    private let cables: Cables
+    private let cables: NetworkPartitioner
     private let mayBlock: Bool
 
     /// - Parameters:
@@ -122,7 +124,7 @@ struct World {
         self.mayBlock = mayBlock
         clock = FakeClock(on: executor)
         entropy = CountingEntropy(on: executor)
-        cables = Cables(on: executor)
+        cables = NetworkPartitioner(on: executor)
         n1 = TestNode(
             "n1", join: [], clock: clock, entropy: entropy, on: executor,
             editWindowMilliseconds: editWindowMilliseconds, replicas: replicas,
@@ -206,7 +208,7 @@ struct World {
 }
 
 /// The connections between nodes.
-final class Cables {
+final class NetworkPartitioner {
     private let executor: InlineExecutor
     private var ways: [(from: CableEnd, to: CableEnd, of: TestNode)] = []
     private var last: UInt64 = 0

@@ -99,7 +99,7 @@ import Wire
         let shell = try #require(node.shell)
         let (shard, _) = try message(in: world)
         try world.checkNotBehind(node, shard, shell)
-        node.floors[shard].insert(Dot(replica: ReplicaID(high: 9, low: 9), seq: 1))
+        node.minimums[shard].insert(Dot(replica: ReplicaID(high: 9, low: 9), seq: 1))
         #expect(invariant { try world.checkNotBehind(node, shard, shell) } == .deleted)
     }
 
@@ -127,9 +127,9 @@ import Wire
         let (shard, document) = try message(in: world)
         let header = world.nodes[0].disk.state.shards[shard].claim
         let n1 = NodeName(checked: "n1")
-        var copy = Copy(
+        var copy = ShardReplica(
             ShardID(UInt16(shard)), stored: header,
-            holders: Holders(me: n1, owners: [n1], livingOwners: 1, others: []), life: 0,
+            ownership: Ownership(me: n1, owners: [n1], livingOwners: 1, others: []), life: 0,
             now: 0)
         let stranger = Context(Dot(replica: ReplicaID(high: 5, low: 5), seq: 1))
         copy.noteMerge(nil, naming: stranger, from: NodeName(checked: "n2"))
@@ -189,7 +189,7 @@ import Wire
     private func room(in world: World) throws -> (shard: Int, key: DocumentKey) {
         for (shard, disk) in world.nodes[0].disk.state.shards.enumerated() {
             if let key = disk.keys.first(where: {
-                $0.kind == .conversation && disk.terms[$0] != nil
+                $0.kind == .conversation && disk.indexKeys[$0] != nil
             }) {
                 return (shard, key)
             }
@@ -202,10 +202,12 @@ import Wire
         let node = world.nodes[0]
         let (shard, key) = try room(in: world)
         try world.checkViews(at: node)
-        node.disk.state.shards[shard].terms[key] = nil
+        node.disk.state.shards[shard].indexKeys[key] = nil
         #expect(invariant { try world.checkWhole(node) } == .index)
         // Somebody may have hidden each conversation: some list at least is short of something.
-        for shard in node.disk.state.shards.indices { node.disk.state.shards[shard].terms = [:] }
+        for shard in node.disk.state.shards.indices {
+            node.disk.state.shards[shard].indexKeys = [:]
+        }
         #expect(invariant { try world.checkViews(at: node) } == .index)
     }
 

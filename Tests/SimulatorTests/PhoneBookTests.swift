@@ -6,15 +6,17 @@ import Testing
 @Suite struct PhoneBookTests {
     private var book = PhoneBook()
 
-    private func message(_ id: String = "m", from askedAt: UInt64, to end: UInt64) -> WholeMessage {
-        var message = WholeMessage(
-            name: WholeMessage.Name(id: id, conversation: "c"), sender: "bob", text: "")
+    private func message(_ id: String = "m", from askedAt: UInt64, to end: UInt64) -> ClusterMessage
+    {
+        var message = ClusterMessage(
+            name: ClusterMessage.Name(id: id, conversation: "c"), sender: "bob", text: "")
         message.askedAt = askedAt * 1_000
         message.answeredAt = end * 1_000
         return message
     }
 
-    private mutating func say(_ request: WholeRequest.Ringing, _ askedAt: UInt64, _ end: UInt64?) {
+    private mutating func say(_ request: ClusterRequest.Ringing, _ askedAt: UInt64, _ end: UInt64?)
+    {
         book.ask(request, at: askedAt * 1_000)
         guard let end else { return }
         book.acknowledge(request, askedAt: askedAt * 1_000, at: end * 1_000)
@@ -50,17 +52,17 @@ import Testing
     @Test mutating func `what is taken off is what was listed up to it`() {
         let (first, second) = (message("a", from: 10, to: 20), message("b", from: 30, to: 40))
         list([("1", "a"), ("2", "b")], 80, 90)
-        say(.takeOff("1"), 100, 110)
-        #expect(book.takenOff == ["a"])
-        #expect(book.mayBeTakenOff(first) && !book.mayBeTakenOff(second))
-        #expect(!book.mayBeTakenOff(message("c", from: 50, to: 60)))
+        say(.acknowledge("1"), 100, 110)
+        #expect(book.acknowledged == ["a"])
+        #expect(book.mayBeAcknowledged(first) && !book.mayBeAcknowledged(second))
+        #expect(!book.mayBeAcknowledged(message("c", from: 50, to: 60)))
         say(.list, 120, nil)
-        say(.takeOff("2"), 130, nil)
-        #expect(book.takenOff == ["a"] && book.mayBeTakenOff(second))
+        say(.acknowledge("2"), 130, nil)
+        #expect(book.acknowledged == ["a"] && book.mayBeAcknowledged(second))
         // It may have been on the list that never came, also where it was sent behind the request.
-        #expect(book.mayBeTakenOff(message("c", from: 50, to: 60)))
-        #expect(book.mayBeTakenOff(message("d", from: 125, to: 126)))
-        #expect(!book.mayBeTakenOff(message("e", from: 4_200, to: 4_210)))
+        #expect(book.mayBeAcknowledged(message("c", from: 50, to: 60)))
+        #expect(book.mayBeAcknowledged(message("d", from: 125, to: 126)))
+        #expect(!book.mayBeAcknowledged(message("e", from: 4_200, to: 4_210)))
     }
 
     @Test mutating func `what a list took for viewed may go with what is listed behind it`() {
@@ -69,12 +71,12 @@ import Testing
         let unviewed = message("a", from: 3_000, to: 3_010)
         list([("2", "b")], 2_500, 2_510, isLevel: false)
         #expect(!book.mayBePassedOver(unviewed))
-        say(.takeOff("2"), 3_500, 3_510)
+        say(.acknowledge("2"), 3_500, 3_510)
         // That list was made before it was sent.
         #expect(!book.mayBePassedOver(unviewed))
         list([("2", "b")], 3_600, 3_610, isLevel: false)
         #expect(!book.mayBePassedOver(unviewed))
-        say(.takeOff("2"), 3_700, 3_710)
+        say(.acknowledge("2"), 3_700, 3_710)
         #expect(book.mayBePassedOver(unviewed))
         #expect(!book.mayBePassedOver(message("d", from: 3_650, to: 3_660)))
         #expect(!book.mayBePassedOver(message("e", from: 500, to: 600)))
@@ -85,10 +87,10 @@ import Testing
         say(.view(nil), 2_000, 2_010)
         let unviewed = message("a", from: 3_000, to: 3_010)
         list([("2", "b")], 3_100, 3_110, isLevel: false, knowing: [1])
-        say(.takeOff("2"), 3_200, 3_210)
+        say(.acknowledge("2"), 3_200, 3_210)
         #expect(!book.mayBePassedOver(unviewed))
         list([("2", "b")], 3_300, 3_310, isLevel: false, knowing: [0])
-        say(.takeOff("2"), 3_400, 3_410)
+        say(.acknowledge("2"), 3_400, 3_410)
         #expect(book.mayBePassedOver(unviewed))
     }
 
@@ -133,10 +135,11 @@ import Testing
     @Test mutating func `what was lost with a disk counts for nothing`() {
         say(.add, 100, 110)
         list([("1", "a")], 150, 160)
-        say(.takeOff("1"), 200, 210)
+        say(.acknowledge("1"), 200, 210)
         #expect(book.isSurelyAdded(before: message(from: 900, to: 910)))
         book.lose(at: 300_000)
-        #expect(!book.isSurelyAdded(before: message(from: 900, to: 910)) && book.takenOff.isEmpty)
+        #expect(
+            !book.isSurelyAdded(before: message(from: 900, to: 910)) && book.acknowledged.isEmpty)
         #expect(book.wasViewing(message(from: 900, to: 910)) == nil)
         book.acknowledge(.add, askedAt: 250_000, at: 400_000)
         #expect(book.addedAt == nil)

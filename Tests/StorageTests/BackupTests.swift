@@ -82,13 +82,13 @@ import Wire
         _ = try backUp(database, to: target.path + "/b").get()
     }
 
-    @Test(arguments: 1...3, JournalLimits.kinds)
+    @Test(arguments: 1...3, WriteLogLimits.kinds)
     func `what was deleted before is not in the copy`(
-        seed: UInt64, limits: JournalLimits
+        seed: UInt64, limits: WriteLogLimits
     ) throws {
         let folder = try TemporaryFolder()
         let target = try TemporaryFolder()
-        let database = try TestDatabase(folder: folder.path, journal: limits)
+        let database = try TestDatabase(folder: folder.path, writeLog: limits)
         defer { database.close() }
         // Who reads keeps the log, with all that is left behind in its pages.
         let raw = try RawFile(folder.file)

@@ -5,10 +5,10 @@ import Testing
 import Wire
 
 @Suite struct ChangesTests {
-    @Test(arguments: 1...25, JournalLimits.kinds)
-    func `changes are what a naive model says`(seed: UInt64, limits: JournalLimits) throws {
+    @Test(arguments: 1...25, WriteLogLimits.kinds)
+    func `changes are what a naive model says`(seed: UInt64, limits: WriteLogLimits) throws {
         let folder = try TemporaryFolder()
-        let database = try TestDatabase(folder: folder.path, journal: limits)
+        let database = try TestDatabase(folder: folder.path, writeLog: limits)
         defer { database.close() }
         var generator = SeededGenerator(seed: seed)
         var chats = Chats()
@@ -28,12 +28,12 @@ import Wire
         }
     }
 
-    @Test(arguments: 1...10, JournalLimits.kinds)
+    @Test(arguments: 1...10, WriteLogLimits.kinds)
     func `small parts together are the whole and keep their limit`(
-        seed: UInt64, limits: JournalLimits
+        seed: UInt64, limits: WriteLogLimits
     ) throws {
         let folder = try TemporaryFolder()
-        let database = try TestDatabase(folder: folder.path, journal: limits)
+        let database = try TestDatabase(folder: folder.path, writeLog: limits)
         defer { database.close() }
         var generator = SeededGenerator(seed: seed)
         var chats = Chats()
@@ -53,12 +53,12 @@ import Wire
         }
     }
 
-    @Test(arguments: 1...25, JournalLimits.kinds)
+    @Test(arguments: 1...25, WriteLogLimits.kinds)
     func `nothing that was counted at the start is missed when documents move up`(
-        seed: UInt64, limits: JournalLimits
+        seed: UInt64, limits: WriteLogLimits
     ) throws {
         let folder = try TemporaryFolder()
-        let database = try TestDatabase(folder: folder.path, journal: limits)
+        let database = try TestDatabase(folder: folder.path, writeLog: limits)
         defer { database.close() }
         var generator = SeededGenerator(seed: seed)
         var chats = Chats()

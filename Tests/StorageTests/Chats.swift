@@ -65,14 +65,14 @@ struct Chats {
         vector.insert(document.changedBy)
         return Record(
             key: document.key, changedBy: document.changedBy, time: document.historyTime,
-            bytes: document.encoded, terms: document.terms,
+            bytes: document.encoded, indexKeys: document.indexKeys,
             previous: old.map { Record.Previous(of: $0) }, purges: purges)
     }
 
     /// What the index must hold, told from the documents: `kind word partition/id`.
     var termRows: [String] {
         documents.values.flatMap { document in
-            document.terms.map {
+            document.indexKeys.map {
                 "\(document.key.kind.number) \($0) \(document.key.partition)/\(document.key.id)"
             }
         }.sorted()

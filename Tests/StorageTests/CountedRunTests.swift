@@ -39,9 +39,9 @@ import Wire
     @Test func `runs are read as they were last written, from the journal or from the tables`()
         throws
     {
-        for limits in JournalLimits.kinds {
+        for limits in WriteLogLimits.kinds {
             let folder = try TemporaryFolder()
-            let database = try TestDatabase(folder: folder.path, journal: limits)
+            let database = try TestDatabase(folder: folder.path, writeLog: limits)
             var expected: [CountedRun] = []
             for number in UInt64(0)..<40 {
                 let run = self.run(number * 10, number * 10 + 10, 1 + 100 * Int(number % 3))

@@ -37,16 +37,16 @@ import Wire
         #expect(sum.alsoBad.isEmpty, "\(note)")
     }
 
-    @Test(arguments: JournalLimits.kinds)
+    @Test(arguments: WriteLogLimits.kinds)
     func `wherever a disk gets full nothing acknowledged is lost and none is half there`(
-        limits: JournalLimits
+        limits: WriteLogLimits
     ) throws {
         var points = 0
         // One by one over the first commit and its log; beyond, no point is like no other.
         for writes in Array(0..<24) + Array(stride(from: 24, to: 1_000, by: 5)) {
             let folder = try TemporaryFolder()
             let disk = FaultyDisk(folder)
-            let database = try TestDatabase(folder: folder.path, journal: limits)
+            let database = try TestDatabase(folder: folder.path, writeLog: limits)
             var load = Load()
             #expect(load.store(in: database) == nil)
             let before = disk.failures
@@ -58,7 +58,7 @@ import Wire
             disk.allow(writes: nil)
             #expect(load.store(in: database) == nil, "there is room again")
             database.close()
-            let again = try TestDatabase(folder: folder.path, journal: limits)
+            let again = try TestDatabase(folder: folder.path, writeLog: limits)
             try expect(again, toHold: load.stored, "closed, full after \(writes) writes")
             again.close()
             if isOver { break }
@@ -90,14 +90,14 @@ import Wire
         }
     }
 
-    @Test(arguments: JournalLimits.kinds)
+    @Test(arguments: WriteLogLimits.kinds)
     func `what was acknowledged before a disk got full survives a kill on it`(
-        limits: JournalLimits
+        limits: WriteLogLimits
     ) throws {
         for writes in stride(from: 0, to: 30, by: 3) {
             let folder = try TemporaryFolder()
             let disk = FaultyDisk(folder)
-            let database = try TestDatabase(folder: folder.path, journal: limits)
+            let database = try TestDatabase(folder: folder.path, writeLog: limits)
             var load = Load()
             #expect(load.store(in: database) == nil)
             disk.allow(writes: writes)
@@ -108,19 +108,19 @@ import Wire
             }
             disk.allow(writes: nil)
             database.close()
-            let again = try TestDatabase(folder: copy.path, journal: limits)
+            let again = try TestDatabase(folder: copy.path, writeLog: limits)
             defer { again.close() }
             try expect(again, toHold: load.stored, "killed, full after \(writes) writes")
         }
     }
 
-    @Test(arguments: JournalLimits.kinds)
+    @Test(arguments: WriteLogLimits.kinds)
     func `after a sync that failed nothing is acknowledged any more`(
-        limits: JournalLimits
+        limits: WriteLogLimits
     ) throws {
         let folder = try TemporaryFolder()
         let disk = FaultyDisk(folder)
-        let database = try TestDatabase(folder: folder.path, journal: limits)
+        let database = try TestDatabase(folder: folder.path, writeLog: limits)
         var load = Load()
         #expect(load.store(in: database) == nil)
         disk.failSync()
@@ -133,7 +133,7 @@ import Wire
             return
         }
         database.close()
-        let again = try TestDatabase(folder: folder.path, journal: limits)
+        let again = try TestDatabase(folder: folder.path, writeLog: limits)
         defer { again.close() }
         for (key, document) in load.stored.documents {
             #expect(try again.reader.document(key, in: load.stored.shard) == document)
@@ -143,9 +143,9 @@ import Wire
     @Test func `a fold that fails while nobody writes is told all the same`() throws {
         let folder = try TemporaryFolder()
         let disk = FaultyDisk(folder)
-        var limits = JournalLimits.standard
+        var limits = WriteLogLimits.standard
         limits.idleMilliseconds = 300
-        let database = try TestDatabase(folder: folder.path, journal: limits)
+        let database = try TestDatabase(folder: folder.path, writeLog: limits)
         defer { database.close() }
         let outcomes = Outcomes()
         database.inner.onFailure { outcomes.note(0, $0) }

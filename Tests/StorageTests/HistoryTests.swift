@@ -5,10 +5,11 @@ import Testing
 import Wire
 
 @Suite struct HistoryTests {
-    @Test(arguments: 1...4, JournalLimits.kinds)
-    func `pages are runs of the conversation in order`(seed: UInt64, limits: JournalLimits) throws {
+    @Test(arguments: 1...4, WriteLogLimits.kinds)
+    func `pages are runs of the conversation in order`(seed: UInt64, limits: WriteLogLimits) throws
+    {
         let folder = try TemporaryFolder()
-        let database = try TestDatabase(folder: folder.path, journal: limits)
+        let database = try TestDatabase(folder: folder.path, writeLog: limits)
         defer { database.close() }
         var generator = SeededGenerator(seed: seed)
         var chats = Chats()

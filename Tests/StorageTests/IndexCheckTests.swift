@@ -47,12 +47,12 @@ import Wire
         fault: String
     ) throws {
         try withFilledDatabase { database, chats, raw in
-            let (dots, terms) = (try raw.dots(), try raw.terms())
+            let (dots, indexKeys) = (try raw.dots(), try raw.indexKeys())
             raw.run(fault)
             let key = DocumentKey.message(Chats.message(3), in: Chats.conversation(1))
             try mend(try #require(chats.documents[key]), of: chats, in: database)
             #expect(try raw.dots() == dots)
-            #expect(try Set(raw.terms()).isSuperset(of: terms))
+            #expect(try Set(raw.indexKeys()).isSuperset(of: indexKeys))
         }
     }
 
@@ -108,7 +108,7 @@ import Wire
         for key in chats.documents.keys {
             _ = try database.reader.document(key, in: chats.shard)
         }
-        for term in Set(chats.documents.values.flatMap(\.terms)) {
+        for term in Set(chats.documents.values.flatMap(\.indexKeys)) {
             _ = try database.reader.keys(of: .message, carrying: term, in: chats.shard)
         }
         return found.records.count
@@ -122,7 +122,7 @@ import Wire
         let chats = try filled(first)
         first.close()
         let raw = try RawFile(folder.file)
-        let (dots, terms) = (try raw.dots(), try raw.terms())
+        let (dots, indexKeys) = (try raw.dots(), try raw.indexKeys())
         let database = try TestDatabase(folder: folder.path)
         defer { database.close() }
         raw.run(fault)
@@ -135,7 +135,7 @@ import Wire
         #expect(met == .badIndex(chats.shard))
         try reindex(chats, in: database)
         #expect(try readAll(chats, in: database) == chats.documents.count)
-        #expect(try raw.dots() == dots && raw.terms() == terms)
+        #expect(try raw.dots() == dots && raw.indexKeys() == indexKeys)
     }
 
     @Test(arguments: [
@@ -169,7 +169,7 @@ import Wire
 
     @Test func `a fold that meets a damaged row waits, says so, and loses nothing`() throws {
         let folder = try TemporaryFolder()
-        let database = try TestDatabase(folder: folder.path, journal: .small)
+        let database = try TestDatabase(folder: folder.path, writeLog: .small)
         defer { database.close() }
         let failures = Outcomes()
         database.inner.onFailure { failures.note(0, $0) }

@@ -22,20 +22,20 @@ import Wire
         return document.map { chats.put($0) } ?? sent
     }
 
-    @Test(arguments: JournalLimits.kinds)
+    @Test(arguments: WriteLogLimits.kinds)
     func `a document of more than four megabytes is stored, read, sent and counted`(
-        journal: JournalLimits
+        writeLog: WriteLogLimits
     ) throws {
         let folder = try TemporaryFolder()
         var chats = Chats()
         let sent = chats.send(1, in: 1)
-        let database = try TestDatabase(folder: folder.path, journal: journal)
+        let database = try TestDatabase(folder: folder.path, writeLog: writeLog)
         try database.store(chats.batch([sent]))
         let record = large(&chats, sent, edits: 300)
         #expect(record.bytes.count > 4 << 20)
         try database.store(chats.batch([record]))
         database.close()
-        let again = try TestDatabase(folder: folder.path, journal: journal)
+        let again = try TestDatabase(folder: folder.path, writeLog: writeLog)
         defer { again.close() }
         let document = try again.reader.document(record.key, in: chats.shard)
         #expect(document == chats.documents[record.key])

@@ -9,10 +9,10 @@ import Wire
 @Suite struct LogCheckTests {
     /// A folder as `kill -9` leaves it, after so many commits.
     private func crashed(
-        commits: Int = 30, limits: JournalLimits = .standard
+        commits: Int = 30, limits: WriteLogLimits = .standard
     ) throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
-        let database = try TestDatabase(folder: folder.path, journal: limits)
+        let database = try TestDatabase(folder: folder.path, writeLog: limits)
         defer { database.close() }
         var chats = Chats()
         for number in 0..<commits {
@@ -35,8 +35,8 @@ import Wire
 
     private let log = "grapevine.sqlite-wal"
 
-    @Test(arguments: JournalLimits.kinds) func `a log as a kill leaves it is whole`(
-        limits: JournalLimits
+    @Test(arguments: WriteLogLimits.kinds) func `a log as a kill leaves it is whole`(
+        limits: WriteLogLimits
     ) throws {
         let folder = try crashed(limits: limits)
         #expect(try damage(in: folder) == nil)

@@ -6,10 +6,11 @@ import Testing
 import Wire
 
 @Suite struct PurgeTests {
-    @Test(arguments: JournalLimits.kinds)
-    func `a purged text is in no file once the writer is idle`(limits: JournalLimits) async throws {
+    @Test(arguments: WriteLogLimits.kinds)
+    func `a purged text is in no file once the writer is idle`(limits: WriteLogLimits) async throws
+    {
         let folder = try TemporaryFolder()
-        let database = try TestDatabase(folder: folder.path, journal: limits)
+        let database = try TestDatabase(folder: folder.path, writeLog: limits)
         defer { database.close() }
         var chats = Chats()
         let text = "qqzz-a-text-that-has-to-go"
@@ -53,12 +54,12 @@ import Wire
         try database.store(chats.batch(sent.map { chats.retract($0) }))
     }
 
-    @Test(arguments: 1...4, JournalLimits.kinds)
+    @Test(arguments: 1...4, WriteLogLimits.kinds)
     func `texts purged from pages that split and shrank are in no file`(
-        seed: UInt64, limits: JournalLimits
+        seed: UInt64, limits: WriteLogLimits
     ) throws {
         let folder = try TemporaryFolder()
-        let database = try TestDatabase(folder: folder.path, journal: limits)
+        let database = try TestDatabase(folder: folder.path, writeLog: limits)
         var chats = Chats()
         let text = "qqzz-a-text-that-has-to-go"
         try fillAndPurge(database, &chats, seed: seed, text: text)
@@ -71,12 +72,12 @@ import Wire
             try again.reader.remaining(in: chats.shard, without: []).digest == chats.digest)
     }
 
-    @Test(arguments: JournalLimits.kinds)
+    @Test(arguments: WriteLogLimits.kinds)
     func `writing on does not bring purged texts back into the log`(
-        limits: JournalLimits
+        limits: WriteLogLimits
     ) async throws {
         let folder = try TemporaryFolder()
-        let database = try TestDatabase(folder: folder.path, journal: limits)
+        let database = try TestDatabase(folder: folder.path, writeLog: limits)
         defer { database.close() }
         var chats = Chats()
         let text = "qqzz-a-text-that-has-to-go"
@@ -106,15 +107,15 @@ import Wire
         #expect(try await becomesTrue { folder.filesWith(text).isEmpty })
     }
 
-    @Test(arguments: JournalLimits.kinds)
+    @Test(arguments: WriteLogLimits.kinds)
     func `a log left by a killed process is emptied at the next start`(
-        limits: JournalLimits
+        limits: WriteLogLimits
     ) throws {
         let folder = try TemporaryFolder()
         let copy = try TemporaryFolder()
         var chats = Chats()
         let text = "qqzz-a-text-that-has-to-go"
-        let first = try TestDatabase(folder: folder.path, journal: limits)
+        let first = try TestDatabase(folder: folder.path, writeLog: limits)
         try first.store(chats.batch([chats.send(1, in: 1, text: text)]))
         try first.store(chats.batch([chats.retract(1, room: 1)]))
         for name in folder.names where !name.hasSuffix("-shm") {

@@ -37,7 +37,7 @@ final class RawFile {
     }
 
     /// The rows of `term`: `kind word partition/id`.
-    func terms() throws -> [String] {
+    func indexKeys() throws -> [String] {
         try rows("SELECT kind, word, partition, id FROM term")
             .map { "\($0[0]) \($0[1]) \($0[2])/\($0[3])" }.sorted()
     }

@@ -40,7 +40,7 @@ import Wire
         try reserve.make()
         #expect(reserve.giveUp() && !reserve.giveUp())
         #expect(folder.names.isEmpty)
-        let room = try FolderRoom(of: folder.path)
+        let room = try FolderSpace(of: folder.path)
         #expect(room.freeBytes > 0 && room.freeBytes <= room.totalBytes && !room.isReserved)
         #expect(Reserve.bytesCount(ofDisk: 16 << 20) == 1 << 20)
     }

@@ -36,7 +36,7 @@ import Wire
     }
 
     private func check(_ database: TestDatabase, _ folder: TemporaryFolder, _ chats: Chats) throws {
-        #expect(try RawFile(folder.file).terms() == chats.termRows)
+        #expect(try RawFile(folder.file).indexKeys() == chats.termRows)
         for user in TermIndexTests.users {
             let keys = try database.reader.keys(
                 of: .conversation, carrying: Term.participant(user), in: chats.shard)
@@ -53,11 +53,12 @@ import Wire
                 $0.key.partition == partition && $0.message?.isPinned ?? false
             }
             #expect(pins == expected.map(\.key).sorted())
-            let seats = chats.documents.values.filter {
-                $0.key.partition == partition && $0.seat != nil
+            let participantStates = chats.documents.values.filter {
+                $0.key.partition == partition && $0.participantState != nil
             }
-            let read = try database.reader.seats(of: Chats.conversation(number), in: chats.shard)
-            #expect(read == seats.sorted { $0.key < $1.key })
+            let read = try database.reader.participantStates(
+                of: Chats.conversation(number), in: chats.shard)
+            #expect(read == participantStates.sorted { $0.key < $1.key })
         }
     }
 
@@ -115,14 +116,14 @@ import Wire
             chats.send(2, in: 1), chats.make(.pin(Chats.message(2)), in: room),
         ])
         try database.store(batch)
-        #expect(try RawFile(folder.file).terms() == chats.termRows)
+        #expect(try RawFile(folder.file).indexKeys() == chats.termRows)
         batch.shards[0].documents = []
         batch.shards[0].removed = [.message(Chats.message(1), in: room)]
         try database.store(batch)
         #expect(
-            try RawFile(folder.file).terms() == ["1 ann room-1/", "2 pinned room-1/m2"])
+            try RawFile(folder.file).indexKeys() == ["1 ann room-1/", "2 pinned room-1/m2"])
         try database.store(WriteBatch(dropped: [chats.shard]))
-        #expect(try RawFile(folder.file).terms().isEmpty)
+        #expect(try RawFile(folder.file).indexKeys().isEmpty)
     }
 
     @Test func `a term that is no name is refused`() throws {
@@ -133,7 +134,7 @@ import Wire
         let good = chats.send(1, in: 1)
         let bad = Record(
             key: good.key, changedBy: good.changedBy, time: good.time, bytes: good.bytes,
-            terms: [String(repeating: "x", count: 65)], previous: nil, purges: false)
+            indexKeys: [String(repeating: "x", count: 65)], previous: nil, purges: false)
         #expect(throws: StorageError.self) { try database.store(chats.batch([bad])) }
     }
 }

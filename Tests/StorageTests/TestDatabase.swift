@@ -9,14 +9,14 @@ final class TestDatabase: @unchecked Sendable {
     private let isJournaled: Bool
 
     init(
-        folder: String, reserve: Reserve? = nil, journal limits: JournalLimits = .none
+        folder: String, reserve: Reserve? = nil, writeLog limits: WriteLogLimits = .none
     ) throws {
         let mail = Mail()
         self.mail = mail
         isJournaled = limits != .none
         // Without a journal the writer has nothing to tell but that it has stored.
         let isInline = limits == .none
-        database = try Database(folder: folder, reserve: reserve, journal: limits) { body in
+        database = try Database(folder: folder, reserve: reserve, writeLog: limits) { body in
             if isInline { body() } else { mail.post(body) }
         }
     }
@@ -46,10 +46,10 @@ final class TestDatabase: @unchecked Sendable {
     }
 }
 
-extension JournalLimits {
+extension WriteLogLimits {
     /// Generations so small that a test sees many of them, in all states.
-    static let small: JournalLimits = {
-        var limits = JournalLimits()
+    static let small: WriteLogLimits = {
+        var limits = WriteLogLimits()
         limits.recordsMax = 7
         limits.batchBytesMax = 1 << 20
         limits.sliceRecordsMin = 3
@@ -57,7 +57,7 @@ extension JournalLimits {
         return limits
     }()
 
-    static let kinds = [JournalLimits.none, .small, .standard]
+    static let kinds = [WriteLogLimits.none, .small, .standard]
 }
 
 /// What one thread leaves for another.

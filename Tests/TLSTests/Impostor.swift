@@ -12,10 +12,10 @@ struct Liar {
         context = TLSContext(KeyRing(Key(text: "", identity: name, secret: secret, digest: [])))
     }
 
-    func hello() throws(Distrust) -> [UInt8] {
-        let shield = context.dialling()
-        try shield.begin()
-        return shield.said()
+    func hello() throws(HandshakeError) -> [UInt8] {
+        let tls = context.dialling()
+        try tls.begin()
+        return tls.said()
     }
 }
 

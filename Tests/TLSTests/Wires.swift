@@ -10,7 +10,7 @@ func key(_ digit: String) throws -> Key {
 
 struct NoKey: Error {}
 
-extension Shield {
+extension TLSLayer {
     /// What it has for the wire.
     func said() -> [UInt8] {
         var bytes: [UInt8] = []
@@ -18,16 +18,16 @@ extension Shield {
         return bytes
     }
 
-    func hear(_ wire: some Sequence<UInt8>) throws(Distrust) {
-        var failure: Distrust?
+    func hear(_ wire: some Sequence<UInt8>) throws(HandshakeError) {
+        var failure: HandshakeError?
         Array(wire).withUnsafeBytes { bytes in
-            do throws(Distrust) { try receive(bytes) } catch { failure = error }
+            do throws(HandshakeError) { try receive(bytes) } catch { failure = error }
         }
         if let failure { throw failure }
     }
 
     /// All that came for the owner.
-    func opened() throws(Distrust) -> [UInt8] {
+    func opened() throws(HandshakeError) -> [UInt8] {
         var all: [UInt8] = []
         while true {
             let part = try open()
@@ -36,10 +36,10 @@ extension Shield {
         }
     }
 
-    func seal(_ bytes: [UInt8]) throws(Distrust) {
-        var failure: Distrust?
+    func seal(_ bytes: [UInt8]) throws(HandshakeError) {
+        var failure: HandshakeError?
         bytes.withUnsafeBytes { bytes in
-            do throws(Distrust) { try seal(bytes) } catch { failure = error }
+            do throws(HandshakeError) { try seal(bytes) } catch { failure = error }
         }
         if let failure { throw failure }
     }
@@ -47,12 +47,12 @@ extension Shield {
 
 /// Two ends in memory, and what each has said.
 struct Wires {
-    let dialler: any Shield
-    let acceptor: any Shield
+    let dialler: any TLSLayer
+    let acceptor: any TLSLayer
     private(set) var fromDialler: [UInt8] = []
     private(set) var fromAcceptor: [UInt8] = []
 
-    init(_ dialler: any Shield, _ acceptor: any Shield) {
+    init(_ dialler: any TLSLayer, _ acceptor: any TLSLayer) {
         self.dialler = dialler
         self.acceptor = acceptor
     }
@@ -66,7 +66,7 @@ struct Wires {
     /// Lets them talk until they have no more to say.
     ///
     /// - Parameter stepBytes: how many bytes arrive at a time.
-    mutating func talk(stepBytes: Int = .max) throws(Distrust) {
+    mutating func talk(stepBytes: Int = .max) throws(HandshakeError) {
         try dialler.begin()
         while true {
             let there = dialler.said()
@@ -79,7 +79,7 @@ struct Wires {
         }
     }
 
-    private func carry(_ bytes: [UInt8], to end: any Shield, _ step: Int) throws(Distrust) {
+    private func carry(_ bytes: [UInt8], to end: any TLSLayer, _ step: Int) throws(HandshakeError) {
         var rest = bytes[...]
         while !rest.isEmpty {
             try end.hear(rest.prefix(step))

@@ -31,6 +31,9 @@ let bannedWords: [BannedWord] =
         anywhere(
             #"\b(struct|class|enum|actor|protocol|typealias|extension)\s+"# + #"\w*"# + vagueName,
             "a name that says what it does"),
+        anywhere(
+            #"\b(struct|class|enum|actor|protocol|typealias)\s+"# + retiredName,
+            "the established term for it"),
         inSources(#"\btry\?"#, "do and catch, so that the cause is handled or told"),
         inSources(
             #"\bimport\s+Foundation"#,
@@ -43,6 +46,14 @@ let bannedWords: [BannedWord] =
 
 /// Names that gather what belongs nowhere, as a whole word of a camel-case name.
 private let vagueName = "(Util|Utils|Helper|Helpers|Common|Manager|Managers)(?![a-z])"
+
+/// Names of types that nobody outside of the project would understand.
+private let retiredName =
+    "(Sights?|Sighting|Witness|SeenPlace|Cover|Levelling|Demand|Floor|Hearing|Told|Denial"
+    + "|Gathering|ListAsk|HeldList|Stirred|TurnEnd|CarriedOut|FeedDesk|Watching|Announcement"
+    + "|Surroundings|Behind|Listed|Notice|Notifying|Seat|Course|Copy|CopyHeader|PeerCopy"
+    + "|Holders|Parcel|Journal|Generation|Fold|Chore|PageGaps|LogRoom|Words|Door|Gate"
+    + "|Farewells?|Shield|Distrust|Upkeep|Whole\\w*|Dice|Plant|Weather|Cables)\\b"
 
 private func pure(_ pattern: String, _ instead: String) -> BannedWord {
     BannedWord(

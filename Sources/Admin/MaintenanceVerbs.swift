@@ -1,0 +1,73 @@
+import LineProtocol
+import Node
+import Replication
+
+/// What is begun at its turn and answered when it is done.
+extension Admin {
+    package func begin(
+        _ request: Request, for slot: ReplySlot, on connection: ConnectionState
+    ) -> LineAnswer {
+        if case .since(let token) = request { return begin(since: token, for: slot) }
+        if case .unwatch = request {
+            node.assumeIsolated { $0.unwatch(slot.session) }
+            return .now(ReplyWriter.status())
+        }
+        if case .notifications(let it) = request {
+            return notifications(of: it, for: slot, on: connection)
+        }
+        let begun: Result<Void, OperationFailure> = node.assumeIsolated { node in
+            switch request {
+            case .backup(let file): return node.backUp(to: file, for: slot)
+            case .scrub:
+                node.scrub(for: slot)
+                return .success(())
+            case .watch(let watch):
+                return node.watch(
+                    watch.user, since: watch.since, hasTokens: watch.hasTokens, for: slot,
+                    after: connection.unsettled)
+            default: preconditionFailure("answered elsewhere")
+            }
+        }
+        switch begun {
+        case .success: return .later(DeferredReply(form: .awaited(bytes: 0)))
+        case .failure(let failure): return .now(LineError(failure).reply)
+        }
+    }
+
+    static func reply(with report: ScrubReport) -> [UInt8] {
+        ReplyWriter.status {
+            $0.pair("checked", report.checked)
+            $0.pair("bad", report.bad)
+            $0.pair("indexes", report.unindexed)
+            $0.pair("miscounted", report.miscounted)
+            $0.pair("busy", report.busy)
+            $0.pair("seconds", seconds(report.milliseconds))
+        }
+    }
+
+    static func reply(with report: BackupReport) -> [UInt8] {
+        ReplyWriter.status {
+            $0.pair("file", report.file)
+            $0.pair("bytes", report.bytes)
+            $0.pair("seconds", seconds(report.milliseconds))
+        }
+    }
+
+    /// With three decimals.
+    private static func seconds(_ milliseconds: UInt64) -> String {
+        let rest = String(milliseconds % 1_000)
+        return "\(milliseconds / 1_000)." + String(repeating: "0", count: 3 - rest.count) + rest
+    }
+}
+
+extension LineError {
+    init(_ failure: BackupFailure) {
+        switch failure {
+        case .exists: self.init(409, "A file of that name exists; name another")
+        case .noFolder: self.init(400, "There is no such folder on this node; make it first")
+        case .forbidden: self.init(400, "This node may not write there; name another folder")
+        case .full: self.init(503, "The disk is full: no room for a backup; name another disk")
+        case .failed(let reason): self.init(500, "No backup was made: \(reason)")
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import LineClient
+import LineProtocol
+import NetworkIO
+
+/// Cuts and heals the cables between the nodes of a run, by `BLOCK` and `UNBLOCK`.
+@Stage final class NetworkPartitioner {
+    private let cluster: LocalCluster
+    private let load: ChaosLoad
+    private(set) var lastHealed: UInt64 = 0
+
+    init(_ cluster: LocalCluster, _ load: ChaosLoad) {
+        self.cluster = cluster
+        self.load = load
+    }
+
+    // MARK: Under load, without waiting
+
+    /// Each end drops what it should: one that is down, and comes back before the heal, has
+    /// forgotten its own cuts, and not those of the others.
+    func cut(_ cut: ChaosPlan.Cut) {
+        for (number, name, direction) in blocks(of: cut) {
+            tell(number, "BLOCK \(name) \(direction)")
+        }
+    }
+
+    func heal() {
+        for number in members { tell(number, "UNBLOCK *") }
+        lastHealed = Stage.loop.nanoseconds
+    }
+
+    /// Sends one line to one node; what a node that is down or stopped does not answer is no
+    /// finding.
+    private func tell(_ number: Int, _ line: String) {
+        let (name, load) = (cluster.nodes[number].name, load)
+        ask(number, line) { answer in
+            switch answer {
+            case .success(let reply) where reply.isOK: break
+            // A node that was emptied knows nobody yet.
+            case .success(let reply) where reply.error?.code == 404: break
+            case .failure where load.excused.contains(number): break
+            case .success(let reply):
+                load.report("\(name) answers '\(line)' with \(reply.statusText)")
+            case .failure(let failure): load.report("\(name), told '\(line)', \(failure)")
+            }
+        }
+    }
+
+    /// Sends one line to one node, on a connection of its own; nothing comes of it where none runs.
+    func ask(
+        _ number: Int, _ line: String, then: @escaping (LineConnection.Answer) -> Void
+    ) {
+        let node = cluster.nodes[number]
+        guard node.isRunning else { return then(.failure(.closed)) }
+        LineConnection.dial(node.admin, on: Stage.loop) { result in
+            switch result {
+            case .failure(let failure): then(.failure(failure))
+            case .success(let connection):
+                connection.send(line) { answer in
+                    connection.close()
+                    then(answer)
+                }
+            }
+        }
+    }
+
+    private var members: [Int] { cluster.nodes.indices.filter { cluster.nodes[$0].isMember } }
+
+    /// Who drops what: of a cut both ways both ends, of one way the deaf.
+    private func blocks(of cut: ChaosPlan.Cut) -> [(node: Int, name: String, direction: String)] {
+        let others = members.filter { !cut.side.contains($0) }
+        return cut.side.filter { members.contains($0) }.flatMap { near in
+            others.flatMap { far in
+                let (nearName, farName) = (cluster.nodes[near].name, cluster.nodes[far].name)
+                return cut.isOneWay
+                    ? [(near, farName, "in")]
+                    : [(near, farName, "both"), (far, nearName, "both")]
+            }
+        }
+    }
+
+    // MARK: With all nodes up
+
+    /// Cuts, and returns when every node has done so.
+    func cutAll(_ cut: ChaosPlan.Cut) async throws(BenchError) {
+        for (number, name, direction) in blocks(of: cut) {
+            try await command(cluster.nodes[number], "BLOCK \(name) \(direction)")
+        }
+    }
+
+    /// Heals every cut, and returns when every node has done so.
+    ///
+    /// - Parameter leaving: one that may be gone at any moment, and is not asked.
+    func healAll(but leaving: Int? = nil) async throws(BenchError) {
+        for number in members where number != leaving {
+            try await command(cluster.nodes[number], "UNBLOCK *")
+        }
+        lastHealed = Stage.loop.nanoseconds
+    }
+
+    private func command(_ node: LocalNode, _ line: String) async throws(BenchError) {
+        let reply = try await cluster.ask(node, line)
+        guard reply.isOK else {
+            throw BenchError("\(node.name) answers '\(line)' with \(reply.statusText)")
+        }
+    }
+}

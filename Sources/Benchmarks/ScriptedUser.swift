@@ -1,0 +1,308 @@
+import LineClient
+import LineProtocol
+import NetworkIO
+
+/// One user and their friend, who do one thing after the other, each on whatever node they find.
+@Stage final class ScriptedUser {
+    private static let pauseMilliseconds = 30...90
+    /// What a node that does not have it yet may refuse.
+    private static let notHere: Set<Int> = [404]
+
+    private(set) var book: ScriptedExpectations
+    private(set) var isDone = false
+    private(set) var sessionsChecked = 0
+    private(set) var isSeeded = false
+    private var isStopping = false
+    private let load: ChaosLoad
+    private var random: SeededRandom
+    /// What is still to be done, by the numbers of `doOne`, before all of it comes again.
+    private var userScripts: [Int] = []
+    /// As much, by the numbers of `doSmallThings`.
+    private var smallThings: [Int] = []
+    private var node = 0
+    private var connection: LineConnection?
+
+    init(_ number: Int, seed: UInt64, _ load: ChaosLoad) {
+        book = ScriptedExpectations(number)
+        random = SeededRandom(seed: seed)
+        self.load = load
+    }
+
+    /// What must be there before anything breaks.
+    var preparations: [String] {
+        let pair = "\(book.user),\(book.friend)"
+        return [
+            "CREATE \(book.conversation) \(pair)", "CREATE \(book.hidableConversation) \(pair)",
+            "DEVICE ADD \(book.user) \(ScriptedExpectations.device) token=one",
+            "DEVICE ADD \(book.user) \(ScriptedExpectations.viewingDevice) token=two",
+        ]
+    }
+
+    func onWipe() {
+        book.onWipe()
+        isSeeded = false
+    }
+
+    func stop() { isStopping = true }
+
+    func run() async {
+        while !isStopping {
+            if await connect() { await doOne() }
+            connection?.close()
+            connection = nil
+            // Two writes have two times, whichever node gives them.
+            await Stage.pause(milliseconds: UInt64(random.within(Self.pauseMilliseconds)))
+        }
+        isDone = true
+    }
+
+    private func doOne() async {
+        // Dealt, so that a slow run too comes to each.
+        if userScripts.isEmpty { userScripts = Array(0..<12).shuffled(using: &random) }
+        switch userScripts.removeLast() {
+        case 0: await setProfile()
+        case 1, 2: await act()
+        case 3, 4, 5: await write()
+        case 6: await hide()
+        case 7, 8: await readNotifications()
+        default: await doSmallThings()
+        }
+    }
+
+    // MARK: Nodes
+
+    /// To any node that is meant to serve, but this one.
+    private func connect(but last: Int? = nil) async -> Bool {
+        let able = load.open.subtracting(load.excused).sorted().filter { $0 != last }
+        guard !able.isEmpty else { return false }
+        node = able[random.below(able.count)]
+        do throws(LineFailure) {
+            connection = try await LineConnection.dial(load.addresses[node])
+            // Every other pair is content with one disk, and so goes on beside a silent owner.
+            if book.number.isMultiple(of: 2) { _ = try await connection?.ask("SET ack=local") }
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    /// - Parameter refusals: the codes that a correct node may answer.
+    /// - Returns: nil where nobody knows what became of it.
+    private func ask(_ line: String, refusals: Set<Int> = []) async -> LineReply? {
+        guard let connection else { return nil }
+        do throws(LineFailure) {
+            let reply = try await connection.ask(line)
+            load.noteUserScript(reply, to: line, by: node, refusals: refusals)
+            if let code = reply.error?.code, code == 503 || code == 504 { return nil }
+            return reply
+        } catch {
+            if case .silent = error, !load.excused.contains(node) {
+                load.report("n\(node + 1), asked '\(line)', \(error)")
+            }
+            self.connection = nil
+            return nil
+        }
+    }
+
+    // MARK: Errands
+
+    private func setProfile() async {
+        let value = book.nextName("value")
+        let isName = random.chance(percent: 50)
+        let path: WritableKeyPath<ScriptedExpectations, LastValue> = isName ? \.name : \.email
+        book[keyPath: path].onAttempt(value)
+        let reply = await ask("PROFILE \(book.user) \(isName ? "name" : "email")=\(value)")
+        if reply?.isOK == true { book[keyPath: path].onAcknowledged(value) }
+        if reply?.isOK == false { book[keyPath: path].onRefused(value) }
+        _ = await ask("PROFILE \(book.user)", refusals: Self.notHere)
+    }
+
+    private func act() async {
+        let known = book.items.keys.sorted()
+        if known.count > 3, random.chance(percent: 75) {
+            await change(item: known[random.below(known.count)])
+        } else {
+            await addItem()
+        }
+        _ = await ask("ACTIONS \(book.user)")
+    }
+
+    private func change(item id: String) async {
+        switch random.below(4) {
+        case 0: await editItem(id)
+        case 1, 2: await finishItem(id, random.chance(percent: 60))
+        default:
+            book.items[id]?.isDeletionAsked = true
+            let line = "ACTION DELETE \(book.user) \(id)"
+            if await ask(line, refusals: Self.notHere)?.isOK == true {
+                book.items[id]?.isDeleted = true
+            }
+        }
+    }
+
+    private func addItem() async {
+        let (id, title) = (book.nextName("item"), book.nextName("title"))
+        var item = ScriptedExpectations.Item()
+        item.title.onAttempt(title)
+        item.isDone.onAcknowledged("false")
+        book.items[id] = item
+        let options = random.chance(percent: 50) ? " priority=high" : ""
+        let line = "ACTION ADD \(book.user) id=\(id) chat=\(book.conversation)\(options) \(title)"
+        guard await ask(line, refusals: Self.notHere)?.isOK == true else { return }
+        book.items[id]?.isCertain = true
+        book.items[id]?.title.onAcknowledged(title)
+    }
+
+    private func editItem(_ id: String) async {
+        let title = book.nextName("title")
+        book.items[id]?.title.onAttempt(title)
+        let line = "ACTION EDIT \(book.user) \(id) title=\(title)"
+        guard let reply = await ask(line, refusals: Self.notHere) else { return }
+        if reply.isOK {
+            book.items[id]?.title.onAcknowledged(title)
+        } else {
+            book.items[id]?.title.onRefused(title)
+        }
+    }
+
+    private func finishItem(_ id: String, _ isDone: Bool) async {
+        book.items[id]?.isDone.onAttempt(String(isDone))
+        let line = "ACTION \(isDone ? "DONE" : "UNDONE") \(book.user) \(id)"
+        guard let reply = await ask(line, refusals: Self.notHere) else { return }
+        // A refusal takes back nothing: the same was asked before, perhaps, and not answered.
+        if reply.isOK { book.items[id]?.isDone.onAcknowledged(String(isDone)) }
+    }
+
+    /// The friend writes, and the user reads it there and then elsewhere.
+    private func write() async {
+        let known = book.notes.keys.sorted()
+        if !known.isEmpty, random.chance(percent: 50) {
+            await change(known[random.below(known.count)])
+        } else {
+            await send()
+        }
+        guard random.chance(percent: 60) else { return }
+        await readElsewhere()
+    }
+
+    private func send() async {
+        let (id, text) = (book.nextName("note"), book.nextName("text"))
+        book.notes[id] = ScriptedExpectations.Note()
+        book.notes[id]?.text.onAttempt(text)
+        let reply = await ask("SEND \(book.conversation) \(book.friend) id=\(id) \(text)")
+        guard reply?.isOK == true else { return }
+        book.notes[id]?.isCertain = true
+        book.notes[id]?.text.onAcknowledged(text)
+    }
+
+    private func change(_ id: String) async {
+        let place = "\(book.conversation) \(id) \(book.friend)"
+        guard !random.chance(percent: 30) else {
+            book.notes[id]?.isRetractionAsked = true
+            let line = "DELETE \(place) for=everyone"
+            if await ask(line, refusals: Self.notHere)?.isOK == true {
+                book.notes[id]?.isRetracted = true
+            }
+            return
+        }
+        let text = book.nextName("text")
+        book.notes[id]?.text.onAttempt(text)
+        // 403: of what is deleted.
+        guard let reply = await ask("EDIT \(place) \(text)", refusals: [403, 404]) else { return }
+        if reply.isOK {
+            book.notes[id]?.text.onAcknowledged(text)
+        } else {
+            if reply.error == .editRefused, book.notes[id]?.isRetractionAsked != true {
+                load.report("n\(node + 1) refuses to edit \(id), which nobody deleted")
+            }
+            book.notes[id]?.text.onRefused(text)
+        }
+    }
+
+    /// Takes a token from one node to another, which must not show anything older.
+    private func readElsewhere() async {
+        let request = "HISTORY \(book.conversation) \(book.user) limit=50"
+        let wipes = book.wipes
+        guard let seen = await ask(request), seen.isOK,
+            let token = await ask("TOKEN")?.ok?["token"]
+        else { return }
+        let first = node
+        connection?.close()
+        connection = nil
+        guard await connect(but: first), await ask("SINCE \(token)")?.isOK == true,
+            let later = await ask(request), later.isOK, wipes == book.wipes
+        else { return }
+        sessionsChecked += 1
+        let findings = book.findings(in: Self.lines(later), after: Self.lines(seen))
+        for finding in findings.prefix(3) {
+            load.report(
+                "n\(node + 1), since a token of n\(first + 1), \(book.conversation): \(finding)")
+        }
+    }
+
+    static func lines(_ reply: LineReply) -> [HistoryLine] {
+        reply.dataLines.compactMap { HistoryLine($0) }
+    }
+
+    /// A message, and then all that this node holds is hidden.
+    private func hide() async {
+        let id = book.nextName("hidable")
+        book.allHidable.insert(id)
+        let send = "SEND \(book.hidableConversation) \(book.friend) id=\(id) something"
+        guard await ask(send)?.isOK == true else { return }
+        book.unhidden.insert(id)
+        guard random.chance(percent: 50) else { return }
+        book.unhidden = []
+        let line = "HIDECHAT \(book.hidableConversation) \(book.user)"
+        if await ask(line)?.isOK == true { book.hidden.insert(id) }
+    }
+
+    private func readNotifications() async {
+        let device = "\(book.user) \(ScriptedExpectations.device)"
+        let list = "NOTIFICATIONS \(device)"
+        guard let reply = await ask(list), reply.isOK else { return }
+        let lines = reply.data("NOTIFICATION")
+        report(book.findings(inNotifications: lines))
+        book.listed.formUnion(lines.compactMap { $0["message"] })
+        guard !lines.isEmpty, random.chance(percent: 50) else { return }
+        let index = random.below(lines.count)
+        guard let id = lines[index]["id"] else { return }
+        let wipes = book.wipes
+        guard await ask("NOTIFIED \(device) \(id)")?.isOK == true, wipes == book.wipes
+        else { return }
+        let taken = Set(lines[...index].compactMap { $0["id"] })
+        book.acknowledged.formUnion(taken)
+        book.acknowledgedMessages.formUnion(lines[...index].compactMap { $0["message"] })
+        guard let again = await ask(list), again.isOK else { return }
+        let back = again.data("NOTIFICATION").compactMap { $0["id"] }.filter(taken.contains)
+        report(back.map { "notification \($0) was taken off on this connection" })
+    }
+
+    private func report(_ findings: [String]) {
+        for finding in findings.prefix(3) {
+            load.report("n\(node + 1), NOTIFICATIONS of \(book.user): \(finding)")
+        }
+    }
+
+    private func doSmallThings() async {
+        let here = "\(book.conversation) \(book.user)"
+        if smallThings.isEmpty { smallThings = Array(0..<5).shuffled(using: &random) }
+        switch smallThings.removeLast() {
+        case 0:
+            _ = await ask("TYPING \(here) on")
+            if random.chance(percent: 50) { _ = await ask("TYPING \(here) off") }
+        case 1: _ = await ask("DELIVERED \(here)")
+        case 2:
+            let isOn = random.chance(percent: 50)
+            let device = "\(book.user) \(ScriptedExpectations.viewingDevice)"
+            _ = await ask("DEVICE ADD \(device) token=\(book.nextName("token"))")
+            _ = await ask("VIEWING \(device)" + (isOn ? " \(book.conversation)" : ""))
+        case 3:
+            let wipes = book.wipes
+            if await ask("SEED")?.isOK == true, wipes == book.wipes { isSeeded = true }
+        default:
+            guard await ask("WATCH \(book.user)")?.isOK == true else { return }
+            _ = await ask("UNWATCH")
+        }
+    }
+}

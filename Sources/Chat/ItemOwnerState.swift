@@ -1,0 +1,100 @@
+import CRDT
+import Wire
+
+extension Item {
+    /// Whether an item is done.
+    enum Status: UInt8, Comparable, Sendable {
+        case open = 1
+        case done = 2
+
+        static func < (left: Status, right: Status) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// What one owner made of an item after it was added: each field is the last write.
+    ///
+    /// Once deleted it stays deleted, and has nothing else: deletion wins over everything.
+    struct OwnerState: Hashable, Sendable {
+        let owner: UserID
+        var title: Register<FieldText>?
+        var due: Register<Clearable<DueTime>>?
+        var priority: Register<Clearable<ItemPriority>>?
+        var status: Register<Status>?
+        /// When it was deleted; of two times, the earlier.
+        private(set) var deletedAt: HybridTimestamp?
+
+        var isDeleted: Bool { deletedAt != nil }
+
+        init(owner: UserID) { self.owner = owner }
+
+        var greatestTime: HybridTimestamp {
+            [title?.stamp, due?.stamp, priority?.stamp, status?.stamp].reduce(
+                deletedAt ?? .zero
+            ) { max($0, $1?.time ?? .zero) }
+        }
+
+        mutating func set(_ edit: Edit, at stamp: Stamp) {
+            if let title = edit.title { self.title = Register(title, at: stamp) }
+            if let due = edit.due { self.due = Register(due, at: stamp) }
+            if let priority = edit.priority { self.priority = Register(priority, at: stamp) }
+        }
+
+        mutating func finish(_ isDone: Bool, at stamp: Stamp) {
+            status = Register(isDone ? .done : .open, at: stamp)
+        }
+
+        mutating func delete(at time: HybridTimestamp) {
+            let first = min(deletedAt ?? time, time)
+            self = OwnerState(owner: owner)
+            deletedAt = first
+        }
+
+        mutating func merge(_ other: OwnerState) {
+            if let time = deletedAt ?? other.deletedAt {
+                return delete(at: min(time, other.deletedAt ?? time))
+            }
+            title.merge(other.title)
+            due.merge(other.due)
+            priority.merge(other.priority)
+            status.merge(other.status)
+        }
+
+        /// Whether it says anything, and nothing beside its deletion.
+        var isNormal: Bool {
+            let isEmpty = title == nil && due == nil && priority == nil && status == nil
+            return isDeleted == isEmpty
+        }
+    }
+}
+
+extension Item.OwnerState: WireValue {
+    func encode(into writer: inout ByteWriter) {
+        writer.write(owner)
+        writer.writeOptional(deletedAt) { $1.encode(into: &$0) }
+        guard !isDeleted else { return }
+        writer.writeOptional(title) { $1.encode(into: &$0) }
+        writer.writeOptional(due) { $1.encode(into: &$0) }
+        writer.writeOptional(priority) { $1.encode(into: &$0) }
+        writer.writeOptional(status) { $1.encode(into: &$0) }
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        self.init(owner: try reader.readName())
+        deletedAt = try reader.readFlag() ? try HybridTimestamp(from: &reader) : nil
+        guard !isDeleted else { return }
+        title = try reader.readFlag() ? try Register(from: &reader) : nil
+        due = try reader.readFlag() ? try Register(from: &reader) : nil
+        priority = try reader.readFlag() ? try Register(from: &reader) : nil
+        status = try reader.readFlag() ? try Register(from: &reader) : nil
+    }
+}
+
+extension Item.Status: WireValue {
+    func encode(into writer: inout ByteWriter) { writer.write(rawValue) }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        guard let status = Item.Status(rawValue: try reader.readByte()) else {
+            throw .invalid("whether it is done")
+        }
+        self = status
+    }
+}

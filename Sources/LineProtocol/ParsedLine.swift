@@ -1,0 +1,181 @@
+/// The words of one line, cut by its verb's row: arguments, options, text.
+///
+/// It points into the line and lives no longer than its parsing.
+struct ParsedLine: ~Copyable {
+    /// Where an option's value stands.
+    private struct Value {
+        var range = 0..<0
+        var isQuoted = false
+        var isPresent = false
+    }
+
+    private let line: UnsafeRawBufferPointer
+    let verb: Verb
+    private var arguments = InlineArray<4, Range<Int>>(repeating: 0..<0)
+    private(set) var argumentCount = 0
+    /// One place for each of `verb.options`.
+    private var values = InlineArray<8, Value>(repeating: Value())
+    /// Where the text begins; the line's end where there is none.
+    private var textStart: Int
+
+    /// - Parameter start: where the verb ended.
+    init(
+        cutting line: UnsafeRawBufferPointer, as verb: Verb, from start: Int
+    ) throws(LineError) {
+        self.line = line
+        self.verb = verb
+        textStart = line.count
+        var end = start
+        takeArguments(&end)
+        guard argumentCount >= verb.required.count else {
+            throw refused("Missing \(verb.required[argumentCount])")
+        }
+        while let (start, equals) = nextOption(in: line, from: end) {
+            end = try takeOption(from: start, equals: equals)
+        }
+        for slot in verb.options.indices
+        where verb.options[slot].isRequired && !values[slot].isPresent {
+            throw refused("Missing \(verb.options[slot].name)=")
+        }
+        if verb.hasText {
+            textStart = startOfText(in: line, behind: end)
+        } else if let word = nextWord(in: line, from: end) {
+            throw refused("Too many words\(plain(line[word], before: ", at "))")
+        }
+    }
+
+    private mutating func takeArguments(_ end: inout Int) {
+        let countMax = verb.required.count + verb.optional.count
+        while argumentCount < countMax, nextOption(in: line, from: end) == nil,
+            let word = nextWord(in: line, from: end)
+        {
+            arguments[argumentCount] = word
+            argumentCount += 1
+            end = word.upperBound
+        }
+    }
+
+    /// Takes the option whose `=` stands there, and gives where its value ends.
+    private mutating func takeOption(from start: Int, equals: Int) throws(LineError) -> Int {
+        let keyword = Keyword(UnsafeRawBufferPointer(rebasing: line[start..<equals]))
+        guard let slot = verb.options.firstIndex(where: { $0.keyword == keyword }) else {
+            throw refusedOption("Unknown option\(plain(line[start...equals], before: " "))")
+        }
+        let option = verb.options[slot]
+        guard !values[slot].isPresent else {
+            throw refusedOption("Option \(option.name)= given twice")
+        }
+        let open = equals + 1
+        let isQuoted = open < line.count && line[open] == UInt8(ascii: "\"")
+        let end: Int
+        if isQuoted {
+            guard let close = endOfQuoted(in: line, open: open),
+                close == line.count || line[close] == UInt8(ascii: " ")
+            else { throw refusedOption("Bad quotes in \(option.name)=") }
+            end = close
+        } else {
+            end = endOfWord(in: line, from: open)
+        }
+        let range = isQuoted ? (open + 1)..<(end - 1) : open..<end
+        guard !range.isEmpty || option.isClearable else {
+            throw refusedOption("Empty \(option.name)=")
+        }
+        values[slot] = Value(range: range, isQuoted: isQuoted, isPresent: true)
+        return end
+    }
+}
+
+/// What the words say, checked.
+extension ParsedLine {
+    func bytes(ofArgument index: Int) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: line[arguments[index]])
+    }
+
+    /// The text without its escapes: UTF-8, no NUL, at most `LineLimits.textBytesMax` bytes.
+    func text() throws(LineError) -> String {
+        let raw = UnsafeRawBufferPointer(rebasing: line[textStart...])
+        if raw.count <= LineLimits.textBytesMax, isPlain(raw) {
+            return String(decoding: raw, as: UTF8.self)
+        }
+        guard firstIndex(of: 0, in: raw, from: 0) == nil else { throw .holdsNUL }
+        let hasEscape = firstIndex(of: UInt8(ascii: "\\"), in: raw, from: 0) != nil
+        let bytes = hasEscape ? unescapedText(raw) : []
+        let text =
+            hasEscape ? String(validating: bytes, as: UTF8.self) : LineProtocol.text(raw)
+        guard let text else { throw .notUTF8 }
+        guard text.utf8.count <= LineLimits.textBytesMax else { throw .textTooLong }
+        return text
+    }
+
+    /// An option's value without its quotes; nil where it is not given.
+    func value(_ option: Option) throws(LineError) -> String? {
+        guard let slot = verb.options.firstIndex(where: { $0.keyword == option.keyword }),
+            values[slot].isPresent
+        else { return nil }
+        let raw = UnsafeRawBufferPointer(rebasing: line[values[slot].range])
+        guard let text = values[slot].isQuoted ? unquoted(raw) : LineProtocol.text(raw) else {
+            throw refusedOption("Bad escape or broken UTF-8 in \(option.name)=")
+        }
+        guard !text.utf8.contains(0) else { throw .holdsNUL }
+        return text
+    }
+
+    /// - Throws: 400, with the verb's usage.
+    func refused(_ sentence: String) -> LineError {
+        LineError(400, "\(sentence); usage: \(verb.usage)")
+    }
+
+    /// What is said of a word that looks like an option, and may have been meant as text.
+    func refusedOption(_ sentence: String) -> LineError {
+        refused(verb.hasText ? sentence + "; write -- before a text that begins so" : sentence)
+    }
+}
+
+/// The next word at or after `start`; nil where only spaces are left.
+func nextWord(in line: UnsafeRawBufferPointer, from start: Int) -> Range<Int>? {
+    let first = startOfWord(in: line, from: start)
+    return first < line.count ? first..<endOfWord(in: line, from: first) : nil
+}
+
+/// Behind the spaces at `start`.
+private func startOfWord(in line: UnsafeRawBufferPointer, from start: Int) -> Int {
+    var first = start
+    while first < line.count, line[first] == UInt8(ascii: " ") { first += 1 }
+    return first
+}
+
+/// The next word where it is of the form `[a-z]+=…`: where it begins, and where its `=` stands.
+///
+/// The rest of the word is not looked at: mostly it is a text.
+private func nextOption(
+    in line: UnsafeRawBufferPointer, from end: Int
+) -> (start: Int, equals: Int)? {
+    let (start, count) = (startOfWord(in: line, from: end), line.count)
+    var index = start
+    while index < count, isLowercase(line[index]) { index += 1 }
+    guard index > start, index < count, line[index] == UInt8(ascii: "=") else { return nil }
+    return (start, index)
+}
+
+private func isLowercase(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "a") < 26 }
+
+/// The text begins behind one space; a `--` of its own and its space come before it.
+private func startOfText(in line: UnsafeRawBufferPointer, behind end: Int) -> Int {
+    let start = startOfWord(in: line, from: end)
+    let behind = start + 2
+    let isMark =
+        behind <= line.count && line[start] == UInt8(ascii: "-")
+        && line[start + 1] == UInt8(ascii: "-")
+        && (behind == line.count || line[behind] == UInt8(ascii: " "))
+    return min((isMark ? behind : end) + 1, line.count)
+}
+
+func endOfWord(in line: UnsafeRawBufferPointer, from start: Int) -> Int {
+    firstIndex(of: UInt8(ascii: " "), in: line, from: start) ?? line.count
+}
+
+/// A word for an error's sentence; nothing where it is long or not plain.
+func plain(_ word: Slice<UnsafeRawBufferPointer>, before: String) -> String {
+    guard word.count <= 40, word.allSatisfy({ (0x21...0x7E).contains($0) }) else { return "" }
+    return before + String(decoding: word, as: UTF8.self)
+}

@@ -1,0 +1,297 @@
+import CRDT
+import Chat
+import Placement
+import Replication
+import Wire
+
+/// Connections only go forward: before a copy answers one, it holds what that one has seen.
+///
+/// As long as a connection's requests for a shard go to the same copy, there is nothing to do.
+/// Where another copy is to answer, it is asked first whether it holds all of it; it pulls from
+/// whoever may have the rest, and says so when it does, or when everybody has been heard.
+extension Node {
+    /// Whether the token is of this cluster; nil before there is one.
+    package func isOfThisCluster(_ token: Token) -> Bool? {
+        cluster.map { token.isOf($0.id) }
+    }
+
+    /// What a connection has seen, for it to carry; nil before there is a cluster.
+    ///
+    /// - Parameter first: the shards that matter most.
+    package func token(
+        of seen: [(shard: ShardID, vector: Vector)], first: [ShardID],
+        after unsettled: Unsettled = Unsettled()
+    ) -> Token? {
+        cluster.map {
+            Token(
+                of: seen, first: first, cluster: $0.id, checkpoints: checkpoints.known,
+                clock: latestTime, unsettled: unsettled)
+        }
+    }
+
+    /// Sees the clock of a token that a client brings: what it asks for next is later.
+    ///
+    /// A client may have made it up: a time that is not believed counts for nothing, and the answer
+    /// *stale* has the rest.
+    package func observe(_ token: Token) { observe(token.clock) }
+
+    /// What the copies that answer here hold, of all shards or of a partition's.
+    package func observations(of partition: String?) -> [Observation] {
+        if let partition {
+            return shardID(of: partition).flatMap { shard($0) }.map { [observation(of: $0)] } ?? []
+        }
+        return shards.filter { shard in
+            if case .here = route(of: shard.id) { return true }
+            return false
+        }.map(observation)
+    }
+
+    func observation(of shard: Shard) -> Observation {
+        Observation(shard.id, shard.assumeIsolated { $0.vector }, by: .here)
+    }
+
+    /// What is shown of a copy that is said to hold something: what is on its disk.
+    private func storedObservation(of shard: Shard) -> Observation {
+        Observation(shard.id, shard.assumeIsolated { $0.stored.vector }, by: .here)
+    }
+
+    /// Has every copy that answers a connection hold what a token stands for; the slot is told when
+    /// they do, or that they cannot.
+    package func since(_ token: Token, for slot: ReplySlot) {
+        let shards = cluster.map { token.shards(of: $0.shards) } ?? []
+        sinces[slot] = Since(slot: slot, missing: Set(shards))
+        for shard in shards {
+            let constraint = ReadConstraint(.token(token.narrowed(to: shard)), isStrict: true)
+            covers[SessionShard(session: slot.session, shard: shard)] = ReadBarrier(
+                constraint: constraint, since: ports.clock.milliseconds)
+        }
+        ports.host.turnAgain()
+    }
+
+    // MARK: Who asks
+
+    /// Whether a copy may answer a connection as it is; if not, it is on its way.
+    func isLevel(_ session: UInt64, _ shard: ShardID, with replica: SessionVector.ObservedReplica)
+        -> Bool
+    {
+        let place = SessionShard(session: session, shard: shard)
+        guard covers[place] == nil else { return false }
+        guard let sessionVector = sinks[session]?.sessionVector(of: shard),
+            sessionVector.replica != replica
+        else {
+            return true
+        }
+        guard covers.count < ReadBarrier.countMax,
+            let constraint = sinks[session]?.constraint(on: shard)
+        else { return false }
+        if replica == .here, let copy = self.shard(shard), isHeld(constraint.minimum, by: copy) {
+            sinks[session]?.onLevel(storedObservation(of: copy))
+            return true
+        }
+        covers[place] = ReadBarrier(constraint: constraint, since: ports.clock.milliseconds)
+        ports.host.turnAgain()
+        return false
+    }
+
+    /// Asks whoever answers for each shard, and goes on with what waited for that.
+    func tendReadBarriers() {
+        guard !covers.isEmpty || !catchUps.isEmpty || !sinces.isEmpty else { return }
+        let now = ports.clock.milliseconds
+        for place in covers.keys.sorted(by: precedes) {
+            guard let cover = covers[place] else { continue }
+            if now >= cover.since + ReadBarrier.patienceMilliseconds {
+                giveUp(place)
+            } else if cover.target == nil {
+                askForReadBarrier(at: place, now: now)
+            }
+        }
+        settleCatchUps(now: now)
+        finishSinces()
+    }
+
+    private func askForReadBarrier(at place: SessionShard, now: UInt64) {
+        guard let cover = covers[place] else { return }
+        switch route(of: place.shard) {
+        case .nobody: return
+        case .here(let shard):
+            if isHeld(cover.constraint.minimum, by: shard) {
+                return end(place, storedObservation(of: shard))
+            }
+            covers[place]?.target = .here
+            level(shard.id, cover.constraint, for: .here(place))
+        case .member(let name):
+            guard let channel = links[name]?.channel.id else { return }
+            let number = takeCallNumber()
+            let isSent = ask(
+                name, .level(place.shard, cover.constraint), as: number,
+                within: Forwards.patienceMilliseconds)
+            guard isSent else { return }
+            barrierCalls[number] = place
+            covers[place]?.target = .member(name, channel: channel, number: number)
+            covers[place]?.askedAt = now
+        }
+    }
+
+    func onCaughtUp(_ told: PeerResponse, at place: SessionShard, from name: NodeName) {
+        guard case .member(let target, let channel, told.number)? = covers[place]?.target,
+            target == name
+        else { return }
+        barrierCalls[told.number] = nil
+        if case .level = told.outcome, let seen = told.seen.first, seen.shard == place.shard {
+            end(place, Observation(place.shard, seen.vector, by: .member(channel: channel)))
+        } else {
+            routes.noteRefused(name, place.shard, now: ports.clock.milliseconds)
+            covers[place]?.target = nil
+        }
+        ports.host.turnAgain()
+    }
+
+    private func end(_ place: SessionShard, _ observation: Observation) {
+        drop(place)
+        sinks[place.session]?.onLevel(observation)
+        for slot in sinces.keys where slot.session == place.session {
+            sinces[slot]?.missing.remove(place.shard)
+        }
+        ports.host.turnAgain()
+    }
+
+    /// No copy that can be reached holds it: what waited for one is told so.
+    private func giveUp(_ place: SessionShard) {
+        drop(place)
+        for slot in sinces.keys.filter({ $0.session == place.session }) { failSince(slot) }
+        for forward in forwards.removeWaiting(of: place.shard, for: place.session) {
+            finish(forward, forward.outcome(of: .behind), nil)
+        }
+    }
+
+    private func drop(_ place: SessionShard) {
+        guard let cover = covers.removeValue(forKey: place) else { return }
+        switch cover.target {
+        case .here: endCatchUp(.here(place))
+        case .member(_, _, let number): barrierCalls[number] = nil
+        case nil: break
+        }
+    }
+
+    private func failSince(_ slot: ReplySlot) {
+        sinces[slot] = nil
+        for place in covers.keys.filter({ $0.session == slot.session }) { drop(place) }
+        sinks[slot.session]?.onSettled(slot.number, .answered(.failed(.behind), nil))
+    }
+
+    private func finishSinces() {
+        guard !sinces.isEmpty else { return }
+        for slot in sinces.filter({ $1.missing.isEmpty }).keys.sorted(by: precedes) {
+            sinces[slot] = nil
+            sinks[slot.session]?.onSettled(slot.number, .level)
+        }
+    }
+
+    func tickReadBarriers(now: UInt64) {
+        for (place, cover) in covers {
+            guard case .member(let name, let channel, let number) = cover.target else { continue }
+            let isLost = links[name]?.channel.id != channel
+            let isOverdue = now >= cover.askedAt + Forwards.patienceMilliseconds
+            guard isLost || isOverdue else { continue }
+            if isOverdue { noteUnanswered(by: name, for: place.shard, now: now) }
+            barrierCalls[number] = nil
+            covers[place]?.target = nil
+        }
+    }
+
+    /// A copy here is not what it was: connections that relied on it look again.
+    func forgetReplica(of shard: ShardID) {
+        for session in sinks.keys.sorted() { sinks[session]?.forgetReplica(of: shard) }
+    }
+
+    func forgetReadBarriers(of session: UInt64) {
+        for place in covers.keys.filter({ $0.session == session }) { drop(place) }
+        for slot in sinces.keys.filter({ $0.session == session }) { sinces[slot] = nil }
+    }
+
+    // MARK: Who answers
+
+    /// Brings a copy here up to a demand, and tells the waiter.
+    func level(_ shard: ShardID, _ constraint: ReadConstraint, for waiter: CatchUp.Waiter) {
+        guard catchUps.count < CatchUp.countMax else { return deny(waiter) }
+        catchUps.append(
+            CatchUp(
+                shard: shard, constraint: constraint, waiter: waiter,
+                since: ports.clock.milliseconds))
+        ports.host.turnAgain()
+    }
+
+    private func settleCatchUps(now: UInt64) {
+        guard !catchUps.isEmpty else { return }
+        var over: [(CatchUp, Observation?)] = []
+        for index in catchUps.indices {
+            let catchUp = catchUps[index]
+            guard let shard = shard(catchUp.shard), shard.assumeIsolated({ $0.mayAnswer }) else {
+                over.append((catchUp, nil))
+                continue
+            }
+            if isReached(by: shard, at: index) {
+                over.append((catchUp, storedObservation(of: shard)))
+            } else if catchUp.isLate(now) {
+                let isEnough = !catchUp.constraint.isStrict
+                over.append((catchUp, isEnough ? storedObservation(of: shard) : nil))
+            }
+        }
+        for (catchUp, _) in over { endCatchUp(catchUp.waiter) }
+        for (catchUp, observation) in over {
+            switch (catchUp.waiter, observation) {
+            case (.here(let place), let observation?): end(place, observation)
+            case (.here(let place), nil): covers[place]?.target = nil
+            case (.member(let slot), let observation?):
+                let seen = observation.vector.map {
+                    ObservedShard(shard: observation.shard, vector: $0)
+                }
+                tell(.level, to: slot, seen: seen.map { [$0] } ?? [])
+            case (.member, nil): deny(catchUp.waiter)
+            }
+        }
+    }
+
+    private func isReached(by shard: Shard, at index: Int) -> Bool {
+        let (constraint, barrierRound) = (catchUps[index].constraint, catchUps[index].barrierRound)
+        if isHeld(constraint.minimum, by: shard) { return true }
+        guard let barrierRound else {
+            catchUps[index].barrierRound = within(shard) { $0.beginBarrierRound() }
+            ports.host.turnAgain()
+            return false
+        }
+        return shard.assumeIsolated { $0.hasHeard(barrierRound, isStrict: constraint.isStrict) }
+    }
+
+    private func isHeld(_ minimum: MinimumVersion, by shard: Shard) -> Bool {
+        let known = checkpoints.known
+        return shard.assumeIsolated { minimum.isCovered(by: $0.stored.vector, of: $0.id, known) }
+    }
+
+    private func endCatchUp(_ waiter: CatchUp.Waiter) {
+        guard let index = catchUps.firstIndex(where: { $0.waiter == waiter }) else { return }
+        let catchUp = catchUps.remove(at: index)
+        guard let barrierRound = catchUp.barrierRound else { return }
+        if let shard = shard(catchUp.shard) { within(shard) { $0.endBarrierRound(barrierRound) } }
+    }
+
+    private func deny(_ waiter: CatchUp.Waiter) {
+        switch waiter {
+        case .here(let place): covers[place]?.target = nil
+        case .member(let slot): tell(.failed(.behind), to: slot)
+        }
+    }
+
+    func forgetCatchUps(of session: UInt64) {
+        for catchUp in catchUps {
+            guard case .member(let slot) = catchUp.waiter, slot.session == session else {
+                continue
+            }
+            endCatchUp(catchUp.waiter)
+        }
+    }
+
+    private func precedes(_ left: SessionShard, _ right: SessionShard) -> Bool {
+        (left.session, left.shard) < (right.session, right.shard)
+    }
+}

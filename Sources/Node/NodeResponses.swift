@@ -1,0 +1,292 @@
+import CRDT
+import Chat
+import Replication
+import Wire
+
+/// What a request that is not answered at once came to, until its disks have it.
+struct PendingResponse: Sendable {
+    let outcome: Completion
+    /// That of the member's ask; 0 for a client.
+    let round: UInt64
+    let since: UInt64
+    /// What a member is told that its user sees.
+    var seen: [ObservedShard] = []
+    /// Whether the member that asked was told that it is done here.
+    var isTaken = false
+
+    /// The most of them: who asks beyond that asks another.
+    static let countMax = 131_072
+    /// After how long a member that asked is told that it is done here and waits for disks, in
+    /// milliseconds: before it asks another.
+    static let takenMilliseconds: UInt64 = 200
+}
+
+/// What was denied to a member, and so what follows it.
+struct Redirect: Sendable {
+    let round: UInt64
+    let until: UInt64
+
+    /// How long it holds, in milliseconds: what was sent before the member heard of it is late by
+    /// then.
+    static let milliseconds: UInt64 = 1_000
+}
+
+/// One member's requests for one shard.
+struct RequestedShard: Hashable, Sendable {
+    let session: UInt64
+    let shard: ShardID
+}
+
+/// Requests of other members, and replies on their way out.
+extension Node {
+    func onRequest(_ ask: PeerRequest, from link: PeerConnection) {
+        let slot = ReplySlot(session: link.session, number: ask.number)
+        let now = ports.clock.milliseconds
+        let isLate = now > ask.deadline
+        if isLate, link.takesClock(now: now, isMistaken: true) { link.send(.clock(now)) }
+        let isWelcome =
+            !isLate && pendingResponses.count + scatterGathers.count < PendingResponse.countMax
+        switch ask.request {
+        case .write(let operation, _, _):
+            answer(ask, in: operation.mutation.partition, for: slot, isWelcome)
+        case .read(let query, _):
+            if let partition = query.partition {
+                answer(ask, in: partition, for: slot, isWelcome)
+            } else {
+                tell(.notOwner, to: slot, ask.round)
+            }
+        case .list(let query, let user, let shards):
+            if isWelcome, query.partition == nil {
+                list(query, of: user, in: shards, for: slot)
+            } else {
+                tell(.notOwner, to: slot)
+            }
+        case .copies(let id, let vector):
+            let copies = shard(id)?.assumeIsolated { $0.isReady ? $0.copies(of: vector) : nil }
+            tell(copies.flatMap { $0 }.map(PeerResponse.Completion.copies) ?? .notOwner, to: slot)
+        case .unknown: tell(.failed(.unsupported), to: slot, ask.round)
+        case .level(let id, let constraint):
+            if isWelcome, shard(id)?.assumeIsolated({ $0.mayAnswer }) ?? false {
+                level(id, constraint, for: .member(slot))
+            } else {
+                tell(.notOwner, to: slot)
+            }
+        }
+    }
+
+    private func answer(
+        _ ask: PeerRequest, in partition: String, for slot: ReplySlot, _ isWelcome: Bool
+    ) {
+        guard let id = shardID(of: partition) else { return }
+        let place = RequestedShard(session: slot.session, shard: id)
+        let isDenied = redirects[place].map { ask.round <= $0.round } ?? false
+        guard isWelcome, !isDenied, mayCarryOut(ask.request), let shard = shard(id),
+            shard.assumeIsolated({ $0.mayAnswer })
+        else {
+            deny(ask, at: place)
+            tell(.notOwner, to: slot, ask.round)
+            return
+        }
+        let (outcome, isSettled) = execute(ask.request, in: shard, for: slot)
+        // It comes again with a greater time, and before what follows it.
+        if case .failed(.stale) = outcome { deny(ask, at: place) }
+        var seen: [ObservedShard] = []
+        if outcome.showsCopy {
+            seen = [ObservedShard(shard: id, vector: shard.assumeIsolated { $0.vector })]
+        }
+        keep(outcome, isSettled, for: slot, ask.round, seen: seen)
+    }
+
+    /// Whether the clock is right, or does not matter.
+    private func mayCarryOut(_ request: PeerRequest.Request) -> Bool {
+        if case .write = request { clusterTime.refusedOffset == nil } else { true }
+    }
+
+    private func deny(_ ask: PeerRequest, at place: RequestedShard) {
+        redirects[place] = Redirect(
+            round: ask.round, until: ports.clock.milliseconds + Redirect.milliseconds)
+    }
+
+    // MARK: Replies
+
+    /// Says what came of a request, now or once its disks have it.
+    func keep(
+        _ outcome: Completion, _ isSettled: Bool, for slot: ReplySlot, _ round: UInt64 = 0,
+        seen: [ObservedShard] = []
+    ) {
+        if seedings[slot] != nil {
+            note(outcome, isSettled, ofSeeding: slot)
+        } else if isSettled {
+            finish(slot, outcome, nil, round, seen: seen)
+        } else {
+            pendingResponses[slot] = PendingResponse(
+                outcome: outcome, round: round, since: ports.clock.milliseconds, seen: seen)
+        }
+    }
+
+    /// Says what came of a request to whoever asked.
+    func finish(
+        _ slot: ReplySlot, _ outcome: Completion, _ stored: Stored?, _ round: UInt64 = 0,
+        seen: [ObservedShard] = []
+    ) {
+        guard seedings[slot] == nil else { return note(outcome, true, ofSeeding: slot) }
+        guard slot.isOfMember else {
+            onTypingAllowed(slot, by: outcome)
+            sinks[slot.session]?.onSettled(slot.number, .answered(outcome, stored))
+            return
+        }
+        switch outcome {
+        case .written(let receipt, _):
+            guard let stored else { preconditionFailure("a write is told once it is stored") }
+            tell(.written(receipt, stored), to: slot, round)
+        case .found(let findings, _):
+            tell(findings, to: slot, round, seen: seen) { .found($0, part: $1, isLast: true) }
+        case .failed(let failure):
+            tell(.failed(failure), to: slot, round, seen: seen)
+        case .done: preconditionFailure("members are asked for one write at a time")
+        }
+    }
+
+    /// Tells what was found in parts.
+    ///
+    /// - Parameter last: makes the last of them.
+    func tell(
+        _ findings: Findings, to slot: ReplySlot, _ round: UInt64, seen: [ObservedShard],
+        last: (Findings, Int) -> PeerResponse.Completion
+    ) {
+        let parts = findings.split()
+        for (index, part) in parts.enumerated() {
+            let isLast = index == parts.count - 1
+            let outcome =
+                isLast ? last(part, index) : .found(part, part: index, isLast: false)
+            guard tell(outcome, to: slot, round, seen: isLast ? seen : []) else { return }
+        }
+    }
+
+    /// - Returns: false where too much waits for the member already, which is told that.
+    @discardableResult
+    func tell(
+        _ outcome: PeerResponse.Completion, to slot: ReplySlot, _ round: UInt64 = 0,
+        seen: [ObservedShard] = []
+    ) -> Bool {
+        guard let link = links[channel: slot.session & ~PeerConnection.sessionBit] else {
+            return false
+        }
+        let told = PeerResponse(
+            number: slot.number, round: round, outcome: outcome, seen: seen,
+            time: latestTime)
+        if link.tell(told) { return true }
+        let refusal = PeerResponse(number: slot.number, round: round, outcome: .failed(.overloaded))
+        if !link.refuse(refusal), !link.isGivenUp {
+            link.isGivenUp = true
+            ports.host.log(
+                .warn, "connection closed: the member reads no answers peer=\(link.name)")
+            link.channel.close()
+        }
+        return false
+    }
+
+    /// Shards have what replies waited for.
+    func settle(_ settled: [(ReplySlot, Stored)]) {
+        guard !settled.isEmpty else { return }
+        var replies: [(slot: ReplySlot, stored: Stored)] = []
+        replies.reserveCapacity(settled.count)
+        for (slot, stored) in settled {
+            if seedings[slot] != nil {
+                onSettled(seeding: slot, nil)
+            } else if scatterGathers[slot] != nil {
+                onShardSettled(slot)
+            } else if !pendingResponses.isEmpty,
+                let pendingResponse = pendingResponses.removeValue(forKey: slot)
+            {
+                finish(
+                    slot, pendingResponse.outcome, stored, pendingResponse.round,
+                    seen: pendingResponse.seen)
+            } else {
+                onTypingAllowed(slot)
+                replies.append((slot, stored))
+            }
+        }
+        tell(replies)
+    }
+
+    /// Tells each session once of all its replies that may be sent.
+    private func tell(_ replies: [(slot: ReplySlot, stored: Stored)]) {
+        let replies = replies.sorted { precedes($0.slot, $1.slot) }
+        var start = 0
+        while start < replies.count {
+            let session = replies[start].slot.session
+            let end =
+                replies[start...].firstIndex { $0.slot.session != session } ?? replies.endIndex
+            sinks[session]?.onStored(replies[start..<end])
+            start = end
+        }
+    }
+
+    /// What was asked of a shard is not on disk here; a co-owner may have it all the same.
+    func fail(_ slots: [ReplySlot], of shard: ShardID, because failure: StoreFailure) {
+        for slot in slots {
+            if !slot.isOfMember, let last = operations.source.last {
+                noteUnsettled(last, on: shard, for: slot)
+            }
+            guard seedings[slot] == nil else {
+                onSettled(seeding: slot, .store(failure))
+                continue
+            }
+            scatterGathers[slot] = nil
+            let round = pendingResponses.removeValue(forKey: slot)?.round ?? 0
+            if slot.isOfMember {
+                tell(.failed(.store(failure)), to: slot, round)
+            } else {
+                typing.asked[slot] = nil
+                sinks[slot.session]?.onSettled(slot.number, .failed(failure))
+            }
+        }
+    }
+
+    /// A client is about to be told that what it asked for may be done.
+    ///
+    /// - Parameter last: that operation, or a later one of this process.
+    func noteUnsettled(_ last: Stamp, on shard: ShardID, for slot: ReplySlot) {
+        operations.noteUnsettled(last.time, on: shard)
+        sinks[slot.session]?.onUnsettled(last)
+        subscriptions.note(slot.session) { $0.unsettled.note(last) }
+    }
+
+    func tickAnswers(now: UInt64) {
+        if !redirects.isEmpty { redirects = redirects.filter { now < $1.until } }
+        func isSlow(_ since: UInt64) -> Bool { now >= since + PendingResponse.takenMilliseconds }
+        let latePendingResponses = pendingResponses.filter {
+            $0.isOfMember && !$1.isTaken && isSlow($1.since)
+        }
+        for slot in latePendingResponses.keys.sorted(by: precedes) {
+            pendingResponses[slot]?.isTaken = true
+            tell(.taken, to: slot, pendingResponses[slot]?.round ?? 0)
+        }
+        let lateLists = scatterGathers.filter { $0.isOfMember && !$1.isTaken && isSlow($1.since) }
+        for slot in lateLists.keys.sorted(by: precedes) {
+            scatterGathers[slot]?.isTaken = true
+            tell(.taken, to: slot)
+        }
+    }
+
+    func precedes(_ left: ReplySlot, _ right: ReplySlot) -> Bool {
+        (left.session, left.number) < (right.session, right.number)
+    }
+}
+
+extension Completion {
+    /// Whether it tells what is in a copy.
+    package var showsCopy: Bool {
+        switch self {
+        case .written(let receipt, _): receipt.unread != nil
+        case .found, .failed(.refused): true
+        case .failed, .done: false
+        }
+    }
+}
+
+extension ReplySlot {
+    /// Whether another member waits for it, and no client of this node.
+    var isOfMember: Bool { session & PeerConnection.sessionBit != 0 }
+}

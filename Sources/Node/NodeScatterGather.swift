@@ -1,0 +1,407 @@
+import Chat
+import Replication
+import Wire
+
+/// A user's list on its way together: shards held here, and what others answer for the rest.
+struct ScatterGather: Sendable {
+    let query: Query
+    let user: UserID
+    let since: UInt64
+    /// Whether the member that asked was told that its disks are waited for.
+    var isTaken = false
+    private(set) var findings: Findings?
+    /// How many parts of members' answers are in it, those alone left out.
+    private(set) var parts = 0
+    /// What the copies that made it up hold.
+    var seen: [Observation] = []
+    /// How many shards here have shown what is not on disk yet.
+    var unsettled = 0
+    /// How many members are asked.
+    var asks = 0
+    /// The shards for which an owner will be asked again shortly.
+    var later: [ShardID] = []
+    /// The shards that nobody could be asked for.
+    var missing: [ShardID] = []
+
+    /// How long others are asked for what one has not got, in milliseconds.
+    static let patienceMilliseconds: UInt64 = 1_000
+
+    init(_ query: Query, of user: UserID, now: UInt64) {
+        self.query = query
+        self.user = user
+        since = now
+    }
+
+    var isOver: Bool { unsettled == 0 && asks == 0 && later.isEmpty }
+
+    /// Whether it is no use to ask others for what is missing.
+    func isLate(_ now: UInt64) -> Bool { now >= since + ScatterGather.patienceMilliseconds }
+
+    /// - Returns: false where it is no answer to the query.
+    mutating func take(_ part: Findings, isOfMany: Bool = false) -> Bool {
+        guard part.answers(query) else { return false }
+        if isOfMany { parts += 1 }
+        guard var findings else {
+            findings = part
+            return true
+        }
+        _ = findings.append(part)
+        self.findings = findings
+        return true
+    }
+
+    /// The list, without those of the missing shards.
+    var outcome: Completion {
+        guard let findings else { return .failed(.unreachable) }
+        return .found(findings.gathered, isPartial: !missing.isEmpty)
+    }
+}
+
+/// What a member was asked for of a list.
+struct ShardCall: Sendable {
+    /// The list.
+    let slot: ReplySlot
+    let target: NodeName
+    let shards: [ShardID]
+    /// When it was sent, or when something of the answer last came.
+    var heardAt: UInt64
+    /// The target waits for disks.
+    var isTaken = false
+    var found: [Findings] = []
+    /// What the copies that it shows hold; of each shard that was asked for at most once.
+    private(set) var seen: [ObservedShard] = []
+
+    /// The most of them.
+    static let countMax = 65_536
+    /// From here on clients have to wait.
+    static let countHigh = 4_096
+
+    func isOverdue(_ now: UInt64) -> Bool {
+        Forwards.isOverdue(since: heardAt, isTaken: isTaken, now)
+    }
+
+    mutating func note(_ more: [ObservedShard]) {
+        let open = Set(shards).subtracting(seen.map(\.shard))
+        seen += more.filter { open.contains($0.shard) }
+    }
+}
+
+/// A list that is not begun, because requests of the same connection before it wait for others.
+struct DeferredQuery: Sendable {
+    let query: Query
+    let user: UserID
+    let slot: ReplySlot
+}
+
+extension Node {
+    /// A list, once all that its connection asked before it is done: it is to show that.
+    func list(
+        _ query: Query, of user: UserID, for slot: ReplySlot, having sessionVectors: SessionVectors
+    ) -> Reply {
+        let isHeld =
+            forwards.firstSlot(of: slot.session) != nil || deferredQueries[slot.session] != nil
+            || sessionVectors.shards.contains { !mayAnswer($0, having: sessionVectors) }
+        guard isHeld else { return gather(query, for: user, slot: slot, isLevel: true) }
+        let list = DeferredQuery(query: query, user: user, slot: slot)
+        deferredQueries[slot.session, default: []].append(list)
+        return .awaited
+    }
+
+    /// Whether a part of a list is still to be read: what is written before then would show in it.
+    package func isGathering(_ slot: ReplySlot) -> Bool {
+        if let scatterGather = scatterGathers[slot] {
+            return scatterGather.asks > 0 || !scatterGather.later.isEmpty
+        }
+        return deferredQueries[slot.session]?.contains { $0.slot == slot } ?? false
+    }
+
+    /// Whether who answers for a shard holds what was seen of it.
+    private func mayAnswer(_ id: ShardID, having sessionVectors: SessionVectors) -> Bool {
+        switch route(of: id) {
+        case .here: sessionVectors.isLevel(id, with: .here)
+        case .member(let name):
+            links[name].map { sessionVectors.isLevel(id, with: .member(channel: $0.channel.id)) }
+                ?? true
+        case .nobody: true
+        }
+    }
+
+    /// Begins the lists before which nothing waits any longer.
+    func startLists() {
+        guard !deferredQueries.isEmpty else { return }
+        var ready: [DeferredQuery] = []
+        for session in deferredQueries.keys.sorted() {
+            let first = forwards.firstSlot(of: session) ?? .max
+            let begun = (deferredQueries[session] ?? []).prefix { $0.slot.number < first }
+            ready += begun
+        }
+        let time = TurnTime(TurnTime.ofLists, on: ports.clock)
+        for list in ready.sorted(by: { $0.slot.number < $1.slot.number }) {
+            guard !time.isOver else { return ports.host.turnAgain() }
+            deferredQueries[list.slot.session]?.removeFirst()
+            if deferredQueries[list.slot.session]?.isEmpty ?? false {
+                deferredQueries[list.slot.session] = nil
+            }
+            switch gather(list.query, for: list.user, slot: list.slot, isLevel: false) {
+            case .awaited: break
+            case .here(let outcome, let isSettled):
+                if outcome.showsCopy {
+                    sinks[list.slot.session]?.onSeen(observations(of: nil))
+                }
+                keep(outcome, isSettled, for: list.slot)
+            }
+        }
+    }
+
+    /// Asks whoever answers for each shard for its part of a user's list.
+    ///
+    /// A shard that nobody can answer for leaves its part out; where none can be asked, or where
+    /// the disk fails, there is no list.
+    ///
+    /// - Parameter isLevel: who answers holds what the connection has seen.
+    private func gather(
+        _ query: Query, for user: UserID, slot: ReplySlot, isLevel: Bool
+    ) -> Reply {
+        guard let cluster else { return .here(.failed(.notReady), isSettled: true) }
+        var scatterGather = ScatterGather(query, of: user, now: ports.clock.milliseconds)
+        let all = (0..<cluster.shards).map { ShardID($0) }
+        if let failure = collect(all, into: &scatterGather, for: slot, isLevel: isLevel) {
+            return .here(.failed(failure), isSettled: true)
+        }
+        guard !scatterGather.isOver else { return .here(scatterGather.outcome, isSettled: true) }
+        scatterGathers[slot] = scatterGather
+        return .awaited
+    }
+
+    /// Takes the parts of what is held here, and asks for the others.
+    ///
+    /// - Returns: why there is no list at all, if so.
+    private func collect(
+        _ shards: [ShardID], into scatterGather: inout ScatterGather, for slot: ReplySlot,
+        isLevel: Bool = false
+    ) -> ShardFailure? {
+        guard shards.isEmpty || shardCalls.count < ShardCall.countMax else { return .overloaded }
+        var shares: [NodeName: [ShardID]] = [:]
+        for id in shards {
+            let route = route(of: id)
+            guard isLevel || slot.isOfMember || self.isLevel(slot.session, id, on: route) else {
+                let isLate = scatterGather.isLate(ports.clock.milliseconds)
+                if isLate {
+                    scatterGather.missing.append(id)
+                } else {
+                    scatterGather.later.append(id)
+                }
+                continue
+            }
+            switch route {
+            case .here(let shard):
+                if let failure = take(shard, into: &scatterGather, for: slot) { return failure }
+            case .member(let name): shares[name, default: []].append(id)
+            case .nobody where isOwnerBusy(id) && !scatterGather.isLate(ports.clock.milliseconds):
+                scatterGather.later.append(id)
+            case .nobody: scatterGather.missing.append(id)
+            }
+        }
+        for name in shares.keys.sorted() {
+            let ask = ShardCall(
+                slot: slot, target: name, shards: shares[name] ?? [],
+                heardAt: ports.clock.milliseconds)
+            send(ask, of: &scatterGather)
+        }
+        return nil
+    }
+
+    private func isLevel(_ session: UInt64, _ id: ShardID, on route: Route) -> Bool {
+        switch route {
+        case .here: isLevel(session, id, with: .here)
+        case .member(let name):
+            links[name].map { isLevel(session, id, with: .member(channel: $0.channel.id)) }
+                ?? true
+        case .nobody: true
+        }
+    }
+
+    private func send(_ ask: ShardCall, of scatterGather: inout ScatterGather) {
+        let number = takeCallNumber()
+        let request = PeerRequest.Request.list(scatterGather.query, scatterGather.user, ask.shards)
+        let isSent = self.ask(
+            ask.target, request, as: number, within: Forwards.patienceMilliseconds)
+        guard isSent else {
+            scatterGather.missing += ask.shards
+            return
+        }
+        scatterGather.asks += 1
+        shardCalls[number] = ask
+        ports.host.turnAgain()
+    }
+
+    /// - Returns: why there is no list at all, if so.
+    private func take(
+        _ shard: Shard, into scatterGather: inout ScatterGather, for slot: ReplySlot
+    ) -> ShardFailure? {
+        let (query, user) = (scatterGather.query, scatterGather.user)
+        switch within(shard, { $0.answer(query, for: user, slot: slot) }) {
+        case .success(let answer):
+            if !answer.isSettled { scatterGather.unsettled += 1 }
+            scatterGather.seen.append(observation(of: shard))
+            precondition(scatterGather.take(answer.findings), "shards answer one query alike")
+        case .failure(let failure):
+            guard failure.isPassing else { return failure }
+            scatterGather.missing.append(shard.id)
+        }
+        return nil
+    }
+
+    /// A shard has on disk what it showed.
+    func onShardSettled(_ slot: ReplySlot) {
+        scatterGathers[slot]?.unsettled -= 1
+        endIfGathered(slot)
+    }
+
+    private func endIfGathered(_ slot: ReplySlot) {
+        guard let scatterGather = scatterGathers[slot], scatterGather.isOver else { return }
+        scatterGathers[slot] = nil
+        guard slot.isOfMember else {
+            sinks[slot.session]?.onSeen(scatterGather.seen)
+            return finish(slot, scatterGather.outcome, nil)
+        }
+        tell(scatterGather, to: slot)
+    }
+
+    // MARK: For other members
+
+    /// Answers a member's question for its part of a list out of what is held here.
+    func list(_ query: Query, of user: UserID, in shards: [ShardID], for slot: ReplySlot) {
+        var scatterGather = ScatterGather(query, of: user, now: ports.clock.milliseconds)
+        for id in shards {
+            guard let shard = shard(id), shard.assumeIsolated({ $0.mayAnswer }) else {
+                scatterGather.missing.append(id)
+                continue
+            }
+            if let failure = take(shard, into: &scatterGather, for: slot) {
+                tell(.failed(failure), to: slot)
+                return
+            }
+        }
+        scatterGathers[slot] = scatterGather
+        endIfGathered(slot)
+    }
+
+    private func tell(_ scatterGather: ScatterGather, to slot: ReplySlot) {
+        guard let findings = scatterGather.findings else {
+            tell(.notOwner, to: slot)
+            return
+        }
+        let seen = scatterGather.seen.compactMap { observation in
+            observation.vector.map { ObservedShard(shard: observation.shard, vector: $0) }
+        }
+        let parts = seen.runs(of: options.peerLimits.vectorBytesMax, sizedBy: \.roughBytes)
+        for part in parts.dropLast() {
+            guard tell(.taken, to: slot, seen: part) else { return }
+        }
+        // Of several shards: a set is read in its order, and each of it once.
+        tell(findings.gathered, to: slot, 0, seen: parts.last ?? []) {
+            .listed($0, part: $1, missing: scatterGather.missing)
+        }
+    }
+
+    // MARK: Of other members
+
+    func onShardResponse(_ told: PeerResponse, _ ask: ShardCall, from name: NodeName) {
+        guard ask.target == name else { return }
+        shardCalls[told.number]?.heardAt = ports.clock.milliseconds
+        switch told.outcome {
+        case .taken:
+            shardCalls[told.number]?.isTaken = true
+            shardCalls[told.number]?.note(told.seen)
+        case .found(let findings, let part, isLast: false)
+        where part == ask.found.count && part < Forwards.partsMax
+            && hasRoom(forPartBehind: part + (scatterGathers[ask.slot]?.parts ?? 0)):
+            shardCalls[told.number]?.found.append(findings)
+        case .listed(let findings, let part, let missing) where part == ask.found.count:
+            shardCalls[told.number] = nil
+            if let channel = links[name]?.channel.id {
+                var ask = ask
+                ask.note(told.seen)
+                scatterGathers[ask.slot]?.seen += ask.seen.map {
+                    Observation($0.shard, $0.vector, by: .member(channel: channel))
+                }
+            }
+            take(ask.found + [findings], missing: missing, of: ask)
+        default:
+            shardCalls[told.number] = nil
+            take([], missing: ask.shards, of: ask)
+        }
+    }
+
+    /// A member has said what it can, or is given up.
+    private func take(_ parts: [Findings], missing: [ShardID], of ask: ShardCall) {
+        guard var scatterGather = scatterGathers[ask.slot] else { return }
+        scatterGather.asks -= 1
+        var missing = missing.filter(ask.shards.contains)
+        for part in parts where !scatterGather.take(part, isOfMany: parts.count > 1) {
+            missing = ask.shards
+        }
+        let now = ports.clock.milliseconds
+        if scatterGather.isLate(now) {
+            scatterGather.missing += missing
+            missing = []
+        }
+        for id in missing { routes.noteRefused(ask.target, id, now: now) }
+        goOn(scatterGather, asking: missing, for: ask.slot)
+    }
+
+    /// Asks once more for some shards of a list, and ends it where nothing is waited for.
+    private func goOn(_ scatterGather: ScatterGather, asking shards: [ShardID], for slot: ReplySlot)
+    {
+        var scatterGather = scatterGather
+        if let failure = collect(shards, into: &scatterGather, for: slot) {
+            scatterGathers[slot] = nil
+            return finish(slot, .failed(failure), nil)
+        }
+        scatterGathers[slot] = scatterGather
+        endIfGathered(slot)
+    }
+
+    /// A member is gone: others are asked for what it was asked.
+    func onListsLost(with name: NodeName) {
+        giveUp(shardCalls.filter { $1.target == name })
+    }
+
+    func tickLists(now: UInt64) {
+        let late = shardCalls.filter { $1.isOverdue(now) }
+        for ask in late.values {
+            for shard in ask.shards { noteUnanswered(by: ask.target, for: shard, now: now) }
+        }
+        giveUp(late)
+        let waiting = scatterGathers.filter { !$1.later.isEmpty }
+        for slot in waiting.keys.sorted(by: precedes) { askLater(slot) }
+    }
+
+    private func askLater(_ slot: ReplySlot) {
+        guard var scatterGather = scatterGathers[slot] else { return }
+        let shards = scatterGather.later
+        scatterGather.later = []
+        goOn(scatterGather, asking: shards, for: slot)
+    }
+
+    private func giveUp(_ asks: [UInt64: ShardCall]) {
+        for number in asks.keys { shardCalls[number] = nil }
+        for (_, ask) in asks.sorted(by: { $0.key < $1.key }) {
+            take([], missing: ask.shards, of: ask)
+        }
+    }
+}
+
+extension ShardFailure {
+    /// Whether it is over shortly, so that a list without that shard is better than none.
+    var isPassing: Bool {
+        switch self {
+        case .notReady, .unreachable, .unanswered, .behind, .overloaded, .clock, .store(.badRecord),
+            .store(.badIndex), .store(.locked):
+            true
+        case .unsupported: true
+        case .refused, .badFrame, .stale, .store(.full), .store(.failed): false
+        }
+    }
+}

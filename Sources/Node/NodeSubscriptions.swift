@@ -1,0 +1,406 @@
+import CRDT
+import Chat
+import Membership
+import Placement
+import Replication
+import Wire
+
+/// Tells those who watch here what happens anywhere.
+extension Node {
+    /// Begins to tell a session of a user's events; replaces what it watched.
+    ///
+    /// - Parameters:
+    ///   - hasTokens: whether each event comes with a token.
+    ///   - unsettled: what its connection asked for before, and may yet be executed.
+    package func watch(
+        _ user: UserID, since: Token?, hasTokens: Bool = true, for slot: ReplySlot,
+        after unsettled: Unsettled = Unsettled()
+    ) -> Result<Void, OperationFailure> {
+        guard let cluster else { return .failure(.stopping) }
+        if let since, !since.isOf(cluster.id) { return .failure(.foreignToken) }
+        unwatch(slot.session)
+        guard subscriptions.watchers.count < Subscriptions.watchersMax else {
+            return .failure(.tooManyWatchers)
+        }
+        if subscriptions.feeds.isEmpty {
+            subscriptions.feeds = Array(repeating: Subscriptions.Feed(), count: Int(cluster.shards))
+        }
+        subscriptions.idleSince = nil
+        let now = ports.clock.milliseconds
+        subscriptions.add(
+            Subscriptions.Watcher(
+                slot: slot, user: user, hasTokens: hasTokens, since: since,
+                deadline: now + Subscriptions.Watcher.patienceMilliseconds,
+                unsettled: unsettled, sums: since.flatMap { ProfileSums($0.sums) },
+                sumsDeadline: since == nil ? now + Subscriptions.Watcher.sumsMilliseconds : nil,
+                concerns: [ShardID(of: user.text, count: cluster.shards)]))
+        tendFeeds()
+        askOwners(for: slot.session)
+        if since == nil { profiles.add(.sum(session: slot.session)) }
+        // The answer comes behind what is done at once.
+        ports.host.turnAgain()
+        subscriptions.isLost = true
+        return .success(())
+    }
+
+    /// Nothing is told to a session any more.
+    package func unwatch(_ session: UInt64) {
+        let replays = subscriptions[session]?.behind ?? [:]
+        guard let (watcher, isLast) = subscriptions.remove(session) else { return }
+        profiles.forget(session)
+        for (id, behind) in replays.sorted(by: { $0.key < $1.key }) where behind.number > 0 {
+            guard let holder = subscriptions.feeds[Int(id.number)].holder else { continue }
+            tell(.close(id, number: behind.number), to: holder)
+        }
+        if isLast {
+            for name in subscriptions.informed.sorted() { tell(.unwatch(watcher.user), to: name) }
+        }
+        if subscriptions.isIdle { subscriptions.idleSince = ports.clock.milliseconds }
+    }
+
+    /// Has every holder tell of a new watcher's user.
+    private func askOwners(for session: UInt64) {
+        guard let user = subscriptions[session]?.user else { return }
+        for name in subscriptions.informed.sorted() {
+            let number = takeCallNumber()
+            subscriptions.asks[number] = (session, name)
+            subscriptions.note(session) { $0.awaited.insert(number) }
+            if !tell(.watch(number, user), to: name) { loseFeeds(of: name) }
+        }
+    }
+
+    /// Answers those who wait for nothing any more.
+    private func answerWatchers() {
+        let now = ports.clock.milliseconds
+        let areOpen = subscriptions.feeds.allSatisfy(\.isOpen)
+        for session in subscriptions.unanswered.sorted() {
+            guard let watcher = subscriptions[session] else { continue }
+            guard !watcher.waits(now: now, areFeedsOpen: areOpen) else { continue }
+            answerWatcher(session)
+        }
+    }
+
+    private func answerWatcher(_ session: UInt64) {
+        guard let watcher = subscriptions[session], let cluster else { return }
+        let isResumed = watcher.since != nil
+        var late: Set<NodeName> = []
+        for number in watcher.awaited {
+            if let ask = subscriptions.asks.removeValue(forKey: number) { late.insert(ask.holder) }
+        }
+        var behind: [ShardID: Subscriptions.Backlog] = [:]
+        for number in subscriptions.feeds.indices {
+            let id = ShardID(UInt16(number))
+            guard let position = subscriptions.feeds[number].position else {
+                // Where the feed will begin nobody knows: nothing is left out.
+                behind[id] = Subscriptions.Backlog(since: Vector(), number: 0)
+                continue
+            }
+            // Who has seen more than is told of here is told nothing older meanwhile.
+            let minimum =
+                watcher.since?.minimum(of: id, knowing: position, checkpoints.known) ?? position
+            let holder = subscriptions.feeds[number].holder
+            // Until it says so, a holder may tell of what comes to all but this user.
+            let isTold = subscriptions.feeds[number].isOpen && !(holder.map(late.contains) ?? true)
+            guard minimum != position || !isTold else { continue }
+            behind[id] = Subscriptions.Backlog(since: minimum, number: 0)
+        }
+        subscriptions.note(session) {
+            $0.awaited = []
+            $0.since = nil
+            $0.sumsDeadline = nil
+            $0.isAnswered = true
+            $0.behind = behind
+        }
+        subscriptions.clock = latestTime
+        let token = subscriptions.token(of: session, in: cluster.id, checkpoints.known)
+        sinks[session]?.onSettled(watcher.slot.number, .watching(token))
+        for id in behind.keys.sorted() { askReplay(of: id, for: session) }
+        if isResumed { survey(session) }
+        tellTyping(to: session, subscriptions: watcher.user)
+    }
+
+    private func askReplay(of id: ShardID, for session: UInt64) {
+        let feed = subscriptions.feeds[Int(id.number)]
+        guard let holder = feed.holder, let watcher = subscriptions[session],
+            let behind = watcher.behind[id]
+        else { return }
+        if behind.number > 0 { subscriptions.replays[behind.number] = nil }
+        let number = takeCallNumber()
+        subscriptions.replays[number] = (session, id)
+        subscriptions.note(session) { $0.behind[id]?.number = number }
+        let frame = WatchFrame.replay(
+            id, number: number, watcher.user, since: SaidVector(behind.since))
+        if !tell(frame, to: holder) { loseFeeds(of: holder) }
+    }
+
+    // MARK: Feeds
+
+    /// Gives every feed that needs one a holder.
+    private func tendFeeds() {
+        guard !subscriptions.isIdle else { return }
+        let now = ports.clock.milliseconds
+        for number in subscriptions.feeds.indices {
+            let id = ShardID(UInt16(number))
+            let source = feedSource(of: id, now: now)
+            guard let source, source != subscriptions.feeds[number].holder else { continue }
+            openFeed(of: id, at: source)
+        }
+    }
+
+    /// Who is to tell of a shard: who does, as long as it can; this node where it holds it.
+    private func feedSource(of id: ShardID, now: UInt64) -> NodeName? {
+        let feed = subscriptions.feeds[Int(id.number)]
+        func isWilling(_ name: NodeName) -> Bool { now >= feed.refusedBy[name] ?? 0 }
+        func isHeard(_ name: NodeName) -> Bool {
+            links[name].map { !$0.link.isQuiet(now: now) } ?? false
+        }
+        let here = shard(id)
+        if here?.assumeIsolated({ $0.isReady }) ?? false, isWilling(me.name) { return me.name }
+        if let holder = feed.holder, holder != me.name, isHeard(holder) { return holder }
+        let owners = Int(id.number) < self.owners.count ? self.owners[Int(id.number)] : []
+        let able = owners.filter { $0 != me.name && links[$0] != nil && isWilling($0) }
+        if let name = routes.preferred(for: id), able.contains(name), isHeard(name) { return name }
+        if let name = able.first(where: isHeard) { return name }
+        if here?.assumeIsolated({ $0.mayAnswer }) ?? false, isWilling(me.name) { return me.name }
+        let others = Placement.ranking(of: id, among: links.names)
+        return feed.holder ?? others.first { isHeard($0) && isWilling($0) } ?? able.first
+    }
+
+    private func openFeed(of id: ShardID, at name: NodeName) {
+        let old = subscriptions.feeds[Int(id.number)]
+        if let holder = old.holder { tell(.close(id, number: old.number), to: holder) }
+        subscriptions.feeds[Int(id.number)].holder = nil
+        subscriptions.feeds[Int(id.number)].isOpen = false
+        guard inform(name) else { return noteRefusal(of: id, by: name) }
+        let number = takeCallNumber()
+        subscriptions.feeds[Int(id.number)].holder = name
+        subscriptions.feeds[Int(id.number)].number = number
+        guard tell(.open(id, number: number, since: old.position.map(SaidVector.init)), to: name)
+        else {
+            return noteRefusal(of: id, by: name)
+        }
+        subscriptions.lag(behind: id)
+        for session in subscriptions.lagging.sorted()
+        where subscriptions[session]?.behind[id] != nil {
+            askReplay(of: id, for: session)
+        }
+    }
+
+    /// A holder reads anew what this node does not know: what some watchers lack of a shard and
+    /// others were told of is read to those by themselves.
+    private func replayLacked(of id: ShardID) {
+        subscriptions.lag(behind: id)
+        for session in subscriptions.lagging.sorted()
+        where subscriptions[session]?.behind[id]?.number == 0 {
+            askReplay(of: id, for: session)
+        }
+    }
+
+    private func noteRefusal(of id: ShardID, by name: NodeName) {
+        let until = ports.clock.milliseconds + Subscriptions.Feed.pauseMilliseconds
+        subscriptions.feeds[Int(id.number)].holder = nil
+        subscriptions.feeds[Int(id.number)].isOpen = false
+        subscriptions.feeds[Int(id.number)].refusedBy[name] = until
+        subscriptions.isLost = true
+    }
+
+    /// Tells a holder whom all these watch.
+    ///
+    /// - Returns: false where too much waits for it already.
+    private func inform(_ name: NodeName) -> Bool {
+        guard !subscriptions.informed.contains(name) else { return true }
+        var users = subscriptions.users[...]
+        while !users.isEmpty {
+            guard tell(.users(Array(users.prefix(WatchFrame.usersMax))), to: name) else {
+                return false
+            }
+            users = users.dropFirst(WatchFrame.usersMax)
+        }
+        subscriptions.informed.insert(name)
+        return true
+    }
+
+    /// A holder may not know whom these watch, or is gone.
+    private func loseFeeds(of name: NodeName) {
+        subscriptions.informed.remove(name)
+        for (number, ask) in subscriptions.asks where ask.holder == name {
+            subscriptions.asks[number] = nil
+            subscriptions.note(ask.session) { $0.awaited.remove(number) }
+        }
+        for number in subscriptions.feeds.indices where subscriptions.feeds[number].holder == name {
+            noteRefusal(of: ShardID(UInt16(number)), by: name)
+        }
+        subscriptions.isLost = true
+    }
+
+    /// A connection is gone.
+    func onFeedsLost(with name: NodeName) {
+        publisher.forget(name)
+        guard !subscriptions.feeds.isEmpty else { return }
+        loseFeeds(of: name)
+    }
+
+    // MARK: Frames
+
+    func onFed(_ frame: WatchFrame, by name: NodeName) {
+        switch frame {
+        case .watched(let number, let concerns, let positions):
+            onWatched(number, concerns, positions, by: name)
+        case .told(let id, let number, let told, let position):
+            if let replay = subscriptions.replays[number], replay.shard == id {
+                tell(told, replayedTo: replay.session, of: id)
+            } else if isFed(id, number, by: name) {
+                tell(told, of: id, position: position?.vector)
+                subscriptions.feeds[Int(id.number)].isOpen = position != nil
+                if told.isEmpty, position == nil { replayLacked(of: id) }
+                if !subscriptions.unanswered.isEmpty { subscriptions.isLost = true }
+            }
+        case .replayed(let id, let number, let position):
+            guard let replay = subscriptions.replays.removeValue(forKey: number), replay.shard == id
+            else { return }
+            subscriptions.endReplay(of: id, to: replay.session, at: position.vector)
+        case .refused(let id, let number):
+            if let replay = subscriptions.replays[number], replay.shard == id {
+                subscriptions.note(replay.session) { $0.behind[id]?.number = 0 }
+                subscriptions.replays[number] = nil
+                noteRefusal(of: id, by: name)
+            } else if isFed(id, number, by: name) {
+                noteRefusal(of: id, by: name)
+            }
+        case .users, .watch, .unwatch, .open, .close, .replay:
+            return
+        }
+    }
+
+    private func isFed(_ id: ShardID, _ number: UInt64, by name: NodeName) -> Bool {
+        guard Int(id.number) < subscriptions.feeds.count else { return false }
+        let feed = subscriptions.feeds[Int(id.number)]
+        return feed.number == number && feed.holder == name
+    }
+
+    private func onWatched(
+        _ number: UInt64, _ concerns: [ShardID], _ positions: [WatchFrame.Position],
+        by name: NodeName
+    ) {
+        for position in positions where isFed(position.shard, position.number, by: name) {
+            subscriptions.raise(position.shard, to: position.vector)
+            subscriptions.noteHeld(position.vector, of: position.shard)
+        }
+        guard let ask = subscriptions.asks.removeValue(forKey: number), ask.holder == name else {
+            return
+        }
+        for id in concerns where Int(id.number) < subscriptions.feeds.count {
+            subscriptions.noteConcern(id, of: ask.session)
+        }
+        subscriptions.note(ask.session) { $0.awaited.remove(number) }
+        subscriptions.isLost = true
+    }
+
+    // MARK: Events
+
+    /// Tells everybody who watches of what came on a feed.
+    ///
+    /// Of several events the last alone raises a watcher's token: who comes back with an earlier
+    /// one is told the rest.
+    private func tell(_ told: [AddressedEvent], of id: ShardID, position: Vector?) {
+        let before = subscriptions.feeds[Int(id.number)].position
+        if let position {
+            subscriptions.raise(id, to: position)
+            subscriptions.noteHeld(position, of: id)
+        }
+        guard let cluster, !told.isEmpty else { return }
+        observe(told)
+        var deliveries: [(session: UInt64, event: WatchedEvent)] = []
+        var last: [UInt64: Int] = [:]
+        for addressedEvent in told {
+            if addressedEvent.change != nil { noteProfile(addressedEvent) }
+            let event = WatchedEvent(addressedEvent.event, on: ports.executor)
+            for session in addressedEvent.audience.flatMap(subscriptions.sessions) {
+                guard let watcher = subscriptions[session], watcher.isAnswered,
+                    watcher.behind[id] == nil
+                else { continue }
+                subscriptions.noteConcern(id, of: session)
+                last[session] = deliveries.count
+                deliveries.append((session, event))
+            }
+        }
+        var earlier: [Subscriptions.TokenKey: String] = [:]
+        for (index, delivery) in deliveries.enumerated() {
+            guard let watcher = subscriptions[delivery.session] else { continue }
+            let isLast = last[delivery.session] == index && position != nil
+            let token: String?
+            if !watcher.hasTokens {
+                token = nil
+            } else if isLast {
+                token = subscriptions.token(of: delivery.session, in: cluster.id, checkpoints.known)
+            } else if let key = watcher.tokenKey, let known = earlier[key] {
+                token = known
+            } else {
+                token = subscriptions.token(
+                    of: delivery.session, at: (id, before), in: cluster.id, checkpoints.known)
+                if let key = watcher.tokenKey { earlier[key] = token }
+            }
+            hand(delivery.event, token, to: delivery.session)
+        }
+    }
+
+    /// What those who watch here ask for next is later than what they are told.
+    func observe(_ told: [AddressedEvent]) {
+        observe(told.reduce(.zero) { max($0, $1.event.at) })
+        subscriptions.clock = latestTime
+    }
+
+    /// Tells one watcher what it does not know.
+    private func tell(_ told: [AddressedEvent], replayedTo session: UInt64, of id: ShardID) {
+        guard let cluster, subscriptions[session] != nil else { return }
+        observe(told)
+        if !told.isEmpty { subscriptions.noteConcern(id, of: session) }
+        let token = subscriptions.eventToken(of: session, in: cluster.id, checkpoints.known)
+        for addressedEvent in told {
+            hand(WatchedEvent(addressedEvent.event, on: ports.executor), token, to: session)
+        }
+    }
+
+    /// Tells one watcher, and stops where its client takes nothing.
+    func hand(_ event: WatchedEvent, _ token: String?, to session: UInt64) {
+        guard let isFull = sinks[session]?.onEvent(event, token: token) else { return }
+        if isFull { subscriptions.full.insert(session) }
+    }
+
+    /// A session ends, and events wait for its client: `isStillFull` is due with each tick.
+    package func onEventsLeft(for session: UInt64) { subscriptions.full.insert(session) }
+
+    // MARK: Time
+
+    /// The end of a turn: whoever can be answered is.
+    func settleSubscriptions() {
+        guard subscriptions.isLost else { return }
+        subscriptions.isLost = false
+        tendFeeds()
+        runProfiles()
+        answerWatchers()
+    }
+
+    func tickSubscriptions(now: UInt64) {
+        tickFeeding(now: now)
+        tickProfiles(now: now)
+        for session in subscriptions.full.sorted() where !(sinks[session]?.isStillFull() ?? false) {
+            subscriptions.full.remove(session)
+        }
+        guard !subscriptions.feeds.isEmpty else { return }
+        if let since = subscriptions.idleSince, now >= since + Subscriptions.idleMilliseconds {
+            return closeFeeds()
+        }
+        subscriptions.isLost = true
+    }
+
+    private func closeFeeds() {
+        for number in subscriptions.feeds.indices {
+            guard let holder = subscriptions.feeds[number].holder else { continue }
+            let id = ShardID(UInt16(number))
+            tell(.close(id, number: subscriptions.feeds[number].number), to: holder)
+        }
+        subscriptions.feeds = []
+        subscriptions.idleSince = nil
+    }
+}

@@ -1,0 +1,124 @@
+import CRDT
+import Chat
+import Wire
+
+/// What a device is to be notified of, and what became of what it was shown.
+package struct DueQuery: Hashable, Sendable {
+    /// A message that it was shown.
+    struct Shown: Hashable, Sendable {
+        let conversation: ConversationID
+        let message: MessageID
+    }
+
+    let rule: NotificationRule
+    /// At most `shownMax`.
+    let shown: [Shown]
+    /// How many more it may be shown.
+    let countMax: Int
+
+    /// Those of two sides of a cut, each with a full list.
+    static let shownMax = 2 * ListedNotification.countMax
+
+    init?(for device: Device, of user: UserID) {
+        guard let rule = NotificationRule(for: device, of: user) else { return nil }
+        self.rule = rule
+        shown = device.listed.prefix(DueQuery.shownMax).map {
+            Shown(conversation: $0.conversation, message: $0.message)
+        }
+        countMax = max(0, ListedNotification.countMax - device.listed.count)
+    }
+}
+
+/// What the shard of a conversation says of a message of which a device is notified.
+package struct NotificationCandidate: Hashable, Sendable {
+    /// The most bytes of texts that one list shows, so that its reply stays in memory; the oldest
+    /// come first, and one thing at least is in it.
+    static let bytesMax = 4 << 20
+
+    let conversation: ConversationID
+    let message: MessageID
+    let from: UserID
+    /// Nil where its user may not see it any more.
+    let text: String?
+    /// As it is to be noted; nil where the device was shown it before.
+    let entry: ListedNotification?
+
+    var bytes: Int { 256 + (text?.utf8.count ?? 0) }
+}
+
+/// A notification as its device sees it.
+package struct NotificationView: Hashable, Sendable {
+    package let id: NotificationID
+    package let conversation: ConversationID
+    package let message: MessageID
+    package let from: UserID
+    /// What that user calls themselves; nil where they do not, or where nobody could be asked.
+    package var fromName: String?
+    /// Nil where the message was deleted since it was shown.
+    package let text: String?
+}
+
+extension DueQuery: WireValue {
+    package func encode(into writer: inout ByteWriter) {
+        rule.encode(into: &writer)
+        writer.write(count: shown.count)
+        for message in shown {
+            writer.write(message.conversation)
+            writer.write(message.message)
+        }
+        writer.write(count: countMax)
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        rule = try NotificationRule(from: &reader)
+        var shown: [Shown] = []
+        for _ in 0..<(try reader.readCount(limit: DueQuery.shownMax)) {
+            shown.append(
+                Shown(conversation: try reader.readName(), message: try reader.readName()))
+        }
+        self.shown = shown
+        countMax = try reader.readNumber()
+        guard countMax <= ListedNotification.countMax else {
+            throw .tooLong(count: UInt64(countMax), limit: ListedNotification.countMax)
+        }
+    }
+}
+
+extension NotificationCandidate: WireValue {
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(conversation)
+        writer.write(message)
+        writer.write(from)
+        writer.writeOptional(text) { $0.write($1) }
+        writer.writeOptional(entry) { $1.encode(into: &$0) }
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        conversation = try reader.readName()
+        message = try reader.readName()
+        from = try reader.readName()
+        text = try reader.readFlag() ? try reader.readText(limit: ChatLimits.textBytesMax) : nil
+        entry = try reader.readFlag() ? try ListedNotification(from: &reader) : nil
+    }
+}
+
+extension NotificationView: WireValue {
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(id)
+        writer.write(conversation)
+        writer.write(message)
+        writer.write(from)
+        writer.writeOptional(fromName) { $0.write($1) }
+        writer.writeOptional(text) { $0.write($1) }
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        id = try reader.readName()
+        conversation = try reader.readName()
+        message = try reader.readName()
+        from = try reader.readName()
+        fromName =
+            try reader.readFlag() ? try reader.readText(limit: ChatLimits.titleBytesMax) : nil
+        text = try reader.readFlag() ? try reader.readText(limit: ChatLimits.textBytesMax) : nil
+    }
+}

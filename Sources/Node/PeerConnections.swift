@@ -1,0 +1,33 @@
+import Wire
+
+/// The connections to members, at most one to each.
+struct PeerConnections {
+    /// In the order of their names: what a node does to each of them it does in this order.
+    private(set) var ascending: [PeerConnection] = []
+    private var byName: [NodeName: PeerConnection] = [:]
+    private var byChannel: [UInt64: PeerConnection] = [:]
+
+    var isEmpty: Bool { ascending.isEmpty }
+
+    /// Ascending.
+    var names: [NodeName] { ascending.map(\.name) }
+
+    subscript(name: NodeName) -> PeerConnection? { byName[name] }
+
+    subscript(channel channel: UInt64) -> PeerConnection? { byChannel[channel] }
+
+    /// Puts a connection in the place of the one to the same member.
+    mutating func insert(_ link: PeerConnection) {
+        if let old = byName[link.name] { remove(old) }
+        byName[link.name] = link
+        byChannel[link.channel.id] = link
+        let index = ascending.firstIndex { $0.name > link.name } ?? ascending.endIndex
+        ascending.insert(link, at: index)
+    }
+
+    mutating func remove(_ link: PeerConnection) {
+        byName[link.name] = nil
+        byChannel[link.channel.id] = nil
+        ascending.removeAll { $0 === link }
+    }
+}

@@ -1,0 +1,199 @@
+import CRDT
+import Wire
+
+// MARK: Peers
+
+extension ShardReplica {
+    /// A connection to another node is up.
+    ///
+    /// It has confirmed nothing until it says so: confirmations belong to one connection.
+    public mutating func onPeerUp(_ name: NodeName) {
+        onPeerDown(name)
+        var peer = PeerProgress(name: name)
+        #if PlantedBugs
+            if let index = index(of: name) {
+                peer.confirmAll(of: peers.remove(at: index).confirmed)
+            }
+        #endif
+        peer.isOwner = ownership.owners.contains(name)
+        peer.untold = current.vector
+        peers.append(peer)
+        peers.sort { $0.name < $1.name }
+    }
+
+    /// The connection to another node is gone.
+    public mutating func onPeerDown(_ name: NodeName) {
+        if !isConfirmationKept { peers.removeAll { $0.name == name } }
+        if pull?.peer == name { pull = nil }
+        owed.confirmed[name] = nil
+        owed.accepted[name] = nil
+        for index in commits.indices { commits[index].owed.accepted[name] = nil }
+        handover?.onPeerDown(name)
+    }
+
+    private var isConfirmationKept: Bool {
+        #if PlantedBugs
+            return PlantedBug.confirmationOutlivesConnection.isOn
+        #else
+            return false
+        #endif
+    }
+
+    /// Whether a co-owner is connected.
+    public var hasPeers: Bool { peers.contains(where: \.isOwner) }
+
+    /// Whether this node and the other both own the shard, as this one sees it.
+    public func isShared(with name: NodeName) -> Bool {
+        ownership.isOwnedHere && name != ownership.me && ownership.owners.contains(name)
+    }
+
+    func index(of name: NodeName) -> Int? { peers.firstIndex { $0.name == name } }
+
+    /// What is known to be on a peer's disk.
+    public func confirmed(by name: NodeName) -> Vector? {
+        index(of: name).map { peers[$0].confirmed }
+    }
+
+    /// How many changes that are on this disk are not known to be on the peer's.
+    public func changesLacked(by name: NodeName) -> UInt64 {
+        stored.vector.subtracting(confirmed(by: name) ?? Vector()).count
+    }
+
+    /// Sends a document that was just accepted to every co-owner.
+    public mutating func push(_ encodedDocuments: [EncodedDocument]) {
+        guard !encodedDocuments.isEmpty else { return }
+        for index in peers.indices where peers[index].isOwner {
+            let cause = takeUntold(of: index)
+            outbox.append((peers[index].name, .push(shard, encodedDocuments, cause: cause)))
+        }
+    }
+}
+
+// MARK: Frames
+
+extension ShardReplica {
+    /// Takes a frame of another node's.
+    ///
+    /// - Returns: the parcels in it that are to be merged, now, before anything else.
+    public mutating func receive(_ frame: Frame, from peer: NodeName, now: UInt64)
+        -> [EncodedDocument]
+    {
+        guard let index = index(of: peer), !isDropping else { return [] }
+        switch frame {
+        case .push(_, let encodedDocuments, let cause):
+            noteCause(cause, of: peer, now: now)
+            return encodedDocuments
+        case .confirm(_, let vector):
+            peers[index].confirm(vector, known: current.vector)
+        case .offer(let offer):
+            onOffer(offer, from: index, now: now)
+        case .pull(_, let number, let theirs):
+            serve(number, lackedBy: theirs.vector, to: index)
+        case .batch(_, let number, let batch, let encodedDocuments):
+            return onBatch(batch, of: number, from: peer, encodedDocuments, now: now)
+        case .done(_, let number, let batches, let claim):
+            onDone(number, batches: batches, claim, from: index, now: now)
+        case .broken(_, let number):
+            if isOpen(number, from: peer) { breakPull(now: now) }
+        case .seek:
+            offer(to: peer, isAnswer: true)
+        case .absent:
+            onAbsent(at: index, now: now)
+        case .handover(_, let mark, let claim):
+            onHandover(mark, claim, from: index, now: now)
+        case .accept(_, let mark, let claim):
+            onAccepted(mark, claim, from: index, now: now)
+        case .summary, .hashes:
+            break
+        }
+        return []
+    }
+
+    /// The peer claims the same, holds the same and is complete alike.
+    ///
+    /// - Parameter isServing: whether what it holds may be shown there.
+    public mutating func onLevel(with peer: NodeName, isServing: Bool) {
+        guard let index = index(of: peer) else { return }
+        peers[index].confirmAll(of: stored.vector)
+        peers[index].untold = peers[index].untold.subtracting(stored.vector)
+        peers[index].holding = stored.isComplete ? .complete : .incomplete
+        peers[index].isServing = isServing
+        if stored.isComplete, isServing, !needsPull { serve() }
+        serveBesideLevelOwners()
+    }
+
+    /// A frame to a peer was dropped, because too many wait for it: what was counting on the frame
+    /// ends, at once and not when its patience does.
+    public mutating func onDropped(_ frame: Frame, to peer: NodeName, now: UInt64) {
+        guard let index = index(of: peer) else { return }
+        switch frame {
+        case .pull(_, let number, _):
+            if isOpen(number, from: peer) { breakPull(now: now) }
+        case .batch(_, let number, _, _), .done(_, let number, _, _):
+            peers[index].serving = nil
+            peers[index].unserved = number
+        case .broken(_, let number):
+            peers[index].unserved = number
+        case .push:
+            peers[index].untold = current.vector
+        case .confirm, .summary, .hashes, .offer, .seek, .absent, .handover, .accept:
+            break
+        }
+    }
+
+    /// Tells a peer what is on this disk.
+    public mutating func offer(to peer: NodeName, isAnswer: Bool = false) {
+        if let index = index(of: peer), let number = peers[index].unserved {
+            outbox.append((peer, .broken(shard, number: number)))
+            peers[index].unserved = nil
+        }
+        outbox.append(
+            (peer, .offer(Frame.Offer(shard: shard, claim: claim, isAnswer: isAnswer))))
+    }
+
+    /// Owners that may be waiting for one that serves are told that this copy does.
+    ///
+    /// What is not complete on disk yet is offered once it is.
+    mutating func tellServing() {
+        guard stored.isComplete else { return }
+        for peer in peers where peer.isOwner && !peer.isServing {
+            offer(to: peer.name, isAnswer: true)
+        }
+    }
+
+    /// What this disk comes to.
+    public var shardHash: Frame.ShardHash {
+        Frame.ShardHash(shard, storedHash, isServing: isVouching)
+    }
+
+    /// What this disk holds.
+    var claim: Frame.VersionClaim {
+        Frame.VersionClaim(
+            vector: stored.vector, digest: stored.digest, isComplete: stored.isComplete,
+            isServing: isVouching)
+    }
+
+    /// Whether a copy on a peer claims the same and is another.
+    func differs(from claim: Frame.VersionClaim) -> Bool {
+        isSettled && claim.vector == stored.vector && claim.digest != stored.digest
+    }
+
+    private mutating func onOffer(_ offer: Frame.Offer, from index: Int, now: UInt64) {
+        peers[index].note(offer.claim, known: current.vector)
+        let peer = peers[index].name
+        let lacksOurs =
+            !offer.claim.vector.covers(stored.vector)
+            || (stored.isComplete && !offer.claim.isComplete)
+        if lacksOurs, !offer.isAnswer { self.offer(to: peer, isAnswer: true) }
+        if differs(from: offer.claim), peers[index].isOwner {
+            compareAll(with: index, now: now)
+        } else if offer.claim.isVouching, current.isComplete,
+            current.vector.covers(offer.claim.vector), !needsPull
+        {
+            serve()
+        } else {
+            serveBesideLevelOwners()
+        }
+        pullIfLacking(now: now)
+    }
+}

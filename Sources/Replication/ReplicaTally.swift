@@ -1,0 +1,35 @@
+/// What a copy has fetched since it was opened.
+public struct ReplicaTally: Hashable, Sendable {
+    public var pullsBegun: UInt64 = 0
+    /// Those that brought all that the other side had.
+    public var pullsDone: UInt64 = 0
+    /// Those that ended otherwise.
+    public var pullsBroken: UInt64 = 0
+    /// Documents of others that were merged.
+    public var merges: UInt64 = 0
+    /// Those of them that changed what is here.
+    public var changingMerges: UInt64 = 0
+
+    public init() {}
+
+    public static func += (left: inout ReplicaTally, right: ReplicaTally) {
+        left.pullsBegun += right.pullsBegun
+        left.pullsDone += right.pullsDone
+        left.pullsBroken += right.pullsBroken
+        left.merges += right.merges
+        left.changingMerges += right.changingMerges
+    }
+}
+
+extension ShardReplica {
+    /// What it has fetched; a pull that is open is neither done nor broken.
+    public var tally: ReplicaTally {
+        var tally = ReplicaTally()
+        tally.pullsBegun = pullsOpened - firstNumber
+        tally.pullsDone = pullsDone
+        tally.pullsBroken = tally.pullsBegun - pullsDone - (pull == nil ? 0 : 1)
+        tally.merges = merges
+        tally.changingMerges = changingMerges
+        return tally
+    }
+}

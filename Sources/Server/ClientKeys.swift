@@ -1,0 +1,50 @@
+import NetworkIO
+import Session
+import TLS
+
+/// The keys that clients sign in with, and who has signed in with which.
+final class ClientKeys: AuthKeys {
+    private struct State: Sendable {
+        var keys: KeyRing
+        /// By session.
+        var signedIn: [UInt64: Key] = [:]
+    }
+
+    private let state: Lock<State>
+    private let onSignIn: @Sendable (UInt64) -> Void
+    private let onRefusal: @Sendable (UInt64) -> Void
+
+    /// - Parameters:
+    ///   - onSignIn: told of a session that said a right secret.
+    ///   - onRefusal: told of a session that said a wrong one, and not what it said.
+    init(
+        _ keys: KeyRing, onSignIn: @escaping @Sendable (UInt64) -> Void,
+        onRefusal: @escaping @Sendable (UInt64) -> Void
+    ) {
+        state = Lock(State(keys: keys))
+        self.onSignIn = onSignIn
+        self.onRefusal = onRefusal
+    }
+
+    func admits(_ secret: String, as session: UInt64) -> Bool {
+        let isRight = state.withLock { state in
+            guard let key = state.keys.key(saidBy: secret) else { return false }
+            state.signedIn[session] = key
+            return true
+        }
+        if isRight { onSignIn(session) } else { onRefusal(session) }
+        return isRight
+    }
+
+    func onClosed(_ session: UInt64) {
+        state.withLock { $0.signedIn[session] = nil }
+    }
+
+    /// - Returns: the sessions that signed in with a key that is none any more.
+    func change(to keys: KeyRing) -> [UInt64] {
+        state.withLock { state in
+            state.keys = keys
+            return state.signedIn.filter { !keys.contains($0.value) }.map(\.key).sorted()
+        }
+    }
+}

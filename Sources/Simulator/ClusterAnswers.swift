@@ -1,0 +1,269 @@
+import CRDT
+import LineProtocol
+
+/// Whether an answer is one to its request, and what a connection may expect of it.
+extension ClusterWorld {
+    func judge(_ answer: ClusterAnswer, to request: ClusterRequest, on visit: ClusterVisit) {
+        if let wrong = fault(in: answer, to: request) {
+            let node = "n\(visit.address.machine + 1)"
+            fail(.sound, "\(node) answers \(answer.summary) to \(request.text): \(wrong)")
+        }
+        coverage.count(answer.code.map { "ERR \($0)" } ?? "OK")
+        judgeRefusal(answer, to: request)
+        judgeNotFound(answer, to: request, on: visit)
+        noteTypingAnswered(answer, request, on: visit)
+        if let code = answer.code {
+            noteUnwatched(request, on: visit)
+            noteNotRung(code, request, on: visit)
+            return book.noteRefusal(code, of: request)
+        }
+        notePassed(request, at: visit.address.machine)
+        noteDone(answer, request, on: visit)
+        noteKnown(answer, request, on: visit)
+        noteWatched(answer, request, on: visit)
+        noteRung(answer, request, on: visit)
+        switch request.kind {
+        case .history(let conversation, let isWhole):
+            judgeHistory(answer, of: conversation, isWhole: isWhole, on: visit)
+            judgeForward(answer, of: conversation, isWhole: isWhole, on: visit)
+        case .edits(let name):
+            for line in answer.lines("EDIT") { judgeText(line["text"] ?? "", of: name.id) }
+        default: break
+        }
+    }
+
+    /// Notes what the client knows to be done, and on how many disks.
+    private func noteDone(
+        _ answer: ClusterAnswer, _ request: ClusterRequest, on visit: ClusterVisit
+    ) {
+        let said = (answer.fields?["replicas"] ?? "").split(separator: "/")
+        let count = said.first.flatMap { Int($0) } ?? 1
+        let copies = min(
+            count - disksLost(since: request.at, less: ClusterWorld.hearsayMicroseconds),
+            ownersLeft(since: request.at, less: ClusterWorld.hearsayMicroseconds))
+        if let (name, fact) = ClusterBook.fact(of: request, by: visit.user) {
+            // The disk that it was on may have gone before the answer came.
+            let isSafe = count > disksLost(since: request.at, less: 0)
+            guard isSafe || isOnSomeDisk(name, fact) else { return }
+            book.acknowledge(name, fact, copies: copies)
+            visit.done.append((name, fact))
+        }
+        switch request.kind {
+        case .send(let name):
+            book.noteAnswered(name, at: now)
+            visit.sent.append((name, isEverywhere: said.first == said.last))
+        case .retract(let name):
+            visit.retracted.insert(name.id)
+        case .wait:
+            // What was lost with its disks before the answer came is not there again.
+            for (name, fact) in visit.done
+            where book.messages[name.id]?.isAcknowledged(fact) ?? false {
+                book.acknowledge(name, fact, copies: copies)
+            }
+        default: break
+        }
+    }
+
+    /// How long a node may take a process for the one that it was, in microseconds: a connection is
+    /// given up after 6 s of silence.
+    private static let hearsayMicroseconds: UInt64 = 7_000_000
+
+    private func disksLost(since moment: UInt64, less microseconds: UInt64) -> Int {
+        disksLostAt.count { $0 + microseconds >= moment }
+    }
+
+    /// The fewest owners that members who left handed over to since then.
+    private func ownersLeft(since moment: UInt64, less microseconds: UInt64) -> Int {
+        handovers.lazy.filter { $0.at + microseconds >= moment }.map(\.owners).min() ?? .max
+    }
+
+    /// What is wrong with an answer by itself, if anything.
+    private func fault(in answer: ClusterAnswer, to request: ClusterRequest) -> String? {
+        if let code = answer.code {
+            guard answer.data.isEmpty else { return "data lines before an error" }
+            let isItsOwn = request.codes.contains(code)
+            return isItsOwn ? nil : "ERR \(code) is none of its codes"
+        }
+        if case .bad(let code) = request.kind { return "not \(code)" }
+        let nouns = Set(answer.data.map(\.noun))
+        guard nouns.isSubset(of: [request.kind.noun]) else { return "other data lines" }
+        return fault(inFields: answer, to: request)
+    }
+
+    private func fault(inFields answer: ClusterAnswer, to request: ClusterRequest) -> String? {
+        guard let fields = answer.fields else { return "no status" }
+        let isRight: Bool
+        switch request.kind {
+        case .send(let name):
+            isRight = fields["id"] == name.id && fields["at"] != nil && fields["replicas"] != nil
+        case .edit: isRight = fields["at"] != nil
+        case .ping: isRight = fields.words == ["pong"]
+        case .set: isRight = fields["ack"] != nil
+        case .wait: isRight = fields["replicas"] != nil
+        case .digest: isRight = fields["digest"] != nil && isDigest(answer)
+        case .status: isRight = answer.data.count == 1
+        case .members: isRight = !answer.data.isEmpty
+        case .token, .watch:
+            isRight = fields["token"].map { $0.utf8.count <= Token.textBytesMax } ?? false
+        case .read: isRight = fields["unread"] != nil
+        case .create, .edits, .retract, .hide, .restore, .pin, .profile, .history, .since,
+            .unwatch, .ring, .type, .operate, .bad:
+            isRight = true
+        }
+        return isRight ? nil : "not what was asked for"
+    }
+
+    /// Whether it has a line for each of some shards, in order.
+    private func isDigest(_ answer: ClusterAnswer) -> Bool {
+        let shards = answer.lines("DIGEST").map { Int($0["shard"] ?? "") ?? -1 }
+        return shards.allSatisfy((0..<plan.shards).contains)
+            && zip(shards, shards.dropFirst()).allSatisfy { $0 < $1 }
+    }
+
+    // MARK: Reads
+
+    private func judgeHistory(
+        _ answer: ClusterAnswer, of conversation: String, isWhole: Bool, on visit: ClusterVisit
+    ) {
+        let lines = answer.lines("MESSAGE")
+        let ids = lines.map { $0["id"] ?? "" }
+        guard Set(ids).count == ids.count else {
+            return fail(.sound, "HISTORY shows a message twice: \(ids)")
+        }
+        for (before, line) in zip(lines, lines.dropFirst())
+        where (before["at"] ?? "") > (line["at"] ?? "") {
+            fail(.sound, "HISTORY is out of order at \(line["id"] ?? "")")
+        }
+        for line in lines {
+            judgeMessage(line, by: visit.user)
+            if visit.retracted.contains(line["id"] ?? ""), !line.isTrue("deletedForEveryone"),
+                book.messages[line["id"] ?? ""]?.isAcknowledged(.retracted) ?? false,
+                isAnsweredByOneOwner(conversation, at: visit.address.machine)
+            {
+                fail(.deleted, "\(line["id"] ?? "") shows on the connection that deleted it")
+            }
+        }
+        guard isWhole else { return }
+        let isOneOwner = isAnsweredByOneOwner(conversation, at: visit.address.machine)
+        for (name, isEverywhere) in visit.sent
+        where name.conversation == conversation && !ids.contains(name.id) {
+            guard let message = book.messages[name.id], message.isAcknowledged(.sent),
+                !message.hidesAsked.contains(visit.user),
+                isOneOwner || (isEverywhere && !mayOwnersChange)
+            else { continue }
+            fail(.reads, "\(name.id) is missing on the connection that sent it")
+        }
+    }
+
+    /// How long a fault may have a node ask another owner than before, in microseconds.
+    static let disturbanceMicroseconds: UInt64 = 8_000_000
+
+    /// Whether all that a node is asked for a conversation, or for a user's own, is answered by one
+    /// copy.
+    ///
+    /// That is its own, or, without faults, that of the owner that it asked first. A client whose
+    /// requests another owner answers from then on sees what that one has, and so does one whose
+    /// node comes to own it, or owns it no more.
+    func isAnsweredByOneOwner(_ conversation: String, at machine: Int) -> Bool {
+        guard !mayOwnersChange else { return false }
+        guard !owners(of: conversation).contains(machine) else { return true }
+        guard let disturbedAt else { return true }
+        return now > disturbedAt + ClusterWorld.disturbanceMicroseconds
+    }
+
+    /// Whether a message may show as it does.
+    func judgeMessage(_ line: ReplyFields, by user: String) {
+        guard let message = book.messages[line["id"] ?? ""] else {
+            return fail(.sound, "\(line["id"] ?? "") was never sent")
+        }
+        guard message.mayExist else {
+            return fail(.sound, "\(message.name.id) shows, and was refused")
+        }
+        guard line["from"] == message.sender else {
+            return fail(.sound, "\(message.name.id) is not from its sender")
+        }
+        guard line.isTrue("deletedForEveryone") else {
+            return judgeText(line["text"] ?? "", of: message.name.id)
+        }
+        guard message.mayShowDeleted else {
+            return fail(.sound, "\(message.name.id) shows as deleted, and nobody asked for that")
+        }
+        if line["text"] != "[Message deleted]" {
+            fail(.deleted, "\(message.name.id) is deleted and shows \(line["text"] ?? "nothing")")
+        }
+    }
+
+    func judgeText(_ text: String, of id: String) {
+        guard let message = book.messages[id] else { return }
+        guard text == message.text || message.edits.contains(text) else {
+            return fail(.sound, "\(id) shows a text that nobody gave it: \(text)")
+        }
+    }
+}
+
+extension ReplyLine {
+    var noun: String {
+        if case .data(let noun, _) = self { return noun }
+        return ""
+    }
+}
+
+extension ClusterAnswer {
+    var summary: String { code.map { "ERR \($0)" } ?? "OK \(fields?.pairs.map(\.key) ?? [])" }
+}
+
+extension ClusterRequest {
+    /// What may refuse it: no token is made for a connection to who has not joined yet.
+    var codes: [Int] {
+        if case .token = kind, isEarly { return [503] }
+        return kind.codes
+    }
+}
+
+extension ClusterRequest.Kind {
+    /// The noun of its data lines; empty where it has none.
+    var noun: String {
+        switch self {
+        case .history: "MESSAGE"
+        case .edits: "EDIT"
+        case .digest: "DIGEST"
+        case .status: "NODE"
+        case .members: "MEMBER"
+        case .profile: "PROFILE"
+        case .ring(.list): "NOTIFICATION"
+        case .create, .send, .edit, .retract, .hide, .restore, .pin, .read, .set, .wait, .ping,
+            .token, .since,
+            .watch, .unwatch, .ring, .type, .operate, .bad:
+            ""
+        }
+    }
+
+    /// The conversation that it reads; nil where it reads none.
+    var conversation: String? {
+        switch self {
+        case .history(let conversation, _): conversation
+        case .edits(let name): name.conversation
+        default: nil
+        }
+    }
+
+    /// The errors that may answer it.
+    var codes: [Int] {
+        switch self {
+        case .create, .profile: [503]
+        case .send: [404, 503]
+        case .edit: [403, 404, 503]
+        case .edits, .hide, .restore, .pin(isOn: false), .read: [404, 503]
+        case .pin(isOn: true): [404, 409, 503]
+        case .retract: [403, 404, 503]
+        case .history: [404, 503]
+        case .digest, .status, .members, .set, .ping, .token, .unwatch: []
+        case .since, .watch, .ring(.add): [503]
+        case .ring, .type: [404, 503]
+        case .wait: [504]
+        case .operate(let codes): codes
+        case .bad(404): [404, 503]
+        case .bad(let code): [code]
+        }
+    }
+}

@@ -1,0 +1,234 @@
+import CRDT
+import Chat
+import Node
+import Wire
+
+/// The faults of a plan, as they begin and end.
+extension ClusterWorld {
+    func begin(_ fault: ClusterFault, _ index: Int) {
+        note(fault.kind.rawValue, fault.node, fault.milliseconds)
+        // What ends by itself, a pause for one, ends by then.
+        disturbedAt = max(disturbedAt ?? 0, now + fault.milliseconds * 1_000)
+        noteDisturbed(fault, until: now + fault.milliseconds * 1_000)
+        coverage.count(fault.kind.rawValue)
+        let (lasts, machine) = (fault.milliseconds * 1_000, machines[fault.node])
+        switch fault.kind {
+        case .kill:
+            kill(fault.node)
+            restart(fault.node, after: lasts)
+        case .killAll:
+            for machine in machines {
+                kill(machine.index)
+                restart(machine.index, after: networkRandom.between(0...lasts))
+            }
+        case .wipe:
+            kill(fault.node)
+            _ = wipe(machine)
+            restart(fault.node, after: lasts)
+        case .stop:
+            guard let process = machine.process else { return }
+            process.isToldToStop = true
+            let address = ClusterAddress(machine: fault.node, process: process.id)
+            step(address, "shutdown") { process in process.node.assumeIsolated { $0.shutDown() } }
+            push(.faultEnds(index), after: lasts + ClusterProcess.stopMicroseconds)
+        case .pause:
+            guard machine.process != nil else { return }
+            machine.pausedUntil = max(machine.pausedUntil, now + lasts)
+        case .suspend:
+            guard machine.process != nil, machine.pausedUntil <= now else { return }
+            machine.pausedUntil = now + lasts
+            machine.suspendedMicroseconds += lasts
+        case .cut, .cutOneWay, .isolate:
+            if plan.cutsMinority { noteFound() }
+            for pair in pairs(cutBy: fault) { cuts[pair, default: 0] += 1 }
+            push(.faultEnds(index), after: lasts)
+        case .reset:
+            breakConnections(fault.node, fault.other)
+        case .diskFull:
+            setFull(machine, by: 1)
+            push(.faultEnds(index), after: lasts)
+        case .diskSlow:
+            machine.isSlow += 1
+            push(.faultEnds(index), after: lasts)
+        case .block, .blockIn, .blockOut:
+            hasMoved = true
+            let way = [.blockIn: " in", .blockOut: " out"][fault.kind] ?? ""
+            let line = "BLOCK \(machines[fault.other].name)\(way)"
+            guard order(line, codes: [404], to: fault.node) != nil else { return }
+            push(.faultEnds(index), after: lasts)
+        case .wrongClock:
+            setClock(
+                machine, error: fault.other % 2 == 0 ? ClusterWorld.years : -ClusterWorld.years)
+            push(.faultEnds(index), after: lasts)
+        }
+    }
+
+    /// Ten of them, in milliseconds.
+    private static let years: Int64 = 10 * 365 * 86_400_000
+
+    private func setClock(_ machine: ClusterMachine, error: Int64) {
+        machine.wallErrorMilliseconds = error
+        guard let desk = machine.process?.desk else { return }
+        machine.executor.run { desk.assumeIsolated { $0.setWallError(error) } }
+    }
+
+    func end(_ fault: ClusterFault) {
+        disturbedAt = max(disturbedAt ?? 0, now)
+        noteDisturbed(fault, until: now)
+        let machine = machines[fault.node]
+        switch fault.kind {
+        case .stop:
+            // Who was suspended meanwhile still has to stop.
+            let late = machine.pausedUntil > now ? machine.pausedUntil - now : 0
+            restart(fault.node, after: late > 0 ? late + ClusterProcess.stopMicroseconds : 0)
+        case .cut, .cutOneWay, .isolate:
+            for pair in pairs(cutBy: fault) { cuts[pair, default: 0] -= 1 }
+            for other in fault.kind == .isolate ? Array(machines.indices) : [fault.other]
+            where other != fault.node {
+                mend(fault.node, other)
+            }
+        case .diskFull: setFull(machine, by: -1)
+        case .diskSlow: machine.isSlow -= 1
+        case .block, .blockIn, .blockOut:
+            // What cannot be asked for here is asked for at the heal.
+            _ = order("UNBLOCK \(machines[fault.other].name)", codes: [404], to: fault.node)
+        case .wrongClock: setClock(machine, error: 0)
+        case .kill, .killAll, .wipe, .pause, .suspend, .reset: break
+        }
+    }
+
+    /// Notes who may not hear whom, or take his time to.
+    private func noteDisturbed(_ fault: ClusterFault, until moment: UInt64) {
+        let concerned: [Int]
+        switch fault.kind {
+        case .diskFull, .diskSlow, .wrongClock: concerned = []
+        case .killAll, .isolate: concerned = Array(machines.indices)
+        default: concerned = [fault.node, fault.other]
+        }
+        for index in concerned {
+            machines[index].disturbedAt = max(machines[index].disturbedAt ?? 0, moment)
+        }
+    }
+
+    private func pairs(cutBy fault: ClusterFault) -> [[Int]] {
+        switch fault.kind {
+        case .cutOneWay:
+            [[fault.node, fault.other]]
+        case .isolate:
+            machines.indices.filter { $0 != fault.node }
+                .flatMap { [[fault.node, $0], [$0, fault.node]] }
+        default:
+            [[fault.node, fault.other], [fault.other, fault.node]]
+        }
+    }
+
+    private func setFull(_ machine: ClusterMachine, by change: Int) {
+        machine.fullBy += change
+        machine.fullChangedAt = now
+        machine.executor.run {
+            machine.disk.assumeIsolated { [isFull = machine.fullBy > 0] in $0.setFull(isFull) }
+        }
+    }
+
+    // MARK: Processes
+
+    /// `kill -9`, or the end of a process by itself.
+    func kill(_ index: Int) {
+        let machine = machines[index]
+        machine.pausedUntil = 0
+        guard let process = machine.process else { return }
+        let address = ClusterAddress(machine: index, process: process.id)
+        note("gone", index, UInt64(process.id))
+        machine.process = nil
+        let keepsFirst = process.isWriting && networkRandom.chance(percent: 50)
+        machine.executor.run { machine.disk.assumeIsolated { $0.onCrash(keepsFirst: keepsFirst) } }
+        dropConnections(of: address)
+        for visit in visits(at: address) {
+            visit.session = nil
+            push(.visitOver(visit.id, isInOrder: false), at: visit.repliesAt + 1)
+        }
+    }
+
+    func restart(_ index: Int, after microseconds: UInt64) {
+        guard !machines[index].isStartDue else { return }
+        machines[index].isStartDue = true
+        push(.start(index), after: microseconds)
+    }
+
+    /// Empties the folder of a machine, unless it is the last that knows the cluster.
+    ///
+    /// - Returns: whether it did.
+    func wipe(_ machine: ClusterMachine) -> Bool {
+        guard !isLastToKnow(machine) else {
+            coverage.count("wipe of the last folder left out")
+            return false
+        }
+        let others = machines.filter { $0.index != machine.index && !$0.isGone }
+        noteLosses(machine, others)
+        noteLostDocuments(of: machine, others)
+        machine.executor.run { machine.disk.assumeIsolated { $0.wipe() } }
+        machine.join = others.map(\.address)
+        coverage.count("folder emptied")
+        return true
+    }
+
+    /// Whether no other machine that is to run again knows which cluster this is.
+    func isLastToKnow(_ machine: ClusterMachine) -> Bool {
+        !machines.contains { other in
+            other.index != machine.index && !other.isGone
+                && other.executor.run {
+                    other.disk.assumeIsolated { $0.settings["cluster"] != nil }
+                }
+        }
+    }
+
+    /// What was said to be on more disks than were lost has to be on another.
+    private func noteLosses(_ machine: ClusterMachine, _ others: [ClusterMachine]) {
+        disksLostAt.append(now)
+        let mine = messages(on: machine)
+        let notOwner = others.map(messages)
+        for (id, message) in mine.sorted(by: { $0.key < $1.key }) {
+            let others = notOwner.compactMap { $0[id] }
+            let (forgiven, broken) = book.lose(
+                id, { holds(message, $1, of: $0) },
+                isElsewhere: { known, fact in others.contains { holds($0, fact, of: known) } })
+            if !forgiven.isEmpty { coverage.count("lost with its disk") }
+            if forgiven.isEmpty { coverage.count("kept beside a lost disk") }
+            guard let fact = broken.first else { continue }
+            fail(.kept, "the disk of \(machine.name) alone had of \(id): \(fact)")
+        }
+    }
+
+    func isOnSomeDisk(_ name: ClusterMessage.Name, _ fact: ClusterFact) -> Bool {
+        guard let known = book.messages[name.id] else { return false }
+        return machines.contains { machine in
+            messages(on: machine)[name.id].map { holds($0, fact, of: known) } ?? false
+        }
+    }
+
+    private func messages(on machine: ClusterMachine) -> [String: Message] {
+        let documents = machine.executor.run { machine.disk.assumeIsolated { $0.documents } }
+        var found: [String: Message] = [:]
+        do throws(WireError) {
+            for (key, bytes) in documents where key.kind == .message {
+                found[key.id] = try Document(key, decoding: bytes).message
+            }
+        } catch {
+            fail(.running, "a disk holds what is no document: \(error)")
+        }
+        return found
+    }
+
+    private func holds(_ message: Message, _ fact: ClusterFact, of known: ClusterMessage) -> Bool {
+        switch fact {
+        case .sent: true
+        case .retracted: message.isRetracted
+        // Who has it back may have it, whatever came first.
+        case .hidden(let user):
+            known.restoresAsked.contains(user)
+                || message.deletedBy.elements.contains { $0.text == user }
+        case .edited(let text):
+            message.isRetracted || message.versions.contains { $0.text == text }
+        }
+    }
+}

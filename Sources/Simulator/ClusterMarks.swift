@@ -1,0 +1,84 @@
+import Chat
+import LineProtocol
+import Wire
+
+/// Pins, and how far users have read: asked for in some runs, and told to those who watch.
+extension ClusterWorld {
+    /// How often a client asks for one of these, in those runs.
+    private static let marksPercent = 12
+
+    /// Nil where it asks for something else.
+    func markRequest(_ client: ClusterClient) -> ClusterRequest? {
+        guard plan.setsMarks, markRandom.chance(percent: ClusterWorld.marksPercent),
+            !book.names.isEmpty
+        else { return nil }
+        let isRead = markRandom.chance(percent: 50)
+        let name = markRandom.pick(Array(book.names.suffix(isRead ? 12 : 3)))
+        let place = "\(name.conversation) \(name.id) \(client.user)"
+        guard !isRead else {
+            book.noteRead(of: name, by: client.user)
+            return ClusterRequest(.read, "READ \(name.conversation) \(client.user) \(name.id)")
+        }
+        let isOn = markRandom.chance(percent: 65)
+        book.notePin(of: name, by: client.user, isOn: isOn)
+        return ClusterRequest(.pin(isOn: isOn), (isOn ? "PIN " : "UNPIN ") + place)
+    }
+
+    /// Whether somebody gave cause for an event of a pin, or of how far somebody has read.
+    func judgeMark(_ event: ReplyFields, _ kind: String) {
+        let (id, by) = (event["id"] ?? "", event["by"])
+        guard let message = book.messages[id], event["conversation"] == message.name.conversation
+        else { return fail(.sound, "a \(kind) of \(id), which was never sent there") }
+        let isCaused =
+            switch kind {
+            case "pin": by.map(message.pinsAsked.contains) ?? false
+            case "unpin": message.isUnpinAsked
+            default: by.map(message.readsAsked.contains) ?? false
+            }
+        if !isCaused { fail(.sound, "a \(kind) of \(id) by \(by ?? "nobody"), never asked for") }
+    }
+
+    /// Each watcher of the user from the beginning knows how far everybody has read, as a node
+    /// shows it.
+    ///
+    /// - Parameter lines: all of `HISTORY`.
+    func checkMarks(
+        told user: String, in conversation: String, _ lines: [ReplyFields], node: String
+    ) {
+        guard plan.setsMarks, !losses.conversations.contains(conversation) else { return }
+        for watcher in watchers where watcher.user == user && watcher.dueFrom == 0 {
+            for index in 0..<plan.clients {
+                let reader = ClusterClient.user(index)
+                let participantState = DocumentKey.participantState(
+                    UserID(checked: reader), in: ConversationID(checked: conversation))
+                guard !losses.keys.contains(participantState) else { continue }
+                let mark = watcher.book.marks[conversation]?[reader]
+                guard let wrong = fault(in: lines, as: reader, hasReadTo: mark) else { continue }
+                fail(.reads, "\(user) watches, and was told that \(wrong) on \(node)")
+            }
+        }
+    }
+
+    private func fault(
+        in lines: [ReplyFields], as reader: String, hasReadTo mark: String?
+    ) -> String? {
+        var place = -1
+        if let mark {
+            // What was sent twice stands where the first sending was, whatever was marked.
+            guard let message = book.messages[mark], message.attempts == 1,
+                !losses.concern(message.name),
+                let found = lines.firstIndex(where: { $0["id"] == mark })
+            else { return nil }
+            place = found
+        }
+        for (index, line) in lines.enumerated()
+        where line["from"] != reader && !line.isTrue("deletedForEveryone") {
+            let readers = (line["readBy"] ?? "").split(separator: ",")
+            guard readers.contains(Substring(reader)) != (index <= place) else { continue }
+            return "\(reader) has read to \(mark ?? "nothing"), and \(line["id"] ?? "") is read by "
+                + (line["readBy"] ?? "nobody")
+        }
+        coverage.count(mark == nil ? "nothing read" : "read as told")
+        return nil
+    }
+}

@@ -1,0 +1,205 @@
+import Placement
+import Wire
+
+/// How far a machine is with its move.
+final class ClusterMover {
+    enum Step {
+        case notYet
+        /// Asked to leave, as this process.
+        case leaving(process: Int)
+        /// Killed, and about to be forgotten or evicted.
+        case dead(since: UInt64)
+        /// No member, since then.
+        case out(since: UInt64)
+        case over
+    }
+
+    let move: ClusterMove
+    var step = Step.notYet
+    /// On which an operator was last asked.
+    var visit: ClusterVisit?
+
+    init(_ move: ClusterMove) { self.move = move }
+
+    var isOver: Bool {
+        if case .over = step { true } else { false }
+    }
+}
+
+/// Members that come and go, by the word of operators.
+extension ClusterWorld {
+    /// How often an operator looks after a move, in microseconds.
+    private static let lookMicroseconds: UInt64 = 200_000
+    /// How long others may take to hold dead who was killed, in microseconds: a half-open
+    /// connection is given up after 6 s.
+    private static let deathMicroseconds: UInt64 = 7_000_000
+
+    /// After how long without an answer a node is not forgotten after all, in microseconds.
+    private static let vainMicroseconds: UInt64 = 15_000_000
+
+    func go(_ mover: ClusterMover) {
+        hasMoved = true
+        let (move, machine) = (mover.move, machines[mover.move.node])
+        switch mover.step {
+        case .notYet: begin(mover, machine)
+        case .leaving(let process): continueLeave(mover, machine, process)
+        case .dead(let since):
+            let isOut = move.kind == .forget ? isForgotten(mover) : isEvicted(since)
+            // Where nobody is left to ask, the others may wait for this one.
+            let isVain = now >= since + ClusterWorld.vainMicroseconds
+            if isOut || isVain { mover.step = .out(since: now) }
+        case .out(let since):
+            if now >= since + move.milliseconds * 1_000 { end(mover, machine) }
+        case .over: return
+        }
+        if !mover.isOver { push(.move(move.node), after: ClusterWorld.lookMicroseconds) }
+    }
+
+    private func begin(_ mover: ClusterMover, _ machine: ClusterMachine) {
+        let move = mover.move
+        switch move.kind {
+        case .join:
+            note("join", move.node)
+            machine.join = members.filter { $0.index != move.node }.map(\.address)
+            come(machine)
+            coverage.count("move: join")
+            mover.step = .over
+        case .leave:
+            guard let process = machine.process,
+                let visit = order("LEAVE", codes: [503], to: move.node)
+            else { return }
+            machine.isLeaving = true
+            mover.visit = visit
+            mover.step = .leaving(process: process.id)
+        case .forget, .evict:
+            note(move.kind.rawValue, move.node)
+            kill(move.node)
+            machine.isOut = true
+            if move.comesBack != .old, wipe(machine) {
+                machine.isGone = move.comesBack == .never
+            } else {
+                noteGivenUp(machine, besides: members)
+            }
+            mover.step = .dead(since: now)
+        }
+    }
+
+    // MARK: Leaving
+
+    private func continueLeave(_ mover: ClusterMover, _ machine: ClusterMachine, _ process: Int) {
+        if machine.isOut {
+            guard machine.process == nil else { return }
+            coverage.count("move: leave")
+            mover.step = .out(since: now)
+            machine.isGone = mover.move.comesBack == .never && !isLastToKnow(machine)
+            return
+        }
+        let isRefused = mover.visit?.answers.first.map { $0.code != nil } ?? false
+        guard isRefused || machine.process?.id != process else { return }
+        // A process that is killed on its way out comes back as a member.
+        coverage.count("did not leave")
+        machine.isLeaving = false
+        mover.step = .over
+    }
+
+    /// A process ends by itself, since everything that it held is with others.
+    func onHandedOver(_ machine: ClusterMachine) {
+        let documents = machine.executor.run {
+            machine.disk.assumeIsolated { $0.documents.count }
+        }
+        if documents > 0 { fail(.placed, "\(machine.name) leaves with \(documents) documents") }
+        machine.isOut = true
+        // Who is cut off from all that are left may hand over to them in parts.
+        let owners = machines.count { !$0.isOut && !$0.isLeaving }
+        let left = evictsSoon ? 1 : max(1, owners)
+        handovers.append((now, left))
+        book.cap(copies: left)
+    }
+
+    // MARK: Going without a word
+
+    /// Says to some other node that it is to be forgotten, until one has done so.
+    private func isForgotten(_ mover: ClusterMover) -> Bool {
+        if let answer = mover.visit?.answers.first, answer.code == nil {
+            coverage.count("move: forget")
+            return true
+        }
+        let others = machines.filter { $0.index != mover.move.node && $0.process != nil }
+        guard !others.isEmpty else { return false }
+        let name = machines[mover.move.node].name
+        mover.visit = order(
+            "FORGET \(name)", codes: [404, 409], to: moveRandom.pick(others).index)
+        return false
+    }
+
+    /// Says to every node once more who is not coming back: the one that was asked may have heard
+    /// of an earlier life alone, and a later one undoes that.
+    ///
+    /// A minority evicts nobody, and who leaves waits for every owner: there, those who were to be
+    /// evicted are named, too.
+    func forgetAgain() {
+        let gone = movers.filter { machines[$0.move.node].isGone }
+        let dead = gone.filter { $0.move.kind == .evict }
+        let isMinority = members.count <= dead.count
+        let named = gone.filter { $0.move.kind == .forget } + (isMinority ? dead : [])
+        for name in named.map({ machines[$0.move.node].name }) {
+            for machine in machines where machine.process != nil {
+                _ = order("FORGET \(name)", codes: [404, 409, 503], to: machine.index)
+            }
+        }
+    }
+
+    private func isEvicted(_ since: UInt64) -> Bool {
+        let after = plan.evictAfterMilliseconds * 1_000 + ClusterWorld.deathMicroseconds
+        guard now >= since + after else { return false }
+        coverage.count("move: evict")
+        return true
+    }
+
+    // MARK: Coming back
+
+    private func end(_ mover: ClusterMover, _ machine: ClusterMachine) {
+        mover.step = .over
+        coverage.count("comes back: \(machine.isGone ? .never : mover.move.comesBack)")
+        guard !machine.isGone else { return }
+        if mover.move.kind == .leave, mover.move.comesBack == .wiped { _ = wipe(machine) }
+        come(machine)
+    }
+
+    private func come(_ machine: ClusterMachine) {
+        machine.isOut = false
+        machine.isLeaving = false
+        restart(machine.index, after: 0)
+    }
+
+    // MARK: Operators
+
+    /// Asks a node something on a connection of its own.
+    ///
+    /// - Returns: nil where it takes no clients.
+    func order(_ line: String, codes: [Int], to index: Int) -> ClusterVisit? {
+        guard let visit = openVisit(to: index, as: ClusterClient.user(0)) else { return nil }
+        ask([ClusterRequest(.operate(codes), line)], on: visit)
+        endLines(of: visit)
+        return visit
+    }
+
+    // MARK: Members
+
+    /// Whether a plan's nodes are soon out of the ring when they are not heard of.
+    private var evictsSoon: Bool { plan.evictAfterMilliseconds < 60_000 }
+
+    /// Those that are members, or will be again.
+    var members: [ClusterMachine] { machines.filter { !$0.isGone && !$0.isOut } }
+
+    /// The numbers of the machines that own a shard, ascending, once all agree on the members.
+    func owners(of shard: ShardID) -> [Int] {
+        let names = members.map { NodeName(checked: $0.name) }
+        let owners = Placement.owners(of: shard, among: names, replicas: plan.replicas)
+        return members.filter { owners.contains(NodeName(checked: $0.name)) }.map(\.index)
+    }
+
+    func owners(of conversation: String) -> [Int] {
+        owners(of: ShardID(of: conversation, count: UInt16(plan.shards)))
+    }
+}

@@ -1,0 +1,118 @@
+import LineProtocol
+
+/// What every node says in the quiet of what devices are notified of.
+extension ClusterWorld {
+    /// Has every device there, and viewing nothing: of what is sent from then on it is notified.
+    func preparePhones() {
+        for phone in phones {
+            for ringing in [ClusterRequest.Ringing.add, .view(nil)] {
+                ring(ringing, of: phone, at: members[0].index)
+            }
+        }
+    }
+
+    func ring(_ ringing: ClusterRequest.Ringing, of phone: ClusterPhone, at index: Int) {
+        let askedAt = now
+        let answers = needed([request(ringing, of: phone)], of: index, as: phone.user)
+        guard let answer = answers.first else { return }
+        guard answer.code == nil else {
+            return fail(.answered, "n\(index + 1) refuses \(answer.summary) to a device")
+        }
+        phone.book.acknowledge(ringing, askedAt: askedAt, at: now)
+    }
+
+    func checkPhones() {
+        for phone in phones where finding == nil {
+            var first: [ReplyLine]?
+            for machine in members {
+                let answers = needed(
+                    [request(.list, of: phone)], of: machine.index, as: phone.user)
+                guard let answer = answers.first, answer.code == nil else {
+                    return fail(.answered, "n\(machine.index + 1) lists no notifications")
+                }
+                check(answer, for: phone, at: machine.name)
+                phone.book.take(messages(in: answer), at: now)
+                let said = answer.data + [answer.status]
+                guard let other = first, other != said else {
+                    first = said
+                    continue
+                }
+                fail(.equal, "\(machine.name) notifies \(said), \(members[0].name) \(other)")
+            }
+        }
+    }
+
+    private func check(_ answer: ClusterAnswer, for phone: ClusterPhone, at node: String) {
+        var lines: [String: ReplyFields] = [:]
+        for line in answer.lines("NOTIFICATION") {
+            judgeNotification(line, of: phone)
+            lines[line["message"] ?? ""] = line
+        }
+        for name in book.names where !losses.concern(name) {
+            guard let message = book.messages[name.id] else { continue }
+            let line = lines[name.id]
+            if let line, let wrong = excess(line, of: message, for: phone) {
+                fail(wrong.invariant, "\(node) notifies \(phone.user) of \(name.id), \(wrong.why)")
+            }
+            guard isDue(message, for: phone) else { continue }
+            if line?["kind"] != "message" {
+                fail(.kept, "\(node) does not notify \(phone.user) of \(name.id)")
+            }
+            coverage.count("notification due")
+        }
+    }
+
+    /// Why a device is not to be notified of a message; nil where it may be.
+    private func excess(
+        _ line: ReplyFields, of message: ClusterMessage, for phone: ClusterPhone
+    ) -> (invariant: Invariant, why: String)? {
+        let id = message.name.id
+        if phone.book.acknowledged.contains(id) { return (.oneChange, "which was taken off") }
+        if phone.book.wasViewing(message) ?? false {
+            guard phone.book.mayBeListedBlindly(message) else {
+                return (.sound, "which it was viewing")
+            }
+            coverage.count("notified of what it viewed, by who had not heard of that")
+        }
+        if phone.book.isSurelyAdded(after: message) {
+            return (.sound, "which was sent before the device was added")
+        }
+        if message.isAcknowledged(.retracted), line["kind"] == "message" {
+            return (.deleted, "which is deleted for everyone")
+        }
+        return nil
+    }
+
+    /// Whether a device is surely to be notified of a message.
+    private func isDue(_ message: ClusterMessage, for phone: ClusterPhone) -> Bool {
+        message.sender != phone.user && message.isAcknowledged(.sent)
+            && !message.isRetractionAsked && !message.hidesAsked.contains(phone.user)
+            && phone.book.isSurelyAdded(before: message)
+            && phone.book.wasViewing(message) == false && !phone.book.mayBeAcknowledged(message)
+            && !phone.book.mayBePassedOver(message)
+    }
+
+    /// Takes all off, at some node each.
+    func emptyPhones() {
+        for phone in phones where finding == nil {
+            guard let last = phone.book.list.last else { continue }
+            ring(.acknowledge(last.id), of: phone, at: members[0].index)
+        }
+    }
+
+    /// Nothing that was taken off is listed anywhere.
+    func checkPhonesAreEmpty() {
+        for phone in phones {
+            for machine in members where finding == nil {
+                let answers = needed(
+                    [request(.list, of: phone)], of: machine.index, as: phone.user)
+                // What was lost with a disk and sent again is another message under its id.
+                let left = answers.flatMap { messages(in: $0) }.map(\.message).filter { id in
+                    book.messages[id].map { !losses.concern($0.name) } ?? true
+                }
+                guard let first = left.first else { continue }
+                fail(.oneChange, "\(machine.name) notifies \(phone.user) of \(first) once more")
+            }
+        }
+    }
+}

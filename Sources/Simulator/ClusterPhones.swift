@@ -1,0 +1,241 @@
+import Chat
+import LineProtocol
+import Wire
+
+extension ClusterRequest {
+    /// What a device asks, or its user for it.
+    enum Ringing {
+        case add
+        case remove
+        case view(String?)
+        case list
+        /// Up to the notification with this id.
+        case acknowledge(String)
+
+        var name: String {
+            switch self {
+            case .add: "DEVICE ADD"
+            case .remove: "DEVICE REMOVE"
+            case .view: "VIEWING"
+            case .list: "NOTIFICATIONS"
+            case .acknowledge: "NOTIFIED"
+            }
+        }
+    }
+}
+
+/// What a device has done, as far as somebody knows of it.
+struct ClusterPhoneDeeds {
+    /// Messages that it has taken off.
+    var acknowledged: Set<String> = []
+    /// What it has viewed, by the numbers in its book.
+    var viewings: Set<Int> = []
+
+    mutating func formUnion(_ other: ClusterPhoneDeeds) {
+        acknowledged.formUnion(other.acknowledged)
+        viewings.formUnion(other.viewings)
+    }
+}
+
+/// A device that is notified, by one node after the other.
+final class ClusterPhone {
+    let index: Int
+    let user: String
+    let device: String
+    /// The connection that it has, if any.
+    var visit: ClusterVisit?
+    /// What it carries to the next, and what that stands for.
+    var token: (text: String, done: ClusterPhoneDeeds)?
+    /// Whether that stands for what was last listed, too: who has not heard of a list takes nothing
+    /// off it.
+    var isListKnown = false
+    var book = PhoneBook()
+
+    init(_ index: Int, user: String) {
+        self.index = index
+        self.user = user
+        device = "d\(index)"
+    }
+
+    var key: DocumentKey { .device(DeviceID(checked: device), of: UserID(checked: user)) }
+}
+
+/// Devices, and what they are notified of.
+extension ClusterWorld {
+    func beginPhones() {
+        for index in 0..<plan.phones {
+            phones.append(
+                ClusterPhone(index, user: ClusterClient.user(phoneRandom.below(plan.clients))))
+            push(.phone(index), after: phoneRandom.between(0...200_000))
+        }
+    }
+
+    // MARK: What a device asks
+
+    func act(_ phone: ClusterPhone) {
+        guard isOpen(for: phone.visit) else { return }
+        push(.phone(phone.index), after: phoneRandom.between(5_000...150_000))
+        guard let visit = phone.visit else {
+            phone.visit = openVisit(to: phoneRandom.below(machines.count), as: phone.user)
+            phone.visit?.phone = phone
+            if !phone.isListKnown { phone.book.forgetList() }
+            if let visit = phone.visit, let token = phone.token {
+                let knowledge = ClusterToken(text: token.text, knowledge: ClusterKnowledge())
+                ask([ClusterRequest(.since(knowledge), "SINCE \(token.text)")], on: visit)
+            }
+            return
+        }
+        guard !visit.hasEnded, visit.session != nil, visit.open.isEmpty else { return }
+        switch phoneRandom.below(100) {
+        case 0..<4: leave(visit)
+        case 4..<10: endLines(of: visit)
+        default: ask(nextRequests(of: phone), on: visit)
+        }
+    }
+
+    private func nextRequests(of phone: ClusterPhone) -> [ClusterRequest] {
+        guard phone.book.addedAt != nil else { return [request(.add, of: phone)] }
+        switch phoneRandom.below(100) {
+        case 0..<30 where !phone.book.list.isEmpty:
+            let id = phoneRandom.pick(phone.book.list).id
+            return [request(.acknowledge(id), of: phone), ClusterRequest(.token, "TOKEN")]
+        case 30..<42: return [request(.view(phoneRandom.pick(conversations)), of: phone)]
+        case 42..<50: return [request(.view(nil), of: phone)]
+        default: return [request(.list, of: phone), ClusterRequest(.token, "TOKEN")]
+        }
+    }
+
+    func request(_ ringing: ClusterRequest.Ringing, of phone: ClusterPhone) -> ClusterRequest {
+        var isLevel = true
+        if case .list = ringing {
+            isLevel = areViewingsLevel(of: phone)
+            if !isLevel { coverage.count("NOTIFICATIONS while viewings differ") }
+        }
+        phone.book.ask(ringing, at: now, isLevel: isLevel)
+        let place = "\(phone.user) \(phone.device)"
+        let line =
+            switch ringing {
+            case .add: "DEVICE ADD \(place) token=push-\(phone.device)"
+            case .remove: "DEVICE REMOVE \(place)"
+            case .view(let conversation): "VIEWING \(place) \(conversation ?? "")"
+            case .list: "NOTIFICATIONS \(place)"
+            case .acknowledge(let id): "NOTIFIED \(place) \(id)"
+            }
+        return ClusterRequest(.ring(ringing), line)
+    }
+
+    // MARK: What it is answered
+
+    func noteRung(_ answer: ClusterAnswer, _ request: ClusterRequest, on visit: ClusterVisit) {
+        guard let phone = visit.phone else { return }
+        switch request.kind {
+        case .token:
+            phone.token = answer.fields?["token"].map { token in
+                var done = visit.doneBefore
+                done.formUnion(visit.doneHere)
+                return (token, done)
+            }
+            phone.isListKnown = true
+        case .since:
+            visit.doneBefore = phone.token?.done ?? ClusterPhoneDeeds()
+        case .ring(let ringing):
+            phone.book.acknowledge(ringing, askedAt: request.at, at: now)
+            switch ringing {
+            case .acknowledge: visit.doneHere.acknowledged.formUnion(phone.book.lastAcknowledged)
+            case .view: phone.book.lastViewing.map { _ = visit.doneHere.viewings.insert($0) }
+            case .list:
+                let known = surelyKnown(on: visit)
+                judgeList(answer, of: phone, knowing: known.acknowledged)
+                phone.book.take(messages(in: answer), at: now, knowing: known.viewings)
+                phone.isListKnown = false
+            case .add, .remove: break
+            }
+        default: break
+        }
+    }
+
+    func noteNotRung(_ code: Int, _ request: ClusterRequest, on visit: ClusterVisit) {
+        guard let phone = visit.phone else { return }
+        switch request.kind {
+        case .ring where code == 404: phone.book.noteMissing()
+        // What it is to see cannot be had here: it tries another node.
+        case .since: if !visit.hasEnded { endLines(of: visit) }
+        default: break
+        }
+    }
+
+    func messages(in answer: ClusterAnswer) -> [(id: String, message: String)] {
+        answer.lines("NOTIFICATION").map { ($0["id"] ?? "", $0["message"] ?? "") }
+    }
+
+    /// What whoever answers on a connection surely knows of what its device has done.
+    private func surelyKnown(on visit: ClusterVisit) -> ClusterPhoneDeeds {
+        // Where copies move, nobody may have what a token stands for.
+        guard !mayOwnersChange else { return ClusterPhoneDeeds() }
+        var known = visit.doneBefore
+        // Who brought no token may be shown what another owner has, where the first is silent.
+        if isAnsweredByOneOwner(visit.user, at: visit.address.machine) {
+            known.formUnion(visit.doneHere)
+        }
+        return known
+    }
+
+    private func judgeList(
+        _ answer: ClusterAnswer, of phone: ClusterPhone, knowing acknowledged: Set<String>
+    ) {
+        let lines = answer.lines("NOTIFICATION")
+        let ids = lines.map { $0["id"] ?? "" }
+        if ids != Set(ids).sorted() { fail(.sound, "NOTIFICATIONS are out of order: \(ids)") }
+        let messages = lines.map { $0["message"] ?? "" }
+        if Set(messages).count != messages.count {
+            fail(.oneChange, "NOTIFICATIONS list a message twice: \(messages)")
+        }
+        for line in lines {
+            coverage.count("notification \(line["kind"] ?? "")")
+            judgeNotification(line, of: phone)
+            let id = line["message"] ?? ""
+            guard acknowledged.contains(id), phone.book.acknowledged.contains(id) else { continue }
+            fail(.oneChange, "\(phone.user) \(phone.device) is notified of \(id) a second time")
+        }
+    }
+
+    /// Whether somebody gave cause for a notification.
+    func judgeNotification(_ line: ReplyFields, of phone: ClusterPhone) {
+        let id = line["message"] ?? ""
+        guard let message = book.messages[id], message.mayExist,
+            message.name.conversation == line["conversation"], message.sender == line["from"]
+        else { return fail(.sound, "a notification of \(id), which was not sent so") }
+        guard message.sender != phone.user else {
+            return fail(.sound, "\(phone.user) is notified of \(id), which is their own")
+        }
+        if line["kind"] == "message" { return judgeText(line["text"] ?? "", of: id) }
+        let mayBeGone = message.isRetractionAsked || message.hidesAsked.contains(phone.user)
+        guard mayBeGone || message.hidesAsked.count >= plan.clients, line["text"] == nil else {
+            return fail(.sound, "the notification of \(id) is withdrawn, and nobody deleted that")
+        }
+    }
+
+    /// Whether every disk that has the device, also of who is away and may come back, has the same
+    /// of what it viewed.
+    private func areViewingsLevel(of phone: ClusterPhone) -> Bool {
+        var found: Set<[Viewing]> = []
+        for machine in machines where !machine.isGone {
+            let bytes = machine.executor.run {
+                machine.disk.assumeIsolated { [key = phone.key] in $0.documents[key] }
+            }
+            guard let bytes else { continue }
+            do throws(WireError) {
+                let device = try Document(phone.key, decoding: bytes).device
+                found.insert(device?.viewings ?? [])
+            } catch {
+                fail(.running, "a disk holds what is no document: \(error)")
+            }
+        }
+        return found.count < 2
+    }
+
+    /// A disk is lost that knew something of a device that no other did.
+    func noteLost(_ key: DocumentKey) {
+        for phone in phones where phone.key == key { phone.book.lose(at: now) }
+    }
+}

@@ -1,0 +1,150 @@
+import Node
+import Session
+
+/// What a process asked of the world outside, in the order in which it did.
+enum ClusterEffect: Sendable {
+    case dial(String)
+    case ready
+    case end(Ending)
+    case turnAgain
+    case clientsHeld(Bool)
+    case log(String)
+    case commit
+    case emptyLog
+    /// On a connection to another node.
+    case send(channel: UInt64, [UInt8])
+    case pause(channel: UInt64, Bool)
+    case close(channel: UInt64)
+    /// On a client's connection.
+    case reply(visit: UInt64, [UInt8])
+    case holdLines(visit: UInt64, Bool)
+    case finish(visit: UInt64)
+}
+
+/// What surrounds one process: its clocks, and a list of what it did, for the world to carry out.
+actor ClusterDesk: Host, Clock {
+    private nonisolated let executor: ClusterExecutor
+    private let wallOffsetMilliseconds: UInt64
+    nonisolated let isDebugging: Bool
+    private var wallErrorMilliseconds: Int64 = 0
+    /// Microseconds since the run began.
+    private var worldMicroseconds: UInt64 = 0
+    /// The same by the machine's monotonic clock, which stands still while it is suspended.
+    private var nowMicroseconds: UInt64 = 0
+    private var effects: [ClusterEffect] = []
+    /// Bytes that were sent and not taken yet, by channel or visit.
+    private var queued: [UInt64: Int] = [:]
+
+    init(on executor: ClusterExecutor, wallOffsetMilliseconds: UInt64, isDebugging: Bool) {
+        self.executor = executor
+        self.isDebugging = isDebugging
+        self.wallOffsetMilliseconds = wallOffsetMilliseconds
+    }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    // MARK: The world's side
+
+    /// - Parameter behind: how long the machine was suspended since the run began.
+    func setNow(_ microseconds: UInt64, behind: UInt64) {
+        worldMicroseconds = microseconds
+        nowMicroseconds = max(nowMicroseconds, microseconds - min(microseconds, behind))
+    }
+
+    func setWallError(_ milliseconds: Int64) { wallErrorMilliseconds = milliseconds }
+
+    func takeEffects() -> [ClusterEffect] {
+        defer { effects = [] }
+        return effects
+    }
+
+    /// The other side took some of what was sent.
+    func onTaken(_ count: Int, from id: UInt64) { queued[id, default: 0] -= count }
+
+    // MARK: The process's side
+
+    nonisolated func note(_ effect: ClusterEffect) { assumeIsolated { $0.effects.append(effect) } }
+
+    nonisolated func queue(_ count: Int, on id: UInt64) {
+        assumeIsolated { $0.queued[id, default: 0] += count }
+    }
+
+    nonisolated func queuedBytes(on id: UInt64) -> Int {
+        assumeIsolated { $0.queued[id, default: 0] }
+    }
+
+    nonisolated var milliseconds: UInt64 { assumeIsolated { $0.nowMicroseconds / 1_000 } }
+
+    nonisolated var wallMilliseconds: UInt64 {
+        assumeIsolated {
+            let right = Int64($0.wallOffsetMilliseconds + $0.worldMicroseconds / 1_000)
+            return UInt64(max(0, right + $0.wallErrorMilliseconds))
+        }
+    }
+
+    nonisolated var microseconds: UInt64 { assumeIsolated { $0.nowMicroseconds } }
+
+    nonisolated func dial(_ address: String) { note(.dial(address)) }
+
+    nonisolated func onReady() { note(.ready) }
+
+    nonisolated func end(_ ending: Ending) { note(.end(ending)) }
+
+    nonisolated func turnAgain() { note(.turnAgain) }
+
+    nonisolated func setClientsPaused(_ isPaused: Bool) { note(.clientsHeld(isPaused)) }
+
+    nonisolated func log(_ level: LogLevel, _ line: String) {
+        note(.log("\(level.rawValue) \(line)"))
+    }
+
+    nonisolated var residentBytes: UInt64 { 10_000_000 }
+}
+
+/// A process's end of a connection to another node.
+final class ClusterChannel: Channel {
+    let id: UInt64
+    private let desk: ClusterDesk
+
+    init(_ id: UInt64, desk: ClusterDesk) {
+        self.id = id
+        self.desk = desk
+    }
+
+    func send(_ bytes: [UInt8]) {
+        desk.queue(bytes.count, on: id)
+        desk.note(.send(channel: id, bytes))
+    }
+
+    var queuedBytes: Int { desk.queuedBytes(on: id) }
+
+    func setPaused(_ isPaused: Bool) { desk.note(.pause(channel: id, isPaused)) }
+
+    func close() { desk.note(.close(channel: id)) }
+}
+
+/// A process's end of a client's connection.
+final class ClusterOutput: SessionOutput {
+    private let id: UInt64
+    private let desk: ClusterDesk
+
+    init(_ id: UInt64, desk: ClusterDesk) {
+        self.id = id
+        self.desk = desk
+    }
+
+    func write(_ bytes: [UInt8]) {
+        desk.queue(bytes.count, on: id)
+        desk.note(.reply(visit: id, bytes))
+    }
+
+    func flush() {}
+
+    var queuedBytes: Int { desk.queuedBytes(on: id) }
+
+    func setReadingPaused(_ isPaused: Bool) { desk.note(.holdLines(visit: id, isPaused)) }
+
+    func finish() { desk.note(.finish(visit: id)) }
+
+    func abort() { desk.note(.finish(visit: id)) }
+}

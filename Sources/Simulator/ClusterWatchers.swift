@@ -1,0 +1,231 @@
+import CRDT
+import LineProtocol
+import Node
+
+/// Somebody who watches at one node after the other, and comes back with the last token.
+final class ClusterWatcher {
+    let index: Int
+    let user: String
+    /// The connection that it has, if any.
+    var visit: ClusterVisit?
+    /// With which it comes back.
+    var token: String?
+    /// Where it last was.
+    var machine: Int?
+    var book: WatcherBook
+    /// The first message that it is to be told of, as a place in the book of all; nil before it was
+    /// first answered.
+    var dueFrom: Int?
+    /// Whether it begins with what comes from then on, and not with all that there ever was.
+    let beginsLate: Bool
+    /// The messages that were told since it last began to watch, if not with a token.
+    var told: Set<String>?
+
+    init(_ index: Int, user: String, beginsLate: Bool) {
+        self.index = index
+        self.user = user
+        self.beginsLate = beginsLate
+        book = WatcherBook(user: user)
+    }
+}
+
+/// Those who watch, and what they are told.
+extension ClusterWorld {
+    /// How long a watcher may take to be answered in the quiet, in microseconds.
+    private static let watchMicroseconds: UInt64 = 5_000_000
+    /// How long it may take then until all is told that was missed, in microseconds: over a link of
+    /// little room an event comes at a time.
+    private static let catchUpMicroseconds: UInt64 = 60_000_000
+
+    func beginWatchers() {
+        for index in 0..<plan.watchers {
+            let user = ClusterClient.user(watchRandom.below(plan.clients))
+            watchers.append(
+                ClusterWatcher(index, user: user, beginsLate: watchRandom.chance(percent: 20)))
+            push(.watcher(index), after: watchRandom.between(0...50_000))
+        }
+    }
+
+    // MARK: What a watcher does
+
+    func act(_ watcher: ClusterWatcher) {
+        guard !isWatchingOver else { return }
+        push(
+            .watcher(watcher.index),
+            after: watchRandom.between(plan.isRestless ? 1_000...40_000 : 20_000...400_000))
+        guard let visit = watcher.visit else { return come(watcher) }
+        judgeTyping(on: visit)
+        guard now < clientsUntil, !visit.hasEnded, visit.session != nil, visit.open.isEmpty,
+            visit.isWatching
+        else { return }
+        switch watchRandom.below(100) {
+        case 0..<8: leave(visit)
+        case 8..<12: endLines(of: visit)
+        case 12..<15: ask([ClusterRequest(.unwatch, "UNWATCH"), watchLine(watcher)], on: visit)
+        case 15..<18: ask([watchLine(watcher)], on: visit)
+        case 18..<24: ask([ClusterRequest(.status, "STATUS")], on: visit)
+        default: break
+        }
+    }
+
+    private func come(_ watcher: ClusterWatcher) {
+        var index = watchRandom.below(machines.count)
+        if plan.isRestless, watchRandom.chance(percent: 50) { index = watcher.machine ?? index }
+        guard let visit = openVisit(to: index, as: watcher.user) else { return }
+        watcher.visit = visit
+        visit.watcher = watcher
+        if let machine = watcher.machine {
+            coverage.count(machine == index ? "watcher came back" : "watcher moved")
+        }
+        watcher.machine = index
+        let isNew = watcher.token == nil && !watcher.beginsLate
+        ask([isNew ? ClusterRequest(.token, "TOKEN") : watchLine(watcher)], on: visit)
+    }
+
+    private func watchLine(_ watcher: ClusterWatcher) -> ClusterRequest {
+        if watcher.token != nil { coverage.count("watcher resumed") }
+        let since = watcher.token.map { " since=\($0)" } ?? ""
+        return ClusterRequest(
+            .watch(isResumed: watcher.token != nil), "WATCH \(watcher.user)" + since)
+    }
+
+    /// Notes what a watcher's connection was answered.
+    func noteWatched(_ answer: ClusterAnswer, _ request: ClusterRequest, on visit: ClusterVisit) {
+        guard let watcher = visit.watcher else { return }
+        switch request.kind {
+        case .token:
+            // Nothing was written or read on this connection: it stands for the beginning.
+            watcher.token = answer.fields?["token"]
+            watcher.dueFrom = 0
+            if !visit.hasEnded { ask([watchLine(watcher)], on: visit) }
+        case .watch(let isResumed):
+            watcher.dueFrom = watcher.dueFrom ?? book.names.count
+            watcher.token = answer.fields?["token"]
+            // What comes behind a token may come twice.
+            watcher.told = isResumed ? nil : []
+            visit.isWatching = true
+            visit.watchedAt = now
+            visit.overtaken = [:]
+            visit.typing = []
+        case .unwatch:
+            visit.isWatching = false
+            visit.typing = []
+        default: break
+        }
+    }
+
+    /// A watcher is refused, or the token that it begins with: it tries another node.
+    func noteUnwatched(_ request: ClusterRequest, on visit: ClusterVisit) {
+        guard visit.watcher != nil, !visit.hasEnded else { return }
+        switch request.kind {
+        case .watch, .token: break
+        default: return
+        }
+        coverage.count("watcher refused")
+        visit.isWatching = false
+        endLines(of: visit)
+    }
+
+    // MARK: What a watcher is told
+
+    func hear(_ event: ReplyFields, on visit: ClusterVisit) {
+        guard let watcher = visit.watcher, visit.isWatching else {
+            return fail(.answered, "an event where nobody watches: \(event.pairs)")
+        }
+        let kind = event["kind"] ?? ""
+        coverage.count("event \(kind)")
+        guard let token = event["token"], token.utf8.count <= Token.textBytesMax else {
+            return fail(.sound, "an event without a token: \(event.pairs)")
+        }
+        watcher.token = token
+        if kind == "typing" { return hearTyping(event, on: visit) }
+        judge(event, kind, for: watcher)
+        if kind == "message" { judgeOrder(event["id"] ?? "", for: watcher, on: visit) }
+        let isKnown = watcher.book.take(event)
+        guard !isKnown, watcher.dueFrom == 0, let id = event["id"],
+            let message = book.messages[id], !losses.concern(message.name)
+        else { return }
+        // What was deleted by the same commit is told of with its pin, and without its sending.
+        if ["pin", "unpin"].contains(kind), message.mayShowDeleted { return }
+        fail(.reads, "\(watcher.user) is told of the \(kind) of \(id), and not of its sending")
+    }
+
+    /// Whether it is an event that somebody gave cause for.
+    private func judge(_ event: ReplyFields, _ kind: String, for watcher: ClusterWatcher) {
+        if ["pin", "unpin", "read"].contains(kind) { return judgeMark(event, kind) }
+        if kind == "profile" { return judgeProfile(event, for: watcher) }
+        guard ["message", "edit", "restore", "delete"].contains(kind) else { return }
+        let id = event["id"] ?? ""
+        guard let message = book.messages[id], event["conversation"] == message.name.conversation
+        else { return fail(.sound, "an event of \(id), which was never sent there") }
+        guard kind != "delete" else { return judgeDeletion(event, of: message, for: watcher) }
+        judgeMessage(event, by: watcher.user)
+        if kind == "restore", !message.restoresAsked.contains(watcher.user) {
+            fail(.sound, "\(watcher.user) is told that \(id) is restored, which nobody asked for")
+        }
+        guard kind == "message", watcher.told?.insert(id).inserted == false else { return }
+        // Only a fault, or a second sending, has it told twice to who has seen the first.
+        guard disturbedAt == nil, !hasMoved, message.attempts == 1 else { return }
+        fail(.oneChange, "\(watcher.user) is told of the sending of \(id) twice")
+    }
+
+    private func judgeDeletion(
+        _ event: ReplyFields, of message: ClusterMessage, for watcher: ClusterWatcher
+    ) {
+        let isCaused =
+            event["for"] == "everyone"
+            ? message.isRetractionAsked && event["by"] == message.sender
+            : event["by"] == watcher.user && message.hidesAsked.contains(watcher.user)
+        guard !isCaused else { return }
+        fail(.sound, "a deletion of \(message.name.id) that nobody asked for: \(event.pairs)")
+    }
+
+    // MARK: In the quiet
+
+    /// Waits until everybody who watches is answered, and told all.
+    func settleWatchers() {
+        let areAnswered = run(until: now + ClusterWorld.watchMicroseconds) { [watchers] in
+            watchers.allSatisfy { $0.visit?.isWatching ?? false }
+        }
+        guard areAnswered else {
+            if finding == nil { fail(.answered, "who watches is not answered in the quiet") }
+            return
+        }
+        let isAllTold = run(until: now + ClusterWorld.catchUpMicroseconds) { [machines, watchers] in
+            // The last of it may be on its way to the client.
+            watchers.allSatisfy { $0.visit?.returning.isEmpty ?? true }
+                && machines.allSatisfy { machine in
+                    guard let node = machine.process?.node else { return true }
+                    return machine.executor.run { node.assumeIsolated { $0.isTellingLive } }
+                }
+        }
+        guard !isAllTold, finding == nil else { return }
+        fail(.answered, "who watches is told more and more in the quiet")
+    }
+
+    /// Each watcher of the user knows a message as a node shows it.
+    ///
+    /// - Parameters:
+    ///   - place: of the message among all.
+    ///   - line: of `HISTORY`; nil where it does not show it.
+    func checkWatchers(
+        of user: String, _ name: ClusterMessage.Name, at place: Int, as line: ReplyFields?,
+        node: String
+    ) {
+        guard !losses.concern(name) else { return }
+        for watcher in watchers where watcher.user == user {
+            guard let dueFrom = watcher.dueFrom, place >= dueFrom,
+                let difference = watcher.book.difference(at: name.id, from: line)
+            else { continue }
+            fail(.reads, "\(user) watches, and of \(name.id) \(difference) on \(node)")
+        }
+    }
+
+    /// All that was to be told is told.
+    func dismissWatchers() {
+        isWatchingOver = true
+        for watcher in watchers {
+            if let visit = watcher.visit, !visit.hasEnded { endLines(of: visit) }
+        }
+    }
+}

@@ -1,0 +1,392 @@
+import CRDT
+import Chat
+import Node
+import Session
+import Wire
+
+/// Something that is to happen in a world of whole nodes.
+enum ClusterEvent {
+    case start(Int)
+    case tick(ClusterAddress)
+    case turn(ClusterAddress)
+    case stored(ClusterAddress)
+    case dialArrives(ClusterAddress, Int, String)
+    case dialFailed(ClusterAddress, String, isRefused: Bool)
+    case opened(Int, end: Int)
+    case arrival(Int, from: Int)
+    case closed(ClusterAddress, channel: UInt64)
+    case fault(Int)
+    case faultEnds(Int)
+    /// Of the machine with this number.
+    case move(Int)
+    case client(Int)
+    case watcher(Int)
+    case phone(Int)
+    case lines(UInt64)
+    case takeLines(UInt64)
+    case endOfLines(UInt64)
+    case replies(UInt64)
+    case visitOver(UInt64, isInOrder: Bool)
+    case look
+}
+
+/// Whole nodes in one process: the actors of real ones on their own executors, in virtual time,
+/// between simulated disks, a simulated network, and clients that speak in lines.
+///
+/// The world is one loop over events; all that decides comes from the plan and its seed.
+final class ClusterWorld {
+    let plan: ClusterPlan
+    var now: UInt64 = 0
+    private var queue = EventQueue<ClusterEvent>()
+    let machines: [ClusterMachine]
+    private var processes = 0
+
+    // The network.
+    var networkRandom: SeededRandom
+    var connections: [ClusterConnection] = []
+    /// Where a channel leads: its connection, and which end it is.
+    var channels: [UInt64: (connection: Int, end: Int)] = [:]
+    /// How many faults keep anything from going from the first to the second.
+    var cuts: [[Int]: Int] = [:]
+    /// When a fault last began or ended, in microseconds.
+    var disturbedAt: UInt64?
+    /// The last id of a channel or visit.
+    var nextID: UInt64 = 0
+
+    // Members that come and go.
+    var moveRandom: SeededRandom
+    let movers: [ClusterMover]
+    /// Whether any has, yet.
+    var hasMoved = false
+    /// Conversations that were on the disks of all who had to do with them before a node was cut
+    /// off, and since when.
+    var found: [String: UInt64] = [:]
+    /// When disks were lost with all that was on them, in microseconds.
+    var disksLostAt: [UInt64] = []
+    /// When members left in order, in microseconds, and to how many owners they handed over.
+    var handovers: [(at: UInt64, owners: Int)] = []
+
+    // The clients.
+    var clientRandom: SeededRandom
+    var clients: [ClusterClient] = []
+    var visits: [UInt64: ClusterVisit] = [:]
+    var book = ClusterBook()
+    /// When clients stop asking, in microseconds.
+    var clientsUntil: UInt64 = 0
+
+    var markRandom: SeededRandom
+    var profileRandom: SeededRandom
+
+    // Those who watch.
+    var watchRandom: SeededRandom
+    var watchers: [ClusterWatcher] = []
+    /// Whether they are not to come back any more.
+    var isWatchingOver = false
+    var losses = ClusterLosses()
+    /// Messages, each as what it may answer, by id.
+    var replies: [String: ClusterReply] = [:]
+    /// What was said of typing, by the connection's number.
+    var typing: [TypingPlace: [UInt64: TypingWord]] = [:]
+
+    // Devices.
+    var phoneRandom: SeededRandom
+    var phones: [ClusterPhone] = []
+
+    private var diskRandom: SeededRandom
+    private(set) var trace = ClusterTrace()
+    private(set) var finding: Violation?
+    private(set) var events: UInt64 = 0
+    var coverage = Coverage()
+    let tracer: ((String) -> Void)?
+
+    /// The most that the wall clocks of two machines differ by.
+    private static let wallAheadMillisecondsMax: UInt64 = 200
+    private static let tickMicroseconds = Node.tickMilliseconds * 1_000
+
+    init(_ plan: ClusterPlan, tracer: ((String) -> Void)?) {
+        self.plan = plan
+        self.tracer = tracer
+        networkRandom = SeededRandom(seed: plan.seed, stream: 102)
+        diskRandom = SeededRandom(seed: plan.seed, stream: 103)
+        clientRandom = SeededRandom(seed: plan.seed, stream: 104)
+        var wallRandom = SeededRandom(seed: plan.seed, stream: 105)
+        moveRandom = SeededRandom(seed: plan.seed, stream: 109)
+        watchRandom = SeededRandom(seed: plan.seed, stream: 111)
+        markRandom = SeededRandom(seed: plan.seed, stream: 114)
+        profileRandom = SeededRandom(seed: plan.seed, stream: 123)
+        phoneRandom = SeededRandom(seed: plan.seed, stream: 112)
+        movers = plan.moves.map(ClusterMover.init)
+        machines = (0..<plan.machines).map { index in
+            ClusterMachine(
+                index, shards: plan.shards, join: index == 0 ? [] : [ClusterMachine.address(of: 0)],
+                wallAheadMilliseconds: wallRandom.between(
+                    0...ClusterWorld.wallAheadMillisecondsMax),
+                isTraced: tracer != nil)
+        }
+        for mover in movers where mover.move.kind == .join {
+            machines[mover.move.node].isOut = true
+        }
+    }
+
+    // MARK: Time
+
+    func push(_ event: ClusterEvent, after microseconds: UInt64) {
+        queue.push(event, at: now + microseconds)
+    }
+
+    func push(_ event: ClusterEvent, at moment: UInt64) { queue.push(event, at: max(now, moment)) }
+
+    /// Lets things happen until `isDone`.
+    ///
+    /// - Returns: false where time was up first, or something is wrong.
+    func run(until deadline: UInt64, or isDone: () -> Bool = { false }) -> Bool {
+        while finding == nil {
+            if isDone() { return true }
+            guard let nextAt = queue.nextAt, nextAt <= deadline, let next = queue.pop() else {
+                now = deadline
+                return false
+            }
+            now = next.at
+            events += 1
+            if let machine = machine(of: next.event), machines[machine].pausedUntil > now {
+                queue.push(next.event, at: machines[machine].pausedUntil)
+            } else {
+                happen(next.event)
+            }
+        }
+        return false
+    }
+
+    func fail(_ invariant: Invariant, _ explanation: String) {
+        guard finding == nil else { return }
+        finding = Violation(
+            invariant: invariant, explanation: "at \(now / 1_000) ms: \(explanation)")
+    }
+
+    func note(_ what: String, _ machine: Int, _ detail: UInt64 = 0) {
+        let entry = ClusterTrace.Entry(at: now, machine: machine, what: what, detail: detail)
+        trace.note(entry)
+        tracer?(entry.description)
+    }
+
+    func digest(_ bytes: [UInt8]) -> UInt64 { checksum(bytes) }
+
+    /// On whose process it happens.
+    private func machine(of event: ClusterEvent) -> Int? {
+        switch event {
+        case .tick(let address), .turn(let address), .stored(let address),
+            .dialFailed(let address, _, _), .closed(let address, _):
+            address.machine
+        case .opened(let number, let end):
+            connections[number].ends[end].address.machine
+        case .arrival(let number, let from):
+            connections[number].ends[1 - from].address.machine
+        case .lines(let visit), .takeLines(let visit), .endOfLines(let visit):
+            visits[visit]?.address.machine
+        case .start, .dialArrives, .fault, .faultEnds, .move, .client, .watcher, .phone,
+            .replies, .visitOver, .look:
+            nil
+        }
+    }
+
+    private func happen(_ event: ClusterEvent) {
+        switch event {
+        case .start(let machine): start(machine)
+        case .tick(let address): onTick(address)
+        case .turn(let address): onTurn(address)
+        case .stored(let address): onStored(address)
+        case .dialArrives(let dialer, let machine, let target):
+            onDialArrives(dialer, at: machine, target)
+        case .dialFailed(let address, let target, let isRefused):
+            step(address, "dial-failed") { process in
+                process.node.assumeIsolated { $0.onDialFailed(target, isRefused: isRefused) }
+            }
+        case .opened(let number, let end): onOpened(number, end: end)
+        case .arrival(let number, let end): onArrival(number, from: end)
+        case .closed(let address, let channel):
+            step(address, "closed", channel) { process in
+                process.node.assumeIsolated { $0.onClosed(channel) }
+            }
+        case .fault(let index): begin(plan.faults[index], index)
+        case .faultEnds(let index): end(plan.faults[index])
+        case .move(let machine):
+            if let mover = movers.first(where: { $0.move.node == machine }) { go(mover) }
+        case .client(let index): act(clients[index])
+        case .watcher(let index): act(watchers[index])
+        case .phone(let index): act(phones[index])
+        case .lines(let visit): onLines(of: visit)
+        case .takeLines(let visit): takeLines(of: visit)
+        case .endOfLines(let visit): onEndOfLines(of: visit)
+        case .replies(let visit): onReplies(to: visit)
+        case .visitOver(let visit, let isInOrder): onVisitOver(visit, isInOrder: isInOrder)
+        case .look: look()
+        }
+    }
+
+    // MARK: Processes
+
+    func process(_ address: ClusterAddress) -> ClusterProcess? {
+        guard let process = machines[address.machine].process, process.id == address.process
+        else { return nil }
+        return process
+    }
+
+    /// Has a process do something, and carries out what comes of it.
+    func step(
+        _ address: ClusterAddress, _ what: String, _ detail: UInt64 = 0,
+        _ body: (ClusterProcess) -> Void
+    ) {
+        guard let process = process(address) else { return }
+        note(what, address.machine, detail)
+        let behind = machines[address.machine].suspendedMicroseconds
+        let effects = machines[address.machine].executor.run {
+            process.desk.assumeIsolated { [now] in $0.setNow(now, behind: behind) }
+            body(process)
+            checkLimits(of: process)
+            noteReading(by: process)
+            noteReady(process)
+            return process.desk.assumeIsolated { $0.takeEffects() }
+        }
+        if what != "turn" { scheduleTurn(process, address) }
+        for effect in effects { carryOut(effect, of: process, at: address) }
+    }
+
+    private func scheduleTurn(_ process: ClusterProcess, _ address: ClusterAddress) {
+        guard !process.isTurnDue else { return }
+        process.isTurnDue = true
+        let wait = networkRandom.chance(percent: 60) ? 0 : networkRandom.between(0...300)
+        push(.turn(address), after: wait)
+    }
+
+    private func start(_ index: Int) {
+        let machine = machines[index]
+        machine.isStartDue = false
+        guard machine.process == nil, !machine.isOut else { return }
+        processes += 1
+        let process = machine.boot(processes, by: plan, now: now, random: &diskRandom)
+        let address = ClusterAddress(machine: index, process: process.id)
+        step(address, "start") { process in
+            let (settings, headers, bases) = machine.disk.assumeIsolated {
+                ($0.settings, $0.headers, $0.bases)
+            }
+            process.node.assumeIsolated {
+                $0.start(settings: settings, headers: headers, bases: bases)
+            }
+        }
+        push(.tick(address), after: networkRandom.between(0...ClusterWorld.tickMicroseconds))
+    }
+
+    private func onTick(_ address: ClusterAddress) {
+        step(address, "tick") { process in
+            process.node.assumeIsolated { $0.onTick() }
+        }
+        guard process(address) != nil else { return }
+        let late = networkRandom.chance(percent: 4) ? networkRandom.between(0...50_000) : 0
+        push(.tick(address), after: ClusterWorld.tickMicroseconds + late)
+        continueStop(address)
+    }
+
+    private func onTurn(_ address: ClusterAddress) {
+        process(address)?.isTurnDue = false
+        step(address, "turn") { process in process.node.assumeIsolated { $0.onTurnEnd() } }
+        continueStop(address)
+    }
+
+    private func onStored(_ address: ClusterAddress) {
+        let disk = machines[address.machine].disk
+        step(address, "stored") { process in
+            process.isWriting = false
+            guard let result = disk.assumeIsolated({ $0.finish() }) else { return }
+            if result.failure != nil { coverage.count("commit failed") }
+            process.node.assumeIsolated { $0.onCommitted(result.ticket, failure: result.failure) }
+        }
+        guard let process = process(address) else { return }
+        write(process, at: address)
+    }
+
+    private func write(_ process: ClusterProcess, at address: ClusterAddress) {
+        let machine = machines[address.machine]
+        let isWaiting = machine.executor.run { machine.disk.assumeIsolated { $0.isWaiting } }
+        guard !process.isWriting, isWaiting else { return }
+        process.isWriting = true
+        let time =
+            machine.isSlow > 0
+            ? diskRandom.between(50_000...500_000)
+            : diskRandom.chance(percent: 5)
+                ? diskRandom.between(1_000...40_000) : diskRandom.between(80...900)
+        push(.stored(address), after: time)
+    }
+
+    // MARK: What a process did
+
+    private func carryOut(
+        _ effect: ClusterEffect, of process: ClusterProcess, at address: ClusterAddress
+    ) {
+        switch effect {
+        case .dial(let target): dial(target, from: address)
+        case .ready: process.isReady = true
+        case .end(let ending): onEnding(ending, of: process, at: address)
+        case .turnAgain: scheduleTurn(process, address)
+        case .clientsHeld(let isHeld): holdClients(isHeld, of: process, at: address)
+        case .log(let line):
+            tracer?("    n\(address.machine + 1) \(line)")
+            // The network changes no byte of what it carries.
+            if line.contains("frame refused:") || line.contains("unreadable frame:") {
+                fail(.badRecord, "n\(address.machine + 1) \(line)")
+            }
+        case .commit: write(process, at: address)
+        case .emptyLog:
+            step(address, "log emptied") { process in
+                process.node.assumeIsolated { $0.onLogEmptied(failure: nil) }
+            }
+        case .send(let channel, let bytes):
+            guard let (number, end) = channels[channel], !connections[number].ends[end].isOver
+            else { return }
+            transmit(.bytes(bytes), on: number, from: end)
+        case .pause(let channel, let isPaused): pauseChannel(channel, isPaused)
+        case .close(let channel): closeChannel(channel)
+        case .reply(let visit, let bytes): deliver(bytes, to: visit)
+        case .holdLines(let visit, let isHeld): holdLines(of: visit, isHeld)
+        case .finish(let visit): finish(visit)
+        }
+    }
+
+    func holdClients(_ isHeld: Bool, of process: ClusterProcess, at address: ClusterAddress) {
+        process.isHoldingClients = isHeld
+        for visit in visits(at: address) {
+            step(address, "hold") { _ in visit.session?.assumeIsolated { $0.setHeld(isHeld) } }
+        }
+    }
+
+    private func onEnding(
+        _ ending: Ending, of process: ClusterProcess, at address: ClusterAddress
+    ) {
+        switch ending {
+        case .shutdown:
+            guard process.stopBy == nil else { return }
+            process.stopBy = now + ClusterProcess.stopMicroseconds
+            if !process.isToldToStop { onHandedOver(machines[address.machine]) }
+            step(address, "stop") { process in process.node.assumeIsolated { $0.stopWaiting() } }
+            holdClients(true, of: process, at: address)
+        case .diskFailed(let reason) where reason.contains("which cluster"):
+            coverage.count("ended: no room for the cluster")
+            kill(address.machine)
+            restart(address.machine, after: 300_000)
+        case .badOption(let reason), .unusable(let reason), .diskFailed(let reason):
+            fail(.running, "n\(address.machine + 1) ends: \(reason)")
+        }
+    }
+
+    /// Whether all that a stopping process had begun is done.
+    private func continueStop(_ address: ClusterAddress) {
+        guard let process = process(address), let stopBy = process.stopBy else { return }
+        let sessions = visits(at: address).compactMap(\.session)
+        let isDone = machines[address.machine].executor.run {
+            process.node.assumeIsolated { $0.isSettled }
+                && sessions.allSatisfy { !$0.assumeIsolated { $0.isAnswering } }
+        }
+        guard isDone || now >= stopBy else { return }
+        coverage.count(isDone ? "stopped in order" : "stopped late")
+        kill(address.machine)
+    }
+}

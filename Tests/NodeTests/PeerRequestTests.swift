@@ -1,0 +1,127 @@
+import CRDT
+import Chat
+import Replication
+import TestKit
+import Testing
+import Wire
+
+@testable import Node
+
+/// Requests and answers as they travel between nodes.
+@Suite struct AskCommandTests {
+    private static let room = ConversationID(checked: "c")
+    private static let replica = RandomID(high: 1, low: 2)
+
+    private static let requests: [PeerRequest.Request] =
+        [
+            .read(.pinned(room), alice),
+            .list(.chats(.all), alice, [ShardID(0), ShardID(63)]), .list(.unread, alice, []),
+            .copies(ShardID(7), Vector()),
+        ]
+        + PeerRequest.Attempt.allCases.flatMap { attempt in
+            [AckLevel.local, .majority, .all].map { level in
+                .write(operation(send("m1"), after: earlier), level, attempt)
+            }
+        }
+
+    private static let earlier = {
+        var earlier = Unsettled()
+        earlier.note(
+            Stamp(time: HybridTimestamp(milliseconds: 9), process: replica, counter: 1 << 40))
+        return earlier
+    }()
+
+    private static let receipt = Receipt(
+        context: Context(Dot(replica: replica, seq: 3)), message: nil, sentAt: nil, editedAt: nil,
+        unread: 4, isRepeated: false, item: nil)
+
+    private static let outcomes: [PeerResponse.Completion] = [
+        .taken, .found(.unread([]), part: 0, isLast: false),
+        .found(.messages([]), part: 300, isLast: true),
+        .listed(.chats([]), part: 1, missing: [ShardID(1)]), .copies(3), .failed(.notReady),
+        .failed(.unreachable), .failed(.overloaded), .failed(.unanswered), .failed(.behind),
+        .failed(.stale(HybridTimestamp(milliseconds: 7))), .level, .notOwner,
+    ]
+
+    @Test(arguments: requests) func `a request comes back as it went`(
+        _ request: PeerRequest.Request
+    ) throws {
+        let ask = PeerRequest(number: 300, round: 4, deadline: 70_000, request: request)
+        #expect(try PeerRequest.decode(ask.encoded) == ask)
+        let frame = PeerFrame.ask(ask)
+        #expect(try PeerFrame.decode(frame.encoded) == frame)
+    }
+
+    @Test(arguments: outcomes) func `an answer comes back as it went`(
+        _ outcome: PeerResponse.Completion
+    ) throws {
+        let told = PeerResponse(
+            number: 1 << 40, round: 9, outcome: outcome, time: HybridTimestamp(milliseconds: 5))
+        #expect(try PeerResponse.decode(told.encoded) == told)
+        let frame = PeerFrame.told(told)
+        #expect(try PeerFrame.decode(frame.encoded) == frame)
+    }
+
+    @Test func `an acknowledgement says on how many owners it is`() throws {
+        var writer = ByteWriter()
+        writer.write(varint: 5)
+        writer.write(varint: 6)
+        writer.write(2 as UInt8)
+        AskCommandTests.receipt.encode(into: &writer)
+        writer.write(count: 2)
+        writer.write(count: 3)
+        writer.write(true)
+        // It shows no copy, and comes from a clock that has not begun.
+        writer.write(count: 0)
+        HybridTimestamp.zero.encode(into: &writer)
+        let told = try PeerResponse.decode(writer.bytes)
+        guard case .written(let receipt, let stored) = told.outcome else {
+            Issue.record("an acknowledgement became \(told)")
+            return
+        }
+        #expect(receipt == AskCommandTests.receipt)
+        #expect(stored.on == 2 && stored.owners == 3)
+        #expect(told.encoded == writer.bytes)
+    }
+
+    @Test func `what no node sends is refused`() {
+        let bad: [[UInt8]] = [
+            [], [1], [1, 0, 1], [1, 0, 1, 3, 5],
+            // A list of more shards than a cluster has.
+            [1, 0, 1, 3, 5, 1, 97, 0xFF, 0xFF, 0x7F],
+        ]
+        for bytes in bad {
+            #expect(throws: WireError.self) { try PeerRequest.decode(bytes) }
+        }
+        for bytes: [UInt8] in [
+            [], [1], [1, 0], [1, 0, 8], [1, 0, 3, 1], [1, 0, 6, 9],
+        ] {
+            #expect(throws: WireError.self) { try PeerResponse.decode(bytes) }
+        }
+        // An id that was just made is a message's.
+        let leave = PeerRequest.Request.write(
+            operation(Mutation(.leave, in: AskCommandTests.room, by: alice)), .local, .minted)
+        #expect(throws: WireError.self) {
+            try PeerRequest.decode(
+                PeerRequest(number: 1, round: 0, deadline: 2, request: leave).encoded)
+        }
+        // More owners than any cluster has.
+        var writer = ByteWriter()
+        writer.write(varint: 5)
+        writer.write(varint: 6)
+        writer.write(2 as UInt8)
+        AskCommandTests.receipt.encode(into: &writer)
+        writer.write(count: 1)
+        writer.write(count: 1_025)
+        #expect(throws: WireError.self) { try PeerResponse.decode(writer.bytes) }
+    }
+
+    @Test(arguments: requests) func `a request that is cut off is refused`(
+        _ request: PeerRequest.Request
+    ) {
+        let bytes = PeerRequest(number: 1, round: 0, deadline: 2, request: request).encoded
+        for count in bytes.indices {
+            #expect(throws: WireError.self) { try PeerRequest.decode(Array(bytes.prefix(count))) }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import LineProtocol
+import Testing
+
+@testable import Simulator
+
+@Suite struct ClusterTests {
+    /// A few: a debug build checks what a release does not.
+    static let seeds: [UInt64] = [3, 10_408]
+
+    @Test(arguments: seeds) func `a fixed seed of whole nodes breaks no promise`(seed: UInt64) {
+        let run = ClusterRun.twice(seed: seed)
+        #expect(run.finding == nil, "\(run.finding?.explanation ?? "")")
+        #expect(run.events > 100)
+    }
+
+    @Test func `fresh seeds of whole nodes break no promise`() {
+        var random = SystemRandomNumberGenerator()
+        for _ in 0..<2 {
+            let seed = random.next() >> 16
+            let run = ClusterRun.twice(seed: seed)
+            #expect(
+                run.finding == nil,
+                "grapevine-sim --world whole --seed \(seed): \(run.finding?.explanation ?? "")")
+        }
+    }
+
+    @Test func `where two runs part is said in words`() {
+        let (one, other) = (ClusterRun(seed: 5).trace, ClusterRun(seed: 6).trace)
+        #expect(one.firstDifference(from: other)?.contains("one run has") == true)
+        #expect(one.firstDifference(from: one) == nil)
+    }
+
+    @Test func `an answer that is not its request's is found`() throws {
+        let world = ClusterWorld(ClusterPlan(seed: 1), tracer: nil)
+        let visit = try #require(aVisit(in: world))
+        let status = try #require(ReplyLine("OK id=other at=2026-11-21T06:00:00.123Z replicas=1/1"))
+        let name = ClusterMessage.Name(id: "m", conversation: "c0")
+        world.judge(
+            ClusterAnswer(data: [], status: status), to: ClusterRequest(.send(name), "SEND"),
+            on: visit)
+        #expect(world.finding?.invariant == .sound)
+    }
+
+    @Test(arguments: [([0, 1], true), ([1], true), ([], true), ([1, 0], false), ([0, 9], false)])
+    func `a digest has a line for each of some shards, in order`(
+        shards: [Int], isOne: Bool
+    ) throws {
+        let world = ClusterWorld(ClusterPlan(seed: 1), tracer: nil)
+        #expect((2...9).contains(world.plan.shards))
+        let visit = try #require(aVisit(in: world))
+        let lines = try shards.map {
+            try #require(ReplyLine("DIGEST shard=\($0) entities=0 hash=0"))
+        }
+        let status = try #require(ReplyLine("OK digest=0"))
+        world.judge(
+            ClusterAnswer(data: lines, status: status), to: ClusterRequest(.digest, "DIGEST"),
+            on: visit)
+        #expect((world.finding == nil) == isOne)
+    }
+
+    @Test func `an answer to nothing is found`() throws {
+        let world = ClusterWorld(ClusterPlan(seed: 1), tracer: nil)
+        let visit = try #require(aVisit(in: world))
+        world.deliver(Array("OK\n".utf8), to: visit.id)
+        _ = world.run(until: world.now + 100_000)
+        #expect(world.finding?.invariant == .answered)
+    }
+
+    /// Seeds 1795392361650 and 1795415000718 of whole nodes: what was asked while faults went on
+    /// was accepted between the last reads, or behind them.
+    @Test func `the last reads wait for all that people asked`() throws {
+        let world = ClusterWorld(ClusterPlan(seed: 1), tracer: nil)
+        let client = ClusterClient(0)
+        let visit = try #require(aVisit(in: world))
+        client.visit = visit
+        world.clients = [client]
+        world.ask([ClusterRequest(.wait, "WAIT 9 900")], on: visit)
+        world.act(client)
+        let askedAt = world.now
+        #expect(world.hearOut() && world.finding == nil)
+        #expect(client.visit == nil && world.now >= askedAt + 900_000)
+    }
+
+    @Test func `a machine's actors are not touched outside of its steps`() {
+        let executor = ClusterExecutor()
+        #expect(executor.isIsolatingCurrentContext() == false)
+        executor.run { #expect(executor.isIsolatingCurrentContext() == true) }
+    }
+
+    /// A connection to the first node of a cluster that has formed.
+    private func aVisit(in world: ClusterWorld) -> ClusterVisit? {
+        for machine in world.machines { world.restart(machine.index, after: 0) }
+        _ = world.run(until: 5_000_000) { world.machines[0].process?.isReady ?? false }
+        return world.openVisit(to: 0, as: "u0")
+    }
+}
