@@ -74,7 +74,8 @@ struct Switch: Hashable, Sendable {
 /// What a run knows of whether one user has deleted one message for themselves.
 ///
 /// Deleting wins over a restore that has not seen it, so a restore counts only where the node that
-/// did it had done every deletion itself. Only one request about a seat is on its way at a time.
+/// did it had done every deletion itself. Only one request about a participant state is on its way
+/// at a time.
 struct SeatClaims: Hashable, Sendable {
     enum Standing: Hashable { case shown, hidden, unknown }
 

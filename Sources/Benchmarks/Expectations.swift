@@ -128,7 +128,7 @@ struct Expectations: Sendable {
         }
     }
 
-    /// Nothing else is asked about the seat until this has its reply.
+    /// Nothing else is asked about the participant state until this has its reply.
     mutating func onBegin(_ request: ChaosRequest) {
         guard request.kind == .hide || request.kind == .restore else { return }
         messages[request.target].seats[seat(of: request)].onBegin()

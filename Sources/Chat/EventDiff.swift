@@ -216,7 +216,7 @@ private struct ToldMessage {
     }
 }
 
-/// A seat, and how it is told of.
+/// A participant state, and how it is told of.
 private struct ToldParticipantState {
     let user: UserID
     let participantState: ParticipantState

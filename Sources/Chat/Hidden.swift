@@ -68,7 +68,7 @@ extension Hidden: WireValue {
 }
 
 extension Conversation {
-    /// What `user` hides of it, as their seat says; nil where nothing counts.
+    /// What `user` hides of it, as their participant state says; nil where nothing counts.
     public func hiddenVector(of user: UserID, in participantState: ParticipantState?) -> Vector? {
         hidden(by: user, in: participantState)?.vector
     }

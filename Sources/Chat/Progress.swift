@@ -3,7 +3,8 @@ import Wire
 
 /// How far each participant of a conversation has read it, and how far it came to them.
 ///
-/// Derived from the seats: only marks count that were made under a participant's last invitation.
+/// Derived from the participant states: only marks count that were made under a participant's last
+/// invitation.
 public struct Progress: Hashable, Sendable {
     private struct Entry: Hashable, Sendable {
         let user: UserID
@@ -17,7 +18,7 @@ public struct Progress: Hashable, Sendable {
 
     public init() { entries = [] }
 
-    /// - Parameter seats: of this conversation, in any order; some may be missing.
+    /// - Parameter participantStates: of this conversation, in any order; some may be missing.
     public init(
         of participantStates: [(user: UserID, participantState: ParticipantState)],
         in conversation: Conversation
@@ -54,7 +55,7 @@ public struct Progress: Hashable, Sendable {
 }
 
 extension Conversation {
-    /// Up to where `user` has read, as their seat says; nil where nothing counts.
+    /// Up to where `user` has read, as their participant state says; nil where nothing counts.
     public func readPosition(of user: UserID, in participantState: ParticipantState?)
         -> HistoryPosition?
     {
@@ -66,7 +67,7 @@ extension Conversation {
         Mark(invitation: invitation(of: user), position: position)
     }
 
-    /// How far `user` has come, as their seat says; nil where nothing counts.
+    /// How far `user` has come, as their participant state says; nil where nothing counts.
     public func mark(of user: UserID, in register: MaxRegister<Mark>?) -> Mark? {
         guard let mark = register?.value, mark.invitation == invitation(of: user) else {
             return nil

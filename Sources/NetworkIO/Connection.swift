@@ -168,7 +168,7 @@ extension Connection {
         guard !isClosing else { return }
         loop.checkConfined()
         let isWanted = !hasReachedEnd && (ending == .close || isTLSRising || isOwnerReading)
-        // The shield may hold what the owner did not want to read before.
+        // The TLS layer may hold what the owner did not want to read before.
         if layerState != nil, isOwnerReading { awaitFlush() }
         guard isWanted != isReading else { return }
         isReading = isWanted
@@ -202,7 +202,7 @@ extension Connection {
             if let layerState { return receive(bytes, through: layerState) }
             delegate?.connection(self, didRead: bytes)
         } else if count == Int(UV_EOF.rawValue) {
-            // An end that the shield has not announced may be somebody else's doing.
+            // An end that the TLS layer has not announced may be somebody else's doing.
             if let layerState, ending != .close, !hasReachedEnd {
                 return close(because: layerState.tls.isUp ? .reset : .distrusted(.hungUp))
             }
@@ -222,10 +222,10 @@ extension Connection {
 // MARK: - The shield
 
 extension Connection {
-    /// Has everything pass through a shield; before the delegate is set, and before any write.
+    /// Has everything pass through a TLS layer; before the delegate is set, and before any write.
     ///
     /// - Parameters:
-    ///   - timeoutMilliseconds: how long it may take until the shield is up.
+    ///   - timeoutMilliseconds: how long it may take until the TLS layer is up.
     ///   - then: called once. After a failure the connection is closed.
     package func raise(
         _ tls: any TLSLayer, timeoutMilliseconds: UInt64,
@@ -266,7 +266,7 @@ extension Connection {
         open(layerState)
     }
 
-    /// Hands the owner what the shield has for it, for as long as it wants to read.
+    /// Hands the owner what the TLS layer has for it, for as long as it wants to read.
     private func open(_ layerState: TLSLayerState) {
         guard layerState.tls.isUp else { return }
         while isOwnerReading, !isClosing, !hasReachedEnd {
@@ -313,8 +313,8 @@ extension Connection {
         if output.count > 0 { awaitFlush() }
     }
 
-    /// What the shield has to say about it goes out if the kernel takes it at once: nobody who is
-    /// refused keeps a descriptor of this process.
+    /// What the TLS layer has to say about it goes out if the kernel takes it at once: nobody who
+    /// is refused keeps a descriptor of this process.
     private func give(up layerState: TLSLayerState, because why: HandshakeError) {
         guard !isClosing else { return }
         layerState.tls.takeWire { output.append($0) }

@@ -61,20 +61,20 @@ extension HandshakeError: CustomStringConvertible {
     }
 }
 
-/// A connection's shield, and what waits for it.
+/// A connection's TLS layer, and what waits for it.
 final class TLSLayerState {
     /// The most bytes sealed in one piece, so that a full queue is not copied whole.
     static let sealedBytesMax = 256 * 1024
 
     let tls: any TLSLayer
-    /// What the owner has written and the shield has not sealed.
+    /// What the owner has written and the TLS layer has not sealed.
     var plain = OutputBuffer()
     /// Told once: that it is up, or why it never will be.
     private var then: ((Result<Void, NetworkError>) -> Void)?
     /// Until when it has to be up.
     private var deadline: Timer?
     var hasSealedEnd = false
-    /// Whether the shield may hold something that the owner has not read.
+    /// Whether the TLS layer may hold something that the owner has not read.
     var mayHoldMore = false
 
     init(_ tls: any TLSLayer, _ then: @escaping (Result<Void, NetworkError>) -> Void) {

@@ -211,7 +211,7 @@ extension Node {
 
     // MARK: Who answers
 
-    /// Brings a copy here up to a demand, and tells the waiter.
+    /// Brings a copy here up to a read constraint, and tells the waiter.
     func level(_ shard: ShardID, _ constraint: ReadConstraint, for waiter: CatchUp.Waiter) {
         guard catchUps.count < CatchUp.countMax else { return deny(waiter) }
         catchUps.append(

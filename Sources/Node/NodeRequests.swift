@@ -66,7 +66,7 @@ extension Node {
 
     /// - Parameters:
     ///   - isMinted: its id was just made: nothing has it.
-    ///   - sights: what the connection has seen.
+    ///   - sessionVectors: what the connection has seen.
     ///   - unsettled: what the connection asked for before, and may yet be executed.
     package func handle(
         _ mutation: Mutation, isMinted: Bool, level: AckLevel, for slot: ReplySlot,

@@ -82,7 +82,7 @@ package protocol DocumentReader {
     /// The shards in which something carries a term that concerns a user, up to a last one.
     func shards(concerning user: UserID, upTo last: ShardID) throws(StoreFailure) -> Set<ShardID>
 
-    /// The seats of a conversation, ascending by user.
+    /// The participant states of a conversation, ascending by user.
     func participantStates(
         of conversation: ConversationID, in shard: ShardID
     ) throws(StoreFailure) -> [Document]

@@ -43,7 +43,7 @@ package struct SessionVector: Hashable, Sendable {
         }
     }
 
-    /// Its witness may have lost something.
+    /// Its replica may have lost something.
     package mutating func forgetReplica() { replica = nil }
 }
 

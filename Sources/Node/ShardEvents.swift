@@ -142,9 +142,6 @@ extension ShardMachine {
     }
 
     private mutating func noteTold(_ change: DocumentChange) {
-        #if PlantedBugs
-            if PlantedBug.changeToldUncounted.isOn { return }
-        #endif
         feedPosition.insert(change.after.changedBy)
     }
 

@@ -142,7 +142,8 @@ extension ShardMachine {
             hidden: hidden)
     }
 
-    /// The seats of a conversation, out of what is on disk and what is on its way there.
+    /// The participant states of a conversation, out of what is on disk and what is on its way
+    /// there.
     mutating func participantStates(
         of conversation: ConversationID, in world: ShardWorld
     ) throws(ShardFailure) -> [(user: UserID, participantState: ParticipantState)] {

@@ -58,7 +58,7 @@ package enum WatchFrame: Hashable, Sendable {
 
     /// The most users of one frame.
     static let usersMax = 4_096
-    /// The most announcements of one frame.
+    /// The most addressed events of one frame.
     static let addressedEventsMax = 65_536
 }
 

@@ -5,8 +5,8 @@ import Wire
 public struct EncodedDocument: Hashable, Sendable {
     public let key: [UInt8]
     public let bytes: [UInt8]
-    /// Changes of this document that no parcel had of its own, since this one holds them, too: a
-    /// document names the last change of a replica alone.
+    /// Changes of this document that no encoded document had of its own, since this one holds them,
+    /// too: a document names the last change of a replica alone.
     public let superseded: Vector
 
     public init(key: [UInt8], bytes: [UInt8], superseded: Vector = Vector()) {

@@ -74,7 +74,7 @@ extension ShardReplica {
 extension ShardReplica {
     /// Takes a frame of another node's.
     ///
-    /// - Returns: the parcels in it that are to be merged, now, before anything else.
+    /// - Returns: the encoded documents in it that are to be merged, now, before anything else.
     public mutating func receive(_ frame: Frame, from peer: NodeName, now: UInt64)
         -> [EncodedDocument]
     {

@@ -280,11 +280,11 @@ extension ShardReplica {
         current.vector.insert(dot)
     }
 
-    /// Notes that a parcel of `peer` was merged.
+    /// Notes that an encoded document of `peer` was merged.
     ///
     /// - Parameters:
     ///   - change: nil where the merge changed nothing: its seqs are recorded all the same.
-    ///   - context: the seqs that the parcel names.
+    ///   - context: the seqs that the encoded document names.
     ///   - superseded: what it holds of seqs that it does not name.
     public mutating func noteMerge(
         _ change: Change?, naming context: Context, superseding superseded: Vector = Vector(),

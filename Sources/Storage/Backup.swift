@@ -26,7 +26,7 @@ package final class Backup: @unchecked Sendable {
     private let then: Completion
     private let monitor = Monitor()
     private var isCancelled = false
-    /// What came of folding the journal; nil until it is done.
+    /// What came of flushing the write log; nil until it is done.
     private var folding: Result<Void, StorageError>?
     private var thread: pthread_t?
 
@@ -65,7 +65,7 @@ package final class Backup: @unchecked Sendable {
         }
     }
 
-    /// What was deleted before stands in the journal still, and would be copied.
+    /// What was deleted before stands in the write log still, and would be copied.
     private func flushWriteLog() throws(StorageError) {
         writer.perform(.flushWriteLog) { [self] error in
             monitor.withLock {

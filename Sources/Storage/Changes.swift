@@ -129,7 +129,7 @@ extension Reader {
             try changeScan.scan(shard, entry.replica, from: start, without: held) {
                 (seq, place) throws(StorageError) in
                 guard takeJournaled(below: seq) else { return false }
-                // It stands in the journal under this seq, or under a later one.
+                // It stands in the write log under this seq, or under a later one.
                 guard layers?.record(place.key) == nil else { return true }
                 let cursor = Dot(replica: entry.replica, seq: seq)
                 guard !part.has(place.key, at: cursor) else { return true }

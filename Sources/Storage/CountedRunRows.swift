@@ -9,7 +9,7 @@ struct CountedRuns: Hashable {
 }
 
 /// Reads the index of counted runs: rows of `document` under kinds of their own, by the time at
-/// which they start, so that they are journaled, folded and dropped as documents are.
+/// which they start, so that they are journaled, flushed and dropped as documents are.
 struct CountedRunRows {
     private let first: Statement
     private let others: Statement
@@ -83,7 +83,7 @@ extension CountedRun {
 }
 
 extension OverlayLayers {
-    /// What the journal alone has of these runs, by their starts.
+    /// What the write log alone has of these runs, by their starts.
     func runs(_ runs: CountedRuns) -> [HybridTimestamp: [UInt8]] {
         var found: [HybridTimestamp: [UInt8]] = [:]
         for layer in layers {

@@ -4,7 +4,7 @@ import Wire
 
 /// A record and its shard.
 ///
-/// One object, for it passes from row to generation, through two sorts and into the tables.
+/// One object, for it passes from row to memtable, through two sorts and into the tables.
 final class FlushedRecord: Sendable {
     let shard: ShardID
     let record: Record
@@ -37,7 +37,7 @@ final class FlushedRecord: Sendable {
     }
 }
 
-/// What is in the journal and will be folded into the tables together.
+/// What is in the write log and will be flushed into the tables together.
 struct Memtable {
     /// What a record counts for beside its document.
     private static let recordBytes = 128
@@ -48,12 +48,12 @@ struct Memtable {
     private var records: [FlushedRecord] = []
     private(set) var headers: [ShardID: HeaderRows] = [:]
     private(set) var settings: [String: [UInt8]] = [:]
-    /// Of the rows, as they lie in the journal.
+    /// Of the rows, as they lie in the write log.
     private(set) var bytesCount = 0
     private(set) var rowsCount = 0
     /// When its first row came.
     private var begunAt: MonotonicTime?
-    /// The journal's last row that is in it.
+    /// The write log's last row that is in it.
     private(set) var lastRow: Int64 = 0
 
     init(_ number: UInt64) { self.number = number }
@@ -62,7 +62,7 @@ struct Memtable {
 
     var isEmpty: Bool { lastRow == 0 }
 
-    /// Adds a row of the journal.
+    /// Adds a row of the write log.
     mutating func add(_ row: WriteLogRow, number: Int64) {
         begunAt = begunAt ?? .now
         lastRow = number
@@ -121,12 +121,12 @@ extension Record {
     }
 }
 
-/// A generation on its way into the tables.
+/// A memtable on its way into the tables.
 struct Flush {
     let number: UInt64
     let headers: [ShardID: HeaderRows]
     let settings: [String: [UInt8]]
-    /// The journal's last row that is in it.
+    /// The write log's last row that is in it.
     let lastRow: Int64
     private let records: [FlushedRecord]
     private var next = 0

@@ -18,7 +18,7 @@ struct LogMark: Hashable, Sendable {
     let frames: UInt32
     /// The page of the last frame.
     let page: UInt32
-    /// The checksum of its content: a log that another program has folded into the file is gone,
+    /// The checksum of its content: a log that another program has flushed into the file is gone,
     /// and nothing with it.
     let pageSum: UInt64
 

@@ -1,8 +1,8 @@
 import Wire
 
-/// The tables with the journal in front of them: where a batch goes, and when it is folded.
+/// The tables with the write log in front of them: where a batch goes, and when it is flushed.
 ///
-/// Invariant: every generation that a reader was told of by `StoredPlace` is whole in the journal
+/// Invariant: every memtable that a reader was told of by `StoredPlace` is whole in the write log
 /// until `onFolded` names it; from then on it is whole in the tables.
 final class LoggedTables {
     private let tables: Tables
@@ -12,19 +12,19 @@ final class LoggedTables {
     private let onFolded: @Sendable (UInt64) -> Void
     private let onDamage: (StorageError) -> Void
 
-    /// What was journaled since the last generation was closed.
+    /// What was journaled since the last memtable was closed.
     private var young = Memtable(1)
-    /// The generation before it, on its way into the tables.
+    /// The memtable before it, on its way into the tables.
     private var flush: Flush?
-    /// The generation whose rows are spent.
+    /// The memtable whose rows are spent.
     private var spentMemtable: UInt64 = 0
     private var lastCommit = MonotonicTime.now
-    /// Until when a fold that the disk did not let is not tried again.
+    /// Until when a flush that the disk did not let is not tried again.
     private var restsUntil: MonotonicTime?
-    /// Whether a row of the journal was bad.
+    /// Whether a row of the write log was bad.
     private var isDamaged = false
 
-    /// - Parameter onDamage: told of a damaged index row that a fold met.
+    /// - Parameter onDamage: told of a damaged index row that a flush met.
     init(
         _ connection: Connection, _ limits: WriteLogLimits,
         onFolded: @escaping @Sendable (UInt64) -> Void,
@@ -65,8 +65,8 @@ final class LoggedTables {
         return .tables
     }
 
-    /// The journal, the batches and the tables that are made anew are one transaction: a fold that
-    /// meets what is damaged would fail, and one that leaves it out must not be on disk alone.
+    /// The write log, the batches and the tables that are made anew are one transaction: a flush
+    /// that meets what is damaged would fail, and one that leaves it out must not be on disk alone.
     private func store(
         _ batches: [WriteBatch], reindexing shards: Set<ShardID>
     ) throws(StorageError) -> StoredPlace {
@@ -153,20 +153,20 @@ extension LoggedTables {
         restsUntil = MonotonicTime.now.after(milliseconds: WriteLogLimits.restMilliseconds)
     }
 
-    /// From here on it is folded, and another one begins.
+    /// From here on it is flushed, and another one begins.
     private func closeMemtable() {
         flush = Flush(young)
         young = Memtable(young.number + 1)
     }
 
-    /// Whether the journal still holds something of the generations up to this one.
+    /// Whether the write log still holds something of the memtables up to this one.
     func holdsMemtable(upTo number: UInt64) -> Bool {
         if let flush, flush.number <= number { return true }
         if writeLog.holdsSpent, spentMemtable <= number { return true }
         return !young.isEmpty && young.number <= number
     }
 
-    /// When there is something to fold although nobody writes; nil where there is nothing.
+    /// When there is something to flush although nobody writes; nil where there is nothing.
     var foldingDue: MonotonicTime? {
         guard !isEmpty else { return nil }
         let pause = flush != nil ? WriteLogLimits.pauseMilliseconds : limits.idleMilliseconds
@@ -174,7 +174,7 @@ extension LoggedTables {
         return max(due, restsUntil ?? due)
     }
 
-    /// Folds some records more; where there are none, removes the rows that are spent.
+    /// Flushes some records more; where there are none, removes the rows that are spent.
     ///
     /// - Parameter isEmptying: whether rows are to be gone as soon as they are spent.
     func flushSlice(isEmptying: Bool) throws(StorageError) {
@@ -202,15 +202,15 @@ extension LoggedTables {
         restsUntil = nil
     }
 
-    /// Whether the journal has no rows.
+    /// Whether the write log has no rows.
     private var isEmpty: Bool { flush == nil && young.isEmpty && !writeLog.holdsSpent }
 
-    /// Empties the journal.
+    /// Empties the write log.
     func flushAll() throws(StorageError) {
         while !isEmpty { try flushSlice(isEmptying: true) }
     }
 
-    /// Inside a transaction: with its last slice, the rows of the generation are spent.
+    /// Inside a transaction: with its last slice, the rows of the memtable are spent.
     private func apply(_ slice: ArraySlice<FlushedRecord>) throws(StorageError) {
         try tables.store(slice)
         guard let flush, flush.ends(with: slice) else { return }
@@ -230,11 +230,11 @@ extension LoggedTables {
 // MARK: Starting
 
 extension LoggedTables {
-    /// Applies what a process that was killed left in the journal.
+    /// Applies what a process that was killed left in the write log.
     ///
-    /// One row after the other: where the tables hold some of them already, only the whole
-    /// sequence takes back what each has left behind. Within a row they hold all or nothing of a
-    /// document, for a row was never folded in part.
+    /// One row after the other: where the tables hold some of them already, only the whole sequence
+    /// takes back what each has left behind. Within a row they hold all or nothing of a document,
+    /// for a row was never flushed in part.
     ///
     /// - Parameter pause: called between two transactions.
     /// - Returns: whether there was anything.

@@ -2,13 +2,13 @@
 enum MaintenanceTask {
     /// Empties the log, so that nothing deleted is left in it.
     case emptyLog
-    /// Has all that the journal holds in the tables.
+    /// Has all that the write log holds in the tables.
     case flushWriteLog
     /// Takes the room that is kept for deleting.
     case makeReserve
 }
 
-/// A chore, and who is told of it.
+/// A maintenance task, and who is told of it.
 package struct QueuedTask {
     package typealias Completion = @Sendable (StorageError?) -> Void
 

@@ -1,7 +1,7 @@
 import CSQLite
 
-/// How a database is opened: whose file it is, what was left in the log and in the journal, and the
-/// two connections.
+/// How a database is opened: whose file it is, what was left in the log and in the write log, and
+/// the two connections.
 struct Opening {
     let file: String
     let reserve: Reserve?
@@ -126,7 +126,7 @@ struct Opening {
         }
     }
 
-    /// The pages that a slice of a generation is on, and those above: taken as they are used.
+    /// The pages that a slice of a memtable is on, and those above: taken as they are used.
     private static let writerCacheKibibytes = 16_384
     /// What is on no page of it is in the system's cache, a copy away.
     private static let readerCacheKibibytes = 8_192

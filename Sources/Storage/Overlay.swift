@@ -2,9 +2,9 @@ import CRDT
 import Chat
 import Wire
 
-/// What is committed and lies in the journal alone, for the thread that reads.
+/// What is committed and lies in the write log alone, for the thread that reads.
 ///
-/// Whatever is in it is at least as late as what the tables say of the same document. Generations
+/// Whatever is in it is at least as late as what the tables say of the same document. Memtables
 /// come and go as a whole; there are at most two or three at a time.
 struct Overlay {
     private struct Memtable {
@@ -15,7 +15,7 @@ struct Overlay {
     /// Ascending.
     private var memtables: [Memtable] = []
 
-    /// Adds what a transaction wrote to the journal.
+    /// Adds what a transaction wrote to the write log.
     mutating func add(_ batch: WriteBatch, memtable: UInt64) {
         if memtables.last?.number != memtable {
             memtables.append(Memtable(number: memtable))
@@ -26,7 +26,7 @@ struct Overlay {
         }
     }
 
-    /// The generation is in the tables, and all before it.
+    /// The memtable is in the tables, and all before it.
     mutating func remove(upTo memtable: UInt64) {
         memtables.removeAll { $0.number <= memtable }
     }

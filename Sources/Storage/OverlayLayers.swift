@@ -2,7 +2,7 @@ import CRDT
 import Chat
 import Wire
 
-/// What the journal alone has of one shard.
+/// What the write log alone has of one shard.
 struct OverlayLayers {
     /// The latest first; never empty.
     let layers: [OverlayShard]
@@ -31,7 +31,7 @@ struct OverlayLayers {
         }
     }
 
-    /// The latest record of each seat of a conversation, in no order.
+    /// The latest record of each participant state of a conversation, in no order.
     func participantStates(of conversation: ConversationID) -> [Record] {
         let keys = Set(layers.flatMap { $0.participantStates[conversation.text] ?? [] })
         return keys.compactMap(record)

@@ -2,7 +2,7 @@ import CRDT
 import Chat
 import Wire
 
-/// The records of one shard in one generation, found by all that records are asked for by.
+/// The records of one shard in one memtable, found by all that records are asked for by.
 ///
 /// Much is written that nobody reads before it is in the tables: what is added waits, to be indexed
 /// by whoever reads of the shard first.

@@ -4,8 +4,8 @@ import Wire
 
 /// Reads what is committed, on one thread, without leaving it.
 ///
-/// Every call sees one state of the file, and over it what the journal alone has; the next may see
-/// a later one. What is told of a commit or a fold is seen by whatever is read from then on.
+/// Every call sees one state of the file, and over it what the write log alone has; the next may
+/// see a later one. What is told of a commit or a flush is seen by whatever is read from then on.
 // SAFETY: used by one thread, the event loop's, which also closes it.
 package final class Reader: @unchecked Sendable {
     private let connection: Connection
@@ -25,7 +25,7 @@ package final class Reader: @unchecked Sendable {
     let indexKeys: TermIndex
     private var isClosed = false
     private var readsInTurn = 0
-    /// What lies in the journal alone.
+    /// What lies in the write log alone.
     var overlay = Overlay()
 
     init(_ connection: Connection) throws(StorageError) {
@@ -81,7 +81,7 @@ package final class Reader: @unchecked Sendable {
         overlay.add(batch, memtable: memtable)
     }
 
-    /// A generation of the journal is in the tables.
+    /// A memtable of the write log is in the tables.
     func noteFolded(_ memtable: UInt64) {
         // The state that is read may be one from before.
         endTurn()

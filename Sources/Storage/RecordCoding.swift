@@ -2,7 +2,7 @@ import CRDT
 import Chat
 import Wire
 
-/// A record as the journal keeps it: all that the tables will be told of it.
+/// A record as the write log keeps it: all that the tables will be told of it.
 extension Record {
     /// What a message carries at most, for a reader of bytes that nobody has checked.
     private static let indexKeysMax = 1 << 16

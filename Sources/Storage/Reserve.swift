@@ -60,7 +60,7 @@ package struct Reserve: Hashable, Sendable {
 package struct FolderSpace: Hashable, Sendable {
     package let freeBytes: UInt64
     package let totalBytes: UInt64
-    /// How long the log is that waits to be folded into the file.
+    /// How long the log is that waits to be flushed into the file.
     package let logBytes: UInt64
     package let isReserved: Bool
 

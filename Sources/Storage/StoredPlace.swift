@@ -1,6 +1,6 @@
 /// Where what was stored is to be read.
 enum StoredPlace: Hashable, Sendable {
     case tables
-    /// In the journal alone, until this generation of it is folded.
+    /// In the write log alone, until this memtable of it is flushed.
     case writeLog(memtable: UInt64)
 }

@@ -2,7 +2,7 @@ import CRDT
 import Chat
 import Wire
 
-/// Finds documents by the words that they carry, and the seats of a conversation.
+/// Finds documents by the words that they carry, and the participant states of a conversation.
 struct TermIndex {
     let ofShard: Statement
     let ofPartition: Statement
@@ -105,7 +105,7 @@ extension Reader {
         return found
     }
 
-    /// The seats of a conversation, ascending by user: one run of rows.
+    /// The participant states of a conversation, ascending by user: one run of rows.
     ///
     /// - Throws: `badRecord` at the first whose bytes are bad.
     package func participantStates(

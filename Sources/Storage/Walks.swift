@@ -109,8 +109,8 @@ extension Reader {
     /// Hands the documents of a shard, in the order of their keys on disk, for whoever checks
     /// them.
     ///
-    /// What the journal alone has stands where the tables will have it, so that a fold between two
-    /// parts moves nothing.
+    /// What the write log alone has stands where the tables will have it, so that a flush between
+    /// two parts moves nothing.
     ///
     /// - Parameters:
     ///   - position: where the part before ended, nil for the first.
@@ -147,7 +147,7 @@ extension Reader {
             }
             let key = row.key
             handJournaled(before: row.position)
-            // Its later state stands in the journal.
+            // Its later state stands in the write log.
             guard handed < rowsMax, layers?.record(key) == nil else { continue }
             handing(key, row.bytes)
             last = row.position

@@ -4,14 +4,15 @@ import Wire
 /// The append-only table where a commit goes first.
 ///
 /// A commit costs a page in the log for each page that it touches: a row at the end of one table
-/// touches few, where the same records in the keyed tables touch one each and more. What is here
-/// is folded into those later, thousands of records at a time in their order. From then on its rows
+/// touches few, where the same records in the keyed tables touch one each and more. What is here is
+/// flushed into those later, thousands of records at a time in their order. From then on its rows
 /// are spent, and are removed as others come: what a transaction frees and writes over goes to the
 /// log once, where what it only frees goes there as zeros.
 ///
-/// Invariant: the tables, with every row of the journal applied in order, are what is committed. A
-/// row is removed in a transaction after which the tables hold all that it and every row before it
-/// say. To apply the rows that are left a second time, from the first to the last, changes nothing.
+/// Invariant: the tables, with every row of the write log applied in order, are what is committed.
+/// A row is removed in a transaction after which the tables hold all that it and every row before
+/// it say. To apply the rows that are left a second time, from the first to the last, changes
+/// nothing.
 final class WriteLog {
     /// Which rows there are; their numbers have no gaps.
     struct Extent {

@@ -36,7 +36,7 @@ package final class Writer: @unchecked Sendable {
     /// - Parameters:
     ///   - reserve: what is given up where a full disk refuses a deletion.
     ///   - places: where a restart looks for what is written.
-    ///   - onFolded: told, on the writer's thread, of each generation of the journal that is in the
+    ///   - onFolded: told, on the writer's thread, of each memtable of the write log that is in the
     ///     tables.
     ///   - onFailure: told there, once, of the failure after which nothing is stored any more.
     init(
@@ -73,7 +73,7 @@ package final class Writer: @unchecked Sendable {
         monitor.signal()
     }
 
-    /// Has a chore done before anything else; from any thread.
+    /// Has a maintenance task done before anything else; from any thread.
     func perform(_ task: MaintenanceTask, then: @escaping QueuedTask.Completion) {
         let isTaken = monitor.withLock {
             guard !isClosing else { return false }
@@ -141,7 +141,7 @@ extension Writer {
                 return .perform(tasks.removeFirst())
             }
             if let due = file.truncationDue, due <= now {
-                // Nobody's text is purged from a journal that grows all the time.
+                // Nobody's text is purged from a write log that grows all the time.
                 return file.isTruncationBlocked ? .flush : .truncate
             }
             if !waiting.isEmpty { return takeTransaction() }

@@ -4,10 +4,10 @@ import CSQLite
 ///
 /// Not SQLite's own checkpoints: those run inside a commit, before anybody is told of it, and keep
 /// their errors to themselves. And on this connection alone, between two commits: where another one
-/// folds the log while this one begins it anew, SQLite before 3.51.3 may lose what was committed
+/// flushes the log while this one begins it anew, SQLite before 3.51.3 may lose what was committed
 /// (https://sqlite.org/wal.html#walresetbug).
 final class WriterFile {
-    /// When the log is folded into the file: 32 MB.
+    /// When the log is flushed into the file: 32 MB.
     ///
     /// A page that many commits touch is written to the file once for all of them; with the
     /// default of 1,000 pages a row in a batch of 100 costs a fifth more. A longer log costs a
@@ -25,17 +25,17 @@ final class WriterFile {
     /// Whether the log is among the places.
     private var isLogPlaced = false
     private var purging = PurgeSchedule()
-    /// The last generation that has to be folded before the log is emptied.
+    /// The last memtable that has to be flushed before the log is emptied.
     private var purgedMemtable: UInt64 = 0
     /// A commit or a checkpoint that failed and not for want of room: what is on disk nobody knows,
     /// and another sync would not tell.
     private var failure: StorageError?
     private let onFailure: @Sendable (StorageError) -> Void
 
-    /// Applies what the journal holds from the life before.
+    /// Applies what the write log holds from the life before.
     ///
     /// - Parameters:
-    ///   - onFolded: told of each generation of the journal that is in the tables.
+    ///   - onFolded: told of each memtable of the write log that is in the tables.
     ///   - onFailure: told once of the failure after which nothing is stored any more, and of each
     ///     damaged row of an index that was met.
     init(
@@ -71,7 +71,7 @@ final class WriterFile {
     func store(_ batches: [WriteBatch]) -> Result<StoredPlace, StorageError> {
         if let failure { return .failure(failure) }
         do throws(StorageError) {
-            // Where room is short, journal and log are kept short as well.
+            // Where room is short, write log and log are kept short as well.
             let purges = batches.contains(where: \.mayUseReserve)
             let place = try tables.store(batches)
             if purges, case .writeLog(let memtable) = place { purgedMemtable = memtable }
@@ -84,10 +84,10 @@ final class WriterFile {
         }
     }
 
-    /// When there is something to fold although nobody writes; nil where there is nothing.
+    /// When there is something to flush although nobody writes; nil where there is nothing.
     var foldingDue: MonotonicTime? { failure == nil ? tables.foldingDue : nil }
 
-    /// Folds some records more; where the disk does not let it, later.
+    /// Flushes some records more; where the disk does not let it, later.
     func flushSlice() {
         do throws(StorageError) {
             try tables.flushSlice(isEmptying: isTruncationBlocked)
@@ -124,7 +124,7 @@ extension WriterFile {
     /// When the log has to be emptied since purged texts live on in it; nil where none does.
     var truncationDue: MonotonicTime? { failure == nil ? purging.due : nil }
 
-    /// Whether purged texts may be in the journal still.
+    /// Whether purged texts may be in the write log still.
     var isTruncationBlocked: Bool { tables.holdsMemtable(upTo: purgedMemtable) }
 
     /// Marks how much of the log is synced, once whoever waited for a commit was told of it.
@@ -139,7 +139,7 @@ extension WriterFile {
         if failure == nil { room.keep(ahead: logPages.pointee, of: connection) }
     }
 
-    /// Folds a long log into the file, as far as no reader is on it.
+    /// Flushes a long log into the file, as far as no reader is on it.
     func keepLogShort() {
         guard failure == nil, logPages.pointee >= WriterFile.logPagesMax else { return }
         checkpoint(SQLITE_CHECKPOINT_PASSIVE)
@@ -151,12 +151,12 @@ extension WriterFile {
         if failure == nil { _ = truncated() }
     }
 
-    /// Empties the journal and the log.
+    /// Empties the write log and the log.
     ///
     /// - Returns: why they are not empty; `refused` where a reader is on the log.
     func emptyLog() -> StorageError? { flushWriteLog() ?? truncated() }
 
-    /// - Returns: why the journal is not empty.
+    /// - Returns: why the write log is not empty.
     func flushWriteLog() -> StorageError? {
         if let failure { return failure }
         do throws(StorageError) {
@@ -184,7 +184,7 @@ extension WriterFile {
         return nil
     }
 
-    /// What cannot be folded or emptied is at the next start.
+    /// What cannot be flushed or emptied is at the next start.
     ///
     /// What lies under the names of files that were displaced is another program's.
     func close() {
@@ -198,7 +198,7 @@ extension WriterFile {
         if isEmpty { mark.remove() }
     }
 
-    /// Folds what no reader is on, and says whether that is all that the log holds.
+    /// Flushes what no reader is on, and says whether that is all that the log holds.
     private func isFolded() -> Bool {
         var (frames, folded): (Int32, Int32) = (-1, -1)
         let code = sqlite3_wal_checkpoint_v2(
@@ -212,7 +212,7 @@ extension WriterFile {
         guard code != SQLITE_OK else { return nil }
         let error = StorageError(
             sqlite: code, on: connection.handle, doing: "folding the log into the file")
-        // A full disk or a reader on the log: it stays where it is and is folded later.
+        // A full disk or a reader on the log: it stays where it is and is flushed later.
         note(error)
         return error
     }

@@ -6,7 +6,6 @@
         case acknowledgedBeforeStored = "acknowledged-before-stored"
         case addReplacesTags = "add-replaces-tags"
         case causeForgotten = "cause-forgotten"
-        case changeToldUncounted = "change-told-uncounted"
         case claimFromMemory = "claim-from-memory"
         case claimsUnited = "claims-united"
         case clockFollowsAny = "clock-follows-any"

@@ -147,7 +147,7 @@ struct RulesTests {
         .invite(newcomer), .leave, .archive, .unarchive, .read(nil), .deliver(nil),
     ]
 
-    /// Judged without a seat, as of a conversation of which nobody read anything.
+    /// Judged without a participant state, as of a conversation of which nobody read anything.
     static let participation: [Row] =
         aboutConversation.flatMap { action in
             [

@@ -1,6 +1,6 @@
 import NetworkIO
 
-/// A shield of a child's kind: each says a word, then every byte is turned over.
+/// A TLS layer of a child's kind: each says a word, then every byte is turned over.
 final class Mask: TLSLayer {
     static let word = Array("open sesame\n".utf8)
     /// Announces the end: what it stands for is never written.

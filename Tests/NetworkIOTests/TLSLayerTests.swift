@@ -9,7 +9,7 @@ import Testing
         let nearSees = Recorder()
         let farSees = Recorder()
         let risen = Watched<[Result<Void, NetworkError>]>([])
-        /// How often the far end's shield sealed something.
+        /// How often the far end's TLS layer sealed something.
         let seals = Lock(0)
 
         init(on loop: EventLoop, masking: Bool, timeoutMilliseconds: UInt64 = 300_000) async throws

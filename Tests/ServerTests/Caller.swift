@@ -69,7 +69,7 @@ final class Caller {
         }
     }
 
-    /// Says something through a shield that is up, and hears what comes back through it.
+    /// Says something through a TLS layer that is up, and hears what comes back through it.
     func echo(_ text: String, by tls: OpenSSLLayer) throws -> String {
         try Array(text.utf8).withUnsafeBytes { try tls.seal($0) }
         var wire: [UInt8] = []

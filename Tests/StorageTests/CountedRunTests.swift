@@ -4,7 +4,7 @@ import Storage
 import Testing
 import Wire
 
-/// The index of counted runs, in the journal and in the tables.
+/// The index of counted runs, in the write log and in the tables.
 @Suite struct CountedRunTests {
     private let conversation = Chats.conversation(0)
 

@@ -153,7 +153,7 @@ import Wire
         let raw = try RawFile(folder.file)
         let database = try TestDatabase(folder: folder.path)
         defer { database.close() }
-        // These wait in the journal.
+        // These wait in the write log.
         try database.store(all[1].batch((20..<30).map { all[1].send($0, in: 1) }))
         raw.run(fault)
         for chats in all {

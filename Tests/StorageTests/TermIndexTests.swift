@@ -87,7 +87,7 @@ import Wire
             if users.contains(cleo) { records.append(chats.make(.leave, in: room, from: cleo)) }
             try database.store(chats.batch(records))
         }
-        // In the journal, and then in the tables.
+        // In the write log, and then in the tables.
         for _ in 0..<2 {
             func found(_ user: UserID, upTo last: UInt16) throws -> [UInt16] {
                 try database.reader.shards(concerning: user, upTo: ShardID(last))

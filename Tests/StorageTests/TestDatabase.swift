@@ -14,7 +14,7 @@ final class TestDatabase: @unchecked Sendable {
         let mail = Mail()
         self.mail = mail
         isJournaled = limits != .none
-        // Without a journal the writer has nothing to tell but that it has stored.
+        // Without a write log the writer has nothing to tell but that it has stored.
         let isInline = limits == .none
         database = try Database(folder: folder, reserve: reserve, writeLog: limits) { body in
             if isInline { body() } else { mail.post(body) }
@@ -47,7 +47,7 @@ final class TestDatabase: @unchecked Sendable {
 }
 
 extension WriteLogLimits {
-    /// Generations so small that a test sees many of them, in all states.
+    /// Memtables so small that a test sees many of them, in all states.
     static let small: WriteLogLimits = {
         var limits = WriteLogLimits()
         limits.recordsMax = 7

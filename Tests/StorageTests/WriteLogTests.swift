@@ -4,7 +4,7 @@ import Storage
 import Testing
 import Wire
 
-/// What is read is the same whether it lies in the tables, in the journal, or in both.
+/// What is read is the same whether it lies in the tables, in the write log, or in both.
 @Suite struct WriteLogTests {
     private static let rooms = 3
 
@@ -195,7 +195,7 @@ import Wire
         }
         for number in 0..<40 {
             try database.store(chats.batch([chats.send(number, in: 0)]))
-            // Whatever is stored or folded meanwhile, and nobody ends the turn.
+            // Whatever is stored or flushed meanwhile, and nobody ends the turn.
             for earlier in 0...number { #expect(try isFound(earlier), "\(earlier) of \(number)") }
         }
         try RawFile(folder.file).run("DELETE FROM document; DELETE FROM place")
@@ -218,7 +218,7 @@ import Wire
             return try database.reader.documentInTurn(key, in: chats.shard) != nil
         }
         for _ in 1...2 { #expect(try !isFound(missing)) }
-        // The journal is folded by itself.
+        // The write log is flushed by itself.
         database.bringMail()
         #expect(try isFound(there))
     }
@@ -234,7 +234,7 @@ import Wire
             let rows = try RawFile(folder.file).rows("SELECT count(*) FROM journal")
             counts.append(try #require(Int(rows[0][0])))
         }
-        // A generation has seven records, one a row, and is folded with the next three rows. Then
+        // A memtable has seven records, one a row, and is flushed with the next three rows. Then
         // its own go as others come: they are never gone at once.
         #expect(zip(counts, counts.dropFirst()).allSatisfy { $0 - 1 <= $1 })
         #expect((7...21).contains(counts.suffix(20).max() ?? 0))

@@ -58,6 +58,15 @@ import Testing
         }
     }
 
+    // MARK: The glossary
+
+    @Test func `a type that only the glossary names is an offence`() throws {
+        let sources = [read("Sources/Wire/A.swift", "struct Known {}\ntypealias Alias = Known")]
+        let text = "# Glossary\n- **A term** (`Known`, `Alias.member`): is there.\n- `Gone`: not."
+        let offences = try unknownTerms(inGlossary: text, among: sources)
+        #expect(offences.map(\.line) == [3])
+    }
+
     // MARK: Sizes
 
     @Test func `a line, a file and a function over their limits are offences`() {

@@ -30,6 +30,14 @@ import Testing
         try expectNone(uncheckedSendables)
     }
 
+    @Test func `the glossary names no type that is not there`() throws {
+        let glossary = Self.root.appending(path: "Sources/Glossary.md")
+        let offences = try unknownTerms(
+            inGlossary: try String(contentsOf: glossary, encoding: .utf8),
+            among: try Self.sources.get())
+        #expect(offences.isEmpty, "\(report(offences))")
+    }
+
     @Test func `the top level holds what the design says`() throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: Self.root.path)
         let offences = strangersAtTheTop(names)
