@@ -179,19 +179,18 @@ extension Node {
         else {
             return noteRefusal(of: id, by: name)
         }
-        subscriptions.lag(behind: id)
-        for session in subscriptions.lagging.sorted()
-        where subscriptions[session]?.behind[id] != nil {
-            askReplay(of: id, for: session)
-        }
+        askReplays(of: id, isNewHolder: true)
     }
 
-    /// A holder reads anew what this node does not know: what some watchers lack of a shard and
-    /// others were told of is read to those by themselves.
-    private func replayLacked(of id: ShardID) {
+    /// Asks the holder of a shard for what watchers lack of it, each for itself.
+    ///
+    /// - Parameter isNewHolder: also for the replays that the last holder was asked for.
+    private func askReplays(of id: ShardID, isNewHolder: Bool) {
         subscriptions.lag(behind: id)
-        for session in subscriptions.lagging.sorted()
-        where subscriptions[session]?.behind[id]?.number == 0 {
+        for session in subscriptions.lagging.sorted() {
+            guard let behind = subscriptions[session]?.behind[id],
+                isNewHolder || behind.number == 0
+            else { continue }
             askReplay(of: id, for: session)
         }
     }
@@ -252,7 +251,8 @@ extension Node {
             } else if isFed(id, number, by: name) {
                 tell(told, of: id, position: position?.vector)
                 subscriptions.feeds[Int(id.number)].isOpen = position != nil
-                if told.isEmpty, position == nil { replayLacked(of: id) }
+                // It reads anew what this node does not know, and not what some here lack.
+                if told.isEmpty, position == nil { askReplays(of: id, isNewHolder: false) }
                 if !subscriptions.unanswered.isEmpty { subscriptions.isLost = true }
             }
         case .replayed(let id, let number, let position):

@@ -132,17 +132,13 @@ extension ShardMachine {
     /// They count as told from here on: who was read to meanwhile, or comes back before the others
     /// are told, is told of them by what is read.
     private mutating func dropOldest(_ count: Int) {
-        for change in committed.prefix(count) { noteTold(change) }
+        for change in committed.prefix(count) { feedPosition.insert(change.after.changedBy) }
         committed.removeFirst(count)
         var left = count
         while left > 0, let first = committedAt.first {
             left -= first.count
             committedAt.removeFirst()
         }
-    }
-
-    private mutating func noteTold(_ change: DocumentChange) {
-        feedPosition.insert(change.after.changedBy)
     }
 
     /// A stamp is later than all that its writer had seen.
