@@ -13,12 +13,27 @@ struct EventPublisher: Sendable {
         let since: UInt64
         /// What the receiver has been told of, or known before.
         var known: Vector
+        /// What is in `known` and is not here: the receiver was told of it elsewhere.
+        var ahead = Vector()
         /// What is being read for it; nil once it is level.
         var scan: FeedScan?
         /// How many replicas and ranges `known` had when it was asked for.
         var weight = 0
 
         var isFeed: Bool { user == nil }
+
+        /// Whether something has come from processes of which the receiver was told more elsewhere.
+        ///
+        /// The receiver may be past the state that such a change starts from: a message that was
+        /// deleted and restored elsewhere comes here unchanged.
+        func needsReading(at position: Vector) -> Bool {
+            #if PlantedBugs
+                if PlantedBug.aheadToldOfChanges.isOn { return false }
+            #endif
+            guard !ahead.isEmpty else { return false }
+            let new = position.subtracting(known.subtracting(ahead))
+            return new.entries.contains { !ahead.seqs(of: $0.replica).isEmpty }
+        }
     }
 
     /// A node that has watchers.
@@ -181,11 +196,21 @@ struct EventPublisher: Sendable {
         subscribers[name]?.feeds[shard] != nil
     }
 
-    /// Has every feed of a shard that is level read what its receiver does not know.
-    mutating func rescan(_ shard: ShardID) {
-        for (name, served) in live(of: shard) {
-            note(served.number, for: name) { $0.scan = FeedScan() }
-            scanning[name, default: []].append(served.number)
+    /// Has a feed that is level read what its receiver was not told of from here.
+    mutating func rescan(_ number: UInt64, for name: NodeName) {
+        note(number, for: name) {
+            $0.known = $0.known.subtracting($0.ahead)
+            $0.scan = FeedScan()
+        }
+        scanning[name, default: []].append(number)
+    }
+
+    /// The receiver of a shard's feed was told of this elsewhere, and it is not here.
+    mutating func noteAhead(_ ahead: Vector, of shard: ShardID, for name: NodeName) {
+        guard !ahead.isEmpty, let number = subscribers[name]?.feeds[shard] else { return }
+        note(number, for: name) {
+            $0.known.formUnion(ahead)
+            $0.ahead.formUnion(ahead)
         }
     }
 

@@ -137,28 +137,32 @@ extension Node {
             self.publisher.refuseAll(of: shard.id)
             return
         }
+        let live = publisher.live(of: shard.id)
         guard case .told(let told) = news else {
-            return readAnew(shard.id)
+            for (name, served) in live { readAnew(served, for: name) }
+            return
         }
-        guard !told.isEmpty else { return }
         let position = shard.assumeIsolated { $0.feedPosition }
-        for (name, served) in publisher.live(of: shard.id) {
-            guard let users = publisher.subscribers[name]?.users else { continue }
+        for (name, served) in live {
+            guard !served.needsReading(at: position) else {
+                readAnew(served, for: name)
+                continue
+            }
+            guard !told.isEmpty, let users = publisher.subscribers[name]?.users else { continue }
             let theirs = told.compactMap { $0.narrowed(to: users.contains) }
             guard !theirs.isEmpty else { continue }
             send(theirs, on: served, position: position, to: name)
         }
     }
 
-    /// Has each feed of a shard read what its receiver does not know.
+    /// Has a feed read what its receiver was not told of from here.
     ///
     /// It stands nowhere until that is told: who begins to watch meanwhile is told of all of it.
-    private func readAnew(_ id: ShardID) {
-        for (name, served) in publisher.live(of: id) {
-            let isSaid = tell(.told(id, number: served.number, [], position: nil), to: name)
-            if !isSaid { publisher.refuse(served.number, for: name) }
-        }
-        publisher.rescan(id)
+    private func readAnew(_ served: EventPublisher.Served, for name: NodeName) {
+        let isSaid = tell(
+            .told(served.shard, number: served.number, [], position: nil), to: name)
+        guard isSaid else { return publisher.refuse(served.number, for: name) }
+        publisher.rescan(served.number, for: name)
         ports.host.turnAgain()
     }
 
@@ -285,15 +289,18 @@ extension Node {
             }
             return
         }
+        let ahead = known.union(served.ahead).subtracting(position)
         guard served.isFeed else {
             publisher.remove(served.number, for: name)
+            publisher.noteAhead(ahead, of: served.shard, for: name)
             tell(
                 .replayed(served.shard, number: served.number, position: SaidVector(known)),
                 to: name)
             return
         }
         publisher.note(served.number, for: name) {
-            $0.known = known
+            $0.known = known.union(ahead)
+            $0.ahead = ahead
             $0.scan = nil
         }
         // What the receiver has seen elsewhere may not be here.

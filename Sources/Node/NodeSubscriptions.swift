@@ -179,18 +179,14 @@ extension Node {
         else {
             return noteRefusal(of: id, by: name)
         }
-        askReplays(of: id, isNewHolder: true)
+        askReplays(of: id)
     }
 
-    /// Asks the holder of a shard for what watchers lack of it, each for itself.
-    ///
-    /// - Parameter isNewHolder: also for the replays that the last holder was asked for.
-    private func askReplays(of id: ShardID, isNewHolder: Bool) {
+    /// Asks the new holder of a shard for what watchers lack of it, each for itself.
+    private func askReplays(of id: ShardID) {
         subscriptions.lag(behind: id)
-        for session in subscriptions.lagging.sorted() {
-            guard let behind = subscriptions[session]?.behind[id],
-                isNewHolder || behind.number == 0
-            else { continue }
+        for session in subscriptions.lagging.sorted()
+        where subscriptions[session]?.behind[id] != nil {
             askReplay(of: id, for: session)
         }
     }
@@ -251,8 +247,6 @@ extension Node {
             } else if isFed(id, number, by: name) {
                 tell(told, of: id, position: position?.vector)
                 subscriptions.feeds[Int(id.number)].isOpen = position != nil
-                // It reads anew what this node does not know, and not what some here lack.
-                if told.isEmpty, position == nil { askReplays(of: id, isNewHolder: false) }
                 if !subscriptions.unanswered.isEmpty { subscriptions.isLost = true }
             }
         case .replayed(let id, let number, let position):

@@ -75,6 +75,11 @@ final class ClusterVisit {
     var doneBefore = ClusterPhoneDeeds()
     var doneHere = ClusterPhoneDeeds()
 
+    /// In a trace.
+    var title: String {
+        "visit \(id) of " + (watcher.map { "watcher \($0.index), " } ?? "") + user
+    }
+
     init(_ id: UInt64, user: String, address: ClusterAddress, session: Session) {
         self.id = id
         self.user = user
@@ -183,7 +188,7 @@ extension ClusterWorld {
                 book.noteAsked(name, at: now)
                 noteCauses(of: name, on: visit)
             }
-            tracer?("    \(visit.user) asks n\(visit.address.machine + 1): \(request.text)")
+            tracer?("    \(visit.title) asks n\(visit.address.machine + 1): \(request.text)")
         }
         visit.open += requests.map { asked($0, on: visit) }
         transmit(bytes, on: visit)
@@ -294,7 +299,7 @@ extension ClusterWorld {
                 session.assumeIsolated { $0.onDrained() }
             }
         }
-        tracer?("    " + String(decoding: bytes, as: UTF8.self))
+        tracer?("    \(visit.title) hears: " + String(decoding: bytes, as: UTF8.self))
         guard let heard = visit.take(bytes) else {
             return fail(.answered, "an answer to nothing, or none: \(tail(of: bytes))")
         }

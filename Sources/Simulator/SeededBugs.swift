@@ -35,7 +35,7 @@ package struct SeededBug: Hashable, Sendable {
             case .evictedNotDialled, .minorityEvicts, .refutesWithoutRaising, .silenceShrinks,
                 .suspectsAfterOwnPause:
                 .members
-            case .causeForgotten, .clockFollowsAny, .evictedNotHeard,
+            case .aheadToldOfChanges, .causeForgotten, .clockFollowsAny, .evictedNotHeard,
                 .minimumIgnored, .notificationSentTwice, .profileToldToStrangers,
                 .tokenForgetsDeletions, .typingOutlivesConnection, .unboundedPeerQueue:
                 .whole
@@ -45,6 +45,7 @@ package struct SeededBug: Hashable, Sendable {
 
         var seed: UInt64 {
             switch self {
+            case .aheadToldOfChanges: 1_646
             case .clockFollowsAny: 92
             case .coversFirstRangeOnly: 54
             case .droppedOnConfirmedVectors: 13_823
@@ -97,7 +98,7 @@ package struct SeededBug: Hashable, Sendable {
             // A list that ignores what a token says of it shows what was taken off or viewed, and
             // passes over what is viewed no more.
             case .minimumIgnored: [.reads, .oneChange, .sound, .kept]
-            case .shownBeforeStored, .tokenForgetsDeletions: [.reads]
+            case .aheadToldOfChanges, .shownBeforeStored, .tokenForgetsDeletions: [.reads]
             case .typingOutlivesConnection: [.typing]
             case .unboundedPeerQueue: [.bounded]
             case .wallClockOnly: [.stamps]

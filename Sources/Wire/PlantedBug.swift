@@ -5,6 +5,7 @@
     public enum PlantedBug: String, CaseIterable, Sendable {
         case acknowledgedBeforeStored = "acknowledged-before-stored"
         case addReplacesTags = "add-replaces-tags"
+        case aheadToldOfChanges = "ahead-told-of-changes"
         case causeForgotten = "cause-forgotten"
         case claimFromMemory = "claim-from-memory"
         case claimsUnited = "claims-united"

@@ -195,4 +195,26 @@ import Wire
         let told = watcher.heard().filter { $0.contains(" id=m ") }
         #expect(told.count == 1 && told[0].hasPrefix("EVENT kind=delete "))
     }
+
+    @Test func `who was told elsewhere of what is undone since is told that it is`() throws {
+        say(0, "SEND c alice id=m one")
+        for other in [nodes[1], nodes[2]] { world.hold(true, between: nodes[0], and: other) }
+        let first = nodes[0].connect()
+        first.say("WATCH alice")
+        settle()
+        say(0, "DELETE c m alice\nPIN c m alice")
+        let token = first.heard().last?.split(separator: "token=").last.map(String.init) ?? ""
+        let watcher = nodes[1].connect()
+        watcher.say("WATCH alice since=\(token)")
+        // What this node lacks of that is not waited for without end.
+        world.pass(milliseconds: 2_000, nodes[1])
+        #expect(watcher.heard().contains { $0.hasPrefix("OK ") })
+        say(0, "RESTORE c m alice\nUNPIN c m alice")
+        for other in [nodes[1], nodes[2]] { world.disconnect(nodes[0], from: other) }
+        world.live(milliseconds: 3_000, nodes[0], nodes[1], nodes[2])
+        let told = watcher.heard().filter { $0.contains(" id=m ") }
+        for kind in ["restore", "unpin"] {
+            #expect(told.contains { $0.hasPrefix("EVENT kind=\(kind) ") })
+        }
+    }
 }

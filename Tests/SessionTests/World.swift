@@ -176,6 +176,11 @@ struct World {
         cables.hold(isHeld, between: one, and: other)
     }
 
+    /// The connection of two nodes ends, with what was on its way: they dial each other again.
+    func disconnect(_ one: TestNode, from other: TestNode) {
+        cables.disconnect(one, from: other)
+    }
+
     /// Lets time pass for these nodes, which talk meanwhile and reach each other where they dial.
     func live(milliseconds: UInt64, _ nodes: TestNode...) {
         let step: UInt64 = 500
@@ -233,9 +238,24 @@ final class NetworkPartitioner {
         if isHeld { held.insert(pair) } else { held.remove(pair) }
     }
 
-    private func isStill(_ index: Int) -> Bool {
+    func disconnect(_ one: TestNode, from other: TestNode) {
+        let pair: Set = [ObjectIdentifier(one), ObjectIdentifier(other)]
+        for index in ways.indices where ends(of: index) == pair {
+            let (from, to, node) = ways[index]
+            _ = from.assumeIsolated { $0.take() }
+            node.node.assumeIsolated { $0.onClosed(to.id) }
+        }
+        held.remove(pair)
+    }
+
+    private func ends(of index: Int) -> Set<ObjectIdentifier> {
+        // They stand side by side.
         let other = index % 2 == 0 ? index + 1 : index - 1
-        let ends: Set = [ObjectIdentifier(ways[index].of), ObjectIdentifier(ways[other].of)]
+        return [ObjectIdentifier(ways[index].of), ObjectIdentifier(ways[other].of)]
+    }
+
+    private func isStill(_ index: Int) -> Bool {
+        let ends = ends(of: index)
         return !ends.isDisjoint(with: severed) || held.contains(ends)
     }
 
