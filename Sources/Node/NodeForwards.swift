@@ -67,7 +67,7 @@ extension Node {
         guard level.count < numbers.count else { return level }
         let taken = Set(level)
         let held = numbers.filter { !taken.contains($0) }
-        for number in held { forwards.note(number) { $0.failure = .behind } }
+        for number in held { forwards.note(number) { $0.failure = $0.failure ?? .behind } }
         forwards.putBack(held, of: id)
         return level
     }

@@ -34,7 +34,7 @@ struct Options {
         --planted-all  each known bug in turn
         --world        what is simulated: machines (the default), the machines of nodes in a shell
                        of the simulator's own; members, membership alone; or whole, the actors of
-                       real nodes, asked in lines, each seed run twice for the same trace
+                       real nodes, asked in lines, each 16th seed run twice for the same trace
         --within       in how many seeds a bug must be found (default 20000)
         Exits 0 when all is well, 1 when an invariant broke or a planted bug was not found, 2 when
         the command line cannot be understood.
