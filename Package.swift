@@ -89,16 +89,16 @@ let package = Package(
         support("TestKit", ["CRDT", "Wire"]),
         tests("TidyTests", []),
         tests("WireTests", ["TestKit", "Wire"]),
-        tests("CRDTTests", ["TestKit", "CRDT", "Wire"]),
-        tests("ChatTests", ["TestKit", "Chat", "CRDT", "Wire"]),
-        tests("MembershipTests", ["TestKit", "Membership", "Wire"]),
+        tests("CRDTTests", ["TestKit", "CRDT", "Wire"], exclude: ["Golden"]),
+        tests("ChatTests", ["TestKit", "Chat", "CRDT", "Wire"], exclude: ["Golden"]),
+        tests("MembershipTests", ["TestKit", "Membership", "Wire"], exclude: ["Golden"]),
         tests("PlacementTests", ["TestKit", "Placement", "Wire"]),
-        tests("ReplicationTests", ["TestKit", "Replication", "CRDT", "Wire"]),
+        tests("ReplicationTests", ["TestKit", "Replication", "CRDT", "Wire"], exclude: ["Golden"]),
         tests(
             "NodeTests",
             [
                 "TestKit", "Node", "Membership", "Placement", "Replication", "Chat", "CRDT", "Wire",
-            ]),
+            ], exclude: ["Golden"]),
         tests(
             "LineProtocolTests", ["TestKit", "LineProtocol", "Chat", "Wire"],
             exclude: ["Transcripts"]),
@@ -110,7 +110,9 @@ let package = Package(
         tests("LineClientTests", ["LineClient", "ChatClient", "LineProtocol", "NetworkIO"]),
         tests("FuzzTests", ["Fuzz"], exclude: ["Corpus"]),
         tests("BenchmarksTests", ["Benchmarks", "LineClient", "LineProtocol", "NetworkIO"]),
-        tests("StorageTests", ["Storage", "CSQLite", "Chat", "CRDT", "Wire"]),
+        tests(
+            "StorageTests", ["TestKit", "Storage", "CSQLite", "Chat", "CRDT", "Wire"],
+            exclude: ["Golden"]),
         tests(
             "SimulatorTests",
             [

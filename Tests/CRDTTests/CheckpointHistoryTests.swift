@@ -93,4 +93,14 @@ struct CheckpointHistoryTests {
         for _ in 0..<200 { history.add(vector(2)) }
         #expect(history.checkpoints.count == CheckpointHistory.countMax)
     }
+
+    @Test func `the bytes are those of earlier builds`() throws {
+        var random = SplitMix64(seed: 3)
+        var history = CheckpointHistory()
+        let histories = CheckpointHistoryTests.growth(12, &random).map { vector in
+            history.add(vector)
+            return history.encoded
+        }
+        #expect(try GoldenBytes("checkpoint-history", of: histories).difference() == nil)
+    }
 }

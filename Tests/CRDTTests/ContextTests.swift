@@ -76,4 +76,8 @@ struct ContextTests {
             #expect(throws: WireError.self) { try Context.decode(writer.bytes) }
         }
     }
+
+    @Test func `the bytes are those of earlier builds`() throws {
+        #expect(try ContextTests.laws.golden("context") == nil)
+    }
 }

@@ -26,4 +26,8 @@ struct MaxRegisterTests {
         mark.merge(Mark(HybridTimestamp(bits: 6)))
         #expect(mark.value.bits == 6)
     }
+
+    @Test func `the bytes are those of earlier builds`() throws {
+        #expect(try MaxRegisterTests.laws.golden("max-register") == nil)
+    }
 }

@@ -262,4 +262,8 @@ struct ObservedRemoveSetTests {
             #expect(throws: WireError.self) { try Users.decode(writer.bytes) }
         }
     }
+
+    @Test func `the bytes are those of earlier builds`() throws {
+        #expect(try ObservedRemoveSetTests.laws.golden("observed-remove-set") == nil)
+    }
 }

@@ -50,4 +50,8 @@ struct RegisterTests {
             }
         }
     }
+
+    @Test func `the bytes are those of earlier builds`() throws {
+        #expect(try RegisterTests.laws.golden("register") == nil)
+    }
 }

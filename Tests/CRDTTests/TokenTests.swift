@@ -277,4 +277,14 @@ struct TokenTests {
             return (ShardID(UInt16(number)), vector)
         }
     }
+
+    @Test func `the bytes are those of earlier builds`() throws {
+        var random = SplitMix64(seed: 8)
+        let tokens = [(1, 2, 1), (3, 3, 2), (64, 3, 1)].map { shards, replicas, ranges in
+            let seen = TokenTests.seen(
+                shards: shards, replicas: replicas, ranges: ranges, &random)
+            return Token(of: seen, cluster: TokenTests.cluster).encoded
+        }
+        #expect(try GoldenBytes("token", of: tokens).difference() == nil)
+    }
 }

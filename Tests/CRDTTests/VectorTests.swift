@@ -149,4 +149,8 @@ struct VectorTests {
         }
         return (vector, model)
     }
+
+    @Test func `the bytes are those of earlier builds`() throws {
+        #expect(try VectorTests.laws.golden("vector") == nil)
+    }
 }

@@ -125,4 +125,8 @@ struct ConversationTests {
         merged.merge(right)
         return merged
     }
+
+    @Test func `the bytes are those of earlier builds`() throws {
+        #expect(try ConversationTests.laws.golden("conversation") == nil)
+    }
 }

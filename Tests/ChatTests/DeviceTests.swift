@@ -210,6 +210,10 @@ struct DeviceTests {
         #expect(Set(places.map(\.id)).count == places.count)
         #expect(places.allSatisfy { isName($0.id.text.utf8) })
     }
+
+    @Test func `the bytes are those of earlier builds`() throws {
+        #expect(try DeviceTests.laws.golden("device") == nil)
+    }
 }
 
 extension Author {

@@ -1,3 +1,4 @@
+import TestKit
 import Testing
 import Wire
 
@@ -39,5 +40,9 @@ struct DocumentKeyTests {
         let long = String(repeating: "a", count: 65)
         let key = DocumentKey(checked: .message, partition: "c1", id: long)
         #expect(throws: WireError.self) { try DocumentKey.decode(key.encoded) }
+    }
+
+    @Test func `the bytes are those of earlier builds`() throws {
+        #expect(try GoldenBytes("document-key", of: Self.keys.map(\.encoded)).difference() == nil)
     }
 }

@@ -163,4 +163,10 @@ struct DocumentTests {
     private func digest(_ document: Document) -> Hash128 {
         Document.digest(of: document.key, bytes: document.encoded)
     }
+
+    @Test func `the bytes are those of earlier builds`() throws {
+        #expect(try DocumentTests.messages.golden("message") == nil)
+        #expect(try DocumentTests.later.golden("message-of-a-later-version") == nil)
+        #expect(try DocumentTests.unknown.golden("unknown-document") == nil)
+    }
 }

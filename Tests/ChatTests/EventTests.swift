@@ -240,6 +240,7 @@ import Wire
         for addressedEvent in all {
             #expect(try AddressedEvent.decode(addressedEvent.encoded) == addressedEvent)
         }
+        #expect(try GoldenBytes("event", of: all.map(\.encoded)).difference() == nil)
     }
 }
 

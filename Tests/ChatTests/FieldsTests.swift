@@ -53,4 +53,8 @@ struct FieldsTests {
             try Fields.decode(writer.bytes)
         }
     }
+
+    @Test func `the bytes are those of earlier builds`() throws {
+        #expect(try FieldsTests.laws.golden("fields") == nil)
+    }
 }

@@ -127,6 +127,10 @@ struct ItemTests {
         ]
         #expect(views.reversed().sorted() == views)
     }
+
+    @Test func `the bytes are those of earlier builds`() throws {
+        #expect(try ItemTests.laws.golden("item") == nil)
+    }
 }
 
 extension Author {

@@ -91,4 +91,10 @@ struct MutationCodingTests {
         }
         #expect(accepted > 1_000)
     }
+
+    @Test func `the bytes are those of earlier builds`() throws {
+        #expect(try GoldenBytes("mutation", of: Self.mutations.map(\.encoded)).difference() == nil)
+        #expect(try GoldenBytes("message-view", of: [Self.view.encoded]).difference() == nil)
+        #expect(try GoldenBytes("refusal", of: Refusal.allCases.map(\.encoded)).difference() == nil)
+    }
 }

@@ -139,4 +139,8 @@ struct ParticipantStateTests {
             try Document(ParticipantStateTests.key, decoding: envelope.bytes)
         }
     }
+
+    @Test func `the bytes are those of earlier builds`() throws {
+        #expect(try ParticipantStateTests.laws.golden("participant-state") == nil)
+    }
 }

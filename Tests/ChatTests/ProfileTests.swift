@@ -51,6 +51,10 @@ struct ProfileTests {
         #expect(try !isChange(Profile.Edit(name: "Al", email: ""), of: set))
         #expect(try isChange(Profile.Edit(name: "al"), of: set))
     }
+
+    @Test func `the bytes are those of earlier builds`() throws {
+        #expect(try ProfileTests.laws.golden("profile") == nil)
+    }
 }
 
 extension Profile.Edit {

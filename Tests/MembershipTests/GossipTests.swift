@@ -43,4 +43,8 @@ struct GossipTests {
         if let gossip { one.receive(gossip, from: name("b"), now: 5) }
         #expect(one.table[name("a")]?.member == one.me)
     }
+
+    @Test func `the bytes are those of earlier builds`() throws {
+        #expect(try GoldenBytes("gossip", of: Self.samples.map(\.encoded)).difference() == nil)
+    }
 }

@@ -1,6 +1,7 @@
 import CRDT
 import Membership
 import Placement
+import TestKit
 import Testing
 import Wire
 
@@ -102,6 +103,10 @@ import Wire
         #expect(throws: WireError.invalid("a number of shards")) {
             try ClusterSettings.decode(writer.bytes)
         }
+    }
+
+    @Test func `the bytes are those of earlier builds`() throws {
+        #expect(try GoldenBytes("peer-frame", of: Self.frames.map(\.encoded)).difference() == nil)
     }
 }
 

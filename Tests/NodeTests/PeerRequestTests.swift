@@ -43,6 +43,19 @@ import Wire
         .failed(.stale(HybridTimestamp(milliseconds: 7))), .level, .notOwner,
     ]
 
+    @Test func `the bytes are those of earlier builds`() throws {
+        let requests = Self.requests.map {
+            PeerRequest(number: 300, round: 4, deadline: 70_000, request: $0).encoded
+        }
+        #expect(try GoldenBytes("peer-request", of: requests).difference() == nil)
+        let responses = Self.outcomes.map {
+            PeerResponse(
+                number: 1 << 40, round: 9, outcome: $0, time: HybridTimestamp(milliseconds: 5)
+            ).encoded
+        }
+        #expect(try GoldenBytes("peer-response", of: responses).difference() == nil)
+    }
+
     @Test(arguments: requests) func `a request comes back as it went`(
         _ request: PeerRequest.Request
     ) throws {

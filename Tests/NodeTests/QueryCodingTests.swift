@@ -168,4 +168,11 @@ import Wire
         }
         #expect(Findings.unread(counts).gathered == .unread(expected))
     }
+
+    @Test func `the bytes are those of earlier builds`() throws {
+        #expect(try GoldenBytes("query", of: Self.queries.map(\.encoded)).difference() == nil)
+        #expect(try GoldenBytes("findings", of: Self.findings.map(\.encoded)).difference() == nil)
+        #expect(try GoldenBytes("receipt", of: Self.receipts.map(\.encoded)).difference() == nil)
+        #expect(try GoldenBytes("failure", of: Self.failures.map(\.encoded)).difference() == nil)
+    }
 }

@@ -1,6 +1,7 @@
 import CRDT
 import Chat
 import Replication
+import TestKit
 import Testing
 import Wire
 
@@ -52,5 +53,9 @@ import Wire
                 isEnded: isEnded, at: 1_700_000_000_000, participants: Self.users)
             #expect(try PeerFrame.decode(PeerFrame.typing(frame).encoded) == .typing(frame))
         }
+    }
+
+    @Test func `the bytes are those of earlier builds`() throws {
+        #expect(try GoldenBytes("watch-frame", of: Self.frames.map(\.encoded)).difference() == nil)
     }
 }

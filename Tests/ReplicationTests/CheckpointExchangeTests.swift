@@ -158,4 +158,16 @@ private struct Mesh {
         for _ in 0..<3 { mesh.tick() }
         #expect(mesh.known(by: n3) == mesh.known(by: n2))
     }
+
+    @Test func `the bytes are those of earlier builds`() throws {
+        let base = CheckpointID(of: vector(1...3))
+        var history = CheckpointHistory()
+        history.add(vector(1...3))
+        let frames: [CheckpointFrame] = [
+            .checkpoint(shard, beyond: nil, vector(1...3)),
+            .checkpoint(shard, beyond: base, vector(4...5)), .compare(shard, newest: nil),
+            .compare(shard, newest: base), .history(shard, history),
+        ]
+        #expect(try GoldenBytes("checkpoint-frame", of: frames.map(\.encoded)).difference() == nil)
+    }
 }

@@ -139,6 +139,14 @@ struct FrameSource {
             #expect(try Frame.shard(from: &reader) == frame.shard)
         }
     }
+
+    @Test func `the bytes are those of earlier builds`() throws {
+        var source = FrameSource(seed: 5)
+        let frames = (0..<80).map { _ in source.frame().encoded }
+        #expect(try GoldenBytes("frame", of: frames).difference() == nil)
+        let headers = (0..<20).map { _ in source.header().encoded }
+        #expect(try GoldenBytes("replica-header", of: headers).difference() == nil)
+    }
 }
 
 @Suite struct CopyHeaderTests {

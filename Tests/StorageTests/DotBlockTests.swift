@@ -1,5 +1,6 @@
 import CRDT
 import Chat
+import TestKit
 import Testing
 import Wire
 
@@ -52,5 +53,14 @@ import Wire
             #expect(read?.places.allSatisfy { (48..<64).contains($0.seq) } ?? true)
             #expect(DotBlock(-1, decoding: spoilt) == nil)
         }
+    }
+
+    @Test func `the bytes are those of earlier builds`() throws {
+        let blocks = [[50], [48, 49, 50, 63], Array(48..<64)].map { seqs in
+            var block = DotBlock(3)
+            for seq in seqs { block.set(place(seq), at: UInt64(seq)) }
+            return encoded(block)
+        }
+        #expect(try GoldenBytes("dot-block", of: blocks).difference() == nil)
     }
 }

@@ -1,8 +1,10 @@
 import CRDT
 import Chat
-import Storage
+import TestKit
 import Testing
 import Wire
+
+@testable import Storage
 
 /// What is read is the same whether it lies in the tables, in the write log, or in both.
 @Suite struct WriteLogTests {
@@ -310,5 +312,19 @@ import Wire
         } while number < 100_000 && !folder.filesWith(text).isEmpty
         #expect(number < 100_000)
         try check(database.reader, chats)
+    }
+
+    @Test func `the bytes are those of earlier builds`() throws {
+        var chats = Chats()
+        let records = [
+            chats.make(.create(participants: [Chats.user], title: "t"), in: Chats.conversation(0)),
+            chats.send(1, in: 0, at: 100), chats.send(1_001, in: 0, at: 101),
+            chats.make(.pin(Chats.message(1)), in: Chats.conversation(0)),
+            chats.make(.retract(Chats.message(1)), in: Chats.conversation(0), purges: true),
+        ]
+        let rows = records.map {
+            WriteLogRow([chats.batch([$0], header: [1, 2], base: nil)]).encoded
+        }
+        #expect(try GoldenBytes("write-log-row", of: rows).difference() == nil)
     }
 }

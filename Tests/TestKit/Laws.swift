@@ -48,6 +48,13 @@ package struct Laws<State: Hashable & Sendable>: Sendable {
         }
     }
 
+    /// Whether the states that a few worlds pass through have the bytes kept under a name.
+    ///
+    /// - Returns: the difference from `GoldenBytes`; nil where there is none.
+    package func golden(_ name: String, beside path: String = #filePath) throws -> String? {
+        try GoldenBytes(name, of: states(seeds: 0..<3).map(encode), beside: path).difference()
+    }
+
     /// The states that the worlds of these seeds pass through.
     package func states(seeds: Range<UInt64>) throws -> [State] {
         try seeds.flatMap { seed in

@@ -89,7 +89,7 @@ struct House {
             Room("grapevine-bench", .program, "Benchmarks"),
             Room("grapevine-fuzz", .program, "Fuzz"),
         ],
-        support: Room("TestKit", .node, "CRDT Wire Testing"),
+        support: Room("TestKit", .node, "CRDT Foundation Wire Testing"),
         testsAlsoImport: [
             // Whole nodes in one process, on the real disk code.
             "Simulator": ["Storage"],
