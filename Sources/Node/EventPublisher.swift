@@ -156,7 +156,12 @@ struct EventPublisher: Sendable {
     mutating func refuse(_ number: UInt64, for name: NodeName) {
         guard let served = subscribers[name]?.served[number] else { return }
         remove(number, for: name)
-        subscribers[name]?.refused.append((served.shard, number))
+        noteRefused(number, of: served.shard, for: name)
+    }
+
+    /// Has the node told, once there is capacity, that this feed or replay is not served.
+    mutating func noteRefused(_ number: UInt64, of shard: ShardID, for name: NodeName) {
+        subscribers[name]?.refused.append((shard, number))
     }
 
     /// Ends all that is fed of a shard.

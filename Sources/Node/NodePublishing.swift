@@ -69,7 +69,7 @@ extension Node {
     }
 
     /// Where something is or was a user's: of many shards at once.
-    private func concerned(by user: UserID, among shards: [Shard]) -> Set<ShardID> {
+    func concerned(by user: UserID, among shards: [Shard]) -> Set<ShardID> {
         guard let last = shards.map(\.id).max() else { return [] }
         do throws(StoreFailure) {
             let stored = try ports.store.shards(concerning: user, upTo: last)
@@ -94,20 +94,16 @@ extension Node {
         of id: ShardID, _ number: UInt64, since: Vector?, for name: NodeName
     ) {
         guard let shard = tellable(id) else {
-            tell(.refused(id, number: number), to: name)
-            return
+            return refuse(number, of: id, to: name)
         }
         let position = shard.assumeIsolated { $0.feedPosition }
         let served = EventPublisher.Served(
             shard: id, number: number, user: nil, since: ports.clock.milliseconds,
             known: since ?? position, scan: since == nil ? nil : FeedScan())
         guard publisher.add(served, for: name) else {
-            tell(.refused(id, number: number), to: name)
-            return
+            return refuse(number, of: id, to: name)
         }
-        if since == nil {
-            tell(.told(id, number: number, [], position: SaidVector(position)), to: name)
-        }
+        if since == nil { send([], on: served, position: position, to: name) }
         ports.host.turnAgain()
     }
 
@@ -118,10 +114,16 @@ extension Node {
             shard: id, number: number, user: user, since: ports.clock.milliseconds, known: since,
             scan: FeedScan())
         guard tellable(id) != nil, publisher.add(served, for: name) else {
-            tell(.refused(id, number: number), to: name)
-            return
+            return refuse(number, of: id, to: name)
         }
         ports.host.turnAgain()
+    }
+
+    /// Tells a node that a feed or a replay is not served: at once, or when there is capacity.
+    private func refuse(_ number: UInt64, of id: ShardID, to name: NodeName) {
+        if !tell(.refused(id, number: number), to: name) {
+            publisher.noteRefused(number, of: id, for: name)
+        }
     }
 
     // MARK: Live
@@ -207,9 +209,14 @@ extension Node {
         if publisher.isScanning, left < Node.feedReadsPerTurn { ports.host.turnAgain() }
     }
 
-    /// Whether all who watch here, and all that are told from here, know what there is.
-    package var isTellingLive: Bool {
-        subscriptions.lagging.isEmpty && !publisher.isScanning && profiles.isIdle
+    /// What keeps those who watch here, or are told from here, from knowing what there is; nil
+    /// where nothing does.
+    package var untold: String? {
+        if let session = subscriptions.lagging.min() {
+            return "session \(session) waits for a replay"
+        }
+        if let name = publisher.scanning.keys.min() { return "it reads for \(name)" }
+        return profiles.isIdle ? nil : "profiles are asked for"
     }
 
     private func isShort(_ name: NodeName) -> Bool {
@@ -219,7 +226,7 @@ extension Node {
     private func tellRefused() {
         for name in publisher.names where isShort(name) {
             for (shard, number) in publisher.takeRefused(for: name) {
-                tell(.refused(shard, number: number), to: name)
+                refuse(number, of: shard, to: name)
             }
         }
     }
@@ -291,11 +298,12 @@ extension Node {
         }
         let ahead = known.union(served.ahead).subtracting(position)
         guard served.isFeed else {
-            publisher.remove(served.number, for: name)
-            publisher.noteAhead(ahead, of: served.shard, for: name)
-            tell(
+            let isSaid = tell(
                 .replayed(served.shard, number: served.number, position: SaidVector(known)),
                 to: name)
+            guard isSaid else { return publisher.refuse(served.number, for: name) }
+            publisher.remove(served.number, for: name)
+            publisher.noteAhead(ahead, of: served.shard, for: name)
             return
         }
         publisher.note(served.number, for: name) {
@@ -304,9 +312,7 @@ extension Node {
             $0.scan = nil
         }
         // What the receiver has seen elsewhere may not be here.
-        tell(
-            .told(served.shard, number: served.number, [], position: SaidVector(position)),
-            to: name)
+        send([], on: served, position: position, to: name)
     }
 
     // MARK: Time

@@ -166,7 +166,7 @@ extension ClusterWorld {
 
     /// After each step of a process, inside it.
     func noteReading(by process: ClusterProcess) {
-        if !process.node.assumeIsolated({ $0.isTellingLive }) { process.readBackAt = now }
+        if process.node.assumeIsolated({ $0.untold }) != nil { process.readBackAt = now }
     }
 
     /// After each step of a process, inside it.

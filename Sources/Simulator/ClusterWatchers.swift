@@ -194,13 +194,13 @@ extension ClusterWorld {
         let isAllTold = run(until: now + ClusterWorld.catchUpMicroseconds) { [machines, watchers] in
             // The last of it may be on its way to the client.
             watchers.allSatisfy { $0.visit?.returning.isEmpty ?? true }
-                && machines.allSatisfy { machine in
-                    guard let node = machine.process?.node else { return true }
-                    return machine.executor.run { node.assumeIsolated { $0.isTellingLive } }
-                }
+                && machines.allSatisfy { $0.untold == nil }
         }
         guard !isAllTold, finding == nil else { return }
-        fail(.answered, "who watches is told more and more in the quiet")
+        let reasons = machines.compactMap { machine in
+            machine.untold.map { "\(machine.name): \($0)" }
+        }
+        fail(.answered, "who watches is not told all in the quiet: \(reasons)")
     }
 
     /// Each watcher of the user knows a message as a node shows it.
@@ -227,5 +227,14 @@ extension ClusterWorld {
         for watcher in watchers {
             if let visit = watcher.visit, !visit.hasEnded { endLines(of: visit) }
         }
+    }
+}
+
+extension ClusterMachine {
+    /// Why somebody who watches at its node, or is told from it, does not know all; nil where all
+    /// do.
+    var untold: String? {
+        guard let node = process?.node else { return nil }
+        return executor.run { node.assumeIsolated { $0.untold } }
     }
 }
