@@ -297,10 +297,11 @@ extension Admin {
             guard let mutation = mutation(of: request, mintedBy: node) else {
                 preconditionFailure("a request that writes is a mutation")
             }
+            let partition = mutation.partition
             let handling = node.handle(
                 mutation, isMinted: isMinted, level: level, for: slot, having: sessionVectors,
                 after: unsettled)
-            return (handling, mutation.partition)
+            return (handling, partition)
         }
     }
 

@@ -70,11 +70,12 @@ public struct Message: Hashable, Sendable {
     public var editedAt: HybridTimestamp? { versions.last?.stamp.time }
 
     var greatestTime: HybridTimestamp {
-        max(
-            header.sent.time, editedAt ?? .zero, pin?.stamp.time ?? .zero,
-            orphanedEdits.last?.version.stamp.time ?? .zero, deletedBy.greatestTime,
-            retractedAt ?? .zero,
-            deletionTimes.greatest)
+        // Two at a time: more arguments of `max` are an array, and this is asked at every write.
+        var greatest = max(header.sent.time, pin?.stamp.time ?? .zero)
+        if let editedAt { greatest = max(greatest, editedAt) }
+        if let orphan = orphanedEdits.last { greatest = max(greatest, orphan.version.stamp.time) }
+        if let retractedAt { greatest = max(greatest, retractedAt) }
+        return max(greatest, max(deletedBy.greatestTime, deletionTimes.greatest))
     }
 
     /// Whether somebody has it pinned.

@@ -82,12 +82,15 @@ public struct MessageCounts: Hashable, Sendable {
         messages += sign
         if message.isRetracted { retracted += sign }
         let sender = message.header.sender
-        for user in message.deletedBy.elements {
-            change(user) {
-                if message.isRetracted {
-                    $0.deletedRetracted += sign
-                } else {
-                    $0.deleted += sign
+        // Most messages are deleted by nobody.
+        if !message.deletedBy.isEmpty {
+            for user in message.deletedBy.elements {
+                change(user) {
+                    if message.isRetracted {
+                        $0.deletedRetracted += sign
+                    } else {
+                        $0.deleted += sign
+                    }
                 }
             }
         }
@@ -111,6 +114,13 @@ public struct MessageCounts: Hashable, Sendable {
         }
         guard sign > 0 else { return }
         for entry in other.sent { widen(entry) }
+    }
+
+    /// The counts without some of the messages.
+    public func without(_ other: MessageCounts) -> MessageCounts {
+        var rest = self
+        rest.add(other, times: -1)
+        return rest
     }
 
     private func share(of user: UserID) -> Share? {

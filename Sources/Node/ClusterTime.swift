@@ -118,7 +118,11 @@ extension Node {
     func nextOperation() -> Stamp { operations.source.next(at: wallTime) }
 
     /// Passes a time that clients here are shown, where it is believed.
-    func observe(_ time: HybridTimestamp) { operations.source.observe(time, at: wallTime) }
+    func observe(_ time: HybridTimestamp) {
+        // Mostly it is the time that was given to the last operation.
+        guard time != latestTime else { return }
+        operations.source.observe(time, at: wallTime)
+    }
 
     /// The time that the next operation is later than.
     var latestTime: HybridTimestamp { operations.source.greatestTime }

@@ -72,7 +72,9 @@ extension Node {
         {
         case .awaited: break
         case .here(let outcome, let isSettled):
-            noteSeen(observations(of: nil), for: id)
+            if !running.minimums.positions.isEmpty {
+                noteSeen(observations(of: nil), for: id)
+            }
             if isSettled { goOn(id, with: outcome) } else { profiles.running[id]?.kept = outcome }
         }
     }
@@ -204,6 +206,7 @@ extension Node {
     }
 
     func tickProfiles(now: UInt64) {
+        profiles.onTick()
         guard profiles.hasLate,
             now >= profiles.retriedAt + ProfileDesk.pauseMilliseconds
         else { return }

@@ -69,18 +69,20 @@ extension Node {
     ///   - sessionVectors: what the connection has seen.
     ///   - unsettled: what the connection asked for before, and may yet be executed.
     package func handle(
-        _ mutation: Mutation, isMinted: Bool, level: AckLevel, for slot: ReplySlot,
+        _ mutation: consuming Mutation, isMinted: Bool, level: AckLevel, for slot: ReplySlot,
         having sessionVectors: SessionVectors = SessionVectors(),
         after unsettled: Unsettled = Unsettled()
     ) -> Reply {
         if let offset = clusterTime.refusedOffset, cluster != nil {
             return .here(.failed(.clock(offset)), isSettled: true)
         }
+        let partition = mutation.partition
+        let typist = typing.isIdle ? nil : copy mutation
         let operation = Operation(mutation, nextOperation(), after: unsettled)
         let handling = handle(
-            .write(operation, level, isMinted ? .minted : .first), in: mutation.partition,
-            for: slot, having: sessionVectors)
-        endTyping(by: mutation, handling, for: slot)
+            .write(operation, level, isMinted ? .minted : .first), in: partition, for: slot,
+            having: sessionVectors)
+        if let typist { endTyping(by: typist, handling, for: slot) }
         return handling
     }
 
@@ -122,13 +124,22 @@ extension Node {
         _ request: PeerRequest.Request, in id: ShardID, for slot: ReplySlot
     ) -> (Completion, isSettled: Bool)? {
         guard !isRefusing, let shard = shard(id) else { return nil }
-        let named = operations.naming(request, on: id)
+        // A copy of a request costs as much as looking its documents up, and is rarely needed.
+        guard operations.hasUnsettled(on: id) else {
+            return carryOutIfReady(named: request, in: shard, for: slot)
+        }
+        return carryOutIfReady(named: operations.naming(request, on: id), in: shard, for: slot)
+    }
+
+    private func carryOutIfReady(
+        named request: PeerRequest.Request, in shard: Shard, for slot: ReplySlot
+    ) -> (Completion, isSettled: Bool)? {
         let carriedOut = within(shard) {
-            $0.isReady ? $0.carryOut(named, for: slot) : nil
+            $0.isReady ? $0.carryOut(request, for: slot) : nil
         }
         guard let carriedOut else { return nil }
         guard case .failed(.stale(let time)) = carriedOut.outcome else { return note(carriedOut) }
-        return execute(raised(named, above: time), in: shard, for: slot)
+        return execute(raised(request, above: time), in: shard, for: slot)
     }
 
     /// Carries a request of a client out here; with a greater time, where it needs one.
@@ -157,7 +168,7 @@ extension Node {
         return note(within(shard) { $0.carryOut(request, for: slot) })
     }
 
-    private func note(_ carriedOut: ExecutionResult) -> (Completion, isSettled: Bool) {
+    private func note(_ carriedOut: consuming ExecutionResult) -> (Completion, isSettled: Bool) {
         observe(carriedOut.greatestTime)
         return (carriedOut.outcome, carriedOut.isSettled)
     }

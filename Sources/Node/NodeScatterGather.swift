@@ -164,8 +164,8 @@ extension Node {
     ) -> Reply {
         guard let cluster else { return .here(.failed(.notReady), isSettled: true) }
         var scatterGather = ScatterGather(query, of: user, now: ports.clock.milliseconds)
-        let all = (0..<cluster.shards).map { ShardID($0) }
-        if let failure = collect(all, into: &scatterGather, for: slot, isLevel: isLevel) {
+        let shards = query.shards(of: cluster.shards)
+        if let failure = collect(shards, into: &scatterGather, for: slot, isLevel: isLevel) {
             return .here(.failed(failure), isSettled: true)
         }
         guard !scatterGather.isOver else { return .here(scatterGather.outcome, isSettled: true) }
@@ -182,6 +182,7 @@ extension Node {
     ) -> ShardFailure? {
         guard shards.isEmpty || shardCalls.count < ShardCall.countMax else { return .overloaded }
         var shares: [NodeName: [ShardID]] = [:]
+        let concerned = shardsToRead(for: scatterGather, among: shards)
         for id in shards {
             let route = route(of: id)
             guard isLevel || slot.isOfMember || self.isLevel(slot.session, id, on: route) else {
@@ -195,7 +196,8 @@ extension Node {
             }
             switch route {
             case .here(let shard):
-                if let failure = take(shard, into: &scatterGather, for: slot) { return failure }
+                let failure = take(shard, among: concerned, into: &scatterGather, for: slot)
+                if let failure { return failure }
             case .member(let name): shares[name, default: []].append(id)
             case .nobody where isOwnerBusy(id) && !scatterGather.isLate(ports.clock.milliseconds):
                 scatterGather.later.append(id)
@@ -235,11 +237,35 @@ extension Node {
         ports.host.turnAgain()
     }
 
+    /// The shards in which something is or was a user's, by one look at the index instead of one
+    /// for each shard; nil where all are to be read.
+    private func shardsToRead(
+        for scatterGather: ScatterGather, among shards: [ShardID]
+    ) -> Set<ShardID>? {
+        guard scatterGather.query.findsNothing != nil else { return nil }
+        let here = shards.compactMap(shard)
+        guard here.count > Node.shardsReadUnasked else { return nil }
+        return concerned(by: scatterGather.user, among: here)
+    }
+
+    /// So few shards are read without asking the index which of them to read.
+    private static let shardsReadUnasked = 2
+
+    /// - Parameter concerned: the shards of which the others hold nothing that the query finds;
+    ///   nil where that is not known.
     /// - Returns: why there is no list at all, if so.
     private func take(
-        _ shard: Shard, into scatterGather: inout ScatterGather, for slot: ReplySlot
+        _ shard: Shard, among concerned: Set<ShardID>?, into scatterGather: inout ScatterGather,
+        for slot: ReplySlot
     ) -> ShardFailure? {
         let (query, user) = (scatterGather.query, scatterGather.user)
+        if let nothing = query.findsNothing, let concerned, !concerned.contains(shard.id),
+            shard.assumeIsolated({ $0.mayAnswer })
+        {
+            scatterGather.seen.append(observation(of: shard))
+            precondition(scatterGather.take(nothing), "shards answer one query alike")
+            return nil
+        }
         switch within(shard, { $0.answer(query, for: user, slot: slot) }) {
         case .success(let answer):
             if !answer.isSettled { scatterGather.unsettled += 1 }
@@ -273,12 +299,13 @@ extension Node {
     /// Answers a member's question for its part of a list out of what is held here.
     func list(_ query: Query, of user: UserID, in shards: [ShardID], for slot: ReplySlot) {
         var scatterGather = ScatterGather(query, of: user, now: ports.clock.milliseconds)
+        let concerned = shardsToRead(for: scatterGather, among: shards)
         for id in shards {
             guard let shard = shard(id), shard.assumeIsolated({ $0.mayAnswer }) else {
                 scatterGather.missing.append(id)
                 continue
             }
-            if let failure = take(shard, into: &scatterGather, for: slot) {
+            if let failure = take(shard, among: concerned, into: &scatterGather, for: slot) {
                 tell(.failed(failure), to: slot)
                 return
             }

@@ -27,16 +27,16 @@ extension Node {
         }
         subscriptions.idleSince = nil
         let now = ports.clock.milliseconds
+        let hasSums = since == nil && profiles.addSum(for: slot.session)
         subscriptions.add(
             Subscriptions.Watcher(
                 slot: slot, user: user, hasTokens: hasTokens, since: since,
                 deadline: now + Subscriptions.Watcher.patienceMilliseconds,
                 unsettled: unsettled, sums: since.flatMap { ProfileSums($0.sums) },
-                sumsDeadline: since == nil ? now + Subscriptions.Watcher.sumsMilliseconds : nil,
+                sumsDeadline: hasSums ? now + Subscriptions.Watcher.sumsMilliseconds : nil,
                 concerns: [ShardID(of: user.text, count: cluster.shards)]))
         tendFeeds()
         askOwners(for: slot.session)
-        if since == nil { profiles.add(.sum(session: slot.session)) }
         // The answer comes behind what is done at once.
         ports.host.turnAgain()
         subscriptions.isLost = true

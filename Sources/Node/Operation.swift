@@ -43,6 +43,9 @@ struct Operations: Sendable {
         unsettled[shard] = max(unsettled[shard] ?? .zero, time)
     }
 
+    /// Whether a request on the shard is to be named by `naming`.
+    func hasUnsettled(on shard: ShardID) -> Bool { !unsettled.isEmpty && unsettled[shard] != nil }
+
     /// The request with when this process last issued what may yet be executed on the shard.
     ///
     /// The counter of the request's own operation says the rest: all that its process issued before

@@ -170,6 +170,28 @@ extension Findings {
     }
 }
 
+extension Query {
+    /// The shards of `count` that may have something of a user's list.
+    func shards(of count: UInt16) -> [ShardID] {
+        guard case .profiles(let users) = self else { return (0..<count).map { ShardID($0) } }
+        return Set(users.map { DocumentKey.profile($0).shard(of: count) }).sorted()
+    }
+
+    /// What it finds in a shard in which nothing is or was its user's (`Term.concerning`); nil
+    /// where it may find something there.
+    var findsNothing: Findings? {
+        switch self {
+        case .chats: .chats([])
+        case .unread: .unread([])
+        case .contacts: .users([])
+        case .actions: .actions([])
+        case .history, .edits, .pinned, .participants, .chat, .marks, .profile, .profiles, .names,
+            .device, .devices, .due:
+            nil
+        }
+    }
+}
+
 // MARK: Parts
 
 extension Findings {

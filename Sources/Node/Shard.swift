@@ -198,7 +198,10 @@ package actor Shard {
 
     func concerns(_ user: UserID) -> Bool { machine.concerns(user, in: world) }
 
-    func isPending(concerning user: UserID) -> Bool { machine.isPending(concerning: user) }
+    func isPending(concerning user: UserID) -> Bool {
+        // A call that does not change the machine copies it.
+        !machine.documents.pending.isEmpty && machine.isPending(concerning: user)
+    }
 
     func onCommitFailed() -> [ReplySlot] { machine.onCommitFailed() }
 

@@ -65,7 +65,8 @@ extension ShardMachine {
             return
         }
         guard level > 0, time > end else { return counts.append(document, to: conversation) }
-        try endRuns(of: conversation, at: time, upTo: level, isNewest: isNewest, in: world)
+        try endRuns(
+            of: conversation, before: document, upTo: level, isNewest: isNewest, in: world)
         counts.append(document, to: conversation)
     }
 
@@ -94,29 +95,41 @@ extension ShardMachine {
 
     /// Has runs of the levels up to one end where a message stands that is behind them all.
     private mutating func endRuns(
-        of conversation: ConversationID, at time: HybridTimestamp, upTo level: UInt8,
+        of conversation: ConversationID, before document: Document, upTo level: UInt8,
         isNewest: Bool, in world: ShardWorld
     ) throws(ShardFailure) {
+        let time = document.historyTime
         var tail = try tail(of: conversation, in: world)
         for level in 1...level {
             let start = tail.ends[Int(level) - 1]
             tail.ends[Int(level) - 1] = time
-            var counted = level == 1 && isNewest ? tail.counts : nil
+            var counted: MessageCounts?
+            if level == 1 {
+                let rest = try isNewest ? MessageCounts() : self.counted(behind: document, in: world)
+                if let all = tail.counts, let rest { counted = all.without(rest) }
+                tail.counts = rest
+            }
             if counted == nil {
                 counted = try self.counted(
                     conversation, from: start, to: time, below: level, in: world)
             }
             // What was not counted is no run: it is counted one by one by whoever asks.
-            guard let counted else {
-                if level == 1 { tail.counts = nil }
-                continue
-            }
+            guard let counted else { continue }
             let run = CountedRun(from: start, to: time, counted)
             counts.put(run, at: CountedRunKey(conversation, level: level, start: start))
-            if level == 1, !isNewest { tail.counts?.add(counted, times: -1) }
         }
-        if isNewest { tail.counts = MessageCounts() }
         counts[tail: conversation] = tail
+    }
+
+    /// What the messages that were sent no earlier than one come to, itself left out: few, where
+    /// it comes somewhat late. Nil where too many would have to be read.
+    private mutating func counted(
+        behind document: Document, in world: ShardWorld
+    ) throws(ShardFailure) -> MessageCounts? {
+        guard let conversation = ConversationID(document.key.partition) else { return nil }
+        return try counted(
+            conversation, from: document.historyTime, to: .greatest, below: 1,
+            besides: document.key, in: world)
     }
 
     /// Has the runs that hold a time be two each: the one begins there.
@@ -144,7 +157,7 @@ extension ShardMachine {
     /// What the messages of a span come to; nil where too many would have to be read.
     private mutating func counted(
         _ conversation: ConversationID, from start: HybridTimestamp, to end: HybridTimestamp,
-        below level: UInt8, in world: ShardWorld
+        below level: UInt8, besides passed: DocumentKey? = nil, in world: ShardWorld
     ) throws(ShardFailure) -> MessageCounts? {
         var sum = MessageCounts()
         guard level > 1 else {
@@ -154,7 +167,7 @@ extension ShardMachine {
             try walk(page, of: conversation, among: pending, in: world) {
                 guard $0.historyTime < end else { return false }
                 left -= 1
-                sum.add($0)
+                if $0.key != passed { sum.add($0) }
                 return left > 0
             }
             return left > 0 ? sum : nil

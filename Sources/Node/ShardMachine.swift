@@ -130,9 +130,10 @@ extension ShardMachine {
         }
         let key = mutation.key
         let target = attempt == .minted ? nil : try find(key, in: world)
-        for found in [conversation, target] where found?.document.isUnreadable ?? false {
-            throw .unsupported
-        }
+        let isUnreadable =
+            conversation?.document.isUnreadable ?? false
+            || target?.document.isUnreadable ?? false
+        guard !isUnreadable else { throw .unsupported }
         let room = conversation?.document.conversation
         let reached = try position(reachedBy: operation, attempt, in: room, world)
         let isChange = try judge(

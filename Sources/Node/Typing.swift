@@ -117,10 +117,12 @@ package struct Typing: Sendable {
         said[place]?.at = now.wall
     }
 
+    /// Whether nobody types, as far as this node knows.
+    var isIdle: Bool { said.isEmpty && shown.isEmpty && asked.isEmpty }
+
     /// Whether a place may be shown, or be about to be.
     func concerns(_ place: Place) -> Bool {
-        guard !said.isEmpty || !shown.isEmpty || !asked.isEmpty else { return false }
-        return said[place] != nil || shown[place] != nil
+        said[place] != nil || shown[place] != nil
             || asked.values.contains { $0.place == place }
     }
 

@@ -58,7 +58,8 @@ final class DiskStore: Store {
                 return CopyWrite(
                     shard: write.shard,
                     header: HeaderRows(header: write.header.encoded, base: write.base),
-                    documents: write.records + runs, removed: write.removed,
+                    documents: runs.isEmpty ? write.records : write.records + runs,
+                    removed: write.removed,
                     isReindexed: write.isReindexed)
             },
             settings: settings.map { ($0.name, $0.value) }, dropped: drops,
