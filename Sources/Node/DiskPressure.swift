@@ -12,7 +12,8 @@ struct DiskPressure: Sendable {
 
     /// A step that the store is to take.
     enum Step: Hashable, Sendable {
-        /// Write the contents of the WAL to the database file, while there is space for them.
+        /// Write the contents of the write log and the WAL into the database file, while there is
+        /// space for them.
         case emptyLog
         /// Allocate the reserve.
         case makeReserve
@@ -54,6 +55,6 @@ struct DiskPressure: Sendable {
         return steps
     }
 
-    /// The WAL has been emptied, or could not be.
+    /// The step `emptyLog` has ended, with or without success.
     mutating func onLogEmptied() { isEmptyingLog = false }
 }
