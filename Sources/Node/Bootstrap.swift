@@ -21,7 +21,7 @@ struct Bootstrap: Sendable {
 
     init(_ addresses: [String]) { self.addresses = addresses }
 
-    /// Records why the node at an address answered with a rejection instead of a hello.
+    /// Records the rejection by which a connection to an address ended.
     mutating func note(_ reason: Rejection, from address: String, now: UInt64) {
         guard addresses.contains(address) else { return }
         switch reason {

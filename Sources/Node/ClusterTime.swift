@@ -2,8 +2,8 @@ import CRDT
 import Membership
 import Wire
 
-/// The latest time that a node believes: `--max-offset` after the cluster's time, or after its own
-/// while it hears no member.
+/// The latest time that a node believes: `--max-offset` after the cluster's time or its own,
+/// whichever is later.
 struct TimeHorizon: Hashable, Sendable {
     let maxOffsetMilliseconds: UInt64
     /// How far the cluster's wall clock is ahead of this node's monotonic clock, in milliseconds;
@@ -14,7 +14,8 @@ struct TimeHorizon: Hashable, Sendable {
 
     /// Returns the wall-clock time, with the latest time that is believed.
     ///
-    /// That is never earlier than this node's own clock, so that its timestamps go on.
+    /// This node's own time is always believed: its timestamps follow its clock even if that is
+    /// ahead of the cluster's.
     func wallTime(_ clock: any Clock) -> WallTime {
         let wall = clock.wallMilliseconds
         let cluster = clusterLead.map { Int64(clamping: clock.milliseconds) &+ $0 } ?? 0
@@ -59,8 +60,8 @@ package struct ClusterTime: Sendable {
 
     /// Records the wall-clock time that a member sent in its answer to a probe.
     ///
-    /// The error is at most half of the round trip. One that took longer than the allowed offset
-    /// (100 ms at least) proves nothing and is ignored.
+    /// The error is at most half of the round trip. A round trip longer than the allowed offset,
+    /// and longer than 100 ms, proves nothing and is ignored.
     ///
     /// - Parameter wall: the member's wall clock when it answered, in milliseconds.
     mutating func note(

@@ -20,7 +20,8 @@ package enum Reply: Sendable {
     ///
     /// - isSettled: whether the reply may be sent at once; otherwise once the slot is told so.
     case here(Completion, isSettled: Bool)
-    /// The request waits for other members: the slot gets the whole result later.
+    /// The request waits, for other members or for earlier requests: the slot gets the whole result
+    /// later.
     case awaited
 }
 
@@ -37,7 +38,7 @@ package enum ReplyResult: Hashable, Sendable {
     ///
     /// - isEnough: whether these are as many as it asked for.
     case copies(Int, isEnough: Bool)
-    /// The commit failed: nothing was changed.
+    /// The commit failed: the change is not on disk here, though a co-owner may have it.
     case failed(StoreFailure)
     case scrubbed(ScrubReport)
     case backedUp(BackupReport)

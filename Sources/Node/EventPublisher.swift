@@ -26,12 +26,12 @@ struct EventPublisher: Sendable {
 
         var isFeed: Bool { user == nil }
 
-        /// Whether the receiver is to be told of new changes by a scan of the disk, and not of each
-        /// as a step from the state before: some are by a process of which it was told more
-        /// elsewhere.
+        /// Whether the feed needs a scan: some new changes are by processes of which the receiver
+        /// was told more elsewhere.
         ///
-        /// The receiver may be past the state that such a step starts from: a message that was
-        /// deleted and restored elsewhere arrives here unchanged.
+        /// A live feed tells each change as a step from the state before it. Such a receiver may be
+        /// past that state: a message that was deleted and restored elsewhere arrives here
+        /// unchanged.
         func needsReading(at position: Vector) -> Bool {
             #if PlantedBugs
                 if PlantedBug.aheadToldOfChanges.isOn { return false }

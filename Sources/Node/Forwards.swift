@@ -33,7 +33,7 @@ struct Forward: Sendable {
     var found: Findings?
     /// How many parts `found` is made of.
     var parts = 0
-    /// Why it could not be answered so far; nil where no member said so.
+    /// The failure that is reported if it is given up; nil for `unreachable`.
     var failure: ShardFailure?
 
     init(
@@ -48,8 +48,8 @@ struct Forward: Sendable {
         idleSince = now
     }
 
-    /// The request as the next target gets it: a write says whether an earlier target may have
-    /// executed it.
+    /// The request as the next target gets it; a write that was sent before says whether an earlier
+    /// target may have executed it.
     var next: PeerRequest.Request {
         guard case .write(let operation, let level, _) = request, wasSent else { return request }
         return .write(operation, level, mayBeDone ? .again : .first)

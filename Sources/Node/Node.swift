@@ -465,9 +465,9 @@ extension Node {
     ///
     /// - Parameter failure: nil once the commit is on disk.
     package func onCommitted(_ ticket: UInt64, failure: StoreFailure?) {
-        // A failed commit takes down all that were handed out after it (`onCommitFailed`). The
-        // store reports each of these as failed, too: by then only newer commits are under way, and
-        // the late report is ignored.
+        // When a commit fails, `onCommitFailed` counts all that were handed out after it as failed.
+        // The store reports each of these as failed, too: by then only newer commits are under way,
+        // and the late report is ignored.
         guard let oldest = underway.first, oldest.ticket <= ticket else { return }
         if let failure {
             onCommitFailed(failure)

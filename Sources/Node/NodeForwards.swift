@@ -110,7 +110,7 @@ extension Node {
             ?? false
     }
 
-    /// Executes forwards that waited for a member in a shard here.
+    /// Executes, in a shard here, forwards that have waited for a member.
     private func resume(_ numbers: [UInt64], in shard: Shard) {
         let resumed = numbers.compactMap { number -> (ReplySlot, Completion, isSettled: Bool)? in
             guard let forward = forwards.remove(number) else { return nil }
@@ -126,8 +126,8 @@ extension Node {
         for (slot, outcome, isSettled) in resumed { keep(outcome, isSettled, for: slot) }
     }
 
-    /// The observation that a result from a shard replica here makes: of a write only where it was
-    /// executed, of anything else all that the replica holds.
+    /// What a session has observed by a result from a shard here: for a write only where it was
+    /// executed, for anything else all that the replica holds.
     private func seen(of shard: Shard, in outcome: Completion) -> Observation {
         if case .written = outcome { return Observation(shard.id, nil, by: .here) }
         return observation(of: shard)
@@ -213,8 +213,8 @@ extension Node {
         }
     }
 
-    /// Takes a forward back that its target cannot answer, together with what the target was sent
-    /// for the shard after it: all of them wait for another member.
+    /// Takes back a forward that its target cannot answer, with the others of the shard that the
+    /// target has not executed as far as is known; they wait for another member.
     private func pass(
         _ number: UInt64, on forward: Forward, because failure: ShardFailure?
     ) {
