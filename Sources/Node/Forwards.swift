@@ -152,7 +152,7 @@ struct Forwards: Sendable {
     var waitingShards: [ShardID] { queues.filter { !$1.waiting.isEmpty }.keys.sorted() }
 }
 
-// MARK: In and out
+// MARK: Adding and removing
 
 extension Forwards {
     /// Adds a request behind the others of its shard.

@@ -2,7 +2,7 @@ import Membership
 import Replication
 import Wire
 
-/// The log lines of the level `debug`, for whoever looks for a fault (`--log debug`).
+/// The log lines of the level `debug` (`--log debug`), for finding faults.
 ///
 /// They never contain what users wrote: a text that is deleted must be in no log.
 extension Node {

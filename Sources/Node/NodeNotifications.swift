@@ -23,7 +23,7 @@ struct NotificationRequest: Sendable {
         ///
         /// Can transition to: `naming`.
         ///
-        /// - isNew: whether the device has not been shown some of them before.
+        /// - isNew: whether some of them are not on the device's list yet.
         case noting([NotificationView], isPartial: Bool, isNew: Bool)
         /// The names of the senders are being read.
         case naming([NotificationView], isPartial: Bool)
@@ -111,7 +111,7 @@ extension Node {
             note(candidates, of: device, isPartial, notifying, id)
         case (.noting(let views, let isPartial, _), .written):
             name(views, isPartial, notifying, id)
-        // All of it was recorded before: it is shown although the disk is full.
+        // All of them are on the device's list already: they are shown although the disk is full.
         case (.noting(let views, let isPartial, isNew: false), .failed(.store(.full))):
             name(views, isPartial, notifying, id)
         case (.naming(let views, let isPartial), .found(.names(let names), _)):
