@@ -13,8 +13,8 @@ struct Dialer: Sendable {
     static let pauseMillisecondsMin: UInt64 = 100
     static let pauseMillisecondsMax: UInt64 = 500
 
-    /// How long the pause of an address that is no longer wanted is remembered after it is over, in
-    /// milliseconds.
+    /// How long the pause of an address is remembered after it is over while nobody wants the
+    /// address, in milliseconds.
     ///
     /// An address may lead to a member again and again, each time by a connection that soon ends.
     static let memoryMilliseconds: UInt64 = 10_000
