@@ -23,8 +23,7 @@ package actor Node {
     /// The maximum number of bytes that wait to be committed; above it the node stops reading from
     /// clients and peers, until at most half of it waits.
     ///
-    /// A regular shutdown stores all of them first: a slow disk writes so much in one or two
-    /// seconds.
+    /// A regular shutdown stores them all: a slow disk takes one or two seconds for so much.
     static let storeBytesMax = 16 << 20
 
     package nonisolated let options: NodeOptions
@@ -70,8 +69,7 @@ package actor Node {
     /// The addresses that were logged as being of another cluster; and, behind the word `version `,
     /// those that were logged as speaking no common protocol version.
     var strangers: Set<String> = []
-    /// The number of connections closed for unreadable frames before a hello, since the last log
-    /// line about them.
+    /// The number of connections closed for bytes that no node sends, since that was last logged.
     var strangersSeen = 0
     var strangersLoggableFrom: UInt64 = 0
     /// The settings to store with the next commit.
@@ -113,7 +111,6 @@ package actor Node {
     var routes = Routes()
     /// The number of the next `PeerRequest`.
     var nextCall: UInt64 = 1
-    /// The requests of clients that other members answer.
     var forwards = Forwards()
     /// The results of requests executed here, for members or late for clients, that wait for disks.
     var pendingResponses: [ReplySlot: PendingResponse] = [:]
@@ -139,16 +136,12 @@ package actor Node {
     var catchUps: [CatchUp] = []
     /// The `SINCE` requests that are under way.
     var sinces: [ReplySlot: Since] = [:]
-    /// The feeds that this node serves.
     var publisher = EventPublisher()
-    /// The watchers on this node and the feeds that they are told from.
     var subscriptions = Subscriptions()
     /// The watch frames that this node sends itself, in order, while the first is being handled.
     var ownFrames: [WatchFrame] = []
-    /// The users who type.
     var typing = Typing()
     var checkpoints = CheckpointExchange()
-    /// The counters of this node since its start.
     var tally = NodeTally()
     /// Whether the process is shutting down.
     var isEnding = false
