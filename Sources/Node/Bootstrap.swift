@@ -1,25 +1,27 @@
 import Membership
 
-/// Which of several nodes that start together with empty folders founds their cluster, and when.
+/// The decision which of several nodes that start together with empty folders founds their cluster,
+/// and when.
 ///
-/// Each is given the same list of addresses, its own among them. The node at the first address
-/// founds, and only while every other one says that it is in no cluster either. So a node that has
-/// lost its disk never founds a second cluster beside the one it was in: who is in it takes it in,
-/// and as long as any of the list does not answer, it waits.
+/// Each node is given the same list of addresses, its own among them. The node at the first address
+/// founds the cluster, and only while every other one says that it is in no cluster either. So a
+/// node that has lost its disk never founds a second cluster beside the one that it was in: a
+/// member of that cluster takes it in, and as long as any node of the list does not answer, it
+/// waits.
 struct Bootstrap: Sendable {
-    /// How long the word of a node without a cluster counts, in milliseconds: it is asked again
+    /// How long a node's answer that it is in no cluster counts, in milliseconds; each is asked
     /// several times a second.
     static let answerMilliseconds: UInt64 = 3_000
 
     private let addresses: [String]
-    /// Those that turned out to be this node's own.
+    /// The addresses that turned out to be this node's own.
     private var own: Set<String> = []
-    /// When each of the others last said that it is in no cluster.
+    /// When the node at each other address last said that it is in no cluster, in milliseconds.
     private var emptyAt: [String: UInt64] = [:]
 
     init(_ addresses: [String]) { self.addresses = addresses }
 
-    /// What a node at an address said instead of a hello.
+    /// Records the rejection by which a connection to an address ended.
     mutating func note(_ reason: Rejection, from address: String, now: UInt64) {
         guard addresses.contains(address) else { return }
         switch reason {
@@ -29,13 +31,13 @@ struct Bootstrap: Sendable {
         }
     }
 
-    /// Whether this node is to found the cluster of them all.
+    /// Whether this node is to found the cluster now.
     func isDue(now: UInt64) -> Bool {
         guard let first = addresses.first, own.contains(first) else { return false }
         return missing(now: now).isEmpty
     }
 
-    /// Of whom it is not known that they are in no cluster, in the order of the list.
+    /// The addresses whose nodes are not known to be without a cluster, in the order of the list.
     func missing(now: UInt64) -> [String] {
         addresses.filter { address in
             guard !own.contains(address) else { return false }
@@ -45,7 +47,7 @@ struct Bootstrap: Sendable {
 }
 
 extension Node {
-    /// After how long without a cluster that is said, and how often then, in milliseconds.
+    /// The interval at which a node without a cluster logs that it waits for one, in milliseconds.
     private static let waitingMilliseconds: UInt64 = 10_000
 
     func tickBootstrap(now: UInt64) {
@@ -63,10 +65,10 @@ extension Node {
                 + "without=\(missing.joined(separator: ","))")
     }
 
-    /// Says at once that nobody answers at an address that an operator gave: it may be wrong.
+    /// Logs that no node answers at an address that an operator gave, since it may be wrong.
     ///
-    /// Once for each address; before there is a cluster, once none of them answers. Where all are
-    /// started together nothing is said.
+    /// Once for each address; before this node is in a cluster, in one line once no address
+    /// answers. Nodes that are started together (`--bootstrap`) log nothing.
     func noteJoinUnanswered(_ address: String) {
         let isMember = membership.table.entries.contains { $0.member.gossip == address }
         guard unanswered.contains(address), !isMember, bootstrap == nil,

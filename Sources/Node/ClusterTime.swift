@@ -2,17 +2,20 @@ import CRDT
 import Membership
 import Wire
 
-/// The latest time that a node believes: that of the cluster, or its own where it hears nobody, and
-/// `--max-offset` beyond.
+/// The latest time that a node believes: `--max-offset` after the cluster's time or its own,
+/// whichever is later.
 struct TimeHorizon: Hashable, Sendable {
     let maxOffsetMilliseconds: UInt64
-    /// By how much the cluster's wall clock is ahead of this node's monotonic one, in milliseconds;
-    /// nil while nobody is heard.
+    /// How far the cluster's wall clock is ahead of this node's monotonic clock, in milliseconds;
+    /// nil while no member is heard.
     var clusterLead: Int64?
 
     init(maxOffsetMilliseconds: UInt64) { self.maxOffsetMilliseconds = maxOffsetMilliseconds }
 
-    /// Never before the own wall clock: timestamps go on with it while nobody says otherwise.
+    /// Returns the wall-clock time, with the latest time that is believed.
+    ///
+    /// This node's own time is always believed: its timestamps follow its clock even if that is
+    /// ahead of the cluster's.
     func wallTime(_ clock: any Clock) -> WallTime {
         let wall = clock.wallMilliseconds
         let cluster = clusterLead.map { Int64(clamping: clock.milliseconds) &+ $0 } ?? 0
@@ -23,17 +26,19 @@ struct TimeHorizon: Hashable, Sendable {
     }
 }
 
-/// How far this node's wall clock is from those of the members that it hears, by its probes.
+/// The difference between this node's wall clock and those of the members that it hears, measured
+/// by its probes.
 ///
-/// A member's clock is kept by how far it is ahead of this node's monotonic one, so that a jump of
-/// the own wall clock shows at the next tick, and that of another with the next probe.
+/// Each clock is stored as its lead over this node's monotonic clock, so that a jump of this node's
+/// wall clock shows at the next tick, and a jump of a member's with the next probe.
 package struct ClusterTime: Sendable {
     private var horizon: TimeHorizon
-    /// By how much each member's wall clock is ahead of the monotonic clock here.
+    /// How far each member's wall clock is ahead of the monotonic clock here, in milliseconds.
     private var leads: [NodeName: Int64] = [:]
-    /// The same of the own wall clock, at the last tick.
+    /// The same of this node's wall clock, at the last tick.
     private var ownLead: Int64
-    /// How far the own clock is ahead of the median; nil while nobody is heard.
+    /// How far this node's wall clock is ahead of the median, in milliseconds; negative where it is
+    /// behind, nil while no member is heard.
     private(set) var offset: Int64?
 
     init(maxOffsetMilliseconds: UInt64, _ clock: any Clock) {
@@ -43,7 +48,7 @@ package struct ClusterTime: Sendable {
 
     var current: TimeHorizon { horizon }
 
-    /// The offset with which writes are refused; nil where they are taken.
+    /// The offset, where it is so large that writes are refused; nil where they are accepted.
     var refusedOffset: Int64? {
         guard let offset, offset.magnitude > horizon.maxOffsetMilliseconds else { return nil }
         return offset
@@ -53,24 +58,26 @@ package struct ClusterTime: Sendable {
         Int64(clamping: wall) &- Int64(clamping: clock.milliseconds)
     }
 
-    /// A member has answered a probe.
+    /// Records the wall-clock time that a member sent in its answer to a probe.
     ///
-    /// The error is at most half of the time that the answer took: what took longer than the offset
-    /// that is allowed proves nothing.
+    /// The error is at most half of the round trip. A round trip longer than the allowed offset,
+    /// and longer than 100 ms, proves nothing and is ignored.
     ///
-    /// - Parameter wall: what its wall clock said meanwhile.
+    /// - Parameter wall: the member's wall clock when it answered, in milliseconds.
     mutating func note(
         _ name: NodeName, wall: UInt64, rttMilliseconds: UInt64, _ clock: any Clock
     ) {
         guard rttMilliseconds <= max(horizon.maxOffsetMilliseconds, 100) else { return }
-        // Both walls are read at the moment; the monotonic clock once a turn, which may be long.
+        // Compared with the wall clock here, which is read now: the monotonic clock is read once a
+        // turn, and a turn may be long.
         let ahead = Int64(clamping: wall) &- Int64(clamping: clock.wallMilliseconds)
         leads[name] = ownLead &+ ahead &+ Int64(rttMilliseconds / 2)
     }
 
-    /// Time passes.
+    /// Computes the cluster's time and this node's offset from it.
     ///
-    /// - Parameter heard: the members that this node hears.
+    /// - Parameter heard: the members that are connected and alive; the clocks of others are
+    ///   forgotten.
     mutating func onTick(barrierRound heard: [NodeName], _ clock: any Clock) {
         ownLead = ClusterTime.lead(of: clock.wallMilliseconds, clock)
         leads = leads.filter { heard.contains($0.key) }
@@ -78,7 +85,7 @@ package struct ClusterTime: Sendable {
         offset = horizon.clusterLead.map { ownLead &- $0 }
     }
 
-    /// The median of the others; where they are an even number, of them and the own one.
+    /// The median of the members' leads; of an even number of them, this node's own counts, too.
     private static func median(of leads: [Int64], and own: Int64) -> Int64? {
         guard !leads.isEmpty else { return nil }
         let leads = leads.count % 2 == 1 ? leads : (leads + [own]).sorted()
@@ -87,7 +94,7 @@ package struct ClusterTime: Sendable {
 }
 
 extension Node {
-    /// Compares the clocks, and says once what is wrong with this one.
+    /// Compares the clocks, and logs when this node's begins or ceases to be too far off.
     func tickClock() {
         let (horizon, wasWrong) = (clusterTime.current, clusterTime.refusedOffset != nil)
         let heard = links.names.filter { membership.state(of: $0) == .alive }
@@ -107,29 +114,29 @@ extension Node {
         }
     }
 
-    /// An answer to a probe brought what the member's clock says.
+    /// Records the wall-clock time that a member sent in its answer to a probe.
     func noteClock(of name: NodeName, wall: UInt64, rttMilliseconds: UInt64) {
         clusterTime.note(name, wall: wall, rttMilliseconds: rttMilliseconds, ports.clock)
     }
 
     var wallTime: WallTime { clusterTime.current.wallTime(ports.clock) }
 
-    /// The identity and the time of the next line that writes.
+    /// Returns the identity and the time of a new operation.
     func nextOperation() -> Stamp { operations.source.next(at: wallTime) }
 
-    /// Passes a time that clients here are shown, where it is believed.
+    /// Advances the clock of operations past a time that clients here are shown, if it is believed.
     func observe(_ time: HybridTimestamp) {
-        // Mostly it is the time that was given to the last operation.
+        // Mostly the time is the one that was given to the last operation.
         guard time != latestTime else { return }
         operations.source.observe(time, at: wallTime)
     }
 
-    /// The time that the next operation is later than.
+    /// The time that the next operation will be later than.
     var latestTime: HybridTimestamp { operations.source.greatestTime }
 }
 
 extension ClusterTime {
-    /// What is wrong with a clock that is so far ahead, or behind where that is less than 0.
+    /// Returns the sentence for a clock that is so many milliseconds ahead; behind, if negative.
     package static func sentence(_ offset: Int64) -> String {
         let milliseconds = offset.magnitude
         let amount = milliseconds < 1_000 ? "\(milliseconds) ms" : "\(milliseconds / 1_000) s"

@@ -1,14 +1,14 @@
 import Wire
 
-/// What was handed to the disk as one transaction.
+/// One transaction that was handed to the store.
 struct Commit: Sendable {
     let ticket: UInt64
     let shards: [ShardID]
-    /// Copies that go.
+    /// The shards whose replica the transaction removes from the disk.
     let drops: [ShardID]
     let settings: [Setting]
-    /// How many documents it stores.
+    /// The number of documents that it stores.
     let records: Int
-    /// When it was handed out, in microseconds.
+    /// When it was handed to the store, in microseconds.
     let since: UInt64
 }

@@ -1,42 +1,48 @@
 import Replication
 import Wire
 
-/// What a request came to.
+/// The result of executing a request.
 package enum Completion: Hashable, Sendable {
-    /// A write, acknowledged with how many owners have stored it.
+    /// An accepted write; on how many owners it is stored comes separately, as `Stored`.
     case written(Receipt, in: ShardID)
-    /// - isPartial: some shards could not be asked.
+    /// The findings of a query.
+    ///
+    /// - isPartial: whether the parts of some shards are missing.
     case found(Findings, isPartial: Bool)
-    /// Several writes, all of them acknowledged or there already.
+    /// Several writes, each of them acknowledged or without effect.
     case done
     case failed(ShardFailure)
 }
 
-/// How a request is answered.
+/// The two forms of a node's answer to a request: now, or later.
 package enum Reply: Sendable {
-    /// - isSettled: it may be said at once; else the slot is told once it may.
+    /// The request was executed here.
+    ///
+    /// - isSettled: whether the reply may be sent at once; otherwise once the slot is told so.
     case here(Completion, isSettled: Bool)
-    /// Others are asked: the slot is told all of it.
+    /// The request waits, for other members or for earlier requests: the slot gets the whole result
+    /// later.
     case awaited
 }
 
-/// What became of a reply that waited.
+/// The outcome that is passed to a reply slot that waits.
 package enum ReplyResult: Hashable, Sendable {
-    /// What was answered here may be said.
+    /// The result that `Reply.here` gave is on the disks that it needs: the reply may be sent.
     case stored(Stored)
-    /// What others answered, or what was answered here later.
-    ///
-    /// A write has its copies.
+    /// The whole result of a request that other members answered, or that was executed here later;
+    /// a write comes with where it is stored.
     case answered(Completion, Stored?)
-    /// Every copy that answers holds what the token stands for.
+    /// Every shard replica that answers the connection holds what the token stands for.
     case level
-    /// On how many owners the writes that it waited for are, and whether that was asked for.
+    /// The number of owners that have stored all writes that a `WAIT` names.
+    ///
+    /// - isEnough: whether these are as many as it asked for.
     case copies(Int, isEnough: Bool)
-    /// The commit failed: nothing was changed.
+    /// The commit failed: the change is not on disk here, though a co-owner may have it.
     case failed(StoreFailure)
     case scrubbed(ScrubReport)
     case backedUp(BackupReport)
     case refused(OperationFailure)
-    /// From here on events come; what was there before is in the token.
+    /// The connection watches: events follow, and the token stands for all that came before.
     case watching(String)
 }

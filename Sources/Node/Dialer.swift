@@ -1,6 +1,7 @@
 import Wire
 
-/// Whom to dial, and when: every member that there is no connection to, for ever.
+/// The schedule of dialling: every address that is wanted, again and again until a connection to it
+/// is up.
 struct Dialer: Sendable {
     private struct Target {
         var isDialing = false
@@ -8,18 +9,20 @@ struct Dialer: Sendable {
         var pauseMilliseconds = Dialer.pauseMillisecondsMin
     }
 
-    /// The pause after the first failure, in milliseconds; it doubles.
+    /// The pause after the first failed attempt, in milliseconds; it doubles with each further one.
     static let pauseMillisecondsMin: UInt64 = 100
     static let pauseMillisecondsMax: UInt64 = 500
 
-    /// How long a failure counts, in milliseconds, where the address leads to a member again and
-    /// again and to nothing that lasts.
+    /// How long the pause of an address is remembered after it is over while nobody wants the
+    /// address, in milliseconds.
+    ///
+    /// An address may lead to a member again and again, each time by a connection that soon ends.
     static let memoryMilliseconds: UInt64 = 10_000
 
     /// By address.
     private var targets: [String: Target] = [:]
 
-    /// The addresses to dial now, out of those wanted.
+    /// Returns the addresses to dial now, out of those that are wanted, and counts them as dialled.
     mutating func due(_ wanted: Set<String>, now: UInt64) -> [String] {
         targets = targets.filter { address, target in
             wanted.contains(address) || target.isDialing
@@ -34,13 +37,13 @@ struct Dialer: Sendable {
         }
     }
 
-    /// What was dialled does not answer: another connection may be tried beside it.
+    /// The attempt takes long: another connection may be tried beside it.
     mutating func onSlow(_ address: String) {
         guard targets[address]?.isDialing ?? false else { return }
         targets[address]?.isDialing = false
     }
 
-    /// The dial came to an end: nobody there, or a connection that is closed again.
+    /// The attempt has ended: nobody listens there, or the connection is closed again.
     mutating func onEnd(of address: String, now: UInt64) {
         var target = targets[address] ?? Target()
         target.isDialing = false
@@ -50,7 +53,7 @@ struct Dialer: Sendable {
         targets[address] = target
     }
 
-    /// The address led to a member, or there is reason to think that it would.
+    /// Has an address be dialled without a pause: there is reason to expect a member there.
     mutating func encourage(_ address: String) {
         guard var target = targets[address] else { return }
         target.nextAt = 0

@@ -1,9 +1,9 @@
 import Wire
 
-/// The shards in which something happened since the end of the last turn: what they have to hand
-/// out is asked for at the end of this one.
+/// The shards that were entered since the end of the last turn: their output is taken at the end of
+/// this one.
 ///
-/// A node holds many shards, and a turn is about a few of them.
+/// A node holds many shards, and a turn concerns a few of them.
 struct DirtyShards: Sendable {
     private var isDirty: [Bool] = []
     private var shards: [ShardID] = []
@@ -18,7 +18,7 @@ struct DirtyShards: Sendable {
         shards.append(shard)
     }
 
-    /// Those since this was last called, ascending.
+    /// Returns the shards inserted since the last call, ascending.
     mutating func take() -> [ShardID] {
         for shard in shards { isDirty[Int(shard.number)] = false }
         defer { shards = [] }
@@ -27,9 +27,9 @@ struct DirtyShards: Sendable {
 }
 
 extension Node {
-    /// Has a shard held here do something that may change it.
+    /// Runs a body that may change a shard, and marks the shard as dirty.
     ///
-    /// What only reads a shard may enter it by itself.
+    /// A body that only reads the shard may use `assumeIsolated` instead.
     func within<Result: Sendable>(
         _ shard: Shard, _ body: (isolated Shard) -> Result
     ) -> Result {

@@ -1,25 +1,28 @@
-/// Whether the disk takes everything, or only what deletes.
+/// The decision whether writes are accepted, or deletions alone because the disk is nearly full.
 ///
-/// Deleting needs room, too: so all else is refused while some is left, and the rest of it and the
-/// reserve are for deletions. A value: it decides, the node carries out.
+/// A deletion needs disk space, too. So everything else is refused while some space is left; that
+/// space and the reserve are for deletions. A state machine: it decides, and the node executes the
+/// steps.
 struct DiskPressure: Sendable {
-    /// Below so much room nothing but deletions is taken: 16 MiB, half of what the log grows to; on
-    /// a small disk a sixteenth.
+    /// The free space below which deletions alone are accepted: 16 MiB, half of what SQLite's WAL
+    /// grows to; on a small disk, a sixteenth of it.
     static let minimumBytesMax: UInt64 = 16 << 20
-    /// Between two tries to take room for the reserve, in milliseconds.
+    /// The pause between two attempts to allocate the reserve, in milliseconds.
     static let reserveMilliseconds: UInt64 = 1_000
 
-    /// What is to be done about it.
+    /// A step that the store is to take.
     enum Step: Hashable, Sendable {
-        /// What the log holds goes where it belongs while there is room for it.
+        /// Write the contents of the write log and the WAL into the database file, while there is
+        /// space for them.
         case emptyLog
+        /// Allocate the reserve.
         case makeReserve
     }
 
-    /// Whether only deletions are taken.
+    /// Whether deletions alone are accepted.
     private(set) var isLow = false
-    /// Whether another program keeps the database locked, as the last commit said: no write is
-    /// taken before one works again.
+    /// Whether the last commit found the database locked by another program; no write is accepted
+    /// until a commit succeeds.
     var isLocked = false
     private var reserveDue: UInt64 = 0
     private var isEmptyingLog = false
@@ -28,12 +31,13 @@ struct DiskPressure: Sendable {
         min(minimumBytesMax, room.totalBytes / 16)
     }
 
-    /// The system says how much room there is.
+    /// Takes a measurement of the free space.
     mutating func onRoom(_ room: DiskSpace, now: UInt64) -> [Step] {
         let minimum = DiskPressure.minimum(room)
-        // Once low, a quarter more: who is at the edge does not flap.
+        // Once low, a quarter more is needed, so that a disk at the limit does not alternate.
         let wanted = isLow ? minimum + minimum / 4 : minimum
-        // Were there no room to fold the log, it would keep what it takes and grow on.
+        // The database file may grow by all of the WAL. Without space for that the WAL could not
+        // be emptied, and would grow with every write.
         isLow =
             room.freeBytes < wanted + room.logBytes
             || (!room.isReserved && room.freeBytes < 2 * minimum)
@@ -42,8 +46,8 @@ struct DiskPressure: Sendable {
             isEmptyingLog = true
             steps.append(.emptyLog)
         }
-        // The reserve is as large as the floor, or half of it; where there is no way to make one,
-        // twice the floor does without.
+        // The reserve takes half of the minimum, on a small disk as much as the minimum. Where none
+        // can be allocated, twice the minimum of free space is enough without.
         if !room.isReserved, room.freeBytes >= 2 * minimum, now >= reserveDue {
             reserveDue = now + DiskPressure.reserveMilliseconds
             steps.append(.makeReserve)
@@ -51,6 +55,6 @@ struct DiskPressure: Sendable {
         return steps
     }
 
-    /// The log is empty, or could not be emptied.
+    /// The step `emptyLog` has ended, with or without success.
     mutating func onLogEmptied() { isEmptyingLog = false }
 }

@@ -2,30 +2,36 @@ import CRDT
 import Chat
 import Wire
 
-/// What this node tells those who watch, itself among them: as a holder of shards.
+/// The feeds and replays that this node serves, as a holder of shards, to the nodes with watchers;
+/// this node may be one of them.
 struct EventPublisher: Sendable {
-    /// A shard's events on their way to one node.
+    /// A feed, or a replay: a shard's events on their way to one node.
     struct Served: Sendable {
         let shard: ShardID
+        /// The number that the receiver has given it.
         let number: UInt64
-        /// Whom a replay is for; nil for a feed.
+        /// The user whom a replay is for; nil for a feed.
         let user: UserID?
+        /// When the receiver asked for it, in milliseconds.
         let since: UInt64
-        /// What the receiver has been told of, or known before.
+        /// The changes that the receiver has been told of, or had seen before.
         var known: Vector
-        /// What is in `known` and is not here: the receiver was told of it elsewhere.
+        /// The part of `known` that this replica lacks: the receiver was told of it elsewhere.
         var ahead = Vector()
-        /// What is being read for it; nil once it is level.
+        /// The progress of the reading for it; nil for a live feed, whose receiver has been told of
+        /// all that is here.
         var scan: FeedScan?
-        /// How many replicas and ranges `known` had when it was asked for.
+        /// How many replica ids and ranges `known` had when the receiver asked for it.
         var weight = 0
 
         var isFeed: Bool { user == nil }
 
-        /// Whether something has come from processes of which the receiver was told more elsewhere.
+        /// Whether the feed needs a scan: some new changes are by processes of which the receiver
+        /// was told more elsewhere.
         ///
-        /// The receiver may be past the state that such a change starts from: a message that was
-        /// deleted and restored elsewhere comes here unchanged.
+        /// A live feed tells each change as a step from the state before it. Such a receiver may be
+        /// past that state: a message that was deleted and restored elsewhere arrives here
+        /// unchanged.
         func needsReading(at position: Vector) -> Bool {
             #if PlantedBugs
                 if PlantedBug.aheadToldOfChanges.isOn { return false }
@@ -36,42 +42,43 @@ struct EventPublisher: Sendable {
         }
     }
 
-    /// A node that has watchers.
+    /// A node with watchers.
     struct Subscriber: Sendable {
-        /// Whom it watches.
+        /// The users that its watchers watch.
         var users: Set<UserID> = []
-        /// By number.
+        /// The feeds and replays that it is served, by number.
         var served: [UInt64: Served] = [:]
         /// The number of each shard's feed.
         var feeds: [ShardID: UInt64] = [:]
-        /// The sum of the weights of what is served.
+        /// The sum of the weights of `served`.
         var weight = 0
-        /// Of which it has to be told that there is nothing more to come.
+        /// The feeds and replays that were ended here and that it has not been told of.
         var refused: [(shard: ShardID, number: UInt64)] = []
 
-        /// The most feeds and replays: one feed a shard, and replays for those who come back.
+        /// The most feeds and replays: one feed for each shard, and replays for watchers that
+        /// resume.
         static let servedMax = 1 << 18
-        /// The most replicas and ranges of all that their receivers know: some 100 MB.
+        /// The most replica ids and ranges in all `known` vectors together: some 100 MB.
         static let weightMax = 1 << 21
         /// The most users that one node watches: as many as it has clients.
         static let usersMax = 1 << 17
     }
 
     private(set) var subscribers: [NodeName: Subscriber] = [:]
-    /// By how many nodes each user is watched.
+    /// The number of nodes that watch each user.
     private var watched: [UserID: Int] = [:]
-    /// How many feeds of each shard there are.
+    /// The number of feeds of each shard.
     private var feeds: [ShardID: Int] = [:]
-    /// The numbers of what has to be read, by node.
+    /// The numbers of the feeds and replays with a scan, by node; the one to read next is first.
     private(set) var scanning: [NodeName: [UInt64]] = [:]
-    /// When those on whose feeds nothing was told were last told where these stand.
+    /// When positions were last sent on feeds without events, in milliseconds.
     var positionsToldAt: UInt64 = 0
 
     func isWatched(_ user: UserID) -> Bool { watched[user] != nil }
 
     func isFed(_ shard: ShardID) -> Bool { feeds[shard] != nil }
 
-    /// The shards of which there are feeds, ascending.
+    /// The shards with a feed, ascending.
     var fedShards: [ShardID] { feeds.keys.sorted() }
 
     var names: [NodeName] { subscribers.keys.sorted() }
@@ -80,7 +87,9 @@ struct EventPublisher: Sendable {
 
     // MARK: Users
 
-    /// - Returns: false where that is more than anybody may watch.
+    /// Adds users that a node watches.
+    ///
+    /// - Returns: false where the node would watch more than `Subscriber.usersMax`.
     mutating func add(_ users: [UserID], for name: NodeName) -> Bool {
         for user in users {
             let count = subscribers[name]?.users.count ?? 0
@@ -102,7 +111,7 @@ struct EventPublisher: Sendable {
         watched[user] = count == 0 ? nil : count
     }
 
-    /// The connection to it is gone, and all that was for it.
+    /// Removes a node whose connection is lost, with all feeds and replays that it was served.
     mutating func forget(_ name: NodeName) {
         guard let subscriber = subscribers.removeValue(forKey: name) else { return }
         for user in subscriber.users { forget(user) }
@@ -117,7 +126,9 @@ struct EventPublisher: Sendable {
 
     // MARK: Feeds
 
-    /// - Returns: false where there are too many.
+    /// Begins a feed or a replay; a feed replaces the one that the node had of the shard.
+    ///
+    /// - Returns: false where the node has too many or too large ones, or has used the number.
     mutating func add(_ served: Served, for name: NodeName) -> Bool {
         var served = served
         served.weight = served.known.entries.count + served.known.rangesCount
@@ -152,7 +163,7 @@ struct EventPublisher: Sendable {
         if scanning[name]?.isEmpty ?? false { scanning[name] = nil }
     }
 
-    /// Ends it, and has the node told so.
+    /// Ends a feed or a replay, and has the node told so.
     mutating func refuse(_ number: UInt64, for name: NodeName) {
         guard let served = subscribers[name]?.served[number] else { return }
         remove(number, for: name)
@@ -164,7 +175,7 @@ struct EventPublisher: Sendable {
         subscribers[name]?.refused.append((shard, number))
     }
 
-    /// Ends all that is fed of a shard.
+    /// Ends all feeds and replays of a shard.
     mutating func refuseAll(of shard: ShardID) {
         for name in names {
             let numbers = subscribers[name]?.served.values.filter { $0.shard == shard } ?? []
@@ -172,6 +183,7 @@ struct EventPublisher: Sendable {
         }
     }
 
+    /// Takes out the ended feeds and replays that a node has yet to be told of.
     mutating func takeRefused(for name: NodeName) -> [(shard: ShardID, number: UInt64)] {
         defer { subscribers[name]?.refused = [] }
         return subscribers[name]?.refused ?? []
@@ -191,7 +203,7 @@ struct EventPublisher: Sendable {
         if wasScanning, served.scan == nil { stopScanning(number, for: name) }
     }
 
-    /// The feeds of a shard that are level, by node.
+    /// The live feeds of a shard, by node.
     func live(of shard: ShardID) -> [(name: NodeName, served: Served)] {
         guard isFed(shard) else { return [] }
         return names.compactMap { name in liveFeed(of: shard, for: name).map { (name, $0) } }
@@ -201,7 +213,7 @@ struct EventPublisher: Sendable {
         subscribers[name]?.feeds[shard] != nil
     }
 
-    /// Has a feed that is level read what its receiver was not told of from here.
+    /// Begins a scan, for a live feed, of all that this node has not told its receiver of.
     mutating func rescan(_ number: UInt64, for name: NodeName) {
         note(number, for: name) {
             $0.known = $0.known.subtracting($0.ahead)
@@ -210,7 +222,8 @@ struct EventPublisher: Sendable {
         scanning[name, default: []].append(number)
     }
 
-    /// The receiver of a shard's feed was told of this elsewhere, and it is not here.
+    /// Notes changes of which the receiver of a shard's feed was told elsewhere, and that are not
+    /// here.
     mutating func noteAhead(_ ahead: Vector, of shard: ShardID, for name: NodeName) {
         guard !ahead.isEmpty, let number = subscribers[name]?.feeds[shard] else { return }
         note(number, for: name) {
@@ -219,7 +232,7 @@ struct EventPublisher: Sendable {
         }
     }
 
-    /// A node's feed of a shard, where it is level.
+    /// A node's feed of a shard; nil unless it is live.
     func liveFeed(of shard: ShardID, for name: NodeName) -> Served? {
         guard let subscriber = subscribers[name], let number = subscriber.feeds[shard],
             let served = subscriber.served[number], served.scan == nil
@@ -227,7 +240,7 @@ struct EventPublisher: Sendable {
         return served
     }
 
-    /// The scans take turns.
+    /// Returns the feed or replay of a node to read next; the scans take turns.
     mutating func nextScan(for name: NodeName) -> Served? {
         guard let number = scanning[name]?.first else { return nil }
         scanning[name]?.removeFirst()
@@ -236,31 +249,32 @@ struct EventPublisher: Sendable {
     }
 }
 
-/// How far the reading of what somebody does not know has come.
+/// The progress of reading, from the disk, the changes of a shard that a receiver does not know.
 struct FeedScan: Hashable, Sendable {
     /// What is read next.
     enum Place: Hashable, Sendable {
-        /// Changes that are not known, behind one of them; nil at the beginning.
+        /// The unknown changes behind this one; nil for the first.
         case changes(after: Dot?)
-        /// What was here before its conversation was.
+        /// The messages that arrived here before their conversation.
         case earlier(Earlier)
     }
 
-    /// Messages of conversations that came behind them: whom they concern was not known when they
-    /// came.
+    /// The messages of conversations that arrived after them; nobody was told of them, since their
+    /// participants were not known.
     struct Earlier: Hashable, Sendable {
-        /// What is left of these, the first of them behind a message.
+        /// The conversations left to read.
         var conversations: [ConversationID]
+        /// The last message read of the first of them; nil where none was.
         var position: HistoryPosition?
-        /// Behind which the changes go on; nil where none are left.
+        /// The change behind which the reading of changes continues; nil where none are left.
         let cursor: Dot?
     }
 
-    /// What was on disk when it began; nil before that.
+    /// The vector on disk when the first batch was read; nil before that.
     var target: Vector?
     var place = Place.changes(after: nil)
 
-    /// How long a holder waits until it holds all that the receiver has seen elsewhere, in
-    /// milliseconds: what it lacks then may exist nowhere any more.
+    /// How long a holder waits, in milliseconds, until it has all that the receiver has seen
+    /// elsewhere, before it reads what is here: what it lacks then may exist nowhere any more.
     static let patienceMilliseconds: UInt64 = 1_000
 }

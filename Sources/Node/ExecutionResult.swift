@@ -2,17 +2,17 @@ import CRDT
 import Replication
 import Wire
 
-/// What came of a request that was carried out in a shard here.
+/// The result of a request that was executed in a shard here.
 struct ExecutionResult: Sendable {
     let outcome: Completion
-    /// Whether it may be said at once; else the slot is told once it may.
+    /// Whether the reply may be sent at once; otherwise once the slot is told so.
     let isSettled: Bool
-    /// The greatest time of anything in the shard.
+    /// The greatest timestamp in the shard.
     let greatestTime: HybridTimestamp
 }
 
 extension Shard {
-    /// Carries a request out.
+    /// Executes a read or a write.
     func carryOut(_ request: PeerRequest.Request, for slot: ReplySlot) -> ExecutionResult {
         let failure: ShardFailure
         switch request {
@@ -31,7 +31,7 @@ extension Shard {
             }
         case .copies, .level, .unknown: preconditionFailure("only reads and writes are carried out")
         }
-        // A refusal shows what is here: where that is not on disk yet, it waits for it.
+        // A refusal shows the state of the shard: its reply waits until that is on disk.
         guard case .refused = failure else { return carriedOut(.failed(failure), isSettled: true) }
         return carriedOut(.failed(failure), isSettled: !showsLater(in: slot))
     }

@@ -1,7 +1,7 @@
 import Chat
 import Wire
 
-/// What failed, as a log line says it.
+/// The failures in words, for log lines.
 extension StoreFailure: CustomStringConvertible {
     package var description: String {
         switch self {

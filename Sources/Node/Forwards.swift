@@ -2,34 +2,38 @@ import Chat
 import Replication
 import Wire
 
-/// A request that others answer.
+/// A client's request that another member answers.
 struct Forward: Sendable {
     let shard: ShardID
-    /// A write may get a greater time, as long as nobody can have executed it.
+    /// The request; a write may get a greater time, as long as no member can have executed it.
     var request: PeerRequest.Request
     let slot: ReplySlot
-    /// What it counts for, in bytes.
+    /// The size that it counts with toward `Forwards.bytesMax`, in bytes.
     let size: Int
+    /// When it was queued, in milliseconds.
     let since: UInt64
-    /// With whom it is; nil while it waits for somebody.
+    /// The member that was asked; nil while it waits for one.
     var target: NodeName?
-    /// The round in which it was sent there.
+    /// The round in which it was sent to the target.
     var round: UInt64 = 0
-    /// When it was, or when something of the answer last came.
+    /// When it was sent to the target, or when the target last said something of it.
     var heardAt: UInt64 = 0
-    /// Since when it is with nobody who might answer.
+    /// The start of its wait for a member, in milliseconds: when it was queued, or when a target
+    /// was lost or left it unanswered; a target's refusal does not restart it.
     var idleSince: UInt64
+    /// Whether it was sent to any member so far.
     var wasSent = false
-    /// The target has carried it out, and waits for disks.
+    /// Whether the target has said that it executed it and waits for disks.
     var isTaken = false
-    /// Somebody who was asked did not answer, and may have carried it out.
+    /// Whether an earlier target may have executed it, without having said so.
     var mayBeDone = false
     /// How many times it got a greater time.
     var raises = 0
-    /// What the target has found so far, and in how many parts.
+    /// What the target has found so far.
     var found: Findings?
+    /// How many parts `found` is made of.
     var parts = 0
-    /// Why the last who was asked could not do it.
+    /// The failure that is reported if it is given up; nil for `unreachable`.
     var failure: ShardFailure?
 
     init(
@@ -44,14 +48,15 @@ struct Forward: Sendable {
         idleSince = now
     }
 
-    /// What is asked of the next: the one before may have carried it out.
+    /// The request as the next target gets it; a write that was sent before says whether an earlier
+    /// target may have executed it.
     var next: PeerRequest.Request {
         guard case .write(let operation, let level, _) = request, wasSent else { return request }
         return .write(operation, level, mayBeDone ? .again : .first)
     }
 
-    /// What its user is told when nothing else is to be had: the first who was asked may have done
-    /// what the last refuses.
+    /// The result that its user gets for a failure: `unanswered` where an earlier target may have
+    /// executed what the last one refuses.
     func outcome(of failure: ShardFailure) -> Completion {
         .failed(mayBeDone ? .unanswered : failure)
     }
@@ -66,63 +71,69 @@ struct Forward: Sendable {
     }
 }
 
-/// Requests for shards that others answer, from when they came to when they are answered.
+/// The clients' requests that other members answer, from their arrival to their answer.
 ///
-/// Those of a shard are with one member at a time and go there in order. So a connection's requests
-/// are carried out in the order of its lines, and a client that stays with this node sees its own
-/// writes.
+/// The forwards of a shard are with one member at a time, and are sent to it in order. So a
+/// connection's requests are executed in the order of its lines, and a client that stays on this
+/// node sees its own writes.
 struct Forwards: Sendable {
     /// The forwards of one shard.
     private struct Queue {
-        /// With whom those are that are underway.
+        /// The member that was sent the forwards under way.
         var target: NodeName?
         var underway: Set<UInt64> = []
-        /// Those that are with nobody, in order.
+        /// The forwards that wait for a member, in order.
         var waiting: [UInt64] = []
+        /// The round in which the next are sent; another one after each time some are taken back.
         var round: UInt64
 
         var isEmpty: Bool { underway.isEmpty && waiting.isEmpty }
     }
 
-    /// How many times a write gets a greater time before it is given up: each time, somebody else
-    /// wrote the same in between.
+    /// How many times a write may get a greater time before it is given up: each time, another
+    /// write of the same document came in between.
     static let raisesMax = 8
     /// How long a member may take to answer before the next is asked, in milliseconds.
     static let patienceMilliseconds: UInt64 = 500
-    /// The same for one who said that it waits for disks: longer than any reply waits for copies.
+    /// The same for a member that has executed the request and waits for disks: longer than any
+    /// write waits for the disks of co-owners (1,000 ms).
     static let takenPatienceMilliseconds: UInt64 = 1_500
-    /// Whether a member, last heard of a request at this time, has left it unanswered for too long.
+    /// Whether a member that last said something of a request at `heardAt` is overdue with it.
     static func isOverdue(since heardAt: UInt64, isTaken: Bool, _ now: UInt64) -> Bool {
         now >= heardAt + (isTaken ? takenPatienceMilliseconds : patienceMilliseconds)
     }
 
-    /// How long a request waits for somebody who could answer it, in milliseconds.
+    /// How long a request waits for a member that can answer it, in milliseconds.
     static let nobodyPatienceMilliseconds: UInt64 = 1_000
     /// After how long a request is given up in any case, in milliseconds.
     static let totalPatienceMilliseconds: UInt64 = 3_000
-    /// The most requests that wait for others, and the most bytes of them.
+    /// The most forwards; a request beyond is refused as `overloaded`.
     static let countMax = 131_072
+    /// The most bytes of forwards; a request beyond is refused as `overloaded`.
     static let bytesMax = 64 << 20
-    /// From here on clients have to wait: what they had sent already still finds room.
+    /// The number of forwards from which nothing more is read from clients; what they have sent
+    /// already still fits below `countMax`.
     static let countHigh = 8_192
+    /// The number of bytes from which nothing more is read from clients.
     static let bytesHigh = 16 << 20
-    /// The most parts of one answer, each of at most 256 KiB and one thing more.
+    /// The most parts of one response, each of at most 256 KiB or one element.
     static let partsMax = 1_024
-    /// The most parts of all answers that wait for their rest, 16 MiB as they travel: whoever asked
-    /// for one more is refused.
+    /// The most parts that are kept of all incomplete responses, 16 MiB as they are encoded; a
+    /// request whose response would exceed it is refused as `overloaded`.
     static let partsHeldMax = 64
 
-    /// By number; whoever goes through them does so in order of numbers.
+    /// By call number; loops go in the order of the numbers and not in that of the dictionary.
     private var entries: [UInt64: Forward] = [:]
     private var queues: [ShardID: Queue] = [:]
-    /// The slots of each session that wait here, ascending.
+    /// The slots of each session that have a forward, ascending.
     private var slots: [UInt64: [UInt64]] = [:]
     private(set) var bytes = 0
-    /// The last round that began.
+    /// The last round that began, of any shard.
     private var round: UInt64 = 0
 
     var count: Int { entries.count }
-    /// How many parts wait for the rest of their answers; asked only when one more comes.
+    /// How many parts of incomplete responses are kept; it loops over all forwards, so it is used
+    /// only when one more part arrives.
     var partsCount: Int { entries.values.reduce(0) { $0 + $1.parts } }
     var isEmpty: Bool { entries.isEmpty }
     var isFull: Bool { entries.count >= Forwards.countMax || bytes >= Forwards.bytesMax }
@@ -131,20 +142,20 @@ struct Forwards: Sendable {
 
     subscript(number: UInt64) -> Forward? { entries[number] }
 
-    /// Whether no request of a shard is with others.
+    /// Whether a shard has no forwards.
     func isIdle(_ shard: ShardID) -> Bool { queues[shard] == nil }
 
-    /// The first reply of a session that waits for others.
+    /// The slot of a session's first forward.
     func firstSlot(of session: UInt64) -> UInt64? { slots[session]?.first }
 
-    /// The shards of which something waits for somebody, ascending.
+    /// The shards with forwards that wait for a member, ascending.
     var waitingShards: [ShardID] { queues.filter { !$1.waiting.isEmpty }.keys.sorted() }
 }
 
-// MARK: In and out
+// MARK: Adding and removing
 
 extension Forwards {
-    /// Takes a request in, behind those of its shard.
+    /// Adds a request behind the others of its shard.
     mutating func add(_ forward: Forward, as number: UInt64) {
         entries[number] = forward
         queues[forward.shard, default: Queue(round: round)].waiting.append(number)
@@ -152,10 +163,11 @@ extension Forwards {
         bytes += forward.size
     }
 
-    /// Takes out those of a shard that wait, in order, where nothing stands in their way: what is
-    /// with another member is answered first.
+    /// Takes out the waiting forwards of a shard, in order.
     ///
-    /// - Parameter target: who is asked; nil for this node.
+    /// None while forwards of the shard are with another member: those are answered first.
+    ///
+    /// - Parameter target: the member that will be asked; nil for this node.
     mutating func takeWaiting(of shard: ShardID, for target: NodeName?) -> [UInt64] {
         guard let queue = queues[shard], queue.underway.isEmpty || queue.target == target else {
             return []
@@ -164,7 +176,7 @@ extension Forwards {
         return queue.waiting
     }
 
-    /// The round in which the next of a shard are sent.
+    /// The round in which the next forwards of a shard are sent.
     func round(of shard: ShardID) -> UInt64 { queues[shard]?.round ?? round }
 
     mutating func noteSent(_ number: UInt64, to target: NodeName, now: UInt64) {
@@ -181,7 +193,7 @@ extension Forwards {
         queues[forward.shard]?.underway.insert(number)
     }
 
-    /// What could not be sent waits again, in its order.
+    /// Has forwards that could not be sent wait again, in order.
     mutating func putBack(_ numbers: [UInt64], of shard: ShardID) {
         let waiting = queues[shard]?.waiting ?? []
         queues[shard, default: Queue(round: round)].waiting = (waiting + numbers).sorted()
@@ -193,7 +205,7 @@ extension Forwards {
         entries[number] = forward
     }
 
-    /// Ends one that is underway, or that `takeWaiting` gave out.
+    /// Removes a forward, whether it is under way, waits, or was handed out by `takeWaiting`.
     mutating func remove(_ number: UInt64) -> Forward? {
         guard let forward = forget(number) else { return nil }
         queues[forward.shard]?.underway.remove(number)
@@ -216,13 +228,13 @@ extension Forwards {
         return forward
     }
 
-    /// Ends those of a session and a shard that wait for somebody, in order.
+    /// Removes the forwards of a session and a shard that wait for a member, in order.
     mutating func removeWaiting(of shard: ShardID, for session: UInt64) -> [Forward] {
         let waiting = queues[shard]?.waiting ?? []
         return waiting.filter { entries[$0]?.slot.session == session }.compactMap { remove($0) }
     }
 
-    /// Ends those that waited for too long, in order.
+    /// Removes the forwards that are to be given up by now, in order.
     mutating func removeHopeless(now: UInt64) -> [Forward] {
         let lost = entries.filter { $1.isHopeless(now) }
         guard !lost.isEmpty else { return [] }
@@ -233,7 +245,7 @@ extension Forwards {
         }
         return lost.keys.sorted().compactMap { number in
             var forward = forget(number)
-            // Who has it may still execute it.
+            // The target may still execute it.
             if forward?.target != nil { forward?.mayBeDone = true }
             return forward
         }
@@ -243,16 +255,17 @@ extension Forwards {
 // MARK: Taking back
 
 extension Forwards {
-    /// A member cannot do one, and does none of the same round that it has not done: they wait for
-    /// another.
+    /// Takes back a forward that its target has refused, with all others of the shard that the
+    /// target has not executed as far as is known; they wait for another member.
     ///
     /// - Parameters:
-    ///   - isUndone: whether it is certain that it was not carried out.
-    ///   - deniesLater: whether the member denies all of the round that comes after it, too: what
-    ///     is sent within a round arrives in the order of its numbers, or too late.
+    ///   - isUndone: whether the refused forward has certainly not been executed.
+    ///   - deniesLater: whether the target refuses the later ones of the round, too, so that they
+    ///     have certainly not been executed: the requests of a round arrive in the order of their
+    ///     numbers, or after their deadline.
     mutating func takeBack(_ denied: UInt64, isUndone: Bool, deniesLater: Bool = false) {
         guard let forward = entries[denied], let target = forward.target else { return }
-        // Who had carried it out, and lost it again, may keep what follows.
+        // A target that had executed the forward and failed to store it still handles the others.
         let numbers =
             forward.isTaken
             ? [denied]
@@ -265,7 +278,8 @@ extension Forwards {
         for (number, mayBeDone) in zip(undone, before) { entries[number]?.mayBeDone = mayBeDone }
     }
 
-    /// A member is gone: what was with it waits for another, also what it had carried out.
+    /// Takes back all forwards that are with a lost member, also those that it has executed; they
+    /// wait for another member.
     mutating func takeBack(from target: NodeName, now: UInt64) {
         for shard in queues.keys.sorted() {
             let numbers = (queues[shard]?.underway ?? []).filter { entries[$0]?.target == target }
@@ -273,10 +287,10 @@ extension Forwards {
         }
     }
 
-    /// Takes back what has waited too long for an answer, and what is with the same member for the
-    /// same shard.
+    /// Takes back the overdue forwards, with all others of their shard that are with the same
+    /// member and that it has not said to have executed.
     ///
-    /// - Returns: who did not answer for which shard, in order.
+    /// - Returns: the members that did not answer, each with the shard, in order.
     mutating func takeBackOverdue(now: UInt64) -> [(name: NodeName, shard: ShardID)] {
         var silent: [(NodeName, ShardID)] = []
         for shard in queues.keys.sorted() {
@@ -296,7 +310,8 @@ extension Forwards {
         return silent
     }
 
-    /// - Parameter now: nil where they were with nobody who might have answered.
+    /// - Parameter now: when the target was given up; nil where it refused, so that the forwards
+    ///   keep their `idleSince`.
     private mutating func takeBack(
         _ numbers: some Collection<UInt64>, of shard: ShardID, now: UInt64?
     ) {

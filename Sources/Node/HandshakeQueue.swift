@@ -1,20 +1,22 @@
-/// The rule by which inbound connections that have proved nothing yet give way to others.
+/// An inbound connection that has not yet authenticated, or not yet said hello, and the rule by
+/// which such connections give way to new ones.
 ///
 /// Their number is bounded. Where all places are taken, a connection of the source with the most
 /// places is evicted for the one that arrives, so that a flood from one address does not displace
 /// the handshakes of another; of that source first a silent one, which has sent nothing for
-/// `graceMilliseconds`, and of several the oldest. An honest peer speaks at once, and keeps its
+/// `graceMilliseconds`, and of several the oldest. An honest peer sends at once, and keeps its
 /// place among any number of connections that never do.
 package struct HandshakePlace: Hashable, Sendable {
     package let id: UInt64
-    /// The host that dialled, without its port: that is another one each time.
+    /// The host that dialled, without its port, which is another one each time.
     package let source: String
+    /// When the connection arrived, in milliseconds.
     package let since: UInt64
     /// Whether anything has arrived on it.
     package var hasSpoken = false
 
-    /// The time within which the first bytes of a connection may still be on their way, in
-    /// milliseconds: a round trip, and a turn of a busy loop.
+    /// How long the first bytes of a connection may be on their way, in milliseconds: a round trip,
+    /// and a turn of a busy loop.
     package static let graceMilliseconds: UInt64 = 50
 
     package init(id: UInt64, source: String, since: UInt64, hasSpoken: Bool = false) {
@@ -28,15 +30,18 @@ package struct HandshakePlace: Hashable, Sendable {
         !hasSpoken && now >= since + HandshakePlace.graceMilliseconds
     }
 
-    /// The place that is given up for an arrival; nil where nobody has one.
+    /// Returns the connection to evict for one that arrives; nil where there is none.
     ///
-    /// - Parameter places: without the one that arrives.
+    /// - Parameters:
+    ///   - places: the connections that are present, without the one that arrives.
+    ///   - source: the host of the one that arrives.
     package static func evictee(
         of places: some Collection<HandshakePlace>, for source: String, now: UInt64
     ) -> UInt64? {
         var counts: [String: Int] = [source: 1]
         for place in places { counts[place.source, default: 0] += 1 }
-        // The one that arrives may be alone of its source, and is no candidate.
+        // The connection that arrives counts for its source, but is no candidate: so the greatest
+        // count is taken from the others alone.
         let most = places.lazy.map { counts[$0.source, default: 0] }.max()
         let candidates = places.lazy.filter { counts[$0.source] == most }
         return candidates.min { left, right in
@@ -47,9 +52,11 @@ package struct HandshakePlace: Hashable, Sendable {
     }
 }
 
-/// The connections of one port that have yet to prove that they may stay, each for a limited time.
+/// The inbound connections of one port that have not authenticated yet; each may stay for a limited
+/// time.
 package struct HandshakeQueue: Sendable {
     private let placesMax: Int
+    /// How long a connection may stay without authenticating, in milliseconds.
     private let millisecondsMax: UInt64
     /// In the order of arrival.
     private var places: [HandshakePlace] = []
@@ -61,8 +68,10 @@ package struct HandshakeQueue: Sendable {
 
     package var count: Int { places.count }
 
+    /// Adds a connection.
+    ///
     /// - Parameter hasSpoken: whether anything has arrived on a connection.
-    /// - Returns: the connection that has to go for it.
+    /// - Returns: the connection that has to be closed for it, already removed here; nil for none.
     package mutating func onArrival(
         _ id: UInt64, from source: String, now: UInt64, hasSpoken: (UInt64) -> Bool
     ) -> UInt64? {
@@ -76,10 +85,10 @@ package struct HandshakeQueue: Sendable {
         return evictee
     }
 
-    /// The connection may stay, or is gone.
+    /// Removes a connection that has authenticated, or is gone.
     package mutating func onEnd(of id: UInt64) { places.removeAll { $0.id == id } }
 
-    /// The connections whose time is over; they are forgotten here.
+    /// Removes and returns the connections whose time is over.
     package mutating func onTime(_ now: UInt64) -> [UInt64] {
         let late = places.prefix { now >= $0.since + millisecondsMax }
         places.removeFirst(late.count)

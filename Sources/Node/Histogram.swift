@@ -1,12 +1,12 @@
-/// How often a measured value fell into each of some fixed ranges.
+/// A count of measured values by fixed ranges.
 ///
 /// Counting is a few additions of integers, and the sum is exact.
 package struct Histogram: Hashable, Sendable {
-    /// The greatest value of each range but the last, which has no end; ascending.
+    /// The greatest value of each range, ascending; the last range has none and is not in it.
     package let bounds: [UInt64]
-    /// One more than bounds.
+    /// The number of values in each range; one entry more than `bounds`.
     package private(set) var counts: [UInt64]
-    /// Of all values.
+    /// The sum of all values.
     package private(set) var sum: UInt64 = 0
 
     package init(_ bounds: [UInt64]) {
@@ -21,17 +21,17 @@ package struct Histogram: Hashable, Sendable {
         sum &+= value
     }
 
-    /// How many values there were.
+    /// The number of all values.
     package var count: UInt64 { counts.reduce(0, +) }
 
-    /// From less than a disk's sync takes to more than the second that a write waits for copies, in
-    /// microseconds.
+    /// The bounds for durations, in microseconds: from less than a sync of the disk takes to more
+    /// than the second for which a write waits for co-owners.
     package static let durations: [UInt64] = [
         100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
         1_000_000, 2_500_000,
     ]
 
-    /// How many things were done together.
+    /// The bounds for numbers of things that are done together.
     package static let amounts: [UInt64] = [
         1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000,
     ]

@@ -1,11 +1,11 @@
-/// How much of something there may be, and what happens when there is more.
+/// A limit of the node, and what happens beyond it: one line of `HELP limits`.
 package struct Limit: Hashable, Sendable {
-    /// What is counted: words between hyphens.
+    /// The name: words joined by hyphens.
     package let name: String
     package let value: UInt64
-    /// Of the value: bytes, milliseconds, or what is counted.
+    /// The unit of the value: bytes, milliseconds, or the things that are counted.
     package let unit: String
-    /// What happens to what is beyond it.
+    /// What happens to anything beyond the value.
     package let answer: String
 
     package init(_ name: String, _ value: some BinaryInteger, _ unit: String, _ answer: String) {

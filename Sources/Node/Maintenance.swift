@@ -2,13 +2,13 @@ import CRDT
 import Chat
 import Wire
 
-/// How much room there is on the disk.
+/// The space on the disk of the data folder, in bytes.
 package struct DiskSpace: Hashable, Sendable {
     package let freeBytes: UInt64
     package let totalBytes: UInt64
-    /// What is yet to be folded into the file, which may grow by it.
+    /// The length of SQLite's WAL; the database file may grow by as much.
     package let logBytes: UInt64
-    /// Whether the room that is kept for deleting is still kept.
+    /// Whether the reserve, the space that is kept for deletions, is allocated.
     package let isReserved: Bool
 
     package init(freeBytes: UInt64, totalBytes: UInt64, logBytes: UInt64, isReserved: Bool) {
@@ -18,26 +18,28 @@ package struct DiskSpace: Hashable, Sendable {
         self.isReserved = isReserved
     }
 
-    /// The system does not say: room enough, until a write finds none.
+    /// The value where the system does not say: enough space, until a write fails.
     static let unknown = DiskSpace(
         freeBytes: .max, totalBytes: .max, logBytes: 0, isReserved: true)
 }
 
-/// Where a walk through a shard's documents stands, as the disk says it.
+/// A position in a walk through a shard's documents, in the store's own terms.
 package protocol CheckMark: Sendable {}
 
-/// Some documents of a shard as the disk gives them, checked one by one.
+/// A part of a shard's documents on disk, each of them checked.
 package struct CheckedPart: Sendable {
-    /// Good and bad.
+    /// The number of documents, intact and damaged.
     package private(set) var rows = 0
+    /// The sum of the intact documents.
     package private(set) var sum = DocumentSum()
-    /// Whose bytes are not what was written.
+    /// The documents whose bytes are not what was written.
     package private(set) var bad: [DocumentKey] = []
-    /// Good documents that some index does not lead to, as they are to be written again.
+    /// The intact documents that some index does not lead to, as records to be written again.
     package private(set) var unindexed: [Record] = []
-    /// Whether every document could be read: one of a later version is good and says nothing.
+    /// Whether every intact document could be decoded; one beyond this version's limits cannot, and
+    /// is in neither `rows` nor `sum`.
     package var isKnown = true
-    /// Where to go on; nil at the end.
+    /// The position of the next part; nil at the end of the shard.
     package var next: (any CheckMark)?
 
     package init() {}
@@ -55,13 +57,14 @@ package struct CheckedPart: Sendable {
     }
 }
 
-/// What documents add up to.
+/// The sum of some documents, to be compared with a replica header.
 package struct DocumentSum: Hashable, Sendable {
-    /// The seqs that they name.
+    /// The seqs that the documents name.
     private(set) var vector = Vector()
     private(set) var digest = Hash128.zero
-    /// By the number of the kind.
+    /// The number of documents of each kind, by the number of the kind.
     private(set) var counts: [UInt64] = []
+    /// The greatest timestamp in the documents, of those that a clock follows.
     private(set) var greatest = HybridTimestamp.zero
 
     package init() {}
@@ -85,48 +88,54 @@ package struct DocumentSum: Hashable, Sendable {
     }
 }
 
-/// Why there is no backup.
+/// The reasons why a backup fails.
 package enum BackupFailure: Error, Hashable, Sendable {
     case exists
     case noFolder
-    /// The folder is not to be written.
+    /// The folder cannot be written to.
     case forbidden
     case full
     case failed(String)
 }
 
-/// What is done to a disk besides storing and reading.
+/// The maintenance of a disk, besides storing and reading.
 package protocol Maintenance {
-    /// Nil where the system does not say.
+    /// The space on the disk; nil where the system does not say.
     var room: DiskSpace? { get }
 
-    /// Whether what is handed in from here on has to pass on a full disk: it deletes.
+    /// Sets whether the commits that follow may use the reserve: they are deletions, on a full
+    /// disk.
     func setUrgent(_ isUrgent: Bool)
 
-    /// Takes the room that is kept for deleting, if there is any.
+    /// Allocates the reserve, the space that is kept for deletions, unless it exists or the disk
+    /// has too little space.
     func makeReserve()
 
-    /// Empties the log; comes back as `Node.onLogEmptied`, once nothing that was deleted before is
-    /// in any file.
+    /// Empties the write log and SQLite's WAL.
+    ///
+    /// The result comes as `Node.onLogEmptied`, after which no file contains what was deleted
+    /// before.
     func emptyLog()
 
-    /// Reads the next documents of a shard and checks them, and that every index leads to them.
+    /// Reads the next documents of a shard, and checks their bytes and that every index leads to
+    /// them.
     ///
-    /// What it says of indexes holds only where nothing of the shard is under way.
+    /// The finding about indexes is valid only while no commit of the shard is under way.
     func check(
         _ shard: ShardID, after mark: (any CheckMark)?, rowsMax: Int
     ) throws(StoreFailure) -> CheckedPart
 
-    /// What was missing from the disk at the start has been fetched, or is given up.
+    /// Forgets that the disk had lost acknowledged writes at the start: they have been fetched, or
+    /// are given up.
     func forgetLoss()
 
-    /// Copies all that is committed into a file; comes back as `Node.onBackedUp`.
+    /// Copies all that is committed into a file; the result comes as `Node.onBackedUp`.
     ///
-    /// - Parameter file: a name, in the place for backups, or an absolute path.
+    /// - Parameter file: an absolute path, or a name in the folder for backups.
     func backUp(to file: String)
 }
 
-/// Stores that lose nothing.
+/// The default for stores that lose nothing.
 extension Maintenance {
     package func forgetLoss() {}
 }

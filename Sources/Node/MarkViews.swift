@@ -3,7 +3,7 @@ import Chat
 import Wire
 
 extension Conversation {
-    /// What each participant has marked, those without any mark left out; ascending.
+    /// Returns the marks of the participants that have set any, ascending by user.
     func marks(by participantStates: [(user: UserID, participantState: ParticipantState)])
         -> [MarkView]
     {
@@ -23,7 +23,7 @@ extension MarkView.Place {
     init(_ mark: Mark) { self.init(id: mark.position.id, at: mark.at) }
 }
 
-/// Marks, names and devices as they travel to the node that was asked for them.
+/// The encodings of marks, names and devices in responses to other nodes.
 extension MarkView: WireValue {
     package func encode(into writer: inout ByteWriter) {
         writer.write(user)

@@ -5,156 +5,163 @@ import Placement
 import Replication
 import Wire
 
-/// The hub of a node: its shards, the links to the other members, and the turn in which what
-/// changed goes to the disk and to them.
+/// The actor of a node: it owns the shards, the connections to the other members and all tables of
+/// pending work, and at the end of each turn sends what changed to the disk and to the members.
 ///
-/// It lives on the node's event loop with its shards and sessions; everything between a line and
-/// its reply is synchronous there.
+/// The node runs on one event loop together with its shards and sessions; everything between a line
+/// and its reply is synchronous there.
 package actor Node {
     /// The version of the program.
     package static let version = "0.1.0"
-    /// How many shards a cluster has where nothing else was said.
+    /// The number of shards of a new cluster, unless the options name one.
     package static let shardsDefault: UInt16 = 64
-    /// How often `onTick` is due, in milliseconds.
+    /// The interval at which `onTick` is due, in milliseconds.
     package static let tickMilliseconds: UInt64 = 100
-    /// After how long without anybody a start goes on alone, in milliseconds.
+    /// How long a node has to be without a connection to any member, in milliseconds, before its
+    /// complete shard replicas serve although they could not be compared with others.
     static let solitudeMilliseconds: UInt64 = 1_000
-    /// How many bytes may wait for the disk before clients and peers have to wait.
+    /// The maximum number of bytes that wait to be committed; above it the node stops reading from
+    /// clients and peers, until at most half of it waits.
     ///
-    /// An orderly end stores them all, so it is what a slow disk writes in a second or two.
+    /// A regular shutdown stores them all: a slow disk takes one or two seconds for so much.
     static let storeBytesMax = 16 << 20
 
     package nonisolated let options: NodeOptions
     nonisolated let ports: NodePorts
-    /// Whether somebody follows what the node does, line by line.
+    /// Whether lines of the log level `debug` are written.
     package nonisolated let isDebugging: Bool
     let process: RandomID
     let startedAt: UInt64
 
     var cluster: ClusterSettings?
     var membership: Membership
-    /// The hash of the table of members that was last acted on.
+    /// The hash of the member table for which the owners were last computed and stored.
     var followedTable: UInt64 = 0
-    /// The members that owned shards when `owners` was made.
+    /// The placement ring from which `owners` was computed.
     var placedRing: [NodeName] = []
-    /// The owners of each shard, by its number.
+    /// The owners of each shard, by the shard's number.
     var owners: [[NodeName]] = []
-    /// By number; nil where the shard is not held here.
+    /// The shards by number; nil for a shard without a replica here.
     var held: [Shard?] = []
-    /// Those that are held here, ascending.
+    /// The shards with a replica here, ascending by id.
     package internal(set) var shards: [Shard] = []
     var dirty = DirtyShards()
     var rewriting = Rewriting()
-    /// From whom nothing is read, and to whom nothing is sent, as behind a cut cable.
+    /// The members from which nothing is read, by a simulated cut of the network.
     var cutIn: Set<NodeName> = []
+    /// The members to which nothing is sent, by a simulated cut of the network.
     var cutOut: Set<NodeName> = []
-    /// Whether the process ends once nothing is held here.
+    /// Whether this node leaves the cluster: the process ends once no shard replica is left here.
     var isLeaving = false
-    /// By channel.
+    /// The connections on which no hello has arrived yet, by channel id.
     var greetings: [UInt64: Greeting] = [:]
     var links = PeerConnections()
     var dialer = Dialer()
-    /// Addresses given by `--join` that have not answered yet.
+    /// The addresses given by `--join` or `JOIN` that have not answered yet.
     var unanswered: Set<String>
-    /// Those of which that was said.
+    /// The addresses of `unanswered` that the log has named as not answering.
     var silentJoins: Set<String> = []
-    /// What those said, as long as they may have to found a cluster together.
+    /// The decision whether this node founds the cluster of the nodes at the `--join` addresses;
+    /// nil unless the options ask for one, and once it is founded.
     var bootstrap: Bootstrap?
-    /// When it was last said that this node waits for a cluster, or the start.
+    /// When the log last said that this node waits for a cluster, or the start; in milliseconds.
     var waitingSaidAt: UInt64
-    /// Addresses that turned out to be of another cluster, once that was logged.
+    /// The addresses that were logged as being of another cluster; and, behind the word `version `,
+    /// those that were logged as speaking no common protocol version.
     var strangers: Set<String> = []
-    /// Connections that sent what no node sends, since that was last logged.
+    /// The number of connections closed for bytes that no node sends, since that was last logged.
     var strangersSeen = 0
     var strangersLoggableFrom: UInt64 = 0
+    /// The settings to store with the next commit.
     var settingsToKeep: [Setting] = []
-    /// Shards with bad records, on the way to being counted anew without them.
+    /// The shards whose damaged records are being set aside.
     var repairs: [ShardID: Repair] = [:]
-    /// Whether the disk takes everything.
     var pressure = DiskPressure()
-    /// When its room was last looked at.
+    /// When the free disk space was last measured, in milliseconds.
     var lookedAt: UInt64 = 0
     var scrub: Scrub
     var checks = ShardChecks()
-    /// What acknowledged writes the disk has lost, until they have been fetched; nil for none.
+    /// A description of the acknowledged writes that the disk has lost, until other nodes have
+    /// supplied them; nil for none.
     package internal(set) var loss: String?
     var backup: RunningBackup?
-    /// When a member was last connected or said that this node's name is taken, or the start.
+    /// When this node last had a connection to a member, was in no cluster, or was told that its
+    /// name is taken, in milliseconds; at first, the start.
     var reachedAt: UInt64
-    /// When somebody first said that a living member has this node's name, since it was last
-    /// connected; and when it was first said again, long after.
+    /// When a node first answered that a living member has this node's name, in milliseconds, and
+    /// when that was first repeated after `namePatienceMilliseconds`; nil once a member connects.
     var nameTakenAt: (first: UInt64, again: UInt64?)?
 
-    /// The operations of this process, of all shards in the order of its lines.
+    /// The numbering of this process's operations: one for all shards, in the order of their lines.
     var operations: Operations
     var clusterTime: ClusterTime
     var safety = Safety()
-    /// Whether all that this node owns was here once since its start.
+    /// Whether all shards that this node owns have been ready at the same time since its start.
     var hasFetched = false
-    /// Requests for notifications, and the number of the next.
+    /// The running requests for notifications, by the session number of their steps.
     var notifyings: [UInt64: NotificationRequest] = [:]
     var nextNotifying: UInt64 = 1
     var profiles = ProfileDesk()
-    /// Replies to those, until the end of the turn.
+    /// The replies to requests for notifications that leave at the end of the turn.
     var notified: [(slot: ReplySlot, outcome: Completion)] = []
 
+    /// The receivers of replies, by session number.
     var sinks: [UInt64: any ReplySink] = [:]
-    /// Whom to ask for which shard.
+    /// The members to ask for each shard, and those not to ask at the moment.
     var routes = Routes()
     /// The number of the next `PeerRequest`.
     var nextCall: UInt64 = 1
-    /// Requests that others answer.
     var forwards = Forwards()
-    /// What was answered here, for others or late, and waits for disks.
+    /// The results of requests executed here, for members or late for clients, that wait for disks.
     var pendingResponses: [ReplySlot: PendingResponse] = [:]
-    /// What members were denied lately.
+    /// The recent refusals of members' requests, by member and shard.
     var redirects: [RequestedShard: Redirect] = [:]
-    /// Lists that wait for earlier requests of their session, by session and in order.
+    /// The list queries that wait for earlier requests of their session, by session and in order.
     var deferredQueries: [UInt64: [DeferredQuery]] = [:]
-    /// Lists that wait for several shards.
+    /// The list queries whose parts are being collected from several shards.
     var scatterGathers: [ReplySlot: ScatterGather] = [:]
-    /// Sample data on its way to several shards.
+    /// The requests for sample data whose writes are not all acknowledged.
     var seedings: [ReplySlot: Seeding] = [:]
-    /// What others were asked for of those, by number.
+    /// Outstanding list calls, by call number.
     var shardCalls: [UInt64: ShardCall] = [:]
+    /// The replies that wait until writes are on a number of owners.
     var waits: [CopiesWait] = []
-    /// What others were asked for of those, by number.
+    /// Outstanding calls for the number of owners that have some writes, by call number.
     var copyCalls: [UInt64: CopiesCall] = [:]
-    /// Connections that wait for a copy that holds what they have seen.
+    /// The read barriers of connections, by session and shard.
     var covers: [SessionShard: ReadBarrier] = [:]
-    /// What others were asked for of those, by number.
+    /// Outstanding calls of read barriers, by call number.
     var barrierCalls: [UInt64: SessionShard] = [:]
-    /// Copies here that are being brought up to what connections have seen, in order.
+    /// The shard replicas here that are being brought up to a read constraint, in order of arrival.
     var catchUps: [CatchUp] = []
-    /// Each `SINCE` that is underway.
+    /// The `SINCE` requests that are under way.
     var sinces: [ReplySlot: Since] = [:]
-    /// What is told to those who watch, of what is held here.
     var publisher = EventPublisher()
-    /// What this node's watchers are told.
     var subscriptions = Subscriptions()
-    /// What this node told itself about those who watch, in order.
+    /// The watch frames that this node sends itself, in order, while the first is being handled.
     var ownFrames: [WatchFrame] = []
-    /// Who types.
     var typing = Typing()
     var checkpoints = CheckpointExchange()
-    /// What it has done so far.
     var tally = NodeTally()
+    /// Whether the process is shutting down.
     var isEnding = false
     private var nextTicket: UInt64 = 1
-    /// The commits handed out and not done, in order.
+    /// The commits handed to the store without a result so far, in order.
     private var underway: [Commit] = []
-    /// What a failed commit did not keep; handed out again with the next, or with the next tick.
+    /// The settings of failed commits; handed out again with the next commit, or at the next tick.
     private var unkept: [Setting] = []
+    /// Whether the last commit that has a result succeeded.
     private(set) var isCommitting = true
     /// The shard of which a batch was last read for a pull.
     private var lastServed = ShardID(0)
+    /// Whether the host has been told that this node serves.
     private var isReady = false
-    /// When it learnt which cluster it is in, or the start.
+    /// When the node founded or joined its cluster, or the start; in milliseconds.
     private var joinedAt: UInt64
     private var tickedAt: UInt64
-    /// The disk is behind: nothing is read from clients and peers.
+    /// Whether so much waits for the disk that nothing is read from clients and peers.
     var isCongested = false
-    /// The disk is behind, or too much waits for others: nothing is read from clients.
+    /// Whether nothing is read from clients, because too much waits for the disk or for members.
     private(set) var isHoldingClients = false
 
     package init(_ options: NodeOptions, ports: NodePorts) {
@@ -192,13 +199,14 @@ extension Node {
         static let members = "members"
     }
 
-    /// Starts from what is on disk: goes on as a member, founds a cluster, or waits to be told of
-    /// one.
+    /// Starts from what is on disk: continues as a member, founds a cluster, or waits until a node
+    /// at a `--join` address names one.
     ///
     /// - Parameters:
-    ///   - bases: what the headers build on, where it can be read.
+    ///   - headers: the encoded replica header of each shard on disk.
+    ///   - bases: the vector bases that the headers build on, as far as they can be read.
     ///   - damaged: the shards whose headers are not what was written.
-    ///   - loss: what acknowledged writes the disk has lost; nil for none.
+    ///   - loss: a description of the acknowledged writes that the disk has lost; nil for none.
     package func start(
         settings: [String: [UInt8]], headers: [ShardID: [UInt8]],
         bases: [ShardID: [UInt8]] = [:], damaged: [ShardID] = [], loss: String? = nil
@@ -241,7 +249,8 @@ extension Node {
         for shard in damaged { onBadHeader(of: shard) }
     }
 
-    /// Not where a cluster was lost: another one would not be that.
+    /// Founds a cluster, unless the disk has lost acknowledged writes: then the node was in another
+    /// one.
     func found() {
         guard loss == nil else { return }
         let settings = ClusterSettings(
@@ -258,7 +267,7 @@ extension Node {
         openShards(settings, stored: [:], isFounded: true)
     }
 
-    /// Takes part in the cluster that a member told of.
+    /// Joins the cluster that a member named in its hello.
     func adopt(_ settings: ClusterSettings) {
         guard accepts(settings) else { return }
         ports.host.log(
@@ -271,7 +280,7 @@ extension Node {
         openShards(settings, stored: [:], isFounded: false)
     }
 
-    /// Whether the options agree with what the cluster's first node fixed.
+    /// Whether the options agree with the settings of the cluster; ends the process if not.
     private func accepts(_ settings: ClusterSettings) -> Bool {
         if let name = options.cluster, name != settings.name {
             ports.host.end(
@@ -321,8 +330,12 @@ extension Node {
 // MARK: Turns
 
 extension Node {
-    /// The end of a turn of the event loop: what changed in it goes to the disk as one commit and
-    /// to the co-owners as one write each.
+    /// Ends a turn of the event loop: hands what changed in it to the disk as one commit, and to
+    /// each co-owner as one write to its connection.
+    ///
+    /// The order: first the work that may still change shards, so that this turn's commit has it;
+    /// then the commit; then what only reads, as pulls and feeds do. The connections are flushed
+    /// behind everything that sends frames.
     package func onTurnEnd() {
         continueFrames()
         tendReadBarriers()
@@ -341,7 +354,7 @@ extension Node {
             settle(end.settled)
             if !end.served.isEmpty {
                 served.append((shard, end.served))
-                // Until all of it is sent.
+                // The shard stays dirty until all batches of its pulls are sent.
                 dirty.insert(shard.id)
             }
             for peer in end.divergences { noteDivergence(of: shard.id, from: peer) }
@@ -377,12 +390,12 @@ extension Node {
         nextTicket += 1
     }
 
-    /// The most batches read from the disk in one turn, so that a pull does not hold up clients.
+    /// The most batches read from the disk in one turn, so that pulls do not delay clients.
     private static let batchesPerTurn = 4
 
-    /// Reads a batch for each of some pulls.
+    /// Reads and sends the next batches of pulls, at most `batchesPerTurn`.
     ///
-    /// The shards take turns, so that none of many pulls is given up for its silence.
+    /// The shards take turns: the receiver gives up a pull on which nothing arrives for too long.
     private func serve(_ served: [(shard: Shard, peers: [NodeName])]) {
         guard !served.isEmpty else { return }
         var left = Node.batchesPerTurn
@@ -435,15 +448,19 @@ extension Node {
         ports.host.setClientsPaused(isHolding)
     }
 
-    /// Whether so much waits for others that clients have to wait, too.
+    /// Whether so many requests wait for other members that nothing more is read from clients.
     private var isMuchAsked: Bool { forwards.isHigh || shardCalls.count >= ShardCall.countHigh }
 
+    /// Whether so few requests wait for other members that reading from clients resumes.
     private var isLittleAsked: Bool { forwards.isLow && shardCalls.count < ShardCall.countHigh / 2 }
 
-    /// A commit is on disk, or is not going to be.
+    /// Takes the result of a commit.
+    ///
+    /// - Parameter failure: nil once the commit is on disk.
     package func onCommitted(_ ticket: UInt64, failure: StoreFailure?) {
-        // One that was built on a failed commit fails with it, and again when the store says so:
-        // by then others may be under way that are none of its concern.
+        // When a commit fails, `onCommitFailed` counts all that were handed out after it as failed.
+        // The store reports each of these as failed, too: by then only newer commits are under way,
+        // and the late report is ignored.
         guard let oldest = underway.first, oldest.ticket <= ticket else { return }
         if let failure {
             onCommitFailed(failure)
@@ -459,6 +476,8 @@ extension Node {
         noteReady()
     }
 
+    /// Marks all commits up to a ticket as stored.
+    ///
     /// - Returns: the replies that may be sent.
     private func noteCommitted(_ ticket: UInt64) -> [(ReplySlot, Stored)] {
         var settled: [(ReplySlot, Stored)] = []
@@ -505,21 +524,22 @@ extension Node {
         let slots = failed.map { id in
             (id, shard(id).map { within($0) { $0.onCommitFailed() } } ?? [])
         }
-        // Whoever is told may write again at once, so every shard is as on disk before anybody is.
+        // A session may write again as soon as it learns of the failure: so every shard is back at
+        // its state on disk before the first session is told.
         for (id, slots) in slots { fail(slots, of: id, because: failure) }
     }
 
     private func keepLater(_ settings: [Setting]) {
         unkept += settings
         guard settings.contains(where: { $0.name == SettingName.cluster }) else { return }
-        // Shards without the cluster that they belong to would be lost with this process.
+        // Without these settings on disk, the next process could not open the shards on it.
         ports.host.end(.diskFailed("no room to store which cluster this node is in"))
     }
 
-    /// Whether nothing waits for the disk.
+    /// Whether no commit is under way.
     package var isSettled: Bool { underway.isEmpty }
 
-    /// Every 100 ms.
+    /// Does what is due by the clock; called every `tickMilliseconds`.
     package func onTick() {
         let now = ports.clock.milliseconds
         settingsToKeep = unkept + settingsToKeep
@@ -557,8 +577,8 @@ extension Node {
         tickSafety(now: now)
     }
 
-    /// How long a node that joined may take to fetch what it owns before it takes clients all the
-    /// same, in milliseconds: others answer for it meanwhile.
+    /// How long a node that has joined waits for its own shards to be ready, in milliseconds,
+    /// before it takes clients anyway: other members answer for those shards until then.
     private static let fetchMilliseconds: UInt64 = 3_000
 
     private func noteReady() {

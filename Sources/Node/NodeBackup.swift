@@ -1,10 +1,11 @@
 import Replication
 
-/// What came of a backup.
+/// The result of a backup.
 package struct BackupReport: Hashable, Sendable {
-    /// Where it is.
+    /// The path of the backup.
     package let file: String
     package let bytes: UInt64
+    /// How long it took.
     package let milliseconds: UInt64
 }
 
@@ -15,7 +16,9 @@ struct RunningBackup: Sendable {
 }
 
 extension Node {
-    /// Has a reply wait until all that is committed has been copied into a file.
+    /// Begins a backup of all that is committed; the slot is told when it ends.
+    ///
+    /// - Parameter file: an absolute path, or a name in the folder for backups.
     package func backUp(to file: String, for slot: ReplySlot) -> Result<Void, OperationFailure> {
         guard backup == nil else { return .failure(.backupRunning) }
         backup = RunningBackup(slot: slot, since: ports.clock.milliseconds)
@@ -23,9 +26,9 @@ extension Node {
         return .success(())
     }
 
-    /// A backup is on disk, or is not going to be.
+    /// The backup is on disk, or has failed.
     ///
-    /// - Parameter result: where it is, and how many bytes it has.
+    /// - Parameter result: the path and the size of the backup.
     package func onBackedUp(_ result: Result<(file: String, bytes: UInt64), BackupFailure>) {
         guard let running = backup else { return }
         backup = nil
@@ -43,7 +46,7 @@ extension Node {
         sinks[running.slot.session]?.onSettled(running.slot.number, outcome)
     }
 
-    /// The process ends: nobody waits for a backup any longer.
+    /// Refuses the reply that waits for a backup, once the process shuts down.
     func giveUpBackup() {
         guard isEnding, let running = backup else { return }
         backup = nil

@@ -1,23 +1,27 @@
 import Replication
 import Wire
 
-/// Frames of members that cannot be read, or that no node means.
+/// The handling of members' frames that cannot be read, or whose contents no node would send.
 ///
-/// One of them costs what it was about: the pull of one shard. The connection stays, since all
-/// shards share it; only where the stream itself cannot be cut into frames it ends.
+/// Such a frame ends only what it was part of, the pull of one shard. The connection stays, since
+/// all shards share it; it is closed only where the stream itself cannot be cut into frames.
 extension Node {
-    /// Who answers speaks no version of the wire that this node does: one of the two has to be
-    /// upgraded, step by step.
+    /// Logs, once for each address, that the node there shares no protocol version with this one:
+    /// one of the two has to be upgraded, version by version.
     func noteOtherVersion(_ greeting: Greeting) {
         let address = greeting.dialed ?? "a node that dialled"
         guard strangers.insert("version " + address).inserted else { return }
         ports.host.log(.error, "no version of the wire in common peer=\(address)")
     }
 
-    /// The most bytes of frames that are not whole, of all members together.
+    /// The most bytes of incomplete frames, of all members together.
     static let unfinishedBytesMax = 256 << 20
 
-    /// A frame may be as large as the largest document, but not one of every member at a time.
+    /// Checks the size of all incomplete frames, where this connection has a large one.
+    ///
+    /// One frame may be as large as the largest document, but not one of each member at a time.
+    ///
+    /// - Throws: `tooLong` above `unfinishedBytesMax`.
     func checkUnfinishedFrames(of link: PeerConnection) throws(WireError) {
         guard link.cutter.keptCount > Envelope.plainBytesMax else { return }
         let kept = links.ascending.reduce(0) { $0 + $1.cutter.keptCount }
@@ -26,7 +30,7 @@ extension Node {
         }
     }
 
-    /// The payload of a frame cannot be read.
+    /// Handles a frame whose payload cannot be read.
     func onUnreadable(
         _ payload: ArraySlice<UInt8>, from link: PeerConnection, because error: WireError
     ) {
@@ -34,10 +38,11 @@ extension Node {
         onBadFrame(of: id.flatMap { shard($0) }, from: link, because: "\(error)")
     }
 
-    /// A shard could not take a frame.
+    /// Handles a frame that a shard could not take.
     func onRefused(_ failure: ShardFailure, in shard: Shard, from link: PeerConnection) {
         guard case .badFrame(let error) = failure else {
-            // A read of the own disk: what was not merged is not claimed, and comes again.
+            // A read of this node's own disk failed. What was not merged is not claimed, and so it
+            // is fetched again.
             return log(badFrame: "\(failure)", of: shard.id, pause: nil, from: link)
         }
         onBadFrame(of: shard, from: link, because: "\(error)")
@@ -46,8 +51,8 @@ extension Node {
     /// Refuses a frame whose vectors of these shards build on vectors that this node has not
     /// received.
     ///
-    /// The member sends its next vectors of them whole. What the frame was about comes again, or is
-    /// asked of another member.
+    /// The member is told so, and sends its next vectors of these shards whole. What the frame was
+    /// part of is sent again, or requested from another member.
     func onUnheard(_ shards: [ShardID], in frame: PeerFrame, from link: PeerConnection) {
         for shard in shards { link.send(.unheard(shard)) }
         switch frame {
@@ -76,7 +81,7 @@ extension Node {
         log(badFrame: reason, of: shard?.id, pause: pause, from: link)
     }
 
-    /// One line a second at most for each member: it may send thousands.
+    /// Logs refused frames of a member: one line a second at most, since there may be thousands.
     private func log(
         badFrame reason: String, of id: ShardID?, pause: UInt64?, from link: PeerConnection
     ) {
@@ -89,7 +94,8 @@ extension Node {
 }
 
 extension PeerFrame {
-    /// The shard that a frame is about whose rest cannot be read; nil where that is unknown, too.
+    /// The shard of a replication frame that cannot be read to its end; nil where the shard cannot
+    /// be read, either.
     static func shard(ofUnreadable payload: ArraySlice<UInt8>) -> ShardID? {
         var reader = ByteReader(payload)
         do throws(WireError) {

@@ -2,7 +2,7 @@ import Membership
 import Replication
 import Wire
 
-/// The checkpoints by which tokens name what was seen of a shard.
+/// The exchange of checkpoints, by which tokens name what a connection has seen of a shard.
 extension Node {
     func tickCheckpoints(now: UInt64) {
         guard let cluster else { return }
@@ -27,7 +27,7 @@ extension Node {
         }
     }
 
-    /// Whether no owner before this node in the order of owners is connected.
+    /// Whether this node is an owner, and no owner before it in the order of owners is connected.
     private func isFirstLivingOwner(of id: ShardID) -> Bool {
         guard Int(id.number) < owners.count else { return false }
         return owners[Int(id.number)].first { $0 == me.name || links[$0] != nil } == me.name

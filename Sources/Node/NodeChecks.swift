@@ -1,20 +1,20 @@
 import Replication
 import Wire
 
-/// The check of what the disk holds of single shards, before anybody relies on it: before a copy is
-/// given away, and where another one that claims the same holds something else.
+/// The checks of single shards on disk: of a shard replica before it is handed over, and of one
+/// whose digest differs from a peer's although their vectors are equal.
 struct ShardChecks: Sendable {
-    /// So many documents in a turn: a millisecond or two, then others are served.
+    /// The number of documents checked in one turn: that takes one or two milliseconds.
     static let rowsPerTurn = 64
 
     var scrubber = Scrubber()
-    /// Those that differ from a peer's copy.
+    /// The shards whose digest differs from a peer's at equal vectors.
     var doubted: Set<ShardID> = []
 }
 
 extension Node {
-    /// Another copy of the shard claims the same and holds something else: one of the two disks
-    /// does not hold what it counts.
+    /// Handles a peer's shard replica that has the same vector as this one and another digest: one
+    /// of the two disks does not hold what its header counts.
     func noteDivergence(of shard: ShardID, from peer: NodeName) {
         ports.host.log(
             .error,
@@ -23,7 +23,7 @@ extension Node {
         checks.doubted.insert(shard)
     }
 
-    /// Each tick: begins to check the shards that are to be.
+    /// At each tick, begins a check of the shards that need one.
     func checkForeign(now: UInt64) {
         guard !checks.scrubber.isWalking, !isEnding else { return }
         let due = shards.filter { shard in
@@ -35,7 +35,10 @@ extension Node {
         ports.host.turnAgain()
     }
 
-    /// At the end of each turn, once what changed in it is handed to the disk.
+    /// Checks the next documents.
+    ///
+    /// Called at the end of each turn, once the shards have given out their writes: a shard that
+    /// changed in the turn is not settled.
     func continueChecks() {
         guard let id = checks.scrubber.shard, !isEnding else { return }
         ports.host.turnAgain()

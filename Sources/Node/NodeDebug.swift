@@ -2,9 +2,9 @@ import Membership
 import Replication
 import Wire
 
-/// What a node does, line by line, for who looks for a fault (`--log debug`).
+/// The log lines of the level `debug` (`--log debug`), for finding faults.
 ///
-/// Only when it is asked for, and never what people wrote: what is deleted is in no log.
+/// They never contain what users wrote: a text that is deleted must be in no log.
 extension Node {
     package nonisolated func debug(_ line: @autoclosure () -> String) {
         guard isDebugging else { return }

@@ -2,21 +2,24 @@ import Chat
 import Replication
 import Wire
 
-/// A disk that is full refuses writes, shows what it holds, and still deletes.
+/// The behaviour of a node on a full disk: it refuses writes, serves reads, and still deletes.
 extension Node {
-    /// How often the disk is looked at while much is written, in milliseconds: three calls of the
-    /// system, in which time a fast disk takes a megabyte or two.
+    /// The least time between two measurements of the free space while commits are handed out, in
+    /// milliseconds.
+    ///
+    /// A measurement takes a few system calls, and a fast disk writes one or two megabytes in 5 ms.
     private static let lookMilliseconds: UInt64 = 5
 
-    /// Whether only deletions are taken.
+    /// Whether deletions alone are accepted.
     var isDiskFull: Bool { pressure.isLow }
 
-    /// Looks how much room there is, unless that was done a moment ago.
+    /// Measures the free space, unless that was done a moment ago.
     func lookAtDiskAgain() {
         if ports.clock.milliseconds >= lookedAt + Node.lookMilliseconds { lookAtDisk() }
     }
 
-    /// Looks how much room there is: each tick, before commits, and after one that failed.
+    /// Measures the free space and does what follows from it: at each tick, before commits, and
+    /// after one that found the disk full.
     func lookAtDisk() {
         lookedAt = ports.clock.milliseconds
         let room = ports.store.room ?? DiskSpace.unknown
@@ -41,19 +44,19 @@ extension Node {
         }
     }
 
-    /// Whether writes are refused.
+    /// Whether writes are refused: on a full disk all but deletions, on a locked database all.
     var isRefusing: Bool { isDiskFull || pressure.isLocked }
 
-    /// Why a request is refused; nil where the disk takes it.
+    /// The reason to refuse a request; nil where the disk takes it.
     func refusal(of request: PeerRequest.Request) -> StoreFailure? {
         guard case .write(let operation, _, _) = request else { return nil }
         if pressure.isLocked { return .locked }
         return isDiskFull && !operation.mutation.deletes ? .full : nil
     }
 
-    /// Each tick: tries whether the database is unlocked.
+    /// At each tick, tries by a commit of the member table whether the database is still locked.
     ///
-    /// A client's write that failed would end a numbering.
+    /// A client's write is not tried: a failed commit would retire the shard's replica id.
     func tickLock() {
         if pressure.isLocked, isSettled, settingsToKeep.isEmpty { keepMembers() }
     }
@@ -70,7 +73,8 @@ extension Mutation {
 }
 
 extension Document {
-    /// Whether it is the other one, with something of it deleted.
+    /// Whether a full disk takes this document in the place of `old`: it is a deleted item, a
+    /// message deleted for everyone, or a message whose `deletedBy` differs from that of `old`.
     func deletes(over old: Document?) -> Bool {
         if let item { return item.isDeleted }
         guard let message else { return false }

@@ -3,17 +3,19 @@ import Chat
 import Replication
 import Wire
 
-/// Requests that others answer, on the side of who asks.
+/// Forwards: sends clients' requests to the members that answer them, and handles the responses.
 extension Node {
-    /// What a forward counts for beside its texts, in bytes.
+    /// The size that a forward counts with beside its texts, in bytes.
     private static let forwardBytes = 256
-    /// What each of many names counts for beside its text, in bytes.
+    /// The size that each name of a list counts with beside its text, in bytes.
     static let nameBytes = 16
-    /// What a notification that is to be noted as shown counts for, in bytes: two long names, a
-    /// dot and a time.
+    /// The size that a notification which is recorded as shown counts with, in bytes: two long
+    /// names, a dot and a time.
     static let entryBytes = 192
 
-    /// Has others answer a request; it leaves with the end of the turn.
+    /// Queues a request for another member; it is sent at the end of the turn.
+    ///
+    /// - Returns: `awaited`, or the failure `overloaded` where too many forwards are queued.
     func forward(_ request: PeerRequest.Request, of shard: ShardID, for slot: ReplySlot) -> Reply {
         guard !forwards.isFull else { return .here(.failed(.overloaded), isSettled: true) }
         forwards.add(
@@ -29,7 +31,8 @@ extension Node {
         return nextCall
     }
 
-    /// Sends what waits for somebody, where there is somebody.
+    /// Sends the waiting forwards for which a member can be asked; executes those that this node
+    /// can answer by now.
     func sendForwards() {
         guard !forwards.isEmpty else { return }
         for shard in forwards.waitingShards { sendForwards(of: shard) }
@@ -51,8 +54,13 @@ extension Node {
         }
     }
 
-    /// Takes out those that wait for a copy and may be answered by it as it is; the others wait
-    /// until it holds what their connections have seen.
+    /// Takes out the waiting forwards of a shard whose sessions this shard replica may answer as it
+    /// is.
+    ///
+    /// The others keep waiting, until a read barrier finds that the replica holds what their
+    /// sessions have seen.
+    ///
+    /// - Parameter name: the member with the replica; nil for this node.
     private func takeLevel(
         of id: ShardID, for name: NodeName?, _ replica: SessionVector.ObservedReplica
     ) -> [UInt64] {
@@ -84,7 +92,11 @@ extension Node {
         return true
     }
 
-    /// - Returns: whether it is on its way.
+    /// Sends a request to a member.
+    ///
+    /// - Parameter milliseconds: how long the member may take until it has to refuse the request.
+    /// - Returns: false where there is no connection, the member's clock is unknown, or too much
+    ///   waits for the member already.
     func ask(
         _ name: NodeName, _ request: PeerRequest.Request, as number: UInt64, _ round: UInt64 = 0,
         within milliseconds: UInt64
@@ -98,7 +110,7 @@ extension Node {
             ?? false
     }
 
-    /// What waited for others is answered here after all.
+    /// Executes, in a shard here, forwards that have waited for a member.
     private func resume(_ numbers: [UInt64], in shard: Shard) {
         let resumed = numbers.compactMap { number -> (ReplySlot, Completion, isSettled: Bool)? in
             guard let forward = forwards.remove(number) else { return nil }
@@ -109,11 +121,13 @@ extension Node {
             noteUnsettled(forward, outcome)
             return (forward.slot, outcome, isSettled)
         }
-        // Whoever is told may ask again at once, so all are carried out before anybody is.
+        // A session may send its next request as soon as it has a reply: so all forwards are
+        // executed before the first reply.
         for (slot, outcome, isSettled) in resumed { keep(outcome, isSettled, for: slot) }
     }
 
-    /// What an answer shows of a copy here.
+    /// What a session has observed by a result from a shard here: for a write only where it was
+    /// executed, for anything else all that the replica holds.
     private func seen(of shard: Shard, in outcome: Completion) -> Observation {
         if case .written = outcome { return Observation(shard.id, nil, by: .here) }
         return observation(of: shard)
@@ -129,7 +143,7 @@ extension Node {
         guard let forward = forwards[told.number] else { return }
         switch told.outcome {
         case .written(let receipt, let stored):
-            // Also of who was given up: it is done there.
+            // Accepted from a member that was given up, too: the write is done there.
             guard case .write = forward.request else { return }
             note({ Observation(forward.shard, nil, by: $0) }, from: name, for: forward)
             end(told.number, with: .written(receipt, in: forward.shard), stored)
@@ -171,9 +185,10 @@ extension Node {
         sinks[forward.slot.session]?.onSeen([observation(.member(channel: channel))])
     }
 
-    /// Whether one more part may wait for the rest of its answer: a long answer alone always may.
+    /// Whether one more part of a response may be kept until the rest arrives; always true where no
+    /// other response has parts here.
     ///
-    /// - Parameter own: how many parts of the same answer wait.
+    /// - Parameter own: how many parts of the same response are kept already.
     func hasRoom(forPartBehind own: Int) -> Bool {
         let held =
             forwards.partsCount + shardCalls.values.reduce(0) { $0 + $1.found.count }
@@ -198,7 +213,8 @@ extension Node {
         }
     }
 
-    /// Who was asked cannot do it: somebody else is asked, and for what follows of that shard.
+    /// Takes back a forward that its target cannot answer, with the others of the shard that the
+    /// target has not executed as far as is known; they wait for another member.
     private func pass(
         _ number: UInt64, on forward: Forward, because failure: ShardFailure?
     ) {
@@ -210,7 +226,9 @@ extension Node {
             number, isUndone: failure?.isUndone ?? true, deniesLater: failure == nil)
     }
 
-    /// What is there was written no earlier, and who was asked did nothing, nor what follows.
+    /// Gives a write a greater time that its target refused as stale, and has it sent again.
+    ///
+    /// The target has executed neither the write nor what it was sent for the shard after it.
     private func raise(_ number: UInt64, on forward: Forward, above time: HybridTimestamp) {
         guard !forward.mayBeDone, forward.raises < Forwards.raisesMax else {
             forwards.note(number) { $0.mayBeDone = true }
@@ -229,7 +247,10 @@ extension Node {
         finish(forward, outcome, stored)
     }
 
-    /// Says what became of a forward; what may be done is named by what follows.
+    /// Sends the result of a forward to its session.
+    ///
+    /// A write that failed and may have been executed all the same is noted as unsettled: the
+    /// session's later writes name it.
     func finish(_ forward: Forward, _ outcome: Completion, _ stored: Stored?) {
         tally.note(outcome)
         noteUnsettled(forward, outcome)
@@ -253,8 +274,10 @@ extension Node {
         }
     }
 
-    /// A member of whom nothing at all is heard is not asked for any shard; one that has much to do
-    /// is spared this one.
+    /// Notes that a member left a request unanswered.
+    ///
+    /// A member from which nothing at all has arrived within `patienceMilliseconds` is asked for no
+    /// shard any more; a member that is merely slow is not asked for this shard for a while.
     func noteUnanswered(by name: NodeName, for shard: ShardID, now: UInt64) {
         let heardAt = links[name]?.link.heardAt ?? 0
         if now >= heardAt + Forwards.patienceMilliseconds {
@@ -266,7 +289,7 @@ extension Node {
 }
 
 extension ShardFailure {
-    /// Whether another member may well be able to do it.
+    /// Whether the failure is due to the member that was asked, so that another may succeed.
     var isOfItsMember: Bool {
         switch self {
         case .refused, .stale: false
@@ -276,8 +299,8 @@ extension ShardFailure {
         }
     }
 
-    /// Whether it is certain that nothing was done: what a commit did not keep may have reached
-    /// another owner.
+    /// Whether the request has certainly not been executed: a change whose commit failed may have
+    /// reached another owner before.
     var isUndone: Bool {
         switch self {
         case .refused, .notReady, .behind, .overloaded, .clock, .unsupported, .stale: true
@@ -287,7 +310,7 @@ extension ShardFailure {
 }
 
 extension PeerRequest.Request {
-    /// How long its text is, in bytes.
+    /// About how many bytes the texts and names of a write have; 0 for other requests.
     var textBytes: Int {
         guard case .write(let operation, _, _) = self else { return 0 }
         return switch operation.mutation.action {

@@ -3,9 +3,9 @@ import Membership
 import Replication
 import Wire
 
-/// What a node limits, with what happens beyond: one line here is one line of `HELP limits`.
+/// The limits of a node, and what happens beyond each: an entry here is a line of `HELP limits`.
 extension Limit {
-    /// Of what is stored.
+    /// The limits of documents.
     package static let ofDocuments: [Limit] = [
         Limit("participants", ChatLimits.participantsMax, "users of a conversation", "429"),
         Limit("edits", ChatLimits.editsMax, "edits of a message", "429"),
@@ -29,7 +29,7 @@ extension Limit {
             "503 for the next process"),
     ]
 
-    /// Of requests that wait.
+    /// The limits of requests and data that wait.
     package static let ofWaiting: [Limit] = [
         Limit(
             "disk-queue-bytes", Node.storeBytesMax, "bytes",
@@ -68,7 +68,7 @@ extension Limit {
         Limit("joins", Node.joinsMax, "addresses that have not answered", "429"),
     ]
 
-    /// Of what goes between nodes.
+    /// The limits of connections and frames between nodes, and of the cluster.
     package static let ofPeers: [Limit] = [
         Limit(
             "peer-queue-bytes", PeerLimits.standard.queueBytesMax, "bytes for each peer",
@@ -102,11 +102,11 @@ extension Limit {
         Limit("shards", ClusterSettings.shardsMax, "shards of a cluster", "exit status 64"),
     ]
 
-    /// All of them.
+    /// All limits of the node.
     package static let ofTheNode = ofDocuments + ofWaiting + ofPeers
 }
 
 extension Node {
-    /// What the process limits beside its node.
+    /// The limits that the process has beside those of its node.
     package var hostLimits: [Limit] { ports.host.limits }
 }

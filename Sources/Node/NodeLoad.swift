@@ -1,25 +1,28 @@
-/// What waits in a node at one moment, for whoever watches its limits.
+/// The numbers and sizes of what waits in a node at one moment, to be compared with its limits.
 package struct NodeLoad: Sendable {
-    /// What waits for one other node.
+    /// The bytes that wait for one other node.
     package struct PeerSync: Sendable {
-        /// In the node and in the network's queue.
+        /// The bytes of frames to send, in the node and in the network's queue.
         package let queuedBytes: Int
+        /// The bytes of responses that wait until the queue has space for them.
         package let answerBytes: Int
-        /// The most bytes that one frame had.
+        /// The size of the largest frame so far, in bytes.
         package let largestFrame: Int
     }
 
     package let links: [PeerSync]
-    /// Connections that others dialled and have not said hello on.
+    /// The number of connections that others dialled and on which no hello has arrived.
     package let greetings: Int
-    /// Requests of clients that others are to answer.
+    /// The number of clients' requests that other members are to answer.
     package let forwards: Int
     package let forwardBytes: Int
-    /// Replies that wait for disks.
+    /// The number of results that wait for disks.
     package let pendingResponses: Int
-    /// Lists and counts of copies that wait for others, and what those were asked.
+    /// The number of lists that are being collected from several shards.
     package let scatterGathers: Int
+    /// The number of replies that wait until writes are on a number of owners.
     package let waits: Int
+    /// The number of outstanding calls for lists and for numbers of owners.
     package let asks: Int
 
     package static let greetingsMax = Greeting.greetingsMax
@@ -27,7 +30,7 @@ package struct NodeLoad: Sendable {
     package static let forwardBytesMax = Forwards.bytesMax
     package static let pendingResponsesMax = PendingResponse.countMax
 
-    /// Whether nobody waits for anything.
+    /// Whether no request waits for anything.
     package var isIdle: Bool {
         forwards == 0 && forwardBytes == 0 && pendingResponses == 0 && scatterGathers == 0
             && waits == 0

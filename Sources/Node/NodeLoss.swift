@@ -1,21 +1,22 @@
 import Replication
 import Wire
 
-/// Acknowledged commits that the disk has lost: the log that held them is damaged.
+/// The loss of acknowledged commits: the log on disk that held them is damaged.
 ///
-/// What is left is an earlier state, with nothing to say what came after it, and shows texts that
-/// were deleted since. Complete replicas of other nodes make it whole; a node without others stays
-/// up, says so, and shows nothing, unless whoever runs it tells it to.
+/// What is left is an earlier state. It does not tell what came after it, and it contains texts
+/// that were deleted since. Complete shard replicas of other nodes supply what is missing. A node
+/// without other members stays up, logs the loss and serves nothing, unless it was started with
+/// `--accept-data-loss`.
 extension Node {
-    /// What whoever runs a node can do that has nobody to fetch from.
+    /// The advice for the operator of a node that has no other to fetch from.
     package static let lossAdvice =
         "no other node is known that has what is missing: put a backup back, or start once with "
         + "--accept-data-loss to serve what is left"
 
-    /// Whether there may be others that have what is missing.
+    /// Whether there may be other nodes that have what is missing.
     var mayBeFilled: Bool { !others.isEmpty || !options.join.isEmpty }
 
-    /// Says what is missing, and takes what is left for all there is where the node is told to.
+    /// Logs the loss; with `--accept-data-loss` ends it, so that what is left counts as everything.
     func noteLoss() {
         guard let loss else { return }
         guard !options.acceptsDataLoss else {
@@ -34,13 +35,14 @@ extension Node {
         ports.store.forgetLoss()
     }
 
-    /// Every copy here waits for one that is complete.
+    /// Marks all shard replicas here as incomplete after a loss: each serves only once it has
+    /// received what a complete one holds.
     func doubtShards() {
         guard loss != nil else { return }
         for shard in shards { within(shard) { $0.doubt() } }
     }
 
-    /// Each tick: whether all that was missing has been fetched.
+    /// At each tick, ends the loss once all that was missing has been fetched.
     func settleLoss() {
         guard loss != nil, cluster != nil, !isEnding,
             !shards.contains(where: { $0.assumeIsolated { $0.isDoubted } })

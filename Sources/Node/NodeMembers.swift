@@ -4,7 +4,8 @@ import Placement
 import Replication
 import Wire
 
-/// Who is a member, and which shards are held here because of that.
+/// Membership and placement: carries out what membership decides, computes the owners of the
+/// shards, and opens the shards that this node has to hold.
 extension Node {
     static func membership(
         of process: RandomID, _ options: NodeOptions, table: MemberTable, _ ports: NodePorts,
@@ -18,7 +19,8 @@ extension Node {
             seed: ports.entropy.next(), now: now)
     }
 
-    /// Carries out what membership decided.
+    /// Sends membership's gossip and handles its events; stores the member table and places the
+    /// shards anew where the table has changed.
     func followMembership() {
         for (name, gossip) in membership.takeOutbox() {
             links[name]?.send(
@@ -55,7 +57,7 @@ extension Node {
 // MARK: Shards
 
 extension Node {
-    /// Who owns what, among the members that this node knows.
+    /// Computes the owners of all shards, where the placement ring has changed.
     func placeOwners() {
         guard let cluster else { return }
         let ring = membership.ring
@@ -66,7 +68,7 @@ extension Node {
         }
     }
 
-    /// Tells each shard who owns it, and opens those that this node owns and does not hold.
+    /// Tells each shard its owners, and opens the shards that this node owns and does not hold.
     func placeShards() {
         guard !held.isEmpty else { return }
         placeOwners()
@@ -81,8 +83,8 @@ extension Node {
         }
     }
 
-    /// Every member but this one that may hold a shard: also those that are about to leave, and
-    /// those that were evicted and not forgotten.
+    /// The other members that may hold a shard replica: also those that are leaving, and those that
+    /// were evicted and not forgotten.
     var others: [NodeName] {
         var ownership = membership.ring + membership.leaving
         #if PlantedBugs
@@ -117,7 +119,7 @@ extension Node {
         for name in links.names { within(shard) { $0.onPeerUp(name) } }
     }
 
-    /// The disk has dropped copies that every owner has all of.
+    /// Forgets shard replicas that the disk has dropped, since every owner has all of them.
     func onDropped(_ drops: [ShardID]) {
         guard !drops.isEmpty else { return }
         for id in drops {
@@ -132,7 +134,7 @@ extension Node {
         endIfHandedOver()
     }
 
-    /// Who leaves goes once it holds nothing.
+    /// Leaves the cluster and ends the process, once a leaving node holds no shard replica.
     func endIfHandedOver() {
         guard isLeaving, shards.isEmpty else { return }
         membership.leave(now: ports.clock.milliseconds)

@@ -3,7 +3,7 @@ import Membership
 import Replication
 import Wire
 
-/// What a node has done and what it is at, for those who watch it.
+/// The figures of a node for monitoring: its counters since the start, and its present state.
 package struct NodeMetrics: Sendable {
     package let node: NodeReport
     package let load: NodeLoad
@@ -14,14 +14,14 @@ package struct NodeMetrics: Sendable {
     package let commits: Histogram
     package let records: Histogram
     package let failedCommits: UInt64
-    /// Whether commits fail, so that no write is acknowledged.
+    /// Whether writes are refused: commits fail, the disk is full, or the database is locked.
     package let isRefusingWrites: Bool
     package let isDiskFull: Bool
-    /// Handed to the disk and not stored yet.
+    /// The bytes that wait to be committed.
     package let storeQueuedBytes: Int
     package let forwards: ForwardMetrics
     package let copies: ReplicaTally
-    /// How many members are in each state.
+    /// The number of members in each state.
     package let members: [(state: MemberState, count: Int)]
     package let shards: [(state: ShardReport.State, count: Int)]
     package let documents: [(kind: DocumentKey.Kind, count: UInt64)]
@@ -30,7 +30,7 @@ package struct NodeMetrics: Sendable {
     package let process: ProcessUsage?
 }
 
-/// What a node knows of another, as numbers.
+/// The figures of another member, as this node knows them.
 package struct PeerMetrics: Sendable {
     package let name: NodeName
     package let state: MemberState
@@ -41,7 +41,7 @@ package struct PeerMetrics: Sendable {
     package let traffic: PeerTraffic
 }
 
-/// What became of requests that other members were asked to answer.
+/// The counters of requests that other members were to answer; `NodeTally` explains each.
 package struct ForwardMetrics: Hashable, Sendable {
     package let answered: UInt64
     package let refused: UInt64
@@ -51,12 +51,14 @@ package struct ForwardMetrics: Hashable, Sendable {
 }
 
 extension Node {
-    /// Takes note of requests that have had their replies.
+    /// Counts requests whose replies have been sent.
+    ///
+    /// - Parameter now: in microseconds.
     package func note(_ answered: [AnsweredRequest], now: UInt64) {
         tally.requests.note(answered, now: now)
     }
 
-    /// The connection to a member is about to go: what went over it is kept.
+    /// Adds the traffic of a connection that ends to the total of its member.
     func noteTraffic(of link: PeerConnection) {
         tally.add(
             link.traffic, with: link.name, members: membership.table.entries.map(\.member.name))

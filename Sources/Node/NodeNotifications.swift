@@ -2,19 +2,30 @@ import Chat
 import Replication
 import Wire
 
-/// A request for a device's notifications: the device is read, the shards of its user's
-/// conversations are asked, and what it is shown is written down before it is.
+/// A client's request for the notifications of a device, in four steps: the device is read, all
+/// shards are asked for candidates, what will be shown is recorded in the device, and the names of
+/// the senders are read.
 ///
-/// Every step is a request of its own, carried out here or by another member as any is. Should one
-/// fail, nothing was shown, and asking again finds the same.
+/// Every step is a request of its own, executed here or by another member as any other. Where a
+/// step before the last fails, nothing is shown, and a repeated request finds the same.
 struct NotificationRequest: Sendable {
-    /// Can transition to: gathering.
+    /// A step of the request, with what the steps before it have found.
     enum Step: Sendable {
+        /// The device is being read.
+        ///
+        /// Can transition to: `scatterGather`.
         case reading
-        /// Can transition to: noting.
+        /// The shards are being asked for candidates.
+        ///
+        /// Can transition to: `noting`.
         case scatterGather(Device)
-        /// What the reply will say. Can transition to: naming.
+        /// The notifications that the reply will show are being recorded in the device.
+        ///
+        /// Can transition to: `naming`.
+        ///
+        /// - isNew: whether some of them are not on the device's list yet.
         case noting([NotificationView], isPartial: Bool, isNew: Bool)
+        /// The names of the senders are being read.
         case naming([NotificationView], isPartial: Bool)
     }
 
@@ -22,23 +33,23 @@ struct NotificationRequest: Sendable {
     let user: UserID
     let device: DeviceID
     let level: AckLevel
-    /// What the connection has seen: every step is to show that.
+    /// What the connection has seen of each shard: every step has to show at least that.
     let sessionVectors: SessionVectors
     var step = Step.reading
-    /// The number of the step's slot.
+    /// The slot number of the present step.
     var number: UInt64 = 0
-    /// What the step came to, until its disks have it.
+    /// The result of the present step, until the disks that it needs have it.
     var kept: Completion?
 
-    /// The most at a time: each holds a list of at most a few megabytes, nearly always of a few
-    /// lines.
+    /// The most requests at a time: each holds a list of at most a few megabytes, nearly always of
+    /// a few lines.
     static let countMax = 4_096
-    /// In the sessions of steps, and in no client's.
+    /// The bit that is set in the session numbers of steps, and in no client's.
     static let sessionBit: UInt64 = 1 << 62
 }
 
 extension Node {
-    /// Lists a device's notifications; the slot is told all of it, with the end of a turn.
+    /// Lists a device's notifications; the slot gets the whole result at the end of a turn.
     package func notify(
         _ device: DeviceID, of user: UserID, level: AckLevel, for slot: ReplySlot,
         having sessionVectors: SessionVectors = SessionVectors()
@@ -57,9 +68,9 @@ extension Node {
         }
     }
 
-    /// Takes a step.
+    /// Begins a step.
     ///
-    /// - Parameter partition: whose shard it asks; nil for all of them.
+    /// - Parameter partition: the partition key whose shard is asked; nil for all shards.
     private func take(
         _ step: NotificationRequest.Step, of id: UInt64, in partition: String?,
         by ask: (isolated Node, ReplySlot) -> Reply
@@ -100,18 +111,18 @@ extension Node {
             note(candidates, of: device, isPartial, notifying, id)
         case (.noting(let views, let isPartial, _), .written):
             name(views, isPartial, notifying, id)
-        // Nothing was to be written but what was there: it is shown all the same.
+        // All of them are on the device's list already: they are shown although the disk is full.
         case (.noting(let views, let isPartial, isNew: false), .failed(.store(.full))):
             name(views, isPartial, notifying, id)
         case (.naming(let views, let isPartial), .found(.names(let names), _)):
             end(id, .found(.notifications(views.named(names)), isPartial: isPartial))
-        // What it is of is noted as shown: it is shown without names rather than not at all.
+        // The notifications are recorded as shown: better without names than not at all.
         case (.naming(let views, let isPartial), _):
             end(id, .found(.notifications(views), isPartial: isPartial))
         case (_, .failed(let failure)):
             end(id, .failed(failure))
         case (_, .found), (_, .written), (_, .done):
-            // Another member's answer to something else.
+            // A member's response that does not fit the step.
             end(id, .failed(.unanswered))
         }
     }
@@ -145,7 +156,7 @@ extension Node {
         }
     }
 
-    /// Asks what those call themselves whose messages these are.
+    /// Begins the step that reads the names of the senders.
     private func name(
         _ views: [NotificationView], _ isPartial: Bool, _ notifying: NotificationRequest,
         _ id: UInt64
@@ -164,7 +175,8 @@ extension Node {
         tellLater(outcome, to: notifying.slot)
     }
 
-    /// What is known at once is known before anybody waits for it.
+    /// Queues a reply for the end of the turn: the session does not wait for it before `notify`
+    /// returns.
     private func tellLater(_ outcome: Completion, to slot: ReplySlot) {
         notified.append((slot, outcome))
         turnAgain()
@@ -179,7 +191,7 @@ extension Node {
 }
 
 extension [NotificationView] {
-    /// The same, with what their senders call themselves.
+    /// Returns the same notifications with the names of their senders.
     func named(_ names: [NameView]) -> [NotificationView] {
         let names = Dictionary(names.map { ($0.user, $0.name) }) { one, _ in one }
         return map { view in
@@ -190,11 +202,12 @@ extension [NotificationView] {
     }
 }
 
-/// What a device is shown, out of what the shards said.
+/// The notifications that a device is shown: those on its list, and the candidates for which the
+/// list has capacity.
 struct NotificationList {
-    /// Oldest first.
+    /// The notifications to show, oldest first.
     let views: [NotificationView]
-    /// Those that it was not shown before.
+    /// The entries of those that the device was not shown before, to be recorded.
     let entries: [ListedNotification]
 
     init(of device: Device, _ candidates: [NotificationCandidate]) {
@@ -202,7 +215,7 @@ struct NotificationList {
         for candidate in candidates {
             let message = DueQuery.Shown(
                 conversation: candidate.conversation, message: candidate.message)
-            // Of two nodes that both answered for a shard, either.
+            // Two nodes may both have answered for a shard: either candidate will do.
             found[message] = found[message] ?? candidate
         }
         let room = max(0, ListedNotification.countMax - device.listed.count)
@@ -212,7 +225,7 @@ struct NotificationList {
         for entry in all {
             let message = DueQuery.Shown(
                 conversation: entry.conversation, message: entry.message)
-            // Each message once, though it was sent on two sides of a cut and listed on both.
+            // Each message is shown once, though both sides of a partition may have listed it.
             guard let candidate = found.removeValue(forKey: message) else { continue }
             shown.append((entry, candidate))
         }

@@ -3,32 +3,32 @@ import Placement
 import Replication
 import Wire
 
-/// Why an operator's request is not carried out.
+/// The reasons why a node does not do what a request asks of the node itself, and of no shard.
 package enum OperationFailure: Error, Hashable, Sendable {
     case unknownMember
     case oneself
     /// The node was not started with `--faults`.
     case faultsForbidden
-    /// Only a dead member is forgotten.
+    /// Only a dead or evicted member can be forgotten.
     case notDead
-    /// Nobody else could take over what this node holds.
+    /// No other living member could take over what this node holds.
     case nobodyElse
-    /// As many addresses as it asks at once have not answered yet.
+    /// `joinsMax` addresses have not answered yet.
     case tooManyJoins
-    /// A reader or a full disk keeps the log where it is.
+    /// The logs could not be emptied, for instance because of a reader or a full disk.
     case logKept(String)
     case backupRunning
     case backup(BackupFailure)
-    /// The process ends before it is done.
+    /// The process ends before the request is done.
     case stopping
     /// The token is of another cluster.
     case foreignToken
     case tooManyWatchers
-    /// Too many type at once: on this connection, or on all.
+    /// Too many users type at once: on this connection, or on all of this node.
     case tooManyTyping
 }
 
-/// Which way a cut goes.
+/// The direction of a simulated network cut, as seen from this node.
 package enum CutDirection: String, CaseIterable, Hashable, Sendable {
     case both
     case `in`
@@ -41,22 +41,24 @@ package struct ShardReport: Hashable, Sendable {
         case ready, syncing, leaving
     }
 
-    /// What is held of it here.
+    /// The shard replica that this node holds.
     package struct Held: Hashable, Sendable {
         package let state: State
-        /// Tombstones too.
+        /// The number of documents, tombstones included.
         package let documents: UInt64
+        /// The digest of the documents on disk.
         package let hash: Hash128
     }
 
     package let shard: ShardID
-    /// In order.
+    /// The owners, in the order in which placement ranks them.
     package let owners: [NodeName]
+    /// Nil where this node holds no replica.
     package let held: Held?
 }
 
 extension Node {
-    /// Every shard of the cluster, in order.
+    /// Reports on every shard of the cluster, in order.
     package func shardReports() -> [ShardReport] {
         owners.indices.map { number in
             let id = ShardID(UInt16(number))
@@ -74,10 +76,10 @@ extension Node {
 
     // MARK: Members
 
-    /// The most addresses that are asked at once: as many as a cluster has members.
+    /// The most addresses that are dialled and have not answered: as many as a cluster has members.
     package static let joinsMax = 100
 
-    /// Asks a node at a gossip address, until it answers.
+    /// Has the node at a gossip address be dialled until it answers.
     package func join(_ address: String) -> Result<Void, OperationFailure> {
         guard unanswered.count < Node.joinsMax || unanswered.contains(address) else {
             return .failure(.tooManyJoins)
@@ -87,7 +89,7 @@ extension Node {
         return .success(())
     }
 
-    /// Hands everything over, then ends the process.
+    /// Hands over all shard replicas, then ends the process.
     package func leave() -> Result<Void, OperationFailure> {
         let isLast = !membership.ring.contains {
             $0 != me.name && membership.state(of: $0) == .alive
@@ -102,7 +104,7 @@ extension Node {
         return .success(())
     }
 
-    /// Takes a dead member that is not coming back out of the ring.
+    /// Removes a dead or evicted member that is not coming back from the placement ring.
     package func forget(_ name: NodeName) -> Result<Void, OperationFailure> {
         guard name != me.name else { return .failure(.oneself) }
         guard let state = membership.state(of: name) else { return .failure(.unknownMember) }
@@ -117,10 +119,12 @@ extension Node {
 
 // MARK: Cuts
 
-/// A cut holds back what is on the way, as TCP does behind a cable that is pulled: it goes on when
-/// the cut is healed in time, and else the silence ends the connection.
+/// Simulated network cuts, for tests.
+///
+/// A cut holds frames back, as TCP does when a cable is pulled: they arrive late if the cut is
+/// healed in time; otherwise the silence ends the connection.
 extension Node {
-    /// Drops everything from a member, to it, or both, as a cut cable would.
+    /// Holds back everything from a member, to it, or both.
     package func block(
         _ name: NodeName, _ direction: CutDirection
     ) -> Result<Void, OperationFailure> {
@@ -133,7 +137,9 @@ extension Node {
         return .success(())
     }
 
-    /// - Parameter name: nil for every member.
+    /// Heals the cut to a member.
+    ///
+    /// - Parameter name: the member; nil for every cut.
     package func unblock(_ name: NodeName?) -> Result<Void, OperationFailure> {
         guard options.mayBlock else { return .failure(.faultsForbidden) }
         if let name {
@@ -156,6 +162,7 @@ extension Node {
         if cutIn.contains(name) { onTypingLost(from: name) }
     }
 
-    /// Whether no connection to it can come about.
+    /// Whether a cut prevents new connections to a member: in either direction, it holds back the
+    /// hello.
     func isCut(_ name: NodeName) -> Bool { cutIn.contains(name) || cutOut.contains(name) }
 }

@@ -3,40 +3,44 @@ import Placement
 import Replication
 import Wire
 
-/// What a node is told when it is started.
+/// The options with which a node is started.
 package struct NodeOptions: Hashable, Sendable {
     package let name: NodeName
-    /// Where it listens, with the real ports.
+    /// The address where it listens for other nodes, as host:port, with the port that is bound.
     package let gossip: String
+    /// The address where it listens for clients, as host:port, with the port that is bound.
     package let admin: String
-    /// Members to ask for their table.
+    /// The gossip addresses of the nodes whose cluster it is to join.
     package let join: [String]
-    /// Whether the nodes at all of those are to found a cluster where none of them has one.
+    /// Whether the nodes at all of those addresses found a cluster if none of them is in one.
     package let isBootstrapping: Bool
-    /// Nil where nothing was said: the cluster's holds.
+    /// The cluster's name; nil to accept any, and for the default of a new cluster.
     package let cluster: ClusterName?
+    /// The cluster's number of shards; nil to accept any, and for the default of a new cluster.
     package let shards: UInt16?
+    /// The cluster's number of replicas; nil to accept any, and for the default of a new cluster.
     package let replicas: Replicas?
     package let ackLevel: AckLevel
     package let editWindowMilliseconds: UInt64
-    /// How long a dead member keeps its shards; nil for ever.
+    /// How long a dead member keeps its shards, in milliseconds; nil for ever.
     package let evictAfterMilliseconds: UInt64?
-    /// How far the own clock may be from the cluster's, in milliseconds.
+    /// How far this node's clock may be from the cluster's, in milliseconds.
     package let maxOffsetMilliseconds: UInt64
-    /// Whether connections may be cut by request.
+    /// Whether network cuts may be simulated by request.
     package let mayBlock: Bool
-    /// Whether it serves what is left where the disk has lost acknowledged writes.
+    /// Whether the node serves what is left where the disk has lost acknowledged writes.
     package let acceptsDataLoss: Bool
     package let peerLimits: PeerLimits
     package let versions: PeerVersions
-    /// How much of a shard's vector is written with every commit; see `VectorBase`.
+    /// How many ranges a vector may have beyond its base before the base is written anew; see
+    /// `VectorBase`.
     package let restRangesMax: Int
-    /// How many messages are read at once of a conversation that came behind them.
+    /// How many messages are read at once of a conversation that arrived after them.
     package let earlierMessagesMax: Int
-    /// How long who watches waits for what an event may answer, in milliseconds.
+    /// How long an event is held back from watchers until its causes have arrived, in milliseconds.
     package let causePatienceMilliseconds: UInt64
 
-    /// How long a dead member keeps its shards where nothing else was said, in milliseconds.
+    /// How long a dead member keeps its shards by default, in milliseconds.
     package static let evictAfterMillisecondsDefault: UInt64 = 10 * 60 * 1_000
 
     package init(
