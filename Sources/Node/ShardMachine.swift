@@ -63,8 +63,9 @@ package struct Damage: Hashable, Sendable {
 /// The state machine of one shard on one node: its documents and their rules on one side, its
 /// replica and the co-owners on the other.
 ///
-/// A value type without I/O: the actor `Shard` carries out its decisions. Changes are collected over
-/// a turn and then handed out at once: to the disk by `takeWrite`, to the co-owners by `takeOutbox`.
+/// A value type without I/O: the actor `Shard` carries out its decisions. Changes are collected
+/// over a turn and then handed out at once: to the disk by `takeWrite`, to the co-owners by
+/// `takeOutbox`.
 package struct ShardMachine: Sendable {
     /// The result of an accepted mutation.
     package struct Accepted: Hashable, Sendable {
@@ -490,8 +491,8 @@ extension ShardMachine {
     /// and stores `copy.stored` in one transaction, and the connections to the co-owners are
     /// closed, because changes confirmed on them may be missing here.
     ///
-    /// - Parameter header: the header of the documents that are left; the stored one if only an index
-    ///   was damaged.
+    /// - Parameter header: the header of the documents that are left; the stored one if only an
+    ///   index was damaged.
     /// - Returns: the slots whose replies fail.
     package mutating func onSetAside(
         _ header: ReplicaHeader, at wall: WallTime, now: UInt64
