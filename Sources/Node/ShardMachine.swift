@@ -16,7 +16,8 @@ package enum ShardFailure: Error, Hashable, Sendable {
     case behind
     /// Too many requests wait for other members already.
     case overloaded
-    /// The wall clock of this node is that many milliseconds ahead of the cluster's.
+    /// The offset of this node's wall clock from the cluster's, in milliseconds; positive if it is
+    /// ahead.
     case clock(Int64)
     case store(StoreFailure)
     /// A co-owner sent an invalid frame.
