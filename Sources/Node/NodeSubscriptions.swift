@@ -11,7 +11,7 @@ extension Node {
     ///
     /// - Parameters:
     ///   - hasTokens: whether each event comes with a token.
-    /// - unsettled: earlier operations of the connection that may still be executed.
+    ///   - unsettled: earlier operations of the connection that may still be executed.
     package func watch(
         _ user: UserID, since: Token?, hasTokens: Bool = true, for slot: ReplySlot,
         after unsettled: Unsettled = Unsettled()

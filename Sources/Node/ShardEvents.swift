@@ -177,7 +177,7 @@ extension ShardMachine {
     /// Returns one batch of the events that a receiver that has seen `known` may lack.
     ///
     /// - Parameters:
-    /// - target: the feed position when the first batch was read.
+    ///   - target: the feed position when the first batch was read.
     ///   - user: the only user who is told; nil for all watched users. The batch for a single user
     ///     contains no profiles: those that concern a user are spread over many shards.
     /// - Returns: the events, and where the next batch begins; nil at the end.

@@ -124,7 +124,7 @@ extension ShardMachine {
     /// Executes an operation, or throws the reason why not.
     ///
     /// - Parameters:
-    /// - slot: the reply that waits until the operation is stored; nil if no reply waits.
+    ///   - slot: the reply that waits until the operation is stored; nil if no reply waits.
     ///   - attempt: whether the operation may have been executed before.
     package mutating func submit(
         _ operation: Operation, for slot: ReplySlot?, level: AckLevel,

@@ -142,8 +142,7 @@ struct Reading {
             hidden: room.hiddenVector(of: user, in: participantState))
     }
 
-    /// Whether the user hides all messages of a run; nil if some of them may be hidden, so that
-    /// they have to be read.
+    /// Whether the user hides all messages of a run, or none of them; nil if they have to be read.
     func hides(_ counts: MessageCounts) -> Bool? {
         hidden.map { counts.areSent(within: $0) } ?? false
     }
