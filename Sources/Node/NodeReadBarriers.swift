@@ -54,7 +54,7 @@ extension Node {
         Observation(shard.id, shard.assumeIsolated { $0.vector }, by: .here)
     }
 
-    /// What a replica shows after a read barrier: the state on its disk.
+    /// Returns the state to be reported after a read barrier: that on the replica's disk.
     private func storedObservation(of shard: Shard) -> Observation {
         Observation(shard.id, shard.assumeIsolated { $0.stored.vector }, by: .here)
     }
@@ -72,9 +72,10 @@ extension Node {
         ports.host.turnAgain()
     }
 
-    // MARK: Who asks
+    // MARK: The asking side
 
-    /// Whether a replica may answer a connection as it is; if not, a read barrier is begun.
+    /// Whether a replica may answer a connection as it is; if not, a read barrier is begun, unless
+    /// there are too many.
     func isLevel(_ session: UInt64, _ shard: ShardID, with replica: SessionVector.ObservedReplica)
         -> Bool
     {
@@ -214,7 +215,7 @@ extension Node {
         for slot in sinces.keys.filter({ $0.session == session }) { sinces[slot] = nil }
     }
 
-    // MARK: Who answers
+    // MARK: The answering side
 
     /// Brings a replica here up to a read constraint, and then tells the waiter.
     func level(_ shard: ShardID, _ constraint: ReadConstraint, for waiter: CatchUp.Waiter) {

@@ -32,8 +32,8 @@ extension Node {
 
     /// Handles a bad index.
     ///
-    /// It may not lead to all that the shard claims, so the shard claims nothing until the index
-    /// has been made anew from the documents.
+    /// It may not lead to all documents that the header counts, so the shard is suspended until the
+    /// index has been made anew from the documents.
     package func onBadIndex(of shard: ShardID) {
         guard repairs[shard] == nil else { return }
         ports.host.log(.error, "index damaged, making it anew shard=\(shard)")

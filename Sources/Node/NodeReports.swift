@@ -67,8 +67,8 @@ extension Node {
             digest: Node.digest(over: digests()))
     }
 
-    /// Whether every living co-owner said within the last two seconds that it holds what is on disk
-    /// here, and nothing is on its way to or from another node.
+    /// Whether every co-owner that is not dead was in sync with this disk within the last two
+    /// seconds, and all shards held here are ready: none is being fetched or handed over.
     private var isConverged: Bool {
         let now = ports.clock.milliseconds
         guard shards.allSatisfy({ $0.assumeIsolated { $0.isReady } }) else { return false }
@@ -98,7 +98,7 @@ extension Node {
 
     private func changesLacked(by peer: NodeName) -> UInt64 {
         shards.reduce(0) { sum, shard in
-            // A peer may claim any seqs, so that the sum may overflow.
+            // A peer may confirm any seqs, so that the sum may overflow.
             sum &+ shard.assumeIsolated { $0.changesLacked(by: peer) }
         }
     }

@@ -9,15 +9,15 @@ struct PendingResponse: Sendable {
     /// The round of the member's request; 0 for a client.
     let round: UInt64
     let since: UInt64
-    /// What the replica holds whose content the reply shows; for a member.
+    /// The state of the replica whose content the reply shows; for a member.
     var seen: [ObservedShard] = []
     /// Whether the member has been told `taken`.
     var isTaken = false
 
     /// The most pending responses; a member that asks beyond that asks another.
     static let countMax = 131_072
-    /// When a member is told that its request is executed here and waits for disks, in
-    /// milliseconds: before the member asks another.
+    /// After how long a member is told that its request is executed here and waits for disks, in
+    /// milliseconds: before it asks another.
     static let takenMilliseconds: UInt64 = 200
 }
 
@@ -31,7 +31,7 @@ struct Redirect: Sendable {
     static let milliseconds: UInt64 = 1_000
 }
 
-/// One member's requests for one shard.
+/// The key of a redirect: the session that stands for a member, and a shard.
 struct RequestedShard: Hashable, Sendable {
     let session: UInt64
     let shard: ShardID

@@ -12,7 +12,7 @@ struct ScatterGather: Sendable {
     private(set) var findings: Findings?
     /// The parts taken from answers of several parts; answers of a single part do not count.
     private(set) var parts = 0
-    /// What the replicas that the list was read from hold.
+    /// The states of the replicas that the list was read from.
     var seen: [Observation] = []
     /// The number of shards here whose part shows changes that are not on disk yet.
     var unsettled = 0
@@ -69,7 +69,7 @@ struct ShardCall: Sendable {
     /// Whether the target waits for disks.
     var isTaken = false
     var found: [Findings] = []
-    /// What the replicas shown in the answer hold; at most one entry for each shard asked for.
+    /// The states of the replicas shown in the answer; at most one entry for each shard asked for.
     private(set) var seen: [ObservedShard] = []
 
     /// The most outstanding calls.
@@ -157,7 +157,7 @@ extension Node {
 
     /// Collects a user's list from the nodes that answer for the shards.
     ///
-    /// A shard for which no node can answer is left out. If there is none at all, or if the disk
+    /// A shard for which no node can answer is left out. If none can be asked, or if the disk
     /// fails, the list fails.
     ///
     /// - Parameter isLevel: whether the nodes that answer hold what the connection has seen.

@@ -4,8 +4,9 @@ import Wire
 
 /// The scrub: it reads every document on the disk, some at a time, and repairs what is damaged.
 ///
-/// An operator's scrub runs with the turns, and then empties the log, so that no file holds what
-/// was deleted. A background scrub runs slowly, and again after a rest.
+/// A scrub for which an operator waits reads in every turn. A background scrub reads once a tick,
+/// and begins again after a rest. In the end the log is emptied, so that no file holds what was
+/// deleted.
 struct Scrub: Sendable {
     enum Phase: Hashable, Sendable {
         case resting

@@ -149,8 +149,11 @@ extension Node {
         }
     }
 
-    /// Chooses the member that is to serve a shard's feed: this node where its replica is ready,
-    /// else the present holder as long as it is heard from, else an owner, else any holder.
+    /// Chooses the member that is to serve a shard's feed: this node if its replica is ready; else
+    /// the present holder while it is heard from; else an owner; else any member that may have a
+    /// replica.
+    ///
+    /// Members that have refused the feed lately are passed over.
     private func feedSource(of id: ShardID, now: UInt64) -> NodeName? {
         let feed = subscriptions.feeds[Int(id.number)]
         func isWilling(_ name: NodeName) -> Bool { now >= feed.refusedBy[name] ?? 0 }

@@ -82,7 +82,7 @@ package struct PeerResponse: Hashable, Sendable {
     /// The round of the request.
     package let round: UInt64
     package private(set) var outcome: Completion
-    /// What the replicas hold whose content the answer shows.
+    /// The states of the replicas whose content the answer shows.
     package var seen: [ObservedShard] = []
     /// A time no earlier than anything that the answer shows.
     package var time = HybridTimestamp.zero

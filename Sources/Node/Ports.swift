@@ -47,7 +47,7 @@ package struct ShardWrite: Sendable {
     }
 }
 
-/// What is left of a shard on disk without its bad documents.
+/// The rest of a shard on disk without its bad documents.
 package struct Remainder: Sendable {
     package let header: ReplicaHeader
     /// All documents whose bytes are bad: those known before, and those found while counting.
@@ -88,10 +88,8 @@ package protocol DocumentReader {
         of conversation: ConversationID, in shard: ShardID
     ) throws(StoreFailure) -> [Document]
 
-    /// The counted runs of a level that overlap a span, ascending; if the span begins behind all
-    /// runs, the last one.
-    ///
-    /// Others may be among them.
+    /// Returns the counted runs of a level that overlap a span, ascending, and maybe others; if the
+    /// span begins behind all runs, the last one.
     ///
     /// A damaged run is left out, so that its messages are counted one by one. A store without
     /// counted runs returns none.
@@ -244,7 +242,7 @@ package protocol Host: AnyObject, Sendable {
     var isDebugging: Bool { get }
     /// The resident memory of the process, in bytes.
     var residentBytes: UInt64 { get }
-    /// What the process uses of the machine; nil if that is not known.
+    /// The resources that the process uses; nil if they are not known.
     var usage: ProcessUsage? { get }
     /// The limits that the process sets itself.
     var limits: [Limit] { get }
@@ -256,7 +254,7 @@ extension Host {
     package var limits: [Limit] { [] }
 }
 
-/// What a process uses of its machine.
+/// The resources of the machine that a process uses.
 package struct ProcessUsage: Hashable, Sendable {
     package let residentBytes: UInt64
     package let virtualBytes: UInt64
@@ -339,9 +337,9 @@ package protocol ReplySink: AnyObject, Sendable {
     ///
     /// - Parameter replies: the replies, ascending by slot.
     func onStored(_ replies: ArraySlice<(slot: ReplySlot, stored: Stored)>)
-    /// What the session has seen of a shard; nil for nothing.
+    /// Returns the session's vector of a shard; nil if the session has seen nothing of it.
     func sessionVector(of shard: ShardID) -> SessionVector?
-    /// What a replica has to hold before it may answer the session.
+    /// Returns the condition that a replica has to meet before it may answer the session.
     func constraint(on shard: ShardID) -> ReadConstraint?
     /// Notes the replicas whose content the session is about to see, or has written to.
     func onSeen(_ observations: [Observation])

@@ -6,10 +6,10 @@ import Wire
 /// profile's user.
 ///
 /// A user's conversations lie in many shards, so these are queried with each change of a profile,
-/// and when a watcher comes. There are three kinds of jobs. `change` tells what one profile has
-/// become. `survey` finds the profiles that concern a resumed watcher, tells those that may have
-/// changed since the sums in its token, and makes the sums of its next tokens. `sum` makes the sums
-/// of the first token of a watcher that came without one, and tells nothing.
+/// and when a watcher comes. There are three kinds of jobs (`Errand`). `change` tells what one
+/// profile has become. `survey` finds the profiles that concern a resumed watcher, tells those that
+/// may have changed since the sums in its token, and makes the sums of its next tokens. `sum` makes
+/// the sums of the first token of a watcher that came without one, and tells nothing.
 struct ProfileDesk: Sendable {
     enum Errand: Hashable, Sendable {
         case change(of: UserID)

@@ -84,7 +84,7 @@ package enum Findings: Hashable, Sendable {
     case notifications([NotificationView])
 }
 
-/// One text that a message had, and since when.
+/// A text that a message had, and since when.
 package struct EditView: Hashable, Sendable {
     package let at: HybridTimestamp
     package let text: String
@@ -119,7 +119,7 @@ package struct ChatView: Hashable, Sendable {
 
 /// How far a participant has read a conversation, and how far it was delivered to a device.
 package struct MarkView: Hashable, Sendable {
-    /// One mark, and when it was set.
+    /// A mark, and when it was set.
     package struct Place: Hashable, Sendable {
         package let id: MessageID
         package let at: HybridTimestamp

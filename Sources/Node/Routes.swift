@@ -31,7 +31,8 @@ struct Routes: Sendable {
         return !isMute(name, heardAt: heardAt, now: now)
     }
 
-    /// Whether nothing has come from a member since it left a request unanswered.
+    /// Whether a member is not asked at all: nothing has come from it since it left a request
+    /// unanswered, or that was less than `pauseMilliseconds` ago.
     func isMute(_ name: NodeName, heardAt: UInt64, now: UInt64) -> Bool {
         guard let since = mute[name] else { return false }
         return heardAt <= since || now < since + Routes.pauseMilliseconds

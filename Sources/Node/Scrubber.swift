@@ -34,7 +34,7 @@ struct Scrubber: Sendable {
     static let firstMilliseconds: UInt64 = 60_000
     static let restMilliseconds: UInt64 = 12 * 3_600_000
 
-    /// One walk through a shard.
+    /// A walk through a shard.
     private struct Walk: Sendable {
         let shard: ShardID
         var mark: (any CheckMark)?

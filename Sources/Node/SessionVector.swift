@@ -2,7 +2,7 @@ import CRDT
 import Replication
 import Wire
 
-/// What one connection has seen of a shard.
+/// The changes of a shard that one connection has seen, and a replica that holds them.
 package struct SessionVector: Hashable, Sendable {
     /// A replica that is known to hold all of it.
     ///
@@ -15,7 +15,7 @@ package struct SessionVector: Hashable, Sendable {
         case member(channel: UInt64)
     }
 
-    /// The union of what the connection was shown.
+    /// The changes that the connection was shown.
     package private(set) var vector: Vector
     /// Nil if no single replica is known to hold all of it.
     package private(set) var replica: ObservedReplica?
@@ -47,10 +47,10 @@ package struct SessionVector: Hashable, Sendable {
     package mutating func forgetReplica() { replica = nil }
 }
 
-/// What one reply showed of a shard, and which replica answered.
+/// The state of a shard that one reply showed, and the replica that it was read from.
 package struct Observation: Hashable, Sendable {
     package let shard: ShardID
-    /// What the replica holds; nil if a write showed nothing of it.
+    /// The vector of the replica; nil if a write showed nothing of it.
     package let vector: Vector?
     package let replica: SessionVector.ObservedReplica
 
@@ -61,7 +61,7 @@ package struct Observation: Hashable, Sendable {
     }
 }
 
-/// What a replica on another node showed of a shard, on its way to the connection's node.
+/// The state of a shard that a replica on another node showed, on its way to the connection's node.
 package struct ObservedShard: VectorCarrier, Hashable, Sendable {
     package let shard: ShardID
     private var said: SaidVector
@@ -94,7 +94,7 @@ extension ObservedShard: WireValue {
     }
 }
 
-/// What a replica has to hold before it answers a connection.
+/// The condition that a replica has to meet before it answers a connection.
 package struct ReadConstraint: Hashable, Sendable {
     package private(set) var minimum: MinimumVersion
     /// Whether nothing less is enough, because the client carried a token here.

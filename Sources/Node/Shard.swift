@@ -3,9 +3,9 @@ import Chat
 import Replication
 import Wire
 
-/// One shard of this node: the actor that runs the shard's state machine on the node's event loop.
+/// The actor of one shard of this node.
 ///
-/// It makes no decisions of its own.
+/// It runs the shard's state machine on the node's event loop, and makes no decisions of its own.
 package actor Shard {
     package nonisolated let id: ShardID
     private nonisolated let executor: any SerialExecutor

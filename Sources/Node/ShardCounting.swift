@@ -6,8 +6,8 @@ import Wire
 /// The maintenance of a shard's counted runs.
 ///
 /// A message that follows all others changes no run, except that one in 64 ends a run, which is
-/// then stored once. Only deletions, restorals and late messages change runs that are stored: one
-/// row on each level.
+/// then stored once. Only messages that are deleted, restored or late change runs that are stored:
+/// one row on each level.
 extension ShardMachine {
     /// The most messages that are read to count a run.
     private static let messagesReadMax = 1_024

@@ -51,7 +51,7 @@ extension ShardMachine {
     var isHoldingBack: Bool { !committed.isEmpty }
 
     /// Takes the events of committed changes for watched users: each once, and none before its
-    /// cause.
+    /// causes, as far as those arrive in time.
     ///
     /// - Throws: if the disk cannot be read. The changes are then dropped without having been told,
     ///   and the shard's feeds have to be ended, so that their receivers read them anew.
@@ -129,8 +129,8 @@ extension ShardMachine {
 
     /// The number of oldest changes that have waited for causes as long as any change may.
     ///
-    /// Those are told by themselves, since some later change may be waiting for a cause at every
-    /// moment.
+    /// They are told without the others, since some later change may be waiting for a cause at
+    /// every moment.
     private func countHeldLong(now: UInt64) -> Int {
         committedAt.prefix { now >= $0.milliseconds + copy.causePatienceMilliseconds }
             .reduce(0) { $0 + $1.count }

@@ -32,7 +32,7 @@ package enum ShardFailure: Error, Hashable, Sendable {
     case unsupported
 }
 
-/// What a shard needs for each event: time, random bits, and the documents on disk.
+/// The inputs of a shard for each event: time, random bits, and the documents on disk.
 package struct ShardWorld {
     package let milliseconds: UInt64
     package let judge: Judge
@@ -228,7 +228,8 @@ extension ShardMachine {
     /// come to.
     private static let sentEachTimeBytesMax = 16 << 10
 
-    /// Handles another change of a document with a change that the co-owners have not been sent.
+    /// Handles a further change of a document whose last change has not been sent to the co-owners
+    /// yet.
     ///
     /// A document names only the last seq of each replica. So that the co-owners do not lack the
     /// seq of the earlier change, the document is pushed as it was, or the seq is sent beside it.

@@ -104,7 +104,7 @@ extension ShardMachine {
 
 // MARK: Messages
 
-/// What a listing of a conversation's messages for one user needs.
+/// The inputs of a listing of a conversation's messages for one user.
 private struct Listing {
     let conversation: ConversationID
     let room: Conversation
@@ -123,7 +123,7 @@ private struct Listing {
 }
 
 extension ShardMachine {
-    /// Returns what a participant's listing needs; throws a refusal if there is none.
+    /// Returns the inputs of a participant's listing; throws a refusal if there is none.
     private mutating func listing(
         of conversation: ConversationID, for user: UserID, _ query: Query, _ world: ShardWorld
     ) throws(ShardFailure) -> Listing {

@@ -121,7 +121,7 @@ extension ShardMachine {
     }
 }
 
-/// What one user sees of a conversation, and how far the user has read it.
+/// One user's view of a conversation: what they hide of it, and how far they have read it.
 struct Reading {
     let user: UserID
     let room: Conversation

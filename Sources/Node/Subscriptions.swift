@@ -25,9 +25,9 @@ struct Subscriptions: Sendable {
         static let pauseMilliseconds: UInt64 = 200
     }
 
-    /// What a watcher has not been told yet of a shard.
+    /// The part of a shard that a watcher has not been told yet.
     struct Backlog: Sendable {
-        /// What the watcher has seen.
+        /// The vector that the watcher has seen.
         let since: Vector
         /// The number of the replay that brings the rest; 0 while none has been requested.
         var number: UInt64
@@ -85,8 +85,7 @@ struct Subscriptions: Sendable {
         }
     }
 
-    /// What determines the token of a watcher that lacks nothing: watchers with equal keys share
-    /// it.
+    /// The key of a token: watchers that lack nothing and have equal keys share their token.
     struct TokenKey: Hashable, Sendable {
         let concerns: [ShardID]
         let sums: ProfileSums?

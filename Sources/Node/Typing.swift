@@ -9,7 +9,7 @@ import Wire
 /// `millisecondsMax` after the last notice; if a machine was suspended, at most `--max-offset`
 /// longer.
 package struct Typing: Sendable {
-    /// One user in one conversation.
+    /// A user in a conversation.
     struct Place: Hashable, Comparable, Sendable {
         let conversation: ConversationID
         let user: UserID

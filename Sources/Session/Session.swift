@@ -4,7 +4,8 @@ import Node
 import Replication
 import Wire
 
-/// One connection without its socket: lines come in, and replies leave in the order of the lines.
+/// A client's connection without its socket: lines come in, replies leave in the order of the
+/// lines.
 ///
 /// Each line has a slot in a ring; its reply leaves when it is settled and at the head. While a
 /// client does not read, or has asked for too much at once, its lines wait unread.

@@ -6,13 +6,13 @@ package protocol AuthKeys: AnyObject, Sendable {
     func admits(_ secret: String, as session: UInt64) -> Bool
 }
 
-/// What a client has to present before its requests are answered.
+/// The condition on which a client's requests are answered.
 package enum AuthPolicy: Sendable {
-    /// Nothing, and the node has no key.
+    /// None, and the node has no key.
     case none
-    /// Nothing; a client that presents a secret is told whether it is right.
+    /// None; a client that presents a secret is told whether it is right.
     case open(any AuthKeys)
-    /// The secret of a key.
+    /// The client has presented the secret of a key.
     case closed(any AuthKeys)
 }
 

@@ -1,6 +1,6 @@
 /// The share of one session in a turn of the event loop: the lines it may answer, and the time.
 struct TurnShare: Sendable {
-    /// What `ClientMemory` grants a session in a turn.
+    /// The lines and the time that `ClientMemory` grants a session in a turn.
     struct Grant: Sendable {
         let turn: UInt64
         let lines: Int

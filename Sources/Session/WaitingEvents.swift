@@ -26,7 +26,7 @@ struct ToldEvent {
 
     /// Whether the line may be written behind that many bytes that the client has not taken.
     ///
-    /// What is written is a copy for this connection alone: at most `SessionLimits.freeBytes`, or
+    /// A written line is held for this connection alone: at most `SessionLimits.freeBytes` are, or
     /// one line.
     func fits(besides queuedBytes: Int) -> Bool {
         queuedBytes == 0 || queuedBytes + count <= SessionLimits.freeBytes
