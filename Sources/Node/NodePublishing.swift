@@ -5,6 +5,9 @@ import Replication
 import Wire
 
 /// Serves feeds: sends the events of the shards held here to the nodes that have watchers.
+///
+/// A feed is live when its receiver has been told everything that is on disk here; it then gets the
+/// events of each commit. Until then, a scan reads from disk what the receiver lacks.
 extension Node {
     /// The most index lookups that scans of feeds and replays make in one turn, so that they do not
     /// delay clients.

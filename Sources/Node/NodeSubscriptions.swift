@@ -6,10 +6,14 @@ import Replication
 import Wire
 
 /// Subscribes to feeds: passes the events of all shards on to the watchers of this node.
+///
+/// The events of each shard come from one holder, which may be this node. A watcher that lacks some
+/// of them gets a replay from that holder.
 extension Node {
     /// Starts to send a session the events of a user, in place of the user that it watched before.
     ///
     /// - Parameters:
+    ///   - since: the token from which the client resumes; nil for events from now on.
     ///   - hasTokens: whether each event comes with a token.
     ///   - unsettled: earlier operations of the connection that may still be executed.
     package func watch(

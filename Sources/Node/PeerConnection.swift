@@ -94,6 +94,7 @@ final class PeerConnection {
 
     private var queuedBytes: Int { channel.queuedBytes + output.count }
 
+    /// Whether so little waits for the peer that pulls are served.
     var isShort: Bool { queuedBytes < limits.queueBytesShort }
 
     private var isFull: Bool { queuedBytes >= limits.queueBytesMax }

@@ -146,6 +146,7 @@ package protocol Store: DocumentReader, Maintenance, AnyObject, Sendable {
     func commit(
         _ writes: [ShardWrite], drops: [ShardID], settings: [Setting], ticket: UInt64)
 
+    /// Accepts commits again after one has failed.
     func resume()
 
     /// The number of bytes that wait to be committed.
@@ -193,7 +194,8 @@ extension Entropy {
 package protocol Clock: AnyObject, Sendable {
     /// Monotonic: for everything that waits.
     var milliseconds: UInt64 { get }
-    /// Since 1970: only for stamps and for the edit window.
+    /// Since 1970: for stamps, the edit window, generated ids and typing notices; everything else
+    /// that waits uses the monotonic clock.
     var wallMilliseconds: UInt64 { get }
     /// Monotonic, and finer: for measurements, and for the time limits within a turn, on which no
     /// result depends.

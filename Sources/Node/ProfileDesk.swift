@@ -11,6 +11,7 @@ import Wire
 /// may have changed since the sums in its token, and makes the sums of its next tokens. `sum` makes
 /// the sums of the first token of a watcher that came without one, and tells nothing.
 struct ProfileDesk: Sendable {
+    /// A job, and the user or the session that it is for.
     enum Errand: Hashable, Sendable {
         case change(of: UserID)
         case survey(session: UInt64)

@@ -10,7 +10,7 @@ package enum Query: Hashable, Sendable {
         case after(MessageID)
     }
 
-    /// Which of a user's conversations.
+    /// The conversations that a list contains.
     package enum Shown: UInt8, CaseIterable, Hashable, Sendable {
         case active = 1
         case archived = 2
@@ -41,11 +41,13 @@ package enum Query: Hashable, Sendable {
     case device(DeviceID, of: UserID)
     /// A user's devices.
     case devices(of: UserID)
-    /// The names of those of these users who have given one; at most `namesMax`, ascending.
+    /// The names that these users have given, without users who have given none; at most `namesMax`
+    /// users, ascending.
     case names(of: [UserID])
     /// The users who share a conversation with the user.
     case contacts
-    /// The profiles of those of these users who have one; at most `namesMax`, ascending.
+    /// The profiles of these users, without users who have none; at most `namesMax` users,
+    /// ascending.
     case profiles(of: [UserID])
     /// The messages of which a device is to be notified.
     indirect case due(DueQuery)

@@ -396,7 +396,7 @@ extension Session {
         let shared = waiting.sharedBytes
         guard max(held + shared, notedBytes) > SessionLimits.freeBytes else { return }
         notedBytes = held + shared
-        // More may be queued than was written, since TLS adds to it.
+        // More may be queued than was written, since TLS may add to it.
         let (taken, now) = (written - min(written, UInt64(queued)), clock.milliseconds)
         let isItsTurn = queued > 0 || cutter.keptCount > SessionLimits.freeBytes
         room.assumeIsolated { [id] in
