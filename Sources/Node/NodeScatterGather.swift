@@ -74,7 +74,7 @@ struct ShardCall: Sendable {
 
     /// The most outstanding calls.
     static let countMax = 65_536
-    /// The number of outstanding calls at which clients are no longer read.
+    /// The number of outstanding calls at which reading from clients stops.
     static let countHigh = 4_096
 
     func isOverdue(_ now: UInt64) -> Bool {

@@ -237,7 +237,7 @@ extension Node {
 
     // MARK: Ends
 
-    /// Drops the notices of a node that is no longer connected.
+    /// Drops the notices of a node whose connection was lost.
     func onTypingLost(from name: NodeName) {
         for place in typing.places(of: name) { hideTyping(place, by: name) }
     }

@@ -184,7 +184,7 @@ struct ProfileDesk: Sendable {
         late.append(errand)
     }
 
-    /// Forgets a session that no longer watches.
+    /// Forgets a session that has stopped watching.
     mutating func forget(_ session: UInt64) {
         stale.remove(session)
         guard minimums.removeValue(forKey: .survey(session: session)) != nil else { return }

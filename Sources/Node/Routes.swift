@@ -38,7 +38,7 @@ struct Routes: Sendable {
         return heardAt <= since || now < since + Routes.pauseMilliseconds
     }
 
-    /// Drops refusals that no longer count.
+    /// Drops refusals that have run out.
     mutating func onTick(now: UInt64) {
         guard !refused.isEmpty else { return }
         refused = refused.mapValues { $0.filter { now < $1 } }.filter { !$1.isEmpty }

@@ -58,7 +58,7 @@ struct Safety: Sendable {
         self.marks[shard] = marks
     }
 
-    /// Forgets a shard that is no longer held.
+    /// Forgets a shard that was dropped.
     mutating func forget(_ shard: ShardID) {
         marks[shard] = nil
         coveredAt[shard] = nil

@@ -123,7 +123,8 @@ struct Scrubber: Sendable {
 
     mutating func noteSetAside(_ count: Int) { report.bad += UInt64(count) }
 
-    /// Goes on with the next shard: this one is no longer held here, or is being repaired already.
+    /// Goes on with the next shard: this one was dropped, cannot be read, or is being repaired
+    /// already.
     mutating func skip() { nextShard() }
 
     /// The result of the scrub, once all of it is done.

@@ -81,7 +81,7 @@ struct ShardCounts: Sendable {
 
     /// Returns the runs of a level that wait for the disk, unordered.
     ///
-    /// Each replaces the row with the same start on disk, even if it no longer overlaps the span
+    /// Each replaces the row with the same start on disk, even if it has ceased to overlap the span
     /// that is looked for.
     func runs(of conversation: ConversationID, level: UInt8) -> [CountedRun] {
         guard !pending.isEmpty else { return [] }

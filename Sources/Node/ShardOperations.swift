@@ -20,8 +20,8 @@ extension ShardMachine {
             isChange = try mutation.judge(
                 conversation: conversation, target: target, reached: reached, by: world.judge)
         } catch {
-            // A first attempt may have executed the leave: then the user is no longer a
-            // participant.
+            // A first attempt may have executed the leave: then the user is not a participant any
+            // more.
             let isAgain = attempt == .again && mutation.action == .leave
             let wasIn = conversation?.participants.hasHeld(mutation.user) ?? false
             guard isAgain, wasIn, error == .notParticipant else { throw .refused(error) }

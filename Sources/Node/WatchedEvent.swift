@@ -43,9 +43,9 @@ package actor WatchedEvent {
         return keepersCount == 1
     }
 
-    /// Notes that a session no longer keeps the event.
+    /// Notes that a session has let go of the event.
     ///
-    /// - Returns: whether no other session does.
+    /// - Returns: whether no other session keeps it.
     package func letGo() -> Bool {
         precondition(keepersCount > 0, "whoever lets go of an event has kept it")
         keepersCount -= 1

@@ -3,7 +3,7 @@ package actor ClientMemory {
     private nonisolated let executor: any SerialExecutor
     private var held = HeldBytes()
     private var queue = TurnQueue()
-    /// Called at once when memory becomes tight, and when it no longer is.
+    /// Called at once when memory becomes tight (true), and when that is over (false).
     private let onTight: @Sendable (Bool) -> Void
 
     package init(executor: any SerialExecutor, onTight: @escaping @Sendable (Bool) -> Void) {

@@ -104,7 +104,7 @@ struct HeldBytes: Sendable {
         return waiting.remove(at: least).id
     }
 
-    /// Returns sessions that have to give up memory, so that it is no longer tight: of those whose
+    /// Returns sessions that have to give up memory until it is not tight any more: of those whose
     /// clients stand still, the ones for which the most bytes wait.
     ///
     /// A shared line is freed once the last session that holds it has gone, so each session counts
