@@ -49,8 +49,9 @@ package struct ShardWorld {
     }
 }
 
-/// Damage on disk that reads of a shard have found: bad documents, or a bad index (then there may
-/// be no document in it).
+/// Damage on disk that reads of a shard have found: bad documents, or a bad index.
+///
+/// If only an index is bad, `documents` is empty.
 package struct Damage: Hashable, Sendable {
     package private(set) var documents: [DocumentKey] = []
 
@@ -489,9 +490,9 @@ extension ShardMachine {
 
     /// Continues from the documents that are left after the bad ones were set aside.
     ///
-    /// To be called only while everything is on disk. Afterwards the disk drops the bad documents
-    /// and stores `copy.stored` in one transaction, and the connections to the co-owners are
-    /// closed, because changes confirmed on them may be missing here.
+    /// To be called only while everything is on disk. The disk has to drop the bad documents and
+    /// store the header in one transaction. The connections to the co-owners have to be closed,
+    /// because changes confirmed on them may be missing here.
     ///
     /// - Parameter header: the header of the documents that are left; the stored one if only an
     ///   index was damaged.
