@@ -9,26 +9,28 @@ struct Greeting: Sendable {
     /// The address that was dialled; nil where the other side dialled.
     let dialed: String?
     let since: UInt64
-    /// Whether this side has said hello and which cluster it is in.
+    /// Whether this side has sent a hello that names its cluster.
     var hasNamedCluster: Bool
     /// Whether anything has arrived on it.
     var hasSpoken = false
-    /// What came in and is not a whole frame yet.
+    /// Bytes received that do not make up a whole frame yet.
     var cutter = EnvelopeCutter(payloadBytesMax: Hello.bytesMax)
 
     /// How long the other side may take to say hello, in milliseconds.
     static let patienceMilliseconds: UInt64 = 3_000
-    /// After how long without a hello another connection is tried beside it, in milliseconds: what
-    /// was sent into a cut is lost, and the cut may be healed.
+    /// How long a dialled connection may stay without a hello before another is tried beside it, in
+    /// milliseconds: what was sent into a cut is lost, and the cut may be healed.
     static let slowMilliseconds: UInt64 = 500
-    /// The most connections that have not said hello; one that another node dialled is evicted for
-    /// the next, a silent one first.
+    /// The most connections without a hello.
+    ///
+    /// When there are more, an inbound one is evicted for the next, a silent one first.
     static let greetingsMax = 256
-    /// The most bytes of a hello that is not whole yet.
+    /// The most bytes of an incomplete hello.
     static let bytesMax = 256 << 10
-    /// The most bytes of all hellos that are not whole: whose passes it is closed.
+    /// The most bytes of all incomplete hellos: the connection that exceeds it is closed.
     static let allBytesMax = 8 << 20
-    /// What a hello may have in any case, in bytes: that of a cluster of ten nodes.
+    /// The bytes of an incomplete hello that are kept in any case: enough for a cluster of ten
+    /// nodes.
     static let freeBytes = 4 << 10
 
     var place: HandshakePlace {
@@ -40,14 +42,15 @@ struct Greeting: Sendable {
 // MARK: Channels
 
 extension Node {
-    /// A connection to or from another node is up.
+    /// Handles a new connection to or from another node, and says hello if this side dialled.
     package func onChannel(_ channel: any Channel, dialed address: String?) {
         guard repairs.isEmpty else {
             if let address { dialer.onEnd(of: address, now: ports.clock.milliseconds) }
             channel.close()
             return
         }
-        // Strangers keep this node neither from dialling members nor from being dialled by them.
+        // Connections without a hello must not keep members apart: a dialled connection is always
+        // taken, and an inbound one takes the place of another.
         let isFull = greetings.count >= Greeting.greetingsMax
         if address == nil, isFull { _ = evictGreeting(for: channel.source) }
         greetings[channel.id] = Greeting(
@@ -56,10 +59,9 @@ extension Node {
         if address != nil { send(.hello(hello), on: channel) }
     }
 
-    /// Closes a connection that another node dialled and has not said hello on, where there is one,
-    /// for one that arrives from `source`.
+    /// Evicts an inbound connection without a hello in favour of one that arrives from `source`.
     ///
-    /// - Returns: false where there is none.
+    /// - Returns: false if there is none to evict.
     package func evictGreeting(for source: String) -> Bool {
         let inbound = greetings.values.filter { $0.dialed == nil }.map(\.place)
         let now = ports.clock.milliseconds
@@ -70,7 +72,7 @@ extension Node {
         return true
     }
 
-    /// - Parameter isRefused: whether somebody answered that nobody listens there.
+    /// - Parameter isRefused: whether the host answered that nothing listens at the address.
     package func onDialFailed(_ address: String, isRefused: Bool) {
         let now = ports.clock.milliseconds
         dialer.onEnd(of: address, now: now)
@@ -82,10 +84,12 @@ extension Node {
         followMembership()
     }
 
-    /// What was dialled takes long to prove that it knows the key: what was sent may be lost.
+    /// Notes that a dialled peer takes long to prove that it knows the key.
+    ///
+    /// What was sent to it may be lost, so another connection may be tried.
     package func onDialSlow(_ address: String) { dialer.onSlow(address) }
 
-    /// Bytes came in.
+    /// Handles bytes that arrived on a connection.
     package func onBytes(_ bytes: UnsafeRawBufferPointer, on channel: UInt64) {
         do throws(WireError) {
             if let link = links[channel: channel] {
@@ -103,7 +107,7 @@ extension Node {
         }
     }
 
-    /// What came in from a member, as far as it is whole frames and there is time.
+    /// Handles the whole frames that have arrived from a member, as far as the turn's time allows.
     private func receiveFrames(from link: PeerConnection) throws(WireError) {
         let time = TurnTime(TurnTime.ofMember, on: ports.clock)
         while let payload = try link.cutter.next() {
@@ -120,12 +124,12 @@ extension Node {
         updatePause(of: link)
     }
 
-    /// Reads from a member, or lets what it sends wait.
+    /// Pauses or resumes reading from a member.
     func updatePause(of link: PeerConnection) {
         link.channel.setPaused(isCongested || link.isBehind || cutIn.contains(link.name))
     }
 
-    /// Goes on with the frames for which there was no time in the last turn.
+    /// Handles frames for which the last turn had no time.
     func continueFrames() {
         for link in links.ascending where link.isBehind && !isCongested {
             membership.onHeard(link.name, now: ports.clock.milliseconds)
@@ -141,21 +145,21 @@ extension Node {
         do throws(WireError) {
             receive(try PeerFrame.read(payload), from: link)
         } catch .unknown {
-            // Of a later version: for those who know it.
+            // Later versions may have other kinds of frames; they are ignored.
             return
         } catch {
             onUnreadable(payload, from: link, because: error)
         }
     }
 
-    /// The same of somebody who has not said hello: until that is done.
+    /// Handles the frames of a connection up to its hello.
     private func receiveGreetings(on channel: UInt64) throws(WireError) {
         while let payload = try greetings[channel]?.cutter.next() {
             var reader = ByteReader(payload)
             do throws(WireError) {
                 onGreeting(try PeerFrame(from: &reader), on: channel)
             } catch .unknown {
-                // A later version may have more to say before its hello.
+                // Later versions may send other kinds of frames before the hello.
                 continue
             } catch {
                 throw error
@@ -168,7 +172,7 @@ extension Node {
         }
     }
 
-    /// Whether so many bytes of a hello that is not whole may be kept.
+    /// Whether that many bytes of an incomplete hello may be kept.
     private func hasRoom(forHello bytes: Int) -> Bool {
         guard bytes > Greeting.freeBytes else { return true }
         let all = greetings.values.reduce(0) { $0 + $1.cutter.keptCount }
@@ -186,7 +190,7 @@ extension Node {
         }
     }
 
-    /// What came on a connection is not what a node sends.
+    /// Closes a connection whose bytes are not what a node sends.
     private func closeUnreadable(_ channel: UInt64, because error: WireError) {
         if let link = links[channel: channel] {
             ports.host.log(
@@ -199,7 +203,8 @@ extension Node {
         forget(channel)
     }
 
-    /// One line a second at most: anybody can connect.
+    /// Logs connections closed for bytes that no node sends: at most one line a second, since
+    /// anybody can connect.
     private func noteStranger(_ error: WireError) {
         let now = ports.clock.milliseconds
         strangersSeen += 1
@@ -210,9 +215,10 @@ extension Node {
         strangersSeen = 0
     }
 
-    /// A connection is gone.
+    /// Handles the end of a connection.
     package func onClosed(_ channel: UInt64) {
-        // Who breaks a connection off is suspect; whom this node gives up is judged by its silence.
+        // A member that breaks a connection off is suspected at once; a member whose connection
+        // this node has given up is judged by its silence.
         if let link = links[channel: channel] {
             membership.onDown(link.name, now: ports.clock.milliseconds)
         }
@@ -220,7 +226,7 @@ extension Node {
         followMembership()
     }
 
-    /// Gives a connection up.
+    /// Forgets a connection, and schedules the next dial of its address.
     func forget(_ channel: UInt64) {
         let now = ports.clock.milliseconds
         if let greeting = greetings.removeValue(forKey: channel), let address = greeting.dialed {
@@ -236,7 +242,7 @@ extension Node {
         ports.host.log(.info, "disconnected peer=\(name)")
     }
 
-    /// The connection to a member is not there any more.
+    /// Ends all that depends on the connection to a member.
     private func end(_ link: PeerConnection) {
         links.remove(link)
         noteTraffic(of: link)
@@ -263,7 +269,7 @@ extension Node {
     }
 
     private func onHello(_ hello: Hello, _ greeting: Greeting) {
-        // Nothing of the other side comes through a cut, and nothing of this one.
+        // A member behind a cut is neither heard nor answered.
         guard !isCut(hello.member.name) else { return }
         if let reason = rejection(of: hello, greeting) {
             reject(greeting, because: reason)
@@ -279,14 +285,16 @@ extension Node {
             send(.hello(self.hello), on: greeting.channel)
             greetings[greeting.channel.id]?.hasNamedCluster = true
         }
-        // It may find that it was told of another cluster; a member says which it is in.
+        // A node without a cluster may refuse this one. Once it is a member, it names its cluster
+        // in another hello.
         guard hello.cluster != nil else { return }
         learn(hello)
         link(hello, greeting)
         followMembership()
     }
 
-    /// Why there is no talking to them, if so.
+    /// Returns the reason for which no connection is possible with the node that said hello, if
+    /// any.
     private func rejection(of hello: Hello, _ greeting: Greeting) -> Rejection? {
         let name = hello.member.name
         guard options.versions.common(with: hello.versions) != nil else { return .otherVersion }
@@ -297,10 +305,10 @@ extension Node {
         default: break
         }
         guard let link = links[name] else { return nil }
-        // It died without a word: who returns must not wait until that is noticed.
+        // The old connection may have died unnoticed: a member that returns must not wait for that.
         guard isCongested || !link.link.isQuiet(now: ports.clock.milliseconds) else { return nil }
         guard link.process == hello.process else { return .nameTaken }
-        // Both sides keep the one that the lesser name dialled.
+        // Of two connections, both sides keep the one that the node with the lesser name dialled.
         let isByLesser = isDialedByLesser(greeting, name)
         return isByLesser && !link.isDialedByLesser ? nil : .connected
     }
@@ -311,7 +319,7 @@ extension Node {
 
     private func reject(_ greeting: Greeting, because reason: Rejection) {
         if greeting.dialed == nil { send(.reject(reason), on: greeting.channel) }
-        // A folder of another cluster: the one who dials finds out.
+        // The side that dialled may have the data folder of another cluster.
         if greeting.dialed != nil, reason == .otherCluster { onOtherCluster(greeting) }
         if reason == .otherVersion { noteOtherVersion(greeting) }
         noteAnswer(reason, from: greeting)
@@ -333,33 +341,36 @@ extension Node {
         drop(greeting)
     }
 
-    /// An address that leads to a member, or to oneself, has answered, also where no connection
-    /// comes of it.
+    /// Notes that an address answered, though no connection came of it: it leads to a member or to
+    /// this node.
     private func noteAnswer(_ reason: Rejection, from greeting: Greeting) {
         guard let address = greeting.dialed else { return }
         bootstrap?.note(reason, from: address, now: ports.clock.milliseconds)
         if reason == .oneself || reason == .connected { unanswered.remove(address) }
     }
 
-    /// How long a living member of this name may turn out to be this node's own last process, in
-    /// milliseconds since somebody first said so: a node that was suspended takes it for alive
-    /// until it has looked at its connections.
+    /// How long a member of this node's name may turn out to be this node's own last process, in
+    /// milliseconds since the first node said so.
+    ///
+    /// A node that was suspended takes that process for alive until it has looked at its
+    /// connections.
     private static let namePatienceMilliseconds: UInt64 = 2_000
     /// How long a node that was suspended may take to look at its connections, in milliseconds:
     /// some ticks.
     private static let nameLookMilliseconds: UInt64 = 500
 
     private func onNameTaken(_ greeting: Greeting) {
-        // As long as somebody says so this node is not alone, and serves nobody.
+        // While other nodes say so, this node counts as connected: it does not begin to serve
+        // alone.
         reachedAt = ports.clock.milliseconds
         guard let taken = nameTakenAt else {
             nameTakenAt = (reachedAt, nil)
             return
         }
-        // What was said may have been held up on its way: it is no older than the connection.
+        // The answer may have been held up on its way, but is no older than its connection.
         guard links.isEmpty, greeting.since >= taken.first + Node.namePatienceMilliseconds
         else { return }
-        // A node that was suspended since then repeats it before it looks at its connections.
+        // A node suspended since then repeats its answer before it looks at its connections.
         guard let again = taken.again else {
             nameTakenAt?.again = reachedAt
             return
@@ -370,7 +381,8 @@ extension Node {
 
     private func onOtherCluster(_ greeting: Greeting) {
         guard let address = greeting.dialed else { return }
-        // A word of the operator's to a running node may be wrong without being the end of it.
+        // An address that an operator gave to a running node may be wrong, and does not end the
+        // process.
         guard unanswered.contains(address), options.join.contains(address) else {
             unanswered.remove(address)
             if strangers.insert(address).inserted {
@@ -481,7 +493,7 @@ extension Node {
         if let failure { onRefused(failure, in: shard, from: link) }
     }
 
-    /// The hashes of the shards that this node and the other own, as this one sees it.
+    /// The hashes of the shards that, in this node's view, both nodes own.
     func hashes(sharedWith name: NodeName) -> [Frame.ShardHash] {
         shards.compactMap { $0.assumeIsolated { $0.hash(sharedWith: name) } }
     }
@@ -519,7 +531,7 @@ extension Node {
 // MARK: Time
 
 extension Node {
-    /// - Parameter isDeaf: silence proves nothing, since this node did not listen.
+    /// - Parameter isDeaf: whether this node has not listened, so that silence proves nothing.
     func tickLinks(now: UInt64, isDeaf: Bool = false) {
         for greeting in greetings.values.sorted(by: { $0.channel.id < $1.channel.id }) {
             if now >= greeting.since + Greeting.patienceMilliseconds {

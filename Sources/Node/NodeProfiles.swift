@@ -3,16 +3,16 @@ import Chat
 import Replication
 import Wire
 
-/// Tells those who watch here of the profiles of whom they share conversations with.
+/// Tells watchers of the profiles of users with whom they share a conversation.
 extension Node {
-    /// A feed tells of a profile.
+    /// Queues a change of a profile that a feed has told of.
     func noteProfile(_ addressedEvent: AddressedEvent) {
         guard let user = addressedEvent.change?.view.user else { return }
         if !profiles.add(addressedEvent, of: user) { surveyAll() }
         goOnWithProfiles()
     }
 
-    /// A watcher is to be told what may have changed since it was last told.
+    /// Queues a survey of the profiles that may have changed since a watcher was last told.
     func survey(_ session: UInt64) {
         profiles.add(.survey(session: session))
         goOnWithProfiles()
@@ -30,7 +30,7 @@ extension Node {
         }
     }
 
-    /// The end of a turn: begins what can be asked for.
+    /// Runs at the end of a turn: begins the queued jobs, as far as their number allows.
     func runProfiles() {
         while let (errand, minimums) = profiles.takeNext() { run(errand, keeping: minimums) }
     }
@@ -40,7 +40,7 @@ extension Node {
         var positions = subscriptions.feeds.map(\.position)
         switch errand {
         case .change(let changed):
-            // Nobody else is there to be told.
+            // Without watchers of other users there is nobody to be found.
             guard subscriptions.users != [changed] else { return tell(changeOf: changed, to: []) }
             user = changed
         case .survey(let session):
@@ -50,7 +50,7 @@ extension Node {
         case .sum(let session):
             guard let watcher = subscriptions[session], watcher.sumsDeadline != nil else { return }
             user = watcher.user
-            // Where the sums are of something older it is told once more.
+            // Sums of an older state do no harm: the changes since then are told once more.
             positions = []
         }
         let id = profiles.begin(
@@ -79,7 +79,8 @@ extension Node {
         }
     }
 
-    /// Who answers may hold less than was told here already, and is not told again.
+    /// Notes what the answering replicas hold: if it is less than the feeds have told here, the job
+    /// has to be done again, since the feeds do not repeat it.
     private func noteSeen(_ observations: [Observation], for id: UInt64) {
         let now = ports.clock.milliseconds
         for observation in observations {
@@ -121,7 +122,7 @@ extension Node {
         end(id, isFound: !running.isPartial)
     }
 
-    /// What could not be asked for is asked for again.
+    /// Ends a job; a survey or a change that could not ask everybody is queued again.
     private func end(_ id: UInt64, isFound: Bool) {
         detach(id)
         guard let running = profiles.running.removeValue(forKey: id) else { return }
@@ -137,7 +138,8 @@ extension Node {
         }
     }
 
-    /// Tells all watchers who share a conversation with a user, and the user's own.
+    /// Tells a change of a profile to the watchers of the user and of all who share a conversation
+    /// with the user.
     private func tell(changeOf user: UserID, to contacts: [UserID], isPartial: Bool = false) {
         guard var told = profiles.takeChange(of: user), let change = told.addressedEvent.change
         else { return }
@@ -164,7 +166,7 @@ extension Node {
         if isPartial { profiles.keep(told, of: user) }
     }
 
-    /// What a watcher is to know of profiles is found.
+    /// Completes a job that has found all profiles it asked for.
     private func finish(_ running: ProfileDesk.Running) {
         let sums = ProfileSums(of: running.found.map(\.view))
         switch running.errand {
@@ -181,10 +183,10 @@ extension Node {
     private func finishSurvey(
         of session: UInt64, _ running: ProfileDesk.Running, _ sums: ProfileSums
     ) {
-        // The connection may watch another user by now, who is surveyed in turn.
+        // The connection may watch another user by now, for whom there is another survey.
         guard let watcher = subscriptions[session], watcher.user == running.user, watcher.isAnswered
         else { return }
-        // What was told meanwhile may be newer than what was found.
+        // A change that was told meanwhile may be newer than what was found.
         guard profiles.stale.remove(session) == nil else { return survey(session) }
         let differing = running.found.filter { profile in
             watcher.sums.map { sums.mayDiffer(profile.view.user, from: $0) } ?? true

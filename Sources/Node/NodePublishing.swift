@@ -4,23 +4,28 @@ import Membership
 import Replication
 import Wire
 
-/// Tells those who watch what is held here.
+/// Serves feeds: sends the events of the shards held here to the nodes that have watchers.
+///
+/// A feed is live when its receiver has been told everything that is on disk here; it then gets the
+/// events of each commit. Until then, a scan reads from disk what the receiver lacks.
 extension Node {
-    /// The most that is read in one turn for those who were away, so that they do not hold up
-    /// clients: so many looks into the index.
+    /// The most index lookups that scans of feeds and replays make in one turn, so that they do not
+    /// delay clients.
     private static let feedReadsPerTurn = 64
-    /// How many of those a batch of changes counts for.
+    /// The cost of reading one batch of changes, in index lookups.
     private static let changesReads = 16
 
-    /// Tells a node about those who watch, in order.
+    /// Sends a node a frame about watchers and feeds; a frame to this node itself is handled here.
     ///
-    /// - Returns: false where too much waits for it already.
+    /// Frames arrive in the order in which they were sent.
+    ///
+    /// - Returns: false if the node is not connected, or too much waits for it already.
     @discardableResult
     func tell(_ frame: WatchFrame, to name: NodeName) -> Bool {
         guard name == me.name else { return links[name]?.send(.watch(frame)) ?? false }
         ownFrames.append(frame)
         guard ownFrames.count == 1 else { return true }
-        // What one of them leads to comes behind it.
+        // Handling a frame may send further ones to this node: they are appended and follow it.
         var next = 0
         while next < ownFrames.count {
             let frame = ownFrames[next]
@@ -68,7 +73,8 @@ extension Node {
         tell(.watched(number, concerns: concerns, positions: positions), to: name)
     }
 
-    /// Where something is or was a user's: of many shards at once.
+    /// Returns the shards in which a conversation or an item is or was the user's, with one read of
+    /// the index for all of them.
     func concerned(by user: UserID, among shards: [Shard]) -> Set<ShardID> {
         guard let last = shards.map(\.id).max() else { return [] }
         do throws(StoreFailure) {
@@ -78,12 +84,12 @@ extension Node {
             }
             return stored.union(pending.map(\.id))
         } catch {
-            // Perhaps all of them.
+            // If the index cannot be read, each of the shards may concern the user.
             return Set(shards.map(\.id))
         }
     }
 
-    /// A shard that may be told of.
+    /// Returns the shard if it is held here, may answer and is not being dropped.
     private func tellable(_ id: ShardID) -> Shard? {
         shard(id).flatMap { shard in
             shard.assumeIsolated { $0.mayAnswer && !$0.isDropping } ? shard : nil
@@ -128,7 +134,7 @@ extension Node {
 
     // MARK: Live
 
-    /// Tells what the last commit changed.
+    /// Sends the events of the last commit to the nodes whose feeds of the shard are live.
     func announce(_ shard: Shard) {
         guard publisher.isFed(shard.id) else {
             shard.assumeIsolated { $0.dropAddressedEvents() }
@@ -157,9 +163,10 @@ extension Node {
         }
     }
 
-    /// Has a feed read what its receiver was not told of from here.
+    /// Makes a live feed read from disk what its receiver has not been told from this node.
     ///
-    /// It stands nowhere until that is told: who begins to watch meanwhile is told of all of it.
+    /// First reports to the receiver that the feed has no position. Until the scan has ended, a
+    /// watcher that begins there gets a replay of its own.
     private func readAnew(_ served: EventPublisher.Served, for name: NodeName) {
         let isSaid = tell(
             .told(served.shard, number: served.number, [], position: nil), to: name)
@@ -179,7 +186,8 @@ extension Node {
                 served.shard, number: served.number, part,
                 position: isLast ? position.map(SaidVector.init) : nil)
             guard tell(frame, to: name) else {
-                // It goes on from where it was, once there is room.
+                // The receiver is told of the refusal once the connection has capacity, and opens a
+                // feed again from its last position.
                 publisher.refuse(served.number, for: name)
                 return
             }
@@ -189,12 +197,14 @@ extension Node {
         }
     }
 
-    /// About the most bytes of the events of one frame; one event at least is in it.
+    /// The approximate limit of the events of one frame, in bytes (256 KiB); one larger event is
+    /// sent on its own.
     private static let toldBytesMax = 256 << 10
 
     // MARK: Reading
 
-    /// Reads what those who were away do not know, and says what it could not say before.
+    /// Reads batches for feeds and replays that are not live yet, and sends refusals that were held
+    /// back.
     func serveFeeds() {
         guard !publisher.subscribers.isEmpty else { return }
         tellRefused()
@@ -209,14 +219,14 @@ extension Node {
         if publisher.isScanning, left < Node.feedReadsPerTurn { ports.host.turnAgain() }
     }
 
-    /// What keeps those who watch here, or are told from here, from knowing what there is; nil
-    /// where nothing does.
+    /// Why some watchers here, or some feeds and replays served from here, are not up to date; nil
+    /// if all are.
     package var untold: String? {
         if let session = subscriptions.lagging.min() {
             return "session \(session) waits for a replay"
         }
-        if let name = publisher.scanning.keys.min() { return "it reads for \(name)" }
-        return profiles.isIdle ? nil : "profiles are asked for"
+        if let name = publisher.scanning.keys.min() { return "a scan for \(name) goes on" }
+        return profiles.isIdle ? nil : "profiles are being requested"
     }
 
     private func isShort(_ name: NodeName) -> Bool {
@@ -231,7 +241,7 @@ extension Node {
         }
     }
 
-    /// - Returns: how much it read.
+    /// - Returns: the cost of the read, in index lookups.
     private func read(_ served: EventPublisher.Served, for name: NodeName) -> Int {
         guard let shard = tellable(served.shard), var scan = served.scan,
             served.isFeed || publisher.hasFeed(of: served.shard, for: name)
@@ -239,15 +249,17 @@ extension Node {
             publisher.refuse(served.number, for: name)
             return 0
         }
-        // Who comes back goes on where the feed is: what its node has been told of elsewhere, and
-        // is not here yet, would be told to nobody any more.
+        // A resumed watcher continues at the position of its node's feed, so that feed has to be
+        // live first. Otherwise changes that the node was told of by another holder, and that have
+        // not arrived here yet, would reach this watcher neither now nor later.
         guard served.isFeed || publisher.liveFeed(of: served.shard, for: name) != nil else {
             return 0
         }
         let position = shard.assumeIsolated { $0.feedPosition }
         let isLate =
             ports.clock.milliseconds >= served.since + FeedScan.patienceMilliseconds
-        // What the receiver has seen elsewhere is to be here first: it must not see less.
+        // This replica first has to hold everything that the receiver has seen elsewhere; otherwise
+        // the receiver would go back in time.
         guard isLate || scan.target != nil || position.covers(served.known) else { return 0 }
         let target = scan.target ?? position
         if scan.target == nil, !mayConcern(served, shard) {
@@ -276,14 +288,19 @@ extension Node {
         return Node.changesReads
     }
 
-    /// Whether a shard has something to tell: who knows nothing of it and has nothing in it is told
-    /// nothing, and it is not read.
+    /// Whether a shard may have events for the receiver.
+    ///
+    /// A replay for a user who has seen nothing of the shard, and has no conversation or item in
+    /// it, ends without a read.
     private func mayConcern(_ served: EventPublisher.Served, _ shard: Shard) -> Bool {
         guard let user = served.user, served.known.isEmpty else { return true }
         return shard.assumeIsolated { $0.concerns(user) }
     }
 
-    /// All up to the target is told: what has come since then is read, or it is level.
+    /// Ends a scan that has reached its target.
+    ///
+    /// If changes have been stored since it began, another scan follows; otherwise the feed becomes
+    /// live, or the replay ends.
     private func end(
         _ scan: FeedScan, of served: EventPublisher.Served, position: Vector, for name: NodeName
     ) {
@@ -311,14 +328,17 @@ extension Node {
             $0.ahead = ahead
             $0.scan = nil
         }
-        // What the receiver has seen elsewhere may not be here.
+        // `known` may include changes that the receiver has seen elsewhere and that are not here:
+        // the position reported is what is stored here.
         send([], on: served, position: position, to: name)
     }
 
     // MARK: Time
 
-    /// How often a feed on which nothing is told says where it stands, in milliseconds: what is
-    /// read again when it moves is what came since then.
+    /// How often a feed without events reports its position, in milliseconds.
+    ///
+    /// When a feed moves to another holder, only changes since the last reported position are read
+    /// again.
     private static let positionMilliseconds: UInt64 = 1_000
 
     func tickFeeding(now: UInt64) {
@@ -327,7 +347,8 @@ extension Node {
                 publisher.refuseAll(of: id)
                 continue
             }
-            // Its causes may not come.
+            // The causes that held changes wait for may never arrive: after a time limit the
+            // changes are told without them.
             if shard.assumeIsolated({ $0.isHoldingBack }) { announce(shard) }
         }
         guard now >= publisher.positionsToldAt + Node.positionMilliseconds else { return }
@@ -343,7 +364,7 @@ extension Node {
 }
 
 extension AddressedEvent {
-    /// About what it takes in a frame.
+    /// The approximate size of the event in a frame, in bytes.
     var roughBytes: Int {
         let names = 256 + audience.reduce(0) { $0 + $1.text.utf8.count + 2 }
         switch event.kind {

@@ -4,18 +4,20 @@ import Placement
 import Replication
 import Wire
 
-/// Connections only go forward: before a copy answers one, it holds what that one has seen.
+/// The session guarantees: before a replica answers a connection, it holds what the connection has
+/// seen.
 ///
-/// As long as a connection's requests for a shard go to the same copy, there is nothing to do.
-/// Where another copy is to answer, it is asked first whether it holds all of it; it pulls from
-/// whoever may have the rest, and says so when it does, or when everybody has been heard.
+/// As long as a connection's requests for a shard go to the same replica, there is nothing to do.
+/// When another replica is to answer, it is first asked whether it holds all of it. It pulls from
+/// the holders that may have the rest, and answers once it has it, or once every holder has been
+/// heard.
 extension Node {
-    /// Whether the token is of this cluster; nil before there is one.
+    /// Whether the token was issued in this cluster; nil before this node is in one.
     package func isOfThisCluster(_ token: Token) -> Bool? {
         cluster.map { token.isOf($0.id) }
     }
 
-    /// What a connection has seen, for it to carry; nil before there is a cluster.
+    /// Returns the token of what a connection has seen; nil before this node is in a cluster.
     ///
     /// - Parameter first: the shards that matter most.
     package func token(
@@ -29,13 +31,15 @@ extension Node {
         }
     }
 
-    /// Sees the clock of a token that a client brings: what it asks for next is later.
+    /// Advances the clock to that of a client's token, so that the client's next operations are
+    /// later.
     ///
-    /// A client may have made it up: a time that is not believed counts for nothing, and the answer
-    /// *stale* has the rest.
+    /// A client may have made the token up: a time too far ahead to be believed is ignored. If it
+    /// was genuine, `ShardFailure.stale` brings the greater time that is needed.
     package func observe(_ token: Token) { observe(token.clock) }
 
-    /// What the copies that answer here hold, of all shards or of a partition's.
+    /// Returns what the replicas hold that answer here: of all shards, or of the shard of a
+    /// partition key.
     package func observations(of partition: String?) -> [Observation] {
         if let partition {
             return shardID(of: partition).flatMap { shard($0) }.map { [observation(of: $0)] } ?? []
@@ -50,13 +54,13 @@ extension Node {
         Observation(shard.id, shard.assumeIsolated { $0.vector }, by: .here)
     }
 
-    /// What is shown of a copy that is said to hold something: what is on its disk.
+    /// Returns the state to be reported after a read barrier: that on the replica's disk.
     private func storedObservation(of shard: Shard) -> Observation {
         Observation(shard.id, shard.assumeIsolated { $0.stored.vector }, by: .here)
     }
 
-    /// Has every copy that answers a connection hold what a token stands for; the slot is told when
-    /// they do, or that they cannot.
+    /// Starts a `SINCE`: the slot is told once every replica that answers the connection holds what
+    /// the token stands for, or that this cannot be had.
     package func since(_ token: Token, for slot: ReplySlot) {
         let shards = cluster.map { token.shards(of: $0.shards) } ?? []
         sinces[slot] = Since(slot: slot, missing: Set(shards))
@@ -68,9 +72,10 @@ extension Node {
         ports.host.turnAgain()
     }
 
-    // MARK: Who asks
+    // MARK: The asking side
 
-    /// Whether a copy may answer a connection as it is; if not, it is on its way.
+    /// Whether a replica may answer a connection as it is; if not, a read barrier is begun, unless
+    /// there are too many.
     func isLevel(_ session: UInt64, _ shard: ShardID, with replica: SessionVector.ObservedReplica)
         -> Bool
     {
@@ -93,7 +98,7 @@ extension Node {
         return false
     }
 
-    /// Asks whoever answers for each shard, and goes on with what waited for that.
+    /// Advances all read barriers, catch-ups and `SINCE` requests at the end of a turn.
     func tendReadBarriers() {
         guard !covers.isEmpty || !catchUps.isEmpty || !sinces.isEmpty else { return }
         let now = ports.clock.milliseconds
@@ -155,7 +160,7 @@ extension Node {
         ports.host.turnAgain()
     }
 
-    /// No copy that can be reached holds it: what waited for one is told so.
+    /// Ends a read barrier in vain: the requests that waited for it fail.
     private func giveUp(_ place: SessionShard) {
         drop(place)
         for slot in sinces.keys.filter({ $0.session == place.session }) { failSince(slot) }
@@ -199,7 +204,8 @@ extension Node {
         }
     }
 
-    /// A copy here is not what it was: connections that relied on it look again.
+    /// Makes connections that relied on a replica here check again, because it may have lost
+    /// something.
     func forgetReplica(of shard: ShardID) {
         for session in sinks.keys.sorted() { sinks[session]?.forgetReplica(of: shard) }
     }
@@ -209,9 +215,9 @@ extension Node {
         for slot in sinces.keys.filter({ $0.session == session }) { sinces[slot] = nil }
     }
 
-    // MARK: Who answers
+    // MARK: The answering side
 
-    /// Brings a copy here up to a read constraint, and tells the waiter.
+    /// Brings a replica here up to a read constraint, and then tells the waiter.
     func level(_ shard: ShardID, _ constraint: ReadConstraint, for waiter: CatchUp.Waiter) {
         guard catchUps.count < CatchUp.countMax else { return deny(waiter) }
         catchUps.append(

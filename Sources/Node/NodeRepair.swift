@@ -5,20 +5,23 @@ import Wire
 /// A shard whose bad records are being set aside.
 struct Repair: Sendable {
     var bad: [DocumentKey]
-    /// What it becomes once the disk has dropped them; nil before that is handed to the disk.
+    /// The header without the bad records; nil until their removal is handed to the disk.
     var header: ReplicaHeader?
 }
 
-/// A record whose checksum is wrong is never shown, merged or sent. It is set aside: the shard
-/// becomes what its other documents make up, not complete, and the co-owners bring back the rest.
+/// The repair of shards with damaged records.
+///
+/// A record whose checksum is wrong is never shown, merged or sent. It is set aside: the shard's
+/// replica becomes what the other documents make up, is not complete, and gets the rest from the
+/// co-owners.
 extension Node {
-    /// A shard's header is not what was written, or not what its documents add up to.
+    /// Handles a shard header that is damaged or does not match the shard's documents.
     func onBadHeader(of shard: ShardID) {
         ports.host.log(.error, "header damaged, counting anew shard=\(shard)")
         onBadRecords([], in: shard)
     }
 
-    /// A read of the disk found damage: documents, or rows by which documents are found.
+    /// Handles damage that a read found: bad documents, or bad rows of an index.
     func onDamage(_ damage: Damage, of shard: ShardID) {
         if damage.documents.isEmpty {
             onBadIndex(of: shard)
@@ -27,7 +30,9 @@ extension Node {
         }
     }
 
-    /// What the index leads to may not be all that the shard claims: it claims nothing until the
+    /// Handles a bad index.
+    ///
+    /// It may not lead to all documents that the header counts, so the shard is suspended until the
     /// index has been made anew from the documents.
     package func onBadIndex(of shard: ShardID) {
         guard repairs[shard] == nil else { return }
@@ -35,20 +40,21 @@ extension Node {
         onBadRecords([], in: shard)
     }
 
-    /// Nothing that the disk says can be believed any more.
+    /// Ends the process, because nothing that the disk says can be believed any more.
     package func onDiskFailed(_ sentence: String) { ports.host.end(.diskFailed(sentence)) }
 
-    /// A read found records that are not what was written.
+    /// Begins to set bad records aside.
     ///
-    /// Every connection to another node is given up: what was confirmed on it may be gone. None
-    /// comes up before the disk has dropped the records, so that nothing is merged meanwhile.
+    /// All connections to other nodes are closed, because changes confirmed on them may be gone.
+    /// None is accepted before the disk has dropped the records, so that nothing is merged
+    /// meanwhile.
     func onBadRecords(_ bad: [DocumentKey], in shard: ShardID) {
         for key in bad {
             ports.host.log(
                 .error,
                 "record damaged, set aside shard=\(shard) partition=\(key.partition) id=\(key.id)")
         }
-        // What the disk is told to drop goes, bad or not: the owners have all of it.
+        // A shard that is being dropped goes with its bad records: the owners have all of it.
         let isDropping = self.shard(shard)?.assumeIsolated { $0.isDropping } ?? true
         guard !isDropping, repairs[shard]?.header == nil else { return }
         repairs[shard, default: Repair(bad: [])].bad += bad
@@ -60,8 +66,8 @@ extension Node {
         ports.host.turnAgain()
     }
 
-    /// The writes by which the disk drops the bad records of those shards that have nothing under
-    /// way.
+    /// Returns the writes by which the disk drops the bad records, of the shards that have no
+    /// commit under way.
     func setAsideBadRecords() -> [ShardWrite] {
         var writes: [ShardWrite] = []
         for id in repairs.keys.sorted() {
@@ -72,9 +78,9 @@ extension Node {
                 let rest = try ports.store.remainder(of: id, without: repair.bad)
                 let bad = repair.bad + rest.bad
                 let stored = shard.assumeIsolated { $0.stored }
-                // Where every document is there, what they were counted as still holds.
+                // If every document is there, the stored header still holds.
                 var header = bad.isEmpty && stored.isRemaining(rest.header) ? stored : rest.header
-                // The clock of the next process starts behind every stamp of this one.
+                // The next process starts its clock behind every stamp of this one.
                 header.raise(to: shard.assumeIsolated { $0.stored.greatest }, at: wallTime)
                 repairs[id]?.header = header
                 if scrub.phase != .resting { scrub.scrubber.noteSetAside(rest.bad.count) }
@@ -89,7 +95,7 @@ extension Node {
         return writes
     }
 
-    /// The disk has dropped a shard's bad records, if that was what it was doing.
+    /// Ends the repair of a shard after a commit, if that dropped the bad records.
     func finishRepair(of shard: Shard) {
         guard let header = repairs[shard.id]?.header else { return }
         repairs[shard.id] = nil
@@ -100,7 +106,7 @@ extension Node {
         ports.host.log(.info, "shard counted anew shard=\(shard.id) documents=\(header.documents)")
     }
 
-    /// A commit failed: what was to drop bad records has to be handed out again.
+    /// Has the bad records dropped again after a failed commit.
     func restartRepairs() {
         for id in repairs.keys { repairs[id]?.header = nil }
     }

@@ -3,7 +3,7 @@ import Membership
 import Replication
 import Wire
 
-/// What a node says of itself.
+/// The state of a node, as the node reports it.
 package struct NodeReport: Sendable {
     package let name: NodeName
     package let cluster: ClusterName?
@@ -15,23 +15,24 @@ package struct NodeReport: Sendable {
     package let messages: UInt64
     package let residentBytes: UInt64
     package let isConverged: Bool
-    /// Whether it may be stopped and nothing is missing meanwhile.
+    /// Whether the node may be stopped without making anything unavailable.
     package let isSafe: Bool
-    /// How many shards are left to hand over; nil where it does not leave.
+    /// The number of shards left to hand over; nil if the node does not leave.
     package let leavingShards: Int?
     /// How far the wall clock is ahead of the median of the members that are heard, in
-    /// milliseconds; nil while nobody is.
+    /// milliseconds; nil if none is heard.
     package let clockOffsetMilliseconds: Int64?
-    /// Whether the disk takes nothing but deletions.
+    /// Whether the disk accepts deletions only.
     package let isDiskFull: Bool
     /// Whether another program keeps the database locked.
     package let isLocked: Bool
-    /// What acknowledged writes the disk has lost, until they have been fetched; nil for none.
+    /// A description of acknowledged writes that the disk has lost and that have not been fetched
+    /// yet; nil for none.
     package let loss: String?
     package let digest: Hash128
 }
 
-/// What a node knows of a member.
+/// The state of a member, as one node sees it.
 package struct MemberReport: Sendable {
     package let member: Member
     package let state: MemberState
@@ -41,7 +42,7 @@ package struct MemberReport: Sendable {
     package let behind: UInt64
 }
 
-/// What is on this disk of a shard.
+/// The state of one shard on this node's disk.
 package struct DigestReport: Sendable {
     package let shard: ShardID
     package let documents: UInt64
@@ -66,8 +67,8 @@ extension Node {
             digest: Node.digest(over: digests()))
     }
 
-    /// Whether every living co-owner said within the last two seconds that it holds what is on disk
-    /// here, and nothing is on its way to or from another node.
+    /// Whether every co-owner that is not dead was in sync with this disk within the last two
+    /// seconds, and all shards held here are ready: none is being fetched or handed over.
     private var isConverged: Bool {
         let now = ports.clock.milliseconds
         guard shards.allSatisfy({ $0.assumeIsolated { $0.isReady } }) else { return false }
@@ -77,7 +78,7 @@ extension Node {
         }
     }
 
-    /// Who owns a shard that this node owns too, ascending.
+    /// The other owners of the shards that this node owns, ascending.
     private var coOwners: [NodeName] {
         var names: Set<NodeName> = []
         for owners in owners where owners.contains(me.name) { names.formUnion(owners) }
@@ -97,12 +98,12 @@ extension Node {
 
     private func changesLacked(by peer: NodeName) -> UInt64 {
         shards.reduce(0) { sum, shard in
-            // What a peer claims may be any seqs.
+            // A peer may confirm any seqs, so that the sum may overflow.
             sum &+ shard.assumeIsolated { $0.changesLacked(by: peer) }
         }
     }
 
-    /// What is on this disk, shard by shard, in order.
+    /// Returns the state of each shard on this disk, ascending.
     package func digests() -> [DigestReport] {
         shards.map { shard in
             let header = shard.assumeIsolated { $0.stored }
@@ -111,7 +112,7 @@ extension Node {
         }
     }
 
-    /// One hash over the digests of all shards.
+    /// Returns one hash over the digests of all shards.
     package static func digest(over reports: [DigestReport]) -> Hash128 {
         var writer = ByteWriter(reserving: reports.count * 20)
         for report in reports {

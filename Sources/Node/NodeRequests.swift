@@ -4,17 +4,16 @@ import Placement
 import Replication
 import Wire
 
-/// What clients ask of the node, and where it goes: one of the shards held here, or a member that
-/// holds what is not.
+/// The routing of clients' requests: to a shard held here, or to a member that holds the shard.
 extension Node {
-    /// Who answers for a shard.
+    /// The destination of requests for a shard.
     enum Route {
         case here(Shard)
         case member(NodeName)
         case nobody
     }
 
-    /// The shard that a conversation is in; nil before the node is in a cluster.
+    /// The shard of a conversation; nil before the node is in a cluster.
     package func shardID(of conversation: ConversationID) -> ShardID? {
         shardID(of: conversation.text)
     }
@@ -24,30 +23,30 @@ extension Node {
         cluster.map { ShardID(of: partition, count: $0.shards) }
     }
 
-    /// The shard of a conversation, where it is held here.
+    /// The shard of a conversation, if it is held here.
     package func shard(of conversation: ConversationID) -> Shard? {
         shardID(of: conversation).flatMap { shard($0) }
     }
 
-    /// A shard, where it is held here.
+    /// The shard of this number, if it is held here.
     package func shard(_ id: ShardID) -> Shard? {
         Int(id.number) < held.count ? held[Int(id.number)] : nil
     }
 
-    /// An id for a message whose sender named none.
+    /// Makes an id for a message whose sender named none.
     package func mintMessageID() -> MessageID {
         MessageID.minted(
             at: HybridTimestamp(milliseconds: ports.clock.wallMilliseconds),
             entropy: ports.entropy.next())
     }
 
-    /// An id for an action item whose owner named none.
+    /// Makes an id for an action item whose owner named none.
     package func mintItemID() -> ItemID { ItemID(checked: mintMessageID().text) }
 
-    /// Ends the process in good order.
+    /// Ends the process in an orderly way.
     package func shutDown() { ports.host.end(.shutdown) }
 
-    /// Has what was asked outside of a read of the network go on without waiting for one.
+    /// Schedules another turn without waiting for I/O.
     package func turnAgain() { ports.host.turnAgain() }
 
     package func attach(_ sink: any ReplySink, as session: UInt64) { sinks[session] = sink }
@@ -64,10 +63,12 @@ extension Node {
 
     // MARK: Handling
 
+    /// Executes a write of a client, or forwards it.
+    ///
     /// - Parameters:
-    ///   - isMinted: its id was just made: nothing has it.
+    ///   - isMinted: whether the id in it was just made, so that no document has it.
     ///   - sessionVectors: what the connection has seen.
-    ///   - unsettled: what the connection asked for before, and may yet be executed.
+    ///   - unsettled: earlier operations of the connection that may still be executed.
     package func handle(
         _ mutation: consuming Mutation, isMinted: Bool, level: AckLevel, for slot: ReplySlot,
         having sessionVectors: SessionVectors = SessionVectors(),
@@ -116,10 +117,10 @@ extension Node {
         return .here(outcome, isSettled: isSettled)
     }
 
-    /// Carries a request of a client out where this node owns the shard and is ready: nearly
-    /// always.
+    /// Executes a client's request if this node owns the shard and is ready, which is nearly always
+    /// the case.
     ///
-    /// - Returns: nil where it has to be seen first who answers; nothing is done then.
+    /// - Returns: nil, with nothing done, if the route has to be looked up first.
     private func carryOutIfReady(
         _ request: PeerRequest.Request, in id: ShardID, for slot: ReplySlot
     ) -> (Completion, isSettled: Bool)? {
@@ -142,9 +143,9 @@ extension Node {
         return execute(raised(request, above: time), in: shard, for: slot)
     }
 
-    /// Carries a request of a client out here; with a greater time, where it needs one.
+    /// Executes a client's request here; once more with a greater time, if it needs one.
     ///
-    /// - Returns: what came of it, and whether that may be said at once.
+    /// - Returns: the outcome, and whether it may be sent at once.
     func carryOut(
         _ request: PeerRequest.Request, in shard: Shard, for slot: ReplySlot
     ) -> (Completion, isSettled: Bool) {
@@ -152,13 +153,13 @@ extension Node {
         let (outcome, isSettled) = execute(request, in: shard, for: slot)
         guard case .failed(.stale(let time)) = outcome else { return (outcome, isSettled) }
         guard request.mayBeRaised else { return (.failed(.unanswered), isSettled: true) }
-        // Nobody else is heard meanwhile: the second time is late enough.
+        // No other request is executed in between, so the second time is great enough.
         return execute(raised(request, above: time), in: shard, for: slot)
     }
 
-    /// Carries a request out here.
+    /// Executes a request here.
     ///
-    /// - Returns: what came of it, and whether that may be said at once.
+    /// - Returns: the outcome, and whether it may be sent at once.
     func execute(
         _ request: PeerRequest.Request, in shard: Shard, for slot: ReplySlot
     ) -> (Completion, isSettled: Bool) {
@@ -173,7 +174,9 @@ extension Node {
         return (carriedOut.outcome, carriedOut.isSettled)
     }
 
-    /// The request with a greater time: no node has executed it.
+    /// Returns the request with a greater time.
+    ///
+    /// No node may have executed it with the first.
     func raised(_ request: PeerRequest.Request, above time: HybridTimestamp) -> PeerRequest.Request
     {
         guard case .write(var operation, let level, let attempt) = request else { return request }
@@ -183,8 +186,9 @@ extension Node {
 
     // MARK: Routes
 
-    /// This node where it owns the shard and is ready; else who answered last, else the first of
-    /// the owners who can be asked, else anybody who may hold a copy.
+    /// Returns this node if it owns the shard and is ready; else the owner that was last chosen;
+    /// else the first owner that may be asked; else this node if its replica can serve; else any
+    /// member that may have a replica.
     func route(of id: ShardID) -> Route {
         let here = shard(id)
         if let here, here.assumeIsolated({ $0.isReady }) { return .here(here) }
@@ -204,7 +208,7 @@ extension Node {
         return others.first { mayAsk($0, for: id, now: now) }.map(Route.member) ?? .nobody
     }
 
-    /// Whether an owner that said that it could not answer is to be asked again shortly.
+    /// Whether a connected owner has refused a request and may be asked again shortly.
     func isOwnerBusy(_ id: ShardID) -> Bool {
         let now = ports.clock.milliseconds
         return owners[Int(id.number)].contains { name in
@@ -228,7 +232,7 @@ extension Node {
         tickTyping()
     }
 
-    /// Nothing comes on a connection any more.
+    /// Ends all that was on its way on a lost connection to a member.
     func onLinkLost(_ channel: UInt64, to name: NodeName) {
         let session = PeerConnection.sessionBit | channel
         for slot in pendingResponses.keys where slot.session == session {

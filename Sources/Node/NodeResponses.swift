@@ -3,41 +3,41 @@ import Chat
 import Replication
 import Wire
 
-/// What a request that is not answered at once came to, until its disks have it.
+/// The outcome of a request whose reply waits until disks have stored what it depends on.
 struct PendingResponse: Sendable {
     let outcome: Completion
-    /// That of the member's ask; 0 for a client.
+    /// The round of the member's request; 0 for a client.
     let round: UInt64
     let since: UInt64
-    /// What a member is told that its user sees.
+    /// The state of the replica whose content the reply shows; for a member.
     var seen: [ObservedShard] = []
-    /// Whether the member that asked was told that it is done here.
+    /// Whether the member has been told `taken`.
     var isTaken = false
 
-    /// The most of them: who asks beyond that asks another.
+    /// The most pending responses; a member that asks beyond that asks another.
     static let countMax = 131_072
-    /// After how long a member that asked is told that it is done here and waits for disks, in
+    /// After how long a member is told that its request is executed here and waits for disks, in
     /// milliseconds: before it asks another.
     static let takenMilliseconds: UInt64 = 200
 }
 
-/// What was denied to a member, and so what follows it.
+/// The refusal of one member's requests for a shard, up to a round.
 struct Redirect: Sendable {
     let round: UInt64
     let until: UInt64
 
-    /// How long it holds, in milliseconds: what was sent before the member heard of it is late by
-    /// then.
+    /// How long a refusal holds, in milliseconds: by then, what the member had sent before it knew
+    /// is late.
     static let milliseconds: UInt64 = 1_000
 }
 
-/// One member's requests for one shard.
+/// The key of a redirect: the session that stands for a member, and a shard.
 struct RequestedShard: Hashable, Sendable {
     let session: UInt64
     let shard: ShardID
 }
 
-/// Requests of other members, and replies on their way out.
+/// Requests of other members, and replies to members and clients.
 extension Node {
     func onRequest(_ ask: PeerRequest, from link: PeerConnection) {
         let slot = ReplySlot(session: link.session, number: ask.number)
@@ -88,7 +88,7 @@ extension Node {
             return
         }
         let (outcome, isSettled) = execute(ask.request, in: shard, for: slot)
-        // It comes again with a greater time, and before what follows it.
+        // The request comes again with a greater time, and ahead of those that followed it.
         if case .failed(.stale) = outcome { deny(ask, at: place) }
         var seen: [ObservedShard] = []
         if outcome.showsCopy {
@@ -97,7 +97,7 @@ extension Node {
         keep(outcome, isSettled, for: slot, ask.round, seen: seen)
     }
 
-    /// Whether the clock is right, or does not matter.
+    /// Whether the clock here is right, or the request is not a write.
     private func mayCarryOut(_ request: PeerRequest.Request) -> Bool {
         if case .write = request { clusterTime.refusedOffset == nil } else { true }
     }
@@ -109,7 +109,7 @@ extension Node {
 
     // MARK: Replies
 
-    /// Says what came of a request, now or once its disks have it.
+    /// Replies to a request, at once or when disks have stored what it depends on.
     func keep(
         _ outcome: Completion, _ isSettled: Bool, for slot: ReplySlot, _ round: UInt64 = 0,
         seen: [ObservedShard] = []
@@ -124,7 +124,7 @@ extension Node {
         }
     }
 
-    /// Says what came of a request to whoever asked.
+    /// Sends an outcome to the session or the member that asked.
     func finish(
         _ slot: ReplySlot, _ outcome: Completion, _ stored: Stored?, _ round: UInt64 = 0,
         seen: [ObservedShard] = []
@@ -147,9 +147,9 @@ extension Node {
         }
     }
 
-    /// Tells what was found in parts.
+    /// Sends findings to a member in parts.
     ///
-    /// - Parameter last: makes the last of them.
+    /// - Parameter last: makes the last part out of findings and their index.
     func tell(
         _ findings: Findings, to slot: ReplySlot, _ round: UInt64, seen: [ObservedShard],
         last: (Findings, Int) -> PeerResponse.Completion
@@ -163,7 +163,7 @@ extension Node {
         }
     }
 
-    /// - Returns: false where too much waits for the member already, which is told that.
+    /// - Returns: false if too much waits for the member already; the member is told so instead.
     @discardableResult
     func tell(
         _ outcome: PeerResponse.Completion, to slot: ReplySlot, _ round: UInt64 = 0,
@@ -186,7 +186,7 @@ extension Node {
         return false
     }
 
-    /// Shards have what replies waited for.
+    /// Sends the replies for which shards have stored what they waited for.
     func settle(_ settled: [(ReplySlot, Stored)]) {
         guard !settled.isEmpty else { return }
         var replies: [(slot: ReplySlot, stored: Stored)] = []
@@ -210,7 +210,7 @@ extension Node {
         tell(replies)
     }
 
-    /// Tells each session once of all its replies that may be sent.
+    /// Hands each session all its stored replies in one call.
     private func tell(_ replies: [(slot: ReplySlot, stored: Stored)]) {
         let replies = replies.sorted { precedes($0.slot, $1.slot) }
         var start = 0
@@ -223,7 +223,8 @@ extension Node {
         }
     }
 
-    /// What was asked of a shard is not on disk here; a co-owner may have it all the same.
+    /// Fails the replies of a shard after a failed commit; a co-owner may have the changes all the
+    /// same.
     func fail(_ slots: [ReplySlot], of shard: ShardID, because failure: StoreFailure) {
         for slot in slots {
             if !slot.isOfMember, let last = operations.source.last {
@@ -244,7 +245,7 @@ extension Node {
         }
     }
 
-    /// A client is about to be told that what it asked for may be done.
+    /// Notes that a client is about to be told that its operation may be done.
     ///
     /// - Parameter last: that operation, or a later one of this process.
     func noteUnsettled(_ last: Stamp, on shard: ShardID, for slot: ReplySlot) {
@@ -276,7 +277,7 @@ extension Node {
 }
 
 extension Completion {
-    /// Whether it tells what is in a copy.
+    /// Whether the outcome shows the content of a replica.
     package var showsCopy: Bool {
         switch self {
         case .written(let receipt, _): receipt.unread != nil
@@ -287,6 +288,6 @@ extension Completion {
 }
 
 extension ReplySlot {
-    /// Whether another member waits for it, and no client of this node.
+    /// Whether another member waits for the reply, and not a client of this node.
     var isOfMember: Bool { session & PeerConnection.sessionBit != 0 }
 }

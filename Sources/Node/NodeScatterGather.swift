@@ -2,28 +2,29 @@ import Chat
 import Replication
 import Wire
 
-/// A user's list on its way together: shards held here, and what others answer for the rest.
+/// A user's list that is being put together from the shards held here and from members' answers.
 struct ScatterGather: Sendable {
     let query: Query
     let user: UserID
     let since: UInt64
-    /// Whether the member that asked was told that its disks are waited for.
+    /// Whether the member that asked has been told `taken`.
     var isTaken = false
     private(set) var findings: Findings?
-    /// How many parts of members' answers are in it, those alone left out.
+    /// The parts taken from answers of several parts; answers of a single part do not count.
     private(set) var parts = 0
-    /// What the copies that made it up hold.
+    /// The states of the replicas that the list was read from.
     var seen: [Observation] = []
-    /// How many shards here have shown what is not on disk yet.
+    /// The number of shards here whose part shows changes that are not on disk yet.
     var unsettled = 0
-    /// How many members are asked.
+    /// The number of members that are asked.
     var asks = 0
-    /// The shards for which an owner will be asked again shortly.
+    /// The shards that are asked for again with the next tick: their owner is busy, or the replica
+    /// that answers is still behind the connection.
     var later: [ShardID] = []
-    /// The shards that nobody could be asked for.
+    /// The shards that no member could be asked for.
     var missing: [ShardID] = []
 
-    /// How long others are asked for what one has not got, in milliseconds.
+    /// How long the shards that are missing are asked for again, in milliseconds.
     static let patienceMilliseconds: UInt64 = 1_000
 
     init(_ query: Query, of user: UserID, now: UInt64) {
@@ -34,10 +35,10 @@ struct ScatterGather: Sendable {
 
     var isOver: Bool { unsettled == 0 && asks == 0 && later.isEmpty }
 
-    /// Whether it is no use to ask others for what is missing.
+    /// Whether it is too late to ask others for missing shards.
     func isLate(_ now: UInt64) -> Bool { now >= since + ScatterGather.patienceMilliseconds }
 
-    /// - Returns: false where it is no answer to the query.
+    /// - Returns: false if the findings do not answer the query.
     mutating func take(_ part: Findings, isOfMany: Bool = false) -> Bool {
         guard part.answers(query) else { return false }
         if isOfMany { parts += 1 }
@@ -50,30 +51,30 @@ struct ScatterGather: Sendable {
         return true
     }
 
-    /// The list, without those of the missing shards.
+    /// The list, without the parts of the missing shards.
     var outcome: Completion {
         guard let findings else { return .failed(.unreachable) }
         return .found(findings.gathered, isPartial: !missing.isEmpty)
     }
 }
 
-/// What a member was asked for of a list.
+/// A call to one member for its part of a list.
 struct ShardCall: Sendable {
-    /// The list.
+    /// The reply that the list is for.
     let slot: ReplySlot
     let target: NodeName
     let shards: [ShardID]
-    /// When it was sent, or when something of the answer last came.
+    /// When the call was sent, or when a part of the answer last came, in milliseconds.
     var heardAt: UInt64
-    /// The target waits for disks.
+    /// Whether the target waits for disks.
     var isTaken = false
     var found: [Findings] = []
-    /// What the copies that it shows hold; of each shard that was asked for at most once.
+    /// The states of the replicas shown in the answer; at most one entry for each shard asked for.
     private(set) var seen: [ObservedShard] = []
 
-    /// The most of them.
+    /// The most outstanding calls.
     static let countMax = 65_536
-    /// From here on clients have to wait.
+    /// The number of outstanding calls at which reading from clients stops.
     static let countHigh = 4_096
 
     func isOverdue(_ now: UInt64) -> Bool {
@@ -86,7 +87,7 @@ struct ShardCall: Sendable {
     }
 }
 
-/// A list that is not begun, because requests of the same connection before it wait for others.
+/// A list that has not been begun, because earlier requests of its connection wait for others.
 struct DeferredQuery: Sendable {
     let query: Query
     let user: UserID
@@ -94,7 +95,8 @@ struct DeferredQuery: Sendable {
 }
 
 extension Node {
-    /// A list, once all that its connection asked before it is done: it is to show that.
+    /// Executes a list once all earlier requests of its connection are done, since it has to show
+    /// them.
     func list(
         _ query: Query, of user: UserID, for slot: ReplySlot, having sessionVectors: SessionVectors
     ) -> Reply {
@@ -107,7 +109,7 @@ extension Node {
         return .awaited
     }
 
-    /// Whether a part of a list is still to be read: what is written before then would show in it.
+    /// Whether parts of a list are still to be read: what is written meanwhile would show in it.
     package func isGathering(_ slot: ReplySlot) -> Bool {
         if let scatterGather = scatterGathers[slot] {
             return scatterGather.asks > 0 || !scatterGather.later.isEmpty
@@ -115,7 +117,7 @@ extension Node {
         return deferredQueries[slot.session]?.contains { $0.slot == slot } ?? false
     }
 
-    /// Whether who answers for a shard holds what was seen of it.
+    /// Whether the node that answers for a shard holds what the connection has seen of it.
     private func mayAnswer(_ id: ShardID, having sessionVectors: SessionVectors) -> Bool {
         switch route(of: id) {
         case .here: sessionVectors.isLevel(id, with: .here)
@@ -126,7 +128,7 @@ extension Node {
         }
     }
 
-    /// Begins the lists before which nothing waits any longer.
+    /// Begins the deferred lists that no earlier request stands in the way of.
     func startLists() {
         guard !deferredQueries.isEmpty else { return }
         var ready: [DeferredQuery] = []
@@ -153,12 +155,12 @@ extension Node {
         }
     }
 
-    /// Asks whoever answers for each shard for its part of a user's list.
+    /// Collects a user's list from the nodes that answer for the shards.
     ///
-    /// A shard that nobody can answer for leaves its part out; where none can be asked, or where
-    /// the disk fails, there is no list.
+    /// A shard for which no node can answer is left out. If none can be asked, or if the disk
+    /// fails, the list fails.
     ///
-    /// - Parameter isLevel: who answers holds what the connection has seen.
+    /// - Parameter isLevel: whether the nodes that answer hold what the connection has seen.
     private func gather(
         _ query: Query, for user: UserID, slot: ReplySlot, isLevel: Bool
     ) -> Reply {
@@ -173,9 +175,9 @@ extension Node {
         return .awaited
     }
 
-    /// Takes the parts of what is held here, and asks for the others.
+    /// Takes the parts of the shards held here, and calls members for the others.
     ///
-    /// - Returns: why there is no list at all, if so.
+    /// - Returns: the failure of the whole list, if any.
     private func collect(
         _ shards: [ShardID], into scatterGather: inout ScatterGather, for slot: ReplySlot,
         isLevel: Bool = false
@@ -237,8 +239,8 @@ extension Node {
         ports.host.turnAgain()
     }
 
-    /// The shards in which something is or was a user's, by one look at the index instead of one
-    /// for each shard; nil where all are to be read.
+    /// Returns the shards in which something is or was the user's, with one read of the index
+    /// instead of one for each shard; nil if all have to be read.
     private func shardsToRead(
         for scatterGather: ScatterGather, among shards: [ShardID]
     ) -> Set<ShardID>? {
@@ -248,12 +250,12 @@ extension Node {
         return concerned(by: scatterGather.user, among: here)
     }
 
-    /// So few shards are read without asking the index which of them to read.
+    /// The number of shards up to which each is read without that look at the index.
     private static let shardsReadUnasked = 2
 
-    /// - Parameter concerned: the shards of which the others hold nothing that the query finds;
-    ///   nil where that is not known.
-    /// - Returns: why there is no list at all, if so.
+    /// - Parameter concerned: the shards to read; the others contain nothing that the query finds.
+    ///   Nil if that is unknown.
+    /// - Returns: the failure of the whole list, if any.
     private func take(
         _ shard: Shard, among concerned: Set<ShardID>?, into scatterGather: inout ScatterGather,
         for slot: ReplySlot
@@ -278,7 +280,7 @@ extension Node {
         return nil
     }
 
-    /// A shard has on disk what it showed.
+    /// Notes that a shard has stored what its part of a list shows.
     func onShardSettled(_ slot: ReplySlot) {
         scatterGathers[slot]?.unsettled -= 1
         endIfGathered(slot)
@@ -296,7 +298,7 @@ extension Node {
 
     // MARK: For other members
 
-    /// Answers a member's question for its part of a list out of what is held here.
+    /// Answers a member's call for its part of a list from the shards held here.
     func list(_ query: Query, of user: UserID, in shards: [ShardID], for slot: ReplySlot) {
         var scatterGather = ScatterGather(query, of: user, now: ports.clock.milliseconds)
         let concerned = shardsToRead(for: scatterGather, among: shards)
@@ -326,7 +328,8 @@ extension Node {
         for part in parts.dropLast() {
             guard tell(.taken, to: slot, seen: part) else { return }
         }
-        // Of several shards: a set is read in its order, and each of it once.
+        // The parts of several shards are merged first: a list is decoded in its order, without
+        // repeats.
         tell(findings.gathered, to: slot, 0, seen: parts.last ?? []) {
             .listed($0, part: $1, missing: scatterGather.missing)
         }
@@ -361,7 +364,7 @@ extension Node {
         }
     }
 
-    /// A member has said what it can, or is given up.
+    /// Takes the answer of a member; one without parts if the member is given up.
     private func take(_ parts: [Findings], missing: [ShardID], of ask: ShardCall) {
         guard var scatterGather = scatterGathers[ask.slot] else { return }
         scatterGather.asks -= 1
@@ -378,7 +381,7 @@ extension Node {
         goOn(scatterGather, asking: missing, for: ask.slot)
     }
 
-    /// Asks once more for some shards of a list, and ends it where nothing is waited for.
+    /// Asks for some shards of a list once more, and ends the list if nothing is outstanding.
     private func goOn(_ scatterGather: ScatterGather, asking shards: [ShardID], for slot: ReplySlot)
     {
         var scatterGather = scatterGather
@@ -390,7 +393,7 @@ extension Node {
         endIfGathered(slot)
     }
 
-    /// A member is gone: others are asked for what it was asked.
+    /// Asks other members for what a lost member was asked.
     func onListsLost(with name: NodeName) {
         giveUp(shardCalls.filter { $1.target == name })
     }
@@ -421,7 +424,7 @@ extension Node {
 }
 
 extension ShardFailure {
-    /// Whether it is over shortly, so that a list without that shard is better than none.
+    /// Whether the failure is likely to pass: then a list without the shard is better than none.
     var isPassing: Bool {
         switch self {
         case .notReady, .unreachable, .unanswered, .behind, .overloaded, .clock, .store(.badRecord),

@@ -2,25 +2,26 @@ import Chat
 import Replication
 import Wire
 
-/// Reads all that is on the disk, some at a time, and mends what is not what was written.
+/// The scrub: it reads every document on the disk, some at a time, and repairs what is damaged.
 ///
-/// When somebody asked for it: at the pace of the turns, and then the log is emptied, so that what
-/// was deleted is in no file. When nobody did: slowly, and again after a rest.
+/// A scrub for which an operator waits reads in every turn. A background scrub reads once a tick,
+/// and begins again after a rest. In the end the log is emptied, so that no file holds what was
+/// deleted.
 struct Scrub: Sendable {
     enum Phase: Hashable, Sendable {
         case resting
         case walking
-        /// What is bad is being set aside.
+        /// Damaged documents are being set aside.
         case mending
         case emptyingLog
     }
 
     var phase = Phase.resting
     var scrubber = Scrubber()
-    /// The replies that wait for the end.
+    /// The replies that wait for the end of the scrub.
     var slots: [ReplySlot] = []
     var nextAt: UInt64
-    /// Whether some are read in this turn though nobody waits.
+    /// Whether a background scrub reads in this turn.
     var isDue = false
 
     init(now: UInt64) { nextAt = now + Scrubber.firstMilliseconds }
@@ -29,9 +30,9 @@ struct Scrub: Sendable {
 }
 
 extension Node {
-    /// Has a reply wait until all on the disk is read, mended, and rid of what was deleted.
+    /// Has a reply wait for a scrub.
     ///
-    /// Who asks while one is under way that was asked for waits for that one.
+    /// While an operator's scrub is under way, another request waits for that one.
     package func scrub(for slot: ReplySlot) {
         if !scrub.isAsked { beginScrub() }
         scrub.slots.append(slot)
@@ -43,15 +44,15 @@ extension Node {
         scrub.phase = .walking
     }
 
-    /// Where nobody asked, some are read each tick.
+    /// Begins a background scrub when it is due, and has it read once a tick.
     func tickScrub(now: UInt64) {
         if scrub.phase == .resting, now >= scrub.nextAt, cluster != nil { beginScrub() }
         scrub.isDue = true
     }
 
-    /// At the end of each turn, once what changed in it is handed to the disk.
+    /// Runs at the end of each turn, once its changes are handed to the disk.
     ///
-    /// - Returns: what is to be written again.
+    /// - Returns: the documents to be written again.
     func continueScrub() -> [ShardWrite] {
         if isEnding, scrub.isAsked { settleScrub(.refused(.stopping)) }
         guard scrub.phase != .resting, scrub.isAsked || scrub.isDue else { return [] }
@@ -98,7 +99,7 @@ extension Node {
         }
     }
 
-    /// The write that puts documents back under their indexes.
+    /// The write that puts documents back into the indexes.
     private func rewrite(_ part: CheckedPart, of id: ShardID, _ stored: ReplicaHeader) -> ShardWrite
     {
         for record in part.unindexed {
@@ -111,7 +112,7 @@ extension Node {
         return ShardWrite(shard: id, header: stored, records: part.unindexed)
     }
 
-    /// The log is empty, or stays as it is.
+    /// Ends the scrub after the log was emptied, or could not be.
     package func onLogEmptied(failure: String?) {
         pressure.onLogEmptied()
         guard scrub.phase == .emptyingLog else { return }

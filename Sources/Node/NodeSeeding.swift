@@ -2,11 +2,13 @@ import Chat
 import Replication
 import Wire
 
-/// Sample data on its way to the shards that it belongs to.
+/// A `SEED` that is underway: sample data on its way to several shards.
 struct Seeding: Sendable {
-    /// How many of its writes are not acknowledged.
+    /// The number of writes that are not acknowledged yet.
     var waits = 0
-    /// Why one of them was not carried out, if so; what exists as something else stays.
+    /// The reason why a write was not executed, if one was not.
+    ///
+    /// A refusal does not count: what exists under the same name stays as it is.
     private(set) var failure: ShardFailure?
 
     mutating func note(_ outcome: Completion) {
@@ -19,10 +21,10 @@ struct Seeding: Sendable {
 }
 
 extension Node {
-    /// Adds the sample data, what is not there yet.
+    /// Adds the sample data that is not there yet.
     ///
-    /// All of its writes are under way at once: each shard keeps the order of its own, and whatever
-    /// the connection asks next comes behind them.
+    /// All of its writes are under way at once. Each shard keeps their order, and later requests of
+    /// the connection follow them.
     package func seed(level: AckLevel, for slot: ReplySlot) -> Reply {
         var seeding = Seeding()
         for mutation in SampleData.mutations {
@@ -38,15 +40,15 @@ extension Node {
         return .awaited
     }
 
-    /// One of its writes is carried out.
+    /// Notes that one of the writes was executed.
     ///
-    /// - Parameter isSettled: it waits for no disk.
+    /// - Parameter isSettled: whether the write waits for no disk.
     func note(_ outcome: Completion, _ isSettled: Bool, ofSeeding slot: ReplySlot) {
         seedings[slot]?.note(outcome)
         if isSettled { onSettled(seeding: slot, nil) }
     }
 
-    /// One of its writes is acknowledged, or lost.
+    /// Notes that one of the writes was acknowledged, or failed.
     func onSettled(seeding slot: ReplySlot, _ failure: ShardFailure?) {
         if let failure { seedings[slot]?.note(.failed(failure)) }
         seedings[slot]?.waits -= 1

@@ -5,13 +5,17 @@ import Placement
 import Replication
 import Wire
 
-/// Tells those who watch here what happens anywhere.
+/// Subscribes to feeds: passes the events of all shards on to the watchers of this node.
+///
+/// The events of each shard come from one holder, which may be this node. A watcher that lacks some
+/// of them gets a replay from that holder.
 extension Node {
-    /// Begins to tell a session of a user's events; replaces what it watched.
+    /// Starts to send a session the events of a user, in place of the user that it watched before.
     ///
     /// - Parameters:
+    ///   - since: the token from which the client resumes; nil for events from now on.
     ///   - hasTokens: whether each event comes with a token.
-    ///   - unsettled: what its connection asked for before, and may yet be executed.
+    ///   - unsettled: earlier operations of the connection that may still be executed.
     package func watch(
         _ user: UserID, since: Token?, hasTokens: Bool = true, for slot: ReplySlot,
         after unsettled: Unsettled = Unsettled()
@@ -37,13 +41,13 @@ extension Node {
                 concerns: [ShardID(of: user.text, count: cluster.shards)]))
         tendFeeds()
         askOwners(for: slot.session)
-        // The answer comes behind what is done at once.
+        // The reply is sent at the end of the turn, after everything that can be done at once.
         ports.host.turnAgain()
         subscriptions.isLost = true
         return .success(())
     }
 
-    /// Nothing is told to a session any more.
+    /// Ends the watching of a session.
     package func unwatch(_ session: UInt64) {
         let replays = subscriptions[session]?.behind ?? [:]
         guard let (watcher, isLast) = subscriptions.remove(session) else { return }
@@ -58,7 +62,8 @@ extension Node {
         if subscriptions.isIdle { subscriptions.idleSince = ports.clock.milliseconds }
     }
 
-    /// Has every holder tell of a new watcher's user.
+    /// Asks every holder that serves feeds to this node to include the events of a new watcher's
+    /// user.
     private func askOwners(for session: UInt64) {
         guard let user = subscriptions[session]?.user else { return }
         for name in subscriptions.informed.sorted() {
@@ -69,7 +74,7 @@ extension Node {
         }
     }
 
-    /// Answers those who wait for nothing any more.
+    /// Replies to the watchers that have nothing to wait for any more.
     private func answerWatchers() {
         let now = ports.clock.milliseconds
         let areOpen = subscriptions.feeds.allSatisfy(\.isOpen)
@@ -91,15 +96,16 @@ extension Node {
         for number in subscriptions.feeds.indices {
             let id = ShardID(UInt16(number))
             guard let position = subscriptions.feeds[number].position else {
-                // Where the feed will begin nobody knows: nothing is left out.
+                // It is not known where the feed will begin, so the replay covers the whole shard.
                 behind[id] = Subscriptions.Backlog(since: Vector(), number: 0)
                 continue
             }
-            // Who has seen more than is told of here is told nothing older meanwhile.
+            // A watcher whose token is ahead of the feed gets a replay, and no older events from
+            // the feed meanwhile.
             let minimum =
                 watcher.since?.minimum(of: id, knowing: position, checkpoints.known) ?? position
             let holder = subscriptions.feeds[number].holder
-            // Until it says so, a holder may tell of what comes to all but this user.
+            // Until a holder has confirmed the watch, its events may leave this user out.
             let isTold = subscriptions.feeds[number].isOpen && !(holder.map(late.contains) ?? true)
             guard minimum != position || !isTold else { continue }
             behind[id] = Subscriptions.Backlog(since: minimum, number: 0)
@@ -135,7 +141,7 @@ extension Node {
 
     // MARK: Feeds
 
-    /// Gives every feed that needs one a holder.
+    /// Finds a holder for every feed that needs one, or a better one.
     private func tendFeeds() {
         guard !subscriptions.isIdle else { return }
         let now = ports.clock.milliseconds
@@ -147,7 +153,11 @@ extension Node {
         }
     }
 
-    /// Who is to tell of a shard: who does, as long as it can; this node where it holds it.
+    /// Chooses the member that is to serve a shard's feed: this node if its replica is ready; else
+    /// the present holder while it is heard from; else an owner; else any member that may have a
+    /// replica.
+    ///
+    /// Members that have refused the feed lately are passed over.
     private func feedSource(of id: ShardID, now: UInt64) -> NodeName? {
         let feed = subscriptions.feeds[Int(id.number)]
         func isWilling(_ name: NodeName) -> Bool { now >= feed.refusedBy[name] ?? 0 }
@@ -182,7 +192,7 @@ extension Node {
         askReplays(of: id)
     }
 
-    /// Asks the new holder of a shard for what watchers lack of it, each for itself.
+    /// Requests a replay from the new holder of a shard for each watcher that lacks part of it.
     private func askReplays(of id: ShardID) {
         subscriptions.lag(behind: id)
         for session in subscriptions.lagging.sorted()
@@ -199,9 +209,9 @@ extension Node {
         subscriptions.isLost = true
     }
 
-    /// Tells a holder whom all these watch.
+    /// Sends a holder the users that are watched on this node, unless it has them already.
     ///
-    /// - Returns: false where too much waits for it already.
+    /// - Returns: false if too much waits for the holder already.
     private func inform(_ name: NodeName) -> Bool {
         guard !subscriptions.informed.contains(name) else { return true }
         var users = subscriptions.users[...]
@@ -215,7 +225,8 @@ extension Node {
         return true
     }
 
-    /// A holder may not know whom these watch, or is gone.
+    /// Ends all feeds from a holder that is gone, or that may not know which users are watched
+    /// here.
     private func loseFeeds(of name: NodeName) {
         subscriptions.informed.remove(name)
         for (number, ask) in subscriptions.asks where ask.holder == name {
@@ -228,7 +239,7 @@ extension Node {
         subscriptions.isLost = true
     }
 
-    /// A connection is gone.
+    /// Ends the feeds in both directions after the connection to a member was lost.
     func onFeedsLost(with name: NodeName) {
         publisher.forget(name)
         guard !subscriptions.feeds.isEmpty else { return }
@@ -292,10 +303,10 @@ extension Node {
 
     // MARK: Events
 
-    /// Tells everybody who watches of what came on a feed.
+    /// Delivers the events of a feed to the sessions that watch their users.
     ///
-    /// Of several events the last alone raises a watcher's token: who comes back with an earlier
-    /// one is told the rest.
+    /// Only the last event brings a watcher a token with the new position. A client that resumes
+    /// with the token of an earlier event is told the rest again.
     private func tell(_ told: [AddressedEvent], of id: ShardID, position: Vector?) {
         let before = subscriptions.feeds[Int(id.number)].position
         if let position {
@@ -338,13 +349,14 @@ extension Node {
         }
     }
 
-    /// What those who watch here ask for next is later than what they are told.
+    /// Advances the clock to the latest of the events told, so that what their watchers write next
+    /// gets a later timestamp.
     func observe(_ told: [AddressedEvent]) {
         observe(told.reduce(.zero) { max($0, $1.event.at) })
         subscriptions.clock = latestTime
     }
 
-    /// Tells one watcher what it does not know.
+    /// Delivers the events of a replay to its session.
     private func tell(_ told: [AddressedEvent], replayedTo session: UInt64, of id: ShardID) {
         guard let cluster, subscriptions[session] != nil else { return }
         observe(told)
@@ -355,18 +367,20 @@ extension Node {
         }
     }
 
-    /// Tells one watcher, and stops where its client takes nothing.
+    /// Delivers one event; a session whose client does not keep up is looked at with each tick.
     func hand(_ event: WatchedEvent, _ token: String?, to session: UInt64) {
         guard let isFull = sinks[session]?.onEvent(event, token: token) else { return }
         if isFull { subscriptions.full.insert(session) }
     }
 
-    /// A session ends, and events wait for its client: `isStillFull` is due with each tick.
+    /// Notes that a session ended while events wait for its client: `isStillFull` is called with
+    /// each tick.
     package func onEventsLeft(for session: UInt64) { subscriptions.full.insert(session) }
 
     // MARK: Time
 
-    /// The end of a turn: whoever can be answered is.
+    /// Runs at the end of a turn: finds holders for feeds, begins profile queries, and replies to
+    /// watchers that need not wait any more.
     func settleSubscriptions() {
         guard subscriptions.isLost else { return }
         subscriptions.isLost = false

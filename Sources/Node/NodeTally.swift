@@ -1,31 +1,33 @@
 import Replication
 import Wire
 
-/// What a node has done since it started, for those who watch it.
+/// Counts of what a node has done since its start, for monitoring.
 struct NodeTally: Sendable {
     var requests = RequestTally()
-    /// From handing a commit out to hearing that it is on disk, in microseconds.
+    /// The time from handing out a commit to its completion, in microseconds.
     var commits = Histogram(Histogram.durations)
-    /// The documents in each.
+    /// The number of documents in a commit.
     var records = Histogram(Histogram.amounts)
     var failedCommits: UInt64 = 0
-    /// Whether the last commit that failed found no room.
+    /// Whether the last commit that failed found the disk full.
     var isDiskFull = false
-    /// Requests that others answered.
+    /// Forwards that another member answered.
     var forwardsAnswered: UInt64 = 0
-    /// Those that others refused, as this node would have.
+    /// Forwards that another member refused for a reason that holds on every node.
     var forwardsRefused: UInt64 = 0
-    /// Those that nobody could answer.
+    /// Forwards that no member could answer.
     var forwardsFailed: UInt64 = 0
-    /// Those that were answered here after all.
+    /// Forwards that were executed here after all.
     var forwardsResumed: UInt64 = 0
-    /// How often somebody else had to be asked.
+    /// How often a forward was passed on to another member.
     var forwardsPassedOn: UInt64 = 0
-    /// Over connections that have ended, by member.
+    /// The traffic of connections that have ended, by member.
     private(set) var pastTraffic: [NodeName: PeerTraffic] = [:]
-    /// Of copies that were dropped.
+    /// The counts of replicas that were dropped.
     private(set) var pastCopies = ReplicaTally()
-    /// How many those were: it tells the numbers of one copy's pulls from those of the next.
+    /// The number of replicas that were dropped.
+    ///
+    /// It keeps the pulls of a shard's next replica apart from those of the one before.
     private(set) var copiesDropped: UInt64 = 0
 
     mutating func note(_ outcome: Completion) {
@@ -36,10 +38,10 @@ struct NodeTally: Sendable {
         }
     }
 
-    /// A connection has ended.
+    /// Adds the traffic of a connection that has ended.
     ///
-    /// - Parameter members: of all others nothing is kept, so that this stays as small as their
-    ///   table.
+    /// - Parameter members: the members of the cluster. Nothing is kept of others, so that the
+    ///   table is bounded.
     mutating func add(_ traffic: PeerTraffic, with name: NodeName, members: [NodeName]) {
         pastTraffic[name, default: PeerTraffic()] += traffic
         guard pastTraffic.count > members.count else { return }
@@ -52,11 +54,11 @@ struct NodeTally: Sendable {
     }
 }
 
-/// What went over the connections to a member.
+/// The traffic of the connections to a member.
 package struct PeerTraffic: Hashable, Sendable {
     package var receivedBytes: UInt64 = 0
     package var sentBytes: UInt64 = 0
-    /// What was dropped because too much waited for the member already.
+    /// Frames dropped because too much waited for the member already.
     package var droppedFrames: UInt64 = 0
 
     static func += (left: inout PeerTraffic, right: PeerTraffic) {

@@ -4,9 +4,9 @@ import Membership
 import Replication
 import Wire
 
-/// Has everybody see who types.
+/// Typing notices: who types is told to every node, and shown to the watchers there.
 extension Node {
-    /// A client says that its user types, or stopped.
+    /// Handles a client's notice that its user types, or has stopped.
     package func type(
         _ isOn: Bool, in conversation: ConversationID, by user: UserID, for slot: ReplySlot
     ) -> Result<Reply, OperationFailure> {
@@ -22,7 +22,8 @@ extension Node {
         case .here(.found(.users(let participants), _), let isSettled):
             asked.participants = participants
             typing.asked[slot] = asked
-            // Whoever asks may watch, too, and is in the middle of a line.
+            // The same session may be a watcher, and is in the middle of a line: it gets the event
+            // later.
             if isSettled { typing.allowed.append(slot) }
             ports.host.turnAgain()
         case .here:
@@ -31,7 +32,7 @@ extension Node {
         return .success(handling)
     }
 
-    /// Who sends what they typed, or leaves, types no more: as soon as that is accepted.
+    /// Ends the typing of a user who sends a message or leaves, once that is accepted.
     func endTyping(by mutation: Mutation, _ handling: Reply, for slot: ReplySlot) {
         switch mutation.action {
         case .send, .leave: break
@@ -43,7 +44,7 @@ extension Node {
         switch handling {
         case .awaited: break
         case .here(.written, _):
-            // What was said before and waits for the disk is shown first.
+            // A notice that was given before and waits for the disk is shown first.
             let isBehind = typing.asked.contains { slot, asked in
                 asked.place == place && !typing.allowed.contains(slot)
             }
@@ -53,7 +54,7 @@ extension Node {
         typing.asked[slot] = Typing.Asked(place: place, word: .ended, participants: [])
     }
 
-    /// The end of a turn: what was allowed in it is shown.
+    /// Runs at the end of a turn: shows the notices that were allowed in it.
     func settleTyping() {
         guard !typing.allowed.isEmpty else { return }
         let allowed = typing.allowed
@@ -61,7 +62,7 @@ extension Node {
         for slot in allowed { onTypingAllowed(slot) }
     }
 
-    /// A reply is about to leave: one that lets somebody type has it shown.
+    /// Shows the notice that a reply allows, when that reply is about to be sent.
     func onTypingAllowed(_ slot: ReplySlot, by outcome: Completion? = nil) {
         guard !typing.asked.isEmpty, let asked = typing.asked.removeValue(forKey: slot) else {
             return
@@ -88,12 +89,12 @@ extension Node {
         }
     }
 
-    /// A connection is closed.
+    /// Ends the typing on a connection that was closed.
     func endTyping(of session: UInt64) {
         for place in typing.forget(session) { broadcast(place, for: nil, to: []) }
     }
 
-    /// - Parameter milliseconds: for how long it counts; nil where it is over.
+    /// - Parameter milliseconds: how long the notice counts; nil if the typing has ended.
     private func broadcast(
         _ place: Typing.Place, for milliseconds: UInt64?, to participants: [UserID],
         isEnded: Bool = false
@@ -111,10 +112,10 @@ extension Node {
         ports.host.turnAgain()
     }
 
-    /// Says until when it counts, by the other's clock.
+    /// Sends a notice with its end by the other node's clock.
     ///
-    /// So what a cut holds up on its way has run out when it arrives. Who has not told its clock is
-    /// told with its first word of that.
+    /// A notice that a cut holds up has thus ended when it arrives. A node that has not reported
+    /// its clock gets the notice once it does.
     private func send(
         _ place: Typing.Place, for milliseconds: UInt64?, _ participants: [UserID],
         to name: NodeName, isEnded: Bool = false
@@ -129,8 +130,8 @@ extension Node {
             conversation: place.conversation, user: place.user, until: until, isEnded: isEnded,
             at: typing.said[place]?.at ?? ports.clock.wallMilliseconds,
             participants: participants)
-        // Where there is no room for it, it is said again: an end that is not heard would be shown
-        // for seconds.
+        // A notice that was dropped is sent again with the next tick: without its end, typing would
+        // be shown for seconds.
         if links[name]?.send(.typing(frame)) == false {
             typing.unsent[name, default: []].insert(place)
         }
@@ -147,7 +148,7 @@ extension Node {
         }
     }
 
-    /// What is said here is said to a member that is connected, too.
+    /// Sends the notices of this node's clients to a member that was just connected.
     func tellTyping(to name: NodeName) {
         let now = Typing.Moment(ports.clock)
         for place in typing.places {
@@ -172,11 +173,12 @@ extension Node {
         }
     }
 
-    /// Until when a word counts that came.
+    /// Returns when a received notice ends.
     ///
-    /// - Parameter until: by this node's monotonic clock, as the other believed it to be: a machine
-    ///   that was suspended since then believes it for too long. So what was said
-    ///   `millisecondsMax` ago by the wall clocks, which may be `--max-offset` apart, is over, too.
+    /// - Parameter until: its end by this node's monotonic clock, as the sender estimated that
+    ///   clock. The estimate is too late if this machine was suspended since. Therefore a notice
+    ///   also ends `millisecondsMax` after it was given by the wall clocks, which may be
+    ///   `--max-offset` apart.
     private func deadline(
         _ until: UInt64, of frame: TypingFrame, from name: NodeName
     ) -> Typing.Moment {
@@ -185,7 +187,7 @@ extension Node {
         return Typing.Moment(monotonic: until, wall: isNever ? .max : wall)
     }
 
-    /// Nobody's word counts any more, that of clients here included.
+    /// Ends typing whichever node told of it, including this one.
     private func onTypingEnded(_ place: Typing.Place, at time: UInt64, by name: NodeName) {
         if name != me.name, typing.end(place) { broadcast(place, for: nil, to: []) }
         guard let participants = typing.hide(place) else { return }
@@ -225,7 +227,7 @@ extension Node {
         hand(event, token, to: session)
     }
 
-    /// Who begins to watch is told who types.
+    /// Tells a new watcher who is typing.
     func tellTyping(to session: UInt64, subscriptions user: UserID) {
         for place in typing.places(shownTo: user) {
             let time = typing.shown[place]?.at ?? ports.clock.wallMilliseconds
@@ -235,7 +237,7 @@ extension Node {
 
     // MARK: Ends
 
-    /// A node's word counts for nothing any more.
+    /// Drops the notices of a node whose connection was lost.
     func onTypingLost(from name: NodeName) {
         for place in typing.places(of: name) { hideTyping(place, by: name) }
     }

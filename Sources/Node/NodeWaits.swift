@@ -3,33 +3,34 @@ import Membership
 import Replication
 import Wire
 
-/// A reply that waits for copies.
+/// A `WAIT`: a reply that waits until writes are stored on enough owners.
 struct CopiesWait: Sendable {
     let slot: ReplySlot
     let writes: [ShardID: Vector]
     let copies: Int
     let deadline: UInt64
-    /// On how many owners the writes to shards that are not held here are, as those said.
+    /// For shards not held here, the number of owners that have the writes, as other members
+    /// counted.
     var counted: [ShardID: Int] = [:]
 
     func isOver(with copies: Int, now: UInt64) -> Bool { copies >= self.copies || now >= deadline }
 }
 
-/// A question for the copies of a shard that is not held here.
+/// A call that asks a member on how many owners the writes to a shard are stored.
 struct CopiesCall: Sendable {
     /// The reply that waits.
     let slot: ReplySlot
     let shard: ShardID
     let sentAt: UInt64
 
-    /// How long it may take, in milliseconds.
+    /// How long the call may take, in milliseconds.
     static let patienceMilliseconds: UInt64 = 1_000
-    /// The most of them: more waits are counted later.
+    /// The most outstanding calls; further ones are made later.
     static let countMax = 8_192
 }
 
 extension Node {
-    /// Has a reply wait until these writes are stored on so many owners.
+    /// Has a reply wait until these writes are stored on that many owners.
     package func wait(
         _ slot: ReplySlot, for writes: [ShardID: Vector], copies: Int, until deadline: UInt64
     ) {
@@ -39,10 +40,10 @@ extension Node {
         ports.host.turnAgain()
     }
 
-    /// The process ends: nobody waits for copies any longer.
+    /// Ends all waits, because the process ends.
     package func stopWaiting() { isEnding = true }
 
-    /// On how many owners all that a reply waits for is stored.
+    /// The number of owners that have stored everything a reply waits for.
     private func copies(of wait: CopiesWait) -> Int {
         wait.writes.map { id, vector in
             shard(id)?.assumeIsolated { $0.copies(of: vector) } ?? wait.counted[id] ?? 0
@@ -54,7 +55,7 @@ extension Node {
         let now = isEnding ? .max : ports.clock.milliseconds
         let judged = waits.map { wait in (wait, copies: copies(of: wait)) }
         waits = []
-        // Whoever is told may wait again at once, so the list is whole before anybody is.
+        // A session may wait again as soon as it is told, so the list is completed first.
         for (wait, copies) in judged where !wait.isOver(with: copies, now: now) {
             waits.append(wait)
         }

@@ -2,21 +2,21 @@ import CRDT
 import Chat
 import Wire
 
-/// What a device is to be notified of, and what became of what it was shown.
+/// A query for what a device is to be notified of, and for the state of what it was shown.
 package struct DueQuery: Hashable, Sendable {
-    /// A message that it was shown.
+    /// A message that the device was shown.
     struct Shown: Hashable, Sendable {
         let conversation: ConversationID
         let message: MessageID
     }
 
     let rule: NotificationRule
-    /// At most `shownMax`.
+    /// The messages shown on the device, at most `shownMax`.
     let shown: [Shown]
-    /// How many more it may be shown.
+    /// How many more messages the device may be shown.
     let countMax: Int
 
-    /// Those of two sides of a cut, each with a full list.
+    /// The limit for two sides of a network partition, each with a full list.
     static let shownMax = 2 * ListedNotification.countMax
 
     init?(for device: Device, of user: UserID) {
@@ -29,18 +29,19 @@ package struct DueQuery: Hashable, Sendable {
     }
 }
 
-/// What the shard of a conversation says of a message of which a device is notified.
+/// A message of which a device is to be notified, as the conversation's shard reports it.
 package struct NotificationCandidate: Hashable, Sendable {
-    /// The most bytes of texts that one list shows, so that its reply stays in memory; the oldest
-    /// come first, and one thing at least is in it.
+    /// The most bytes of texts in one list, so that the reply stays in memory.
+    ///
+    /// The oldest come first, and there is always at least one.
     static let bytesMax = 4 << 20
 
     let conversation: ConversationID
     let message: MessageID
     let from: UserID
-    /// Nil where its user may not see it any more.
+    /// Nil if the user must not see the message any more.
     let text: String?
-    /// As it is to be noted; nil where the device was shown it before.
+    /// The entry to be noted as shown; nil if the device was shown the message before.
     let entry: ListedNotification?
 
     var bytes: Int { 256 + (text?.utf8.count ?? 0) }
@@ -52,9 +53,9 @@ package struct NotificationView: Hashable, Sendable {
     package let conversation: ConversationID
     package let message: MessageID
     package let from: UserID
-    /// What that user calls themselves; nil where they do not, or where nobody could be asked.
+    /// The name that the sender goes by; nil if there is none, or no node could be asked for it.
     package var fromName: String?
-    /// Nil where the message was deleted since it was shown.
+    /// Nil if the message was deleted since it was shown.
     package let text: String?
 }
 

@@ -2,12 +2,12 @@ import CRDT
 import Chat
 import Wire
 
-/// A write on its way to where it is executed: the mutation, and the identity and time that the
-/// node gave it that read its line.
+/// A write on its way to the shard that executes it: the mutation, with the identity and the time
+/// that it got from the node that read its line.
 package struct Operation: Hashable, Sendable {
     package let mutation: Mutation
     package var stamp: Stamp
-    /// What its client issued earlier and may yet be executed.
+    /// Earlier operations of the client that may still be executed.
     package var unsettled: Unsettled
 
     package init(_ mutation: Mutation, _ stamp: Stamp, after unsettled: Unsettled = Unsettled()) {
@@ -31,10 +31,10 @@ extension Operation: WireValue {
     }
 }
 
-/// The operations of this process: what is next, and what was answered with "may be done".
+/// The operations of this process: the source of the next, and those that may still be executed.
 struct Operations: Sendable {
     var source: OperationSource
-    /// When the last operation on each shard was issued that was answered so.
+    /// By shard, the time of the last operation that was answered with "may be done".
     private var unsettled: [ShardID: HybridTimestamp] = [:]
 
     init(process: ProcessID) { source = OperationSource(process: process) }
@@ -43,13 +43,15 @@ struct Operations: Sendable {
         unsettled[shard] = max(unsettled[shard] ?? .zero, time)
     }
 
-    /// Whether a request on the shard is to be named by `naming`.
+    /// Whether earlier operations of this process on the shard may still be executed, so that a
+    /// write has to name them.
     func hasUnsettled(on shard: ShardID) -> Bool { !unsettled.isEmpty && unsettled[shard] != nil }
 
-    /// The request with when this process last issued what may yet be executed on the shard.
+    /// Returns a write that names the operations of this process on the shard that may still be
+    /// executed.
     ///
-    /// The counter of the request's own operation says the rest: all that its process issued before
-    /// is earlier.
+    /// Their latest time is enough: the counter of the write itself says that all that its process
+    /// issued before is earlier.
     func naming(_ request: PeerRequest.Request, on shard: ShardID) -> PeerRequest.Request {
         guard !unsettled.isEmpty, case .write(var operation, let level, let attempt) = request,
             let time = unsettled[shard]
@@ -60,7 +62,7 @@ struct Operations: Sendable {
 }
 
 extension PeerRequest.Request {
-    /// Whether it is a write that may get another time.
+    /// Whether the request is a write that may get a greater time.
     var mayBeRaised: Bool {
         guard case .write(_, _, let attempt) = self else { return false }
         return attempt.mayBeRaised

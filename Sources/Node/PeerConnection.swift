@@ -2,72 +2,71 @@ import Membership
 import Replication
 import Wire
 
-/// The connection to a member, once both said hello.
+/// The connection to a member, after both sides have said hello.
 ///
-/// An object, since each turn changes it where it lies: out of a dictionary and back a value of its
-/// size costs more than what is done to it.
+/// A class, because each turn changes it in place: moving a value of this size out of a dictionary
+/// and back costs more than the change.
 final class PeerConnection {
     let name: NodeName
     let channel: any Channel
-    /// What came in and is not a whole frame yet.
+    /// Bytes received that do not make up a whole frame yet.
     var cutter: EnvelopeCutter
     let process: RandomID
-    /// When both had said hello, in milliseconds.
+    /// When both sides had said hello, in milliseconds.
     let since: UInt64
-    /// Whether the member with the lesser name dialled: of two connections, that one stays.
+    /// Whether the member with the lesser name dialled: of two connections that one is kept.
     let isDialedByLesser: Bool
     var link: PeerSync
-    /// Whether frames that came in wait for the next turn.
+    /// Whether frames that have arrived wait for the next turn.
     var isBehind = false
-    /// Whether what is for the peer stays here, as behind a cut cable.
+    /// Whether nothing is sent to the peer, as behind a cut cable.
     var isCutOut = false
-    /// Whether it is being closed by this node.
+    /// Whether this node is closing the connection.
     var isGivenUp = false
-    /// What the peer last said twice a second, and when.
+    /// The peer's last pulse, and when it came.
     var pulse: (said: Pulse, at: UInt64)?
     /// The shards of which a frame was dropped since the queue was last short.
     private(set) var dropped: Set<ShardID> = []
-    /// What went over it, and what did not.
+    /// The bytes that were sent and received, and the frames that were dropped.
     var traffic = PeerTraffic()
-    /// Frames that could not be read since that was last logged, and when it may be again.
+    /// Unreadable frames since the last log line about them, and when the next line may be logged.
     private var badFrames = 0
     private var badFramesLoggableFrom: UInt64 = 0
 
     private var clockToldAt: UInt64?
-    /// How far the peer's clock is ahead of this one, in milliseconds, by the last two times that
-    /// it told.
+    /// How far the peer's clock is ahead of this one, in milliseconds, by its last two reports.
     ///
-    /// What lay about on its way, or in front of a process that stood still, makes it seem too
-    /// little and never too much: the greater one counts.
+    /// Delays on the way, or while a process stood still, make the offset seem too small and never
+    /// too large: the greater one counts.
     private var clockOffsets: [Int64] = []
-    /// The bases of the vectors in frames, those of this end and those of the other.
+    /// The bases of the vectors in frames: those of this side, and those of the other.
     private var said: SaidVectors
     private var heard: SaidVectors
-    /// The same of answers, which may wait while other frames go.
+    /// The same for responses, which may wait while other frames are sent.
     private var answered: SaidVectors
     private var heardAnswered: SaidVectors
-    /// Answers that wait until there is room in the queue.
+    /// Responses that wait until the queue has capacity.
     private var answers: [[UInt8]] = []
     private var answerBytes = 0
-    /// What is to be sent with this turn.
+    /// Bytes to be sent at the end of the turn.
     private var output: [UInt8] = []
-    /// The most bytes that one frame had.
+    /// The size of the largest frame sent, in bytes.
     private var largestFrame = 0
 
     private let limits: PeerLimits
 
-    /// How often a node tells its clock, in milliseconds: in that time two clocks drift apart by a
-    /// millisecond or two.
+    /// How often a node reports its clock, in milliseconds: in that time two clocks drift apart by
+    /// a millisecond or two.
     static let clockMilliseconds: UInt64 = 10_000
-    /// How often who asks too late by this node's clock is told what it says, in milliseconds.
+    /// How often a peer whose request came too late is told this node's clock, in milliseconds.
     static let clockAgainMilliseconds: UInt64 = 100
-    /// Set in the number of a session that stands for a peer.
+    /// The bit that is set in the number of a session that stands for a peer.
     static let sessionBit: UInt64 = 1 << 63
-    /// How long a connection has to have lasted, in milliseconds, for its end to be a fault of the
-    /// network, and the next worth making at once.
+    /// How long a connection has to have lasted for its end to count as a fault of the network, in
+    /// milliseconds: then the next one is dialled at once.
     static let steadyMilliseconds: UInt64 = 5_000
 
-    /// - Parameter link: begins now.
+    /// - Parameter link: the state of the comparison with the peer; it begins now.
     init(
         channel: any Channel, cutter: EnvelopeCutter, process: RandomID, isDialedByLesser: Bool,
         link: PeerSync, limits: PeerLimits, restRangesMax: Int
@@ -87,7 +86,7 @@ final class PeerConnection {
         since = link.heardAt
     }
 
-    /// Bytes came in.
+    /// Takes bytes that have arrived.
     func append(_ bytes: UnsafeRawBufferPointer) {
         traffic.receivedBytes += UInt64(bytes.count)
         cutter.append(bytes)
@@ -95,6 +94,7 @@ final class PeerConnection {
 
     private var queuedBytes: Int { channel.queuedBytes + output.count }
 
+    /// Whether so little waits for the peer that pulls are served.
     var isShort: Bool { queuedBytes < limits.queueBytesShort }
 
     private var isFull: Bool { queuedBytes >= limits.queueBytesMax }
@@ -104,7 +104,7 @@ final class PeerConnection {
             queuedBytes: queuedBytes, answerBytes: answerBytes, largestFrame: largestFrame)
     }
 
-    /// - Returns: false where it was dropped, because too much waits already.
+    /// - Returns: false if the frame was dropped, because too much waits already.
     @discardableResult
     func send(_ frame: Frame) -> Bool {
         guard !isFull || isPlantedUnbounded else {
@@ -124,9 +124,10 @@ final class PeerConnection {
         #endif
     }
 
-    /// Sends what a node says beside its shards, also to a peer that is somewhat behind.
+    /// Sends a frame that is not about a shard's replication; the limit for it is higher by
+    /// `controlBytesMax`.
     ///
-    /// - Returns: false where it was dropped, because too much waits already.
+    /// - Returns: false if the frame was dropped, because too much waits already.
     @discardableResult
     func send(_ frame: PeerFrame) -> Bool {
         said.say(in: frame, sending: write)
@@ -149,9 +150,9 @@ final class PeerConnection {
         return true
     }
 
-    /// One more frame of the peer's could not be read.
+    /// Counts an unreadable frame.
     ///
-    /// - Returns: how many those are, where it is time to say so.
+    /// - Returns: the number of such frames since the last log line, if it is time for another.
     func takeBadFrames(now: UInt64) -> Int? {
         badFrames += 1
         guard now >= badFramesLoggableFrom else { return nil }
@@ -160,31 +161,31 @@ final class PeerConnection {
         return badFrames
     }
 
-    /// What the slots of the peer's requests are of, as those of a session.
+    /// The session number of the slots for the peer's requests.
     var session: UInt64 { PeerConnection.sessionBit | channel.id }
 
-    /// Answers the peer; what finds the queue full waits, in order.
+    /// Sends a response; if the queue is full, the response waits behind those before it.
     ///
-    /// - Returns: false where too much waits already: the peer will ask another.
+    /// - Returns: false if too much waits already: the peer will ask another member.
     @discardableResult
     func tell(_ told: PeerResponse) -> Bool {
         guard !told.seen.isEmpty else { return put(told) }
         return answered.say(in: told, sending: put)
     }
 
-    /// Says that an answer found no room.
+    /// Tells the peer that a response was dropped because too much waits.
     ///
-    /// It comes before the answers that follow: who asked would take those, and then an answer from
-    /// elsewhere to the first that shows what is newer.
+    /// The refusal goes ahead of the responses that follow. Otherwise the peer would take those,
+    /// and then a response of another member to the dropped request, which shows a newer state.
     ///
-    /// - Returns: false where that finds no room either: the peer reads nothing.
+    /// - Returns: false if not even the refusal has capacity: the peer reads nothing.
     func refuse(_ told: PeerResponse) -> Bool {
         put(told, bytesMax: limits.answerBytesMax + limits.controlBytesMax)
     }
 
     private func put(_ told: PeerResponse) -> Bool { put(told, bytesMax: limits.answerBytesMax) }
 
-    /// Answers go out in the order in which they are put here.
+    /// Responses leave in the order in which they are put here.
     private func put(_ told: PeerResponse, bytesMax: Int) -> Bool {
         guard !answers.isEmpty || isFull else {
             return write(.told(told))
@@ -197,23 +198,24 @@ final class PeerConnection {
         return true
     }
 
-    /// Takes a frame of the peer's.
+    /// Completes the vectors of a frame from the peer.
     ///
-    /// - Returns: the shards of which it is not known what the frame says.
+    /// - Returns: the shards whose vectors build on one that this side does not have.
     func hear(_ frame: inout PeerFrame) -> [ShardID] {
         guard case .told = frame else { return heard.hear(in: &frame) }
         return heardAnswered.hear(in: &frame)
     }
 
-    /// The peer does not know what this end said of a shard.
+    /// Forgets the bases of a shard, because the peer does not have them.
     func onUnheard(_ shard: ShardID) {
         said.forget(shard)
         answered.forget(shard)
     }
 
-    /// Whether the peer is to be told this node's clock: at once, then now and again.
+    /// Whether this node's clock is to be reported to the peer: at once, and then repeatedly.
     ///
-    /// - Parameter isMistaken: what it takes for this clock's time is past.
+    /// - Parameter isMistaken: whether a deadline that the peer set by this clock was past on
+    ///   arrival.
     func takesClock(now: UInt64, isMistaken: Bool = false) -> Bool {
         let pause =
             isMistaken ? PeerConnection.clockAgainMilliseconds : PeerConnection.clockMilliseconds
@@ -226,12 +228,13 @@ final class PeerConnection {
         clockOffsets = clockOffsets.suffix(1) + [Int64(truncatingIfNeeded: theirs &- now)]
     }
 
-    /// What the peer's clock will at least say after so many milliseconds; nil before it told.
+    /// A lower bound for what the peer's clock will say after that many milliseconds; nil before
+    /// its first report.
     func deadline(after milliseconds: UInt64, now: UInt64) -> UInt64? {
         clockOffsets.max().map { now &+ UInt64(bitPattern: $0) &+ milliseconds }
     }
 
-    /// The shards to be offered anew, once the queue is short again.
+    /// Returns the shards to be offered anew, once the queue is short again.
     func takeDropped() -> [ShardID] {
         guard !dropped.isEmpty, isShort else { return [] }
         defer { dropped = [] }
@@ -250,7 +253,7 @@ final class PeerConnection {
         answers.removeFirst(taken)
     }
 
-    /// Hands what is to be sent to the network.
+    /// Hands the turn's output to the network.
     func flush() {
         if !answers.isEmpty { queueAnswers() }
         guard output.count > 0, !isCutOut else { return }

@@ -2,21 +2,21 @@ import Wire
 
 /// The connections to members, at most one to each.
 struct PeerConnections {
-    /// In the order of their names: what a node does to each of them it does in this order.
+    /// In the order of names, which is the order in which a node deals with them.
     private(set) var ascending: [PeerConnection] = []
     private var byName: [NodeName: PeerConnection] = [:]
     private var byChannel: [UInt64: PeerConnection] = [:]
 
     var isEmpty: Bool { ascending.isEmpty }
 
-    /// Ascending.
+    /// The names of the connected members, ascending.
     var names: [NodeName] { ascending.map(\.name) }
 
     subscript(name: NodeName) -> PeerConnection? { byName[name] }
 
     subscript(channel channel: UInt64) -> PeerConnection? { byChannel[channel] }
 
-    /// Puts a connection in the place of the one to the same member.
+    /// Adds a connection in place of the one to the same member.
     mutating func insert(_ link: PeerConnection) {
         if let old = byName[link.name] { remove(old) }
         byName[link.name] = link

@@ -4,13 +4,13 @@ import Placement
 import Replication
 import Wire
 
-/// What the first node of a cluster fixed for all of them.
+/// The settings that the first node of a cluster has fixed for all of its nodes.
 package struct ClusterSettings: Hashable, Sendable {
     package let id: ClusterID
     package let name: ClusterName
-    /// How many shards there are.
+    /// The number of shards.
     package let shards: UInt16
-    /// How many members own each.
+    /// The number of owners of a shard.
     package let replicas: Replicas
 
     package init(id: ClusterID, name: ClusterName, shards: UInt16, replicas: Replicas) {
@@ -44,15 +44,15 @@ extension ClusterSettings: WireValue {
     }
 }
 
-/// What a node understands, as it says in its greeting.
+/// The versions that a node understands, as it says in its hello.
 ///
-/// Two nodes speak the newest version of the wire that both know. Between versions that share one,
-/// nothing ends a connection: a kind of frame that is not known is skipped, a request is answered
-/// as unsupported, and what is written behind the known values is passed over. Who writes documents
-/// of a new version, or sends frames of one, does so once every member says that it knows them; a
-/// document that meets an earlier version all the same is kept as it is (`LaterState`).
+/// Two nodes use the newest version of the wire format that both know. Between versions with one in
+/// common nothing ends a connection: an unknown kind of frame is skipped, an unknown request is
+/// answered as unsupported, and bytes after the known values are ignored. A node writes documents
+/// of a new version, or sends frames of one, only once every member has said that it knows them. A
+/// document that reaches an earlier version all the same is kept as it is (`LaterState`).
 package struct PeerVersions: Hashable, Sendable {
-    /// Of everything that travels between nodes.
+    /// The versions of the wire format.
     package let wire: ClosedRange<UInt8>
     /// The latest version of a document that is read in full.
     package let document: UInt8
@@ -64,7 +64,7 @@ package struct PeerVersions: Hashable, Sendable {
         self.document = document
     }
 
-    /// The version of the wire that two speak; nil where they have none in common.
+    /// The newest version of the wire format that both nodes know; nil if there is none.
     func common(with other: PeerVersions) -> UInt8? {
         let latest = min(wire.upperBound, other.wire.upperBound)
         return latest >= max(wire.lowerBound, other.wire.lowerBound) ? latest : nil
@@ -86,14 +86,14 @@ extension PeerVersions: WireValue {
     }
 }
 
-/// What a node says first on every connection to another.
+/// The first frame on every connection between nodes.
 ///
-/// The same in all versions, but for what a later one writes behind it.
+/// Its format is the same in all versions, except for what later ones append.
 package struct Hello: Hashable, Sendable {
-    /// This process, and no other that ever ran under the name.
+    /// The process; no other process ever has the same id.
     package let process: RandomID
     package let member: Member
-    /// Nil for a node with an empty folder, which waits to be told.
+    /// Nil for a node with an empty data folder, which waits for a cluster.
     package let cluster: ClusterSettings?
     package let members: MemberTable
     package let versions: PeerVersions
@@ -113,46 +113,48 @@ package struct Hello: Hashable, Sendable {
     }
 }
 
-/// Why a node does not talk to another.
+/// The reasons for which a node refuses a connection with another.
 package enum Rejection: UInt8, Hashable, Sendable {
     /// A living member has the name.
     case nameTaken = 1
     case otherCluster = 2
     /// Neither of the two is in a cluster.
     case noCluster = 3
-    /// There is a connection between the two already.
+    /// The two are connected already.
     case connected = 4
-    /// The name is the receiver's own.
+    /// The name is the receiver's own: the node has dialled itself.
     case oneself = 5
     /// The two have no version of the wire in common.
     case otherVersion = 6
 }
 
-/// What travels on a connection between two nodes.
+/// A message between two connected nodes.
 package enum PeerFrame: Hashable, Sendable {
     case hello(Hello)
     case reject(Rejection)
-    /// Who is alive, and what the sender's wall clock says.
+    /// The states of members, and the sender's wall clock.
     case gossip(Gossip, wallMilliseconds: UInt64)
     case replication(Frame)
-    /// A request that the receiver should answer.
+    /// A request that the receiver is to answer.
     case ask(PeerRequest)
     case told(PeerResponse)
-    /// What the sender's clock says, in milliseconds: by it the receiver says until when a
-    /// `PeerRequest` holds.
+    /// The sender's monotonic clock, in milliseconds: the receiver uses it for the deadlines of the
+    /// requests that it sends.
     case clock(UInt64)
-    /// About those who watch.
+    /// A frame about watchers and feeds.
     case watch(WatchFrame)
-    /// Somebody types, or stopped.
+    /// A notice that a user is typing, or has stopped.
     case typing(TypingFrame)
     case checkpoint(CheckpointFrame)
     /// The sign of life, twice a second.
     case pulse(Pulse)
-    /// The sender does not know the vector of a shard on which one of the receiver's builds.
+    /// The sender lacks the vector of a shard on which one of the receiver's vectors builds.
     case unheard(ShardID)
 
-    /// The version in which a frame is written, in front of it: that of greetings for ever, of
-    /// the others what both nodes speak.
+    /// The version at the head of each frame.
+    ///
+    /// Hellos and rejections have the same one for ever; other frames have the newest that both
+    /// nodes know.
     package static let version: UInt8 = 1
 }
 
@@ -235,12 +237,12 @@ extension PeerFrame: WireValue {
         }
     }
 
-    /// Reads a frame of a member's.
+    /// Reads a frame from a member.
     ///
-    /// What a later version puts behind its values is passed over.
+    /// Bytes that a later version appends to the known values are ignored.
     ///
-    /// - Throws: `unknown` for a kind that only a later version knows; `tooLong` for more bytes
-    ///   than its kind may have.
+    /// - Throws: `unknown` for a kind of frame of a later version; `tooLong` for a frame that is
+    ///   longer than its kind allows.
     static func read(_ payload: ArraySlice<UInt8>) throws(WireError) -> PeerFrame {
         var reader = ByteReader(payload)
         let frame = try PeerFrame(from: &reader)
@@ -248,7 +250,7 @@ extension PeerFrame: WireValue {
         throw .tooLong(count: UInt64(payload.count), limit: Envelope.plainBytesMax)
     }
 
-    /// Whether it may have as many bytes as a document.
+    /// Whether a frame may be as long as the longest document.
     private var bringsOneDocument: Bool {
         switch self {
         case .replication(.push(_, let encodedDocuments, _)): encodedDocuments.count == 1

@@ -1,16 +1,19 @@
-/// How much may wait for one other node, in bytes.
+/// The limits on what may wait for one other node, in bytes.
 package struct PeerLimits: Hashable, Sendable {
-    /// The most that waits for a slow peer: what comes then is dropped, and the pull repairs it.
+    /// The most that waits for a slow peer: further replication frames are dropped, and pulls
+    /// repair that.
     package let queueBytesMax: Int
-    /// Below this the queue counts as short: pulls are served, dropped shards are offered.
+    /// Below this the queue counts as short: pulls are served, and dropped shards are offered.
     package let queueBytesShort: Int
-    /// How much of what a node says beside its shards may wait behind those.
+    /// The additional capacity for frames that are not about a shard's replication.
     package let controlBytesMax: Int
-    /// The most answers to a peer that wait until its queue has room: beyond that it asks another,
-    /// and is told so behind them, with as much as `controlBytesMax`.
+    /// The most responses that wait until the peer's queue has capacity.
+    ///
+    /// A request beyond that is refused, so that the peer asks another member; refusals may take
+    /// another `controlBytesMax`.
     package let answerBytesMax: Int
-    /// About the most bytes of vectors in one answer, which may be of many shards: what is beyond
-    /// goes in front of it.
+    /// The approximate limit of the vectors in one response, which may be about many shards: the
+    /// others are sent ahead of it.
     package let vectorBytesMax: Int
 
     package static let standard = PeerLimits(

@@ -3,32 +3,33 @@ import Chat
 import Replication
 import Wire
 
-/// A request that a member which holds the shard is asked to answer.
+/// A request to a member that holds a shard.
 ///
-/// One hop: who is asked answers it or says that somebody else should.
+/// It takes one hop: the receiver answers it, or says that it is not an owner.
 package struct PeerRequest: Hashable, Sendable {
     package enum Request: Hashable, Sendable {
         case write(Operation, AckLevel, Attempt)
         case read(Query, UserID)
-        /// A user's list, as far as these shards make it up.
+        /// The part of a user's list that lies in these shards.
         case list(Query, UserID, [ShardID])
-        /// On how many owners these changes are.
+        /// On how many owners these changes are stored.
         case copies(ShardID, Vector)
-        /// Whether the copy of a shard holds what a connection has seen.
+        /// Whether the replica of a shard holds what a connection has seen.
         case level(ShardID, ReadConstraint)
-        /// One that only a later version knows: it is told so.
+        /// A request of a later version; the answer says that it is not supported.
         case unknown
     }
 
-    /// What may be known of a write before it is looked at.
+    /// Whether a write may have been executed before.
     package enum Attempt: UInt8, CaseIterable, Hashable, Sendable {
-        /// Its id was just made: nothing has it.
+        /// The id in the write was just generated, so that no document has it.
         case minted = 1
         case first = 2
-        /// Another member may have executed it already, and not said so.
+        /// Another member may have executed the write without having answered.
         case again = 3
 
-        /// Whether the operation may get another time: no attempt at it can have been executed.
+        /// Whether the operation may get another time: only if no attempt at it can have been
+        /// executed.
         package var mayBeRaised: Bool {
             #if PlantedBugs
                 if PlantedBug.secondTimeGiven.isOn { return true }
@@ -37,13 +38,16 @@ package struct PeerRequest: Hashable, Sendable {
         }
     }
 
-    /// Which of the asking process's it is.
+    /// The number of the request among those of the asking process.
     package let number: UInt64
-    /// Which of the asking process's attempts at its shard it belongs to: who denies one of them
-    /// denies those that follow, since what was denied comes again before them.
+    /// The round of the asking process for the shard to which the request belongs.
+    ///
+    /// A member that refuses one request refuses the later ones of its round, since the refused one
+    /// is sent again before them.
     package let round: UInt64
-    /// Until when it may be carried out, by the clock of who is asked, in milliseconds: later the
-    /// one who asked has gone elsewhere with it, and its user may have gone on.
+    /// Until when the request may be executed, by the receiver's clock, in milliseconds.
+    ///
+    /// After that the sender has turned to another member, and its user may have moved on.
     package let deadline: UInt64
     package private(set) var request: Request
 }
@@ -56,31 +60,31 @@ extension PeerRequest: VectorCarrier {
     }
 }
 
-/// What became of an `PeerRequest`.
+/// The answer to a `PeerRequest`.
 package struct PeerResponse: Hashable, Sendable {
     package enum Completion: Hashable, Sendable {
-        /// It is carried out here, and waits for disks.
+        /// The request has been executed here, and waits for disks.
         case taken
         case written(Receipt, Stored)
-        /// A part of what a query found, counted from 0.
+        /// A part of the findings of a query; parts are counted from 0.
         case found(Findings, part: Int, isLast: Bool)
-        /// The last part of a list, and the shards that are not in it.
+        /// The last part of a list, and the shards that are missing from the list.
         case listed(Findings, part: Int, missing: [ShardID])
         case copies(Int)
-        /// The copy holds what was asked for.
+        /// The replica holds what was asked for.
         case level
         case failed(ShardFailure)
-        /// Not held here, or asked too late: nothing was done.
+        /// The shard is not held here, or the request came too late: nothing was done.
         case notOwner
     }
 
     package let number: UInt64
-    /// That of the ask.
+    /// The round of the request.
     package let round: UInt64
     package private(set) var outcome: Completion
-    /// What the copies that it shows hold.
+    /// The states of the replicas whose content the answer shows.
     package var seen: [ObservedShard] = []
-    /// No earlier than anything that it shows.
+    /// A time no earlier than anything that the answer shows.
     package var time = HybridTimestamp.zero
 }
 
@@ -89,8 +93,8 @@ extension PeerResponse: VectorCarrier {
         for index in seen.indices { seen[index].eachVector(body) }
     }
 
-    /// Replaces the answer by a failure, so that another member is asked: a vector in it builds on
-    /// one that this node has not received.
+    /// Replaces an answer with a vector that builds on one which this node has not received: it
+    /// becomes a failure, so that another member is asked.
     mutating func refuse() {
         if case .written = outcome { return }
         outcome = .failed(.unsupported)
@@ -210,7 +214,7 @@ extension PeerResponse: WireValue {
         do throws(WireError) {
             outcome = try Completion(from: &reader)
         } catch .unknown {
-            // As if it had not understood the request: another is asked.
+            // This counts as if the member had not understood the request: another one is asked.
             outcome = .failed(.unsupported)
             return
         } catch {
@@ -246,7 +250,7 @@ extension PeerResponse.Completion {
 }
 
 extension Mutation {
-    /// Whether it names a document that nobody else can name yet.
+    /// Whether the mutation creates a document under an id that no other request can have used yet.
     var mayBeMinted: Bool {
         switch action {
         case .send, .addItem: true

@@ -3,33 +3,34 @@ import Chat
 import Replication
 import Wire
 
-/// Why a store cannot do what it was asked.
+/// The reasons for which a store does not do what was requested.
 package enum StoreFailure: Error, Hashable, Sendable {
     /// The disk is full: nothing was written.
     case full
-    /// A document's bytes are not what was written.
+    /// The bytes of a document are not what was written.
     case badRecord(DocumentKey)
-    /// A row by which the shard's documents are found is not what was written.
+    /// A row of an index of the shard's documents is not what was written.
     case badIndex
     /// Another program has locked the database: nothing was written.
     case locked
-    /// Anything else: what was being done, and what the system said.
+    /// Any other failure: what was being done, and what the system said.
     case failed(String)
 }
 
-/// What one commit stores of a shard: what changed, and the header that counts it.
+/// The write of one shard in a commit: what has changed, and the header that counts it.
 package struct ShardWrite: Sendable {
     package let shard: ShardID
     package let header: ReplicaHeader
-    /// The row that the header builds on, where that changes.
+    /// The row that the header builds on, if that has changed.
     package let base: [UInt8]?
     package let records: [Record]
-    /// Documents set aside because their bytes are bad; the counted runs of their conversations go
-    /// along.
+    /// Documents that are set aside because their bytes are bad.
+    ///
+    /// The counted runs of their conversations are removed with them.
     package let removed: [DocumentKey]
-    /// What changed in the index of counted runs.
+    /// The counted runs that have changed.
     package let runs: [CountedRunWrite]
-    /// Whether all by which the shard's documents are found is made anew from them.
+    /// Whether the indexes of the shard are made anew from its documents.
     package let isReindexed: Bool
 
     init(
@@ -46,10 +47,10 @@ package struct ShardWrite: Sendable {
     }
 }
 
-/// What is left of a shard on disk without its bad documents.
+/// The rest of a shard on disk without its bad documents.
 package struct Remainder: Sendable {
     package let header: ReplicaHeader
-    /// All whose bytes are bad, those that were known and those found on the way.
+    /// All documents whose bytes are bad: those known before, and those found while counting.
     package let bad: [DocumentKey]
 
     package init(header: ReplicaHeader, bad: [DocumentKey]) {
@@ -58,28 +59,28 @@ package struct Remainder: Sendable {
     }
 }
 
-/// The documents that are on disk.
+/// Read access to the documents on disk.
 ///
 /// Reads are synchronous and see only what is committed.
 package protocol DocumentReader {
     func document(_ key: DocumentKey, in shard: ShardID) throws(StoreFailure) -> Document?
 
-    /// Hands out the messages of a page in the page's direction, until told to stop.
+    /// Hands out the messages of a page in the page's direction, until `handing` returns false.
     func history(
         of conversation: ConversationID, in shard: ShardID, page: HistoryPage,
         handing: (Document) -> Bool
     ) throws(StoreFailure)
 
-    /// The keys of the documents of a kind that carry a term, ascending.
+    /// The keys of the documents of a kind under a term of the index, ascending.
     ///
-    /// A key may lead to no document; whoever asks looks at what the document says.
+    /// A key may be out of date: the caller has to look at the document.
     ///
-    /// - Parameter partition: the only one looked at; nil for all of the shard.
+    /// - Parameter partition: the only partition looked at; nil for all of the shard.
     func keys(
         of kind: DocumentKey.Kind, carrying term: String, in shard: ShardID, partition: String?
     ) throws(StoreFailure) -> [DocumentKey]
 
-    /// The shards in which something carries a term that concerns a user, up to a last one.
+    /// The shards up to `last` whose index has a term that concerns a user.
     func shards(concerning user: UserID, upTo last: ShardID) throws(StoreFailure) -> Set<ShardID>
 
     /// The participant states of a conversation, ascending by user.
@@ -87,24 +88,26 @@ package protocol DocumentReader {
         of conversation: ConversationID, in shard: ShardID
     ) throws(StoreFailure) -> [Document]
 
-    /// The counted runs of a level that hold something of a span, and where that begins behind all
-    /// of them the last, ascending; some that hold nothing of it may be among them.
+    /// Returns the counted runs of a level that overlap a span, ascending, and maybe others; if the
+    /// span begins behind all runs, the last one.
     ///
-    /// A run that is damaged is left out: what it held is counted one by one. So are all, where a
-    /// store keeps none.
+    /// A damaged run is left out, so that its messages are counted one by one. A store without
+    /// counted runs returns none.
     func countedRuns(
         of conversation: ConversationID, in shard: ShardID, level: UInt8,
         from start: HybridTimestamp, to end: HybridTimestamp
     ) throws(StoreFailure) -> [CountedRun]
 
-    /// The documents of which some last seq is counted in `ours` and not in `theirs`, in order of
-    /// seq, without an upper bound; at least one, unless there is none.
+    /// The documents with a last seq that is in `ours` and not in `theirs`, in order of seq and
+    /// without an upper bound; at least one, unless there is none.
     func changes(
         in shard: ShardID, lackedBy theirs: Vector, of ours: Vector, after cursor: Dot?,
         bytesMax: Int
     ) throws(StoreFailure) -> (encodedDocuments: [EncodedDocument], next: Dot?)
 
-    /// Counts a shard anew, without these documents. It reads all of them: some microseconds each.
+    /// Counts a shard anew without these documents.
+    ///
+    /// Reads all of the shard: some microseconds for each document.
     func remainder(
         of shard: ShardID, without bad: [DocumentKey]
     ) throws(StoreFailure) -> Remainder
@@ -132,22 +135,24 @@ extension DocumentReader {
 
 /// A durable store.
 ///
-/// A commit's result comes back as `Node.onCommitted`, in order of tickets.
+/// The result of a commit is reported to `Node.onCommitted`, in the order of tickets.
 package protocol Store: DocumentReader, Maintenance, AnyObject, Sendable {
     /// Commits the writes of all these shards in one transaction, on a thread of its own.
     ///
-    /// After a commit failed, every one handed in before `resume` fails too: they build on it.
+    /// After a failed commit, all commits handed in before `resume` fail too, because they build on
+    /// it.
     ///
-    /// - Parameter drops: copies that go with all that is in them, before anything is written.
+    /// - Parameter drops: shards whose replicas are deleted before anything is written.
     func commit(
         _ writes: [ShardWrite], drops: [ShardID], settings: [Setting], ticket: UInt64)
 
+    /// Accepts commits again after one has failed.
     func resume()
 
-    /// How many bytes wait to be committed.
+    /// The number of bytes that wait to be committed.
     var queuedBytes: Int { get }
 
-    /// What it takes of the disk; nil where there is none, or it cannot be asked.
+    /// The disk space that the store uses; nil if it has none, or cannot tell.
     var usage: StoreUsage? { get }
 }
 
@@ -155,12 +160,12 @@ extension Store {
     package var usage: StoreUsage? { nil }
 }
 
-/// What a store takes of its disk, in bytes.
+/// The disk space that a store uses, in bytes.
 package struct StoreUsage: Hashable, Sendable {
     package let databaseBytes: UInt64
-    /// Of the log in front of the database.
+    /// The size of SQLite's write-ahead log.
     package let logBytes: UInt64
-    /// What is left for this process on the disk.
+    /// The space on the disk that this process may still use.
     package let freeBytes: UInt64
 
     package init(databaseBytes: UInt64, logBytes: UInt64, freeBytes: UInt64) {
@@ -170,13 +175,13 @@ package struct StoreUsage: Hashable, Sendable {
     }
 }
 
-/// Something that the node keeps on disk beside its shards.
+/// A value that the node stores besides its shards.
 package struct Setting: Hashable, Sendable {
     package let name: String
     package let value: [UInt8]
 }
 
-/// Where random bits come from.
+/// A source of random bits.
 package protocol Entropy: AnyObject, Sendable {
     func next() -> UInt64
 }
@@ -185,13 +190,15 @@ extension Entropy {
     package func nextID() -> RandomID { RandomID(high: next(), low: next()) }
 }
 
-/// What time it is.
+/// The clocks of a node.
 package protocol Clock: AnyObject, Sendable {
-    /// Monotonic; what everything that waits uses.
+    /// Monotonic: for everything that waits.
     var milliseconds: UInt64 { get }
-    /// Since 1970; only for stamps, and for the edit window.
+    /// Since 1970: for stamps, the edit window, generated ids and typing notices; everything else
+    /// that waits uses the monotonic clock.
     var wallMilliseconds: UInt64 { get }
-    /// Monotonic, and finer: for measuring alone, nothing is decided by it.
+    /// Monotonic, and finer: for measurements, and for the time limits within a turn, on which no
+    /// result depends.
     var microseconds: UInt64 { get }
 }
 
@@ -201,17 +208,18 @@ extension Clock {
 
 /// A connection to another node.
 ///
-/// Bytes that come in are handed to `Node.onBytes`.
+/// Bytes that arrive are handed to `Node.onBytes`.
 package protocol Channel: AnyObject, Sendable {
     var id: UInt64 { get }
     /// The host at the other end, without a port.
     var source: String { get }
     func send(_ bytes: [UInt8])
-    /// How many bytes wait to be taken by the network.
+    /// The number of bytes that the network has not taken yet.
     var queuedBytes: Int { get }
-    /// Stops reading, and goes on.
+    /// Pauses or resumes reading.
     func setPaused(_ isPaused: Bool)
-    /// Ends it, once what was sent is out or cannot be; nothing that comes in counts any more.
+    /// Closes the connection once everything is sent, or cannot be; bytes that still arrive are
+    /// ignored.
     func close()
 }
 
@@ -219,26 +227,26 @@ extension Channel {
     package var source: String { "" }
 }
 
-/// What the process does for its node.
+/// The services that the process offers to its node.
 package protocol Host: AnyObject, Sendable {
-    /// Comes back as `Node.onChannel` or `Node.onDialFailed`.
+    /// Dials an address; the result is reported to `Node.onChannel` or `Node.onDialFailed`.
     func dial(_ address: String)
-    /// The node serves.
+    /// Reports that the node is ready to serve.
     func onReady()
-    /// The process must end.
+    /// Ends the process.
     func end(_ ending: Ending)
-    /// Has another turn follow without waiting for anything.
+    /// Schedules another turn without waiting for I/O.
     func turnAgain()
-    /// Takes lines of clients, or lets them wait.
+    /// Pauses or resumes reading from clients.
     func setClientsPaused(_ isPaused: Bool)
     func log(_ level: LogLevel, _ line: String)
-    /// Whether lines of the level `debug` are written.
+    /// Whether log lines of the level `debug` are written.
     var isDebugging: Bool { get }
-    /// The memory that the process holds, in bytes.
+    /// The resident memory of the process, in bytes.
     var residentBytes: UInt64 { get }
-    /// What the process takes of the machine; nil where there is none.
+    /// The resources that the process uses; nil if they are not known.
     var usage: ProcessUsage? { get }
-    /// What it limits itself.
+    /// The limits that the process sets itself.
     var limits: [Limit] { get }
 }
 
@@ -248,11 +256,11 @@ extension Host {
     package var limits: [Limit] { [] }
 }
 
-/// What a process takes of its machine.
+/// The resources of the machine that a process uses.
 package struct ProcessUsage: Hashable, Sendable {
     package let residentBytes: UInt64
     package let virtualBytes: UInt64
-    /// On all of its threads.
+    /// The processor time of all threads.
     package let cpuMicroseconds: UInt64
     package let openDescriptors: UInt64
     package let descriptorsMax: UInt64
@@ -289,19 +297,19 @@ package enum LogLevel: String, Comparable, CaseIterable, Sendable {
     }
 }
 
-/// Why a node ends its process, in a sentence for the person who started it.
+/// The reason for which a node ends its process, in a sentence for the operator.
 package enum Ending: Hashable, Sendable {
-    /// Asked to.
+    /// An operator asked for it.
     case shutdown
-    /// Told otherwise than the cluster is.
+    /// An option contradicts what the cluster has fixed.
     case badOption(String)
-    /// The folder or the name is not this node's to use.
+    /// The data folder or the name cannot be used by this node.
     case unusable(String)
     /// The disk cannot be trusted any more.
     case diskFailed(String)
 }
 
-/// All that a node is handed by its process.
+/// The services that a node gets from its process.
 package struct NodePorts: Sendable {
     package let executor: any SerialExecutor
     package let store: any Store
@@ -321,39 +329,40 @@ package struct NodePorts: Sendable {
     }
 }
 
-/// What a session names with its next requests, to hand on without looking into it.
+/// An operation that a session names in its next requests, without looking into it.
 package typealias UnsettledOperation = Stamp
 
-/// Where replies go once they may be sent.
+/// The receiver of replies and events: a session, or a step of the node's own requests.
 package protocol ReplySink: AnyObject, Sendable {
     func onSettled(_ number: UInt64, _ outcome: ReplyResult)
-    /// Some of its replies may be said: `.stored`, all at once.
+    /// Hands over several replies that are `.stored` and may be sent now.
     ///
-    /// - Parameter replies: by their slots, ascending.
+    /// - Parameter replies: the replies, ascending by slot.
     func onStored(_ replies: ArraySlice<(slot: ReplySlot, stored: Stored)>)
-    /// What it has seen of a shard; nil for nothing.
+    /// Returns the session's vector of a shard; nil if the session has seen nothing of it.
     func sessionVector(of shard: ShardID) -> SessionVector?
-    /// What a copy has to hold to answer it.
+    /// Returns the condition that a replica has to meet before it may answer the session.
     func constraint(on shard: ShardID) -> ReadConstraint?
-    /// Copies that are about to be shown to it, or were written to.
+    /// Notes the replicas whose content the session is about to see, or has written to.
     func onSeen(_ observations: [Observation])
-    /// A copy holds what it has seen.
+    /// Notes that a replica holds what the session has seen.
     func onLevel(_ observation: Observation)
     func forgetReplica(of shard: ShardID)
-    /// It is about to be told that operations of a process, up to this one, may be executed yet.
+    /// Notes that the session is about to be told that operations of a process, up to this one, may
+    /// be done.
     func onUnsettled(_ last: UnsettledOperation)
 
-    /// Something happened to the user that is watched.
+    /// Hands over an event of the user whom the session watches.
     ///
-    /// - Parameter token: what comes back with it is told the rest.
-    /// - Returns: whether the client is full: `isStillFull` is due with each tick.
+    /// - Parameter token: the token from which a client that resumes gets the events that follow.
+    /// - Returns: whether the client does not keep up: then `isStillFull` is called with each tick.
     func onEvent(_ event: WatchedEvent, token: String?) -> Bool
 
-    /// Whether a client that was full still is; one that stays so is cut off.
+    /// Whether a client that did not keep up still does not; one that stays so is disconnected.
     func isStillFull() -> Bool
 }
 
-/// One that does not care what it has seen, and watches nobody.
+/// Defaults for sinks without session guarantees and without events.
 extension ReplySink {
     package func onStored(_ replies: ArraySlice<(slot: ReplySlot, stored: Stored)>) {
         for (slot, stored) in replies { onSettled(slot.number, .stored(stored)) }

@@ -2,90 +2,94 @@ import CRDT
 import Chat
 import Wire
 
-/// Profiles on their way to the watchers of those who share a conversation with their users.
+/// The queue of profile changes that are to be told to watchers who share a conversation with the
+/// profile's user.
 ///
-/// Who that is lies in many shards: it is asked for with each change of a profile, and when a
-/// watcher comes. Three kinds of errands do that. One tells what a single profile has become; one
-/// surveys the profiles that concern a watcher who came back, tells those that may have changed
-/// since the sums that it came with, and makes the sums of its next tokens; one makes the sums of
-/// the first token of who comes without one, and tells nothing.
+/// A user's conversations lie in many shards, so these are queried with each change of a profile,
+/// and when a watcher comes. There are three kinds of jobs (`Errand`). `change` tells what one
+/// profile has become. `survey` finds the profiles that concern a resumed watcher, tells those that
+/// may have changed since the sums in its token, and makes the sums of its next tokens. `sum` makes
+/// the sums of the first token of a watcher that came without one, and tells nothing.
 struct ProfileDesk: Sendable {
+    /// A job, and the user or the session that it is for.
     enum Errand: Hashable, Sendable {
         case change(of: UserID)
         case survey(session: UInt64)
-        /// Given up where the watcher is answered first, or not all can be asked: what changes
-        /// behind the first token must not be in its sums.
+        /// Given up if the watcher gets its reply first, or if not all shards can be asked: what
+        /// changes after the first token must not be in its sums.
         case sum(session: UInt64)
     }
 
-    /// Where the feeds stood when an errand was first asked for: what they tell from then on is
-    /// told as it comes, and all before that is to be found.
+    /// The positions of the feeds when a job was first begun.
+    ///
+    /// The feeds tell the changes after them; all earlier ones have to be found by the job.
     struct StartPositions: Sendable {
-        /// By shard; nil where that was not known.
+        /// By shard; nil if the position was not known.
         let positions: [Vector?]
-        /// When that was, in milliseconds.
+        /// When the job was first begun, in milliseconds.
         let since: UInt64
 
-        /// How long somebody is waited for who holds all of it, in milliseconds: what is lacked
-        /// then may exist nowhere any more.
+        /// How long a job insists on replicas that hold all of it, in milliseconds: what they lack
+        /// after that may exist nowhere any more.
         static let patienceMilliseconds: UInt64 = 1_000
     }
 
-    /// An errand that is asked for.
+    /// A job that is underway.
     struct Running: Sendable {
         let errand: Errand
-        /// For whom it asks.
+        /// The user for whom the job's queries are made.
         let user: UserID
-        /// The number of its last request.
+        /// The number of the last query.
         var number: UInt64 = 0
-        /// What the request came to, until the disk has it.
+        /// The result of the last query, until the disk has stored what it shows.
         var kept: Completion?
         let minimums: StartPositions
-        /// Whether some shards could not be asked, or somebody answered who holds less.
+        /// Whether some shards could not be asked, or a replica that answered holds too little.
         var isPartial = false
-        /// Whose profiles are still to be asked for.
+        /// The users whose profiles are still to be queried.
         var left: [UserID] = []
         var found: [DatedProfile] = []
     }
 
-    /// A change that is not told to all yet.
+    /// A change of a profile that has not been told to everybody yet.
     struct Change: Sendable {
         var addressedEvent: AddressedEvent
-        /// The sessions that were told it, where some shards could not be asked for more.
+        /// The sessions that were told, if some shards could not be asked for others.
         var told: Set<UInt64> = []
     }
 
     private var queue: [Errand] = []
-    /// How many at its front are taken.
+    /// The number of jobs at the front of `queue` that have been taken.
     private var taken = 0
     private var queued: Set<Errand> = []
     private(set) var changes: [UserID: Change] = [:]
     var running: [UInt64: Running] = [:]
-    /// Sessions that were told something since their surveys began: what those find may be older.
+    /// The sessions that were told a profile since their surveys began: a survey may find older
+    /// ones.
     var stale: Set<UInt64> = []
-    /// Errands that could not ask everybody, to be done again, in order.
+    /// The jobs that could not ask everybody and are to be done again, in order.
     private var late: [Errand] = []
-    /// Their floors.
+    /// The start positions of the jobs that are to be done again.
     private var minimums: [Errand: StartPositions] = [:]
     var retriedAt: UInt64 = 0
     /// How many first tokens may still get their sums before the next tick.
     private var sumsLeft = ProfileDesk.sumsPerTick
     private var next: UInt64 = 0
 
-    /// In the sessions of its requests, and in no client's.
+    /// The bit that is set in the session numbers of the jobs' queries, and in no client's.
     static let sessionBit: UInt64 = 1 << 61
-    /// The most errands that are asked for at a time.
+    /// The most jobs that are underway.
     static let runningMax = 16
-    /// The most changes that wait: with more, all watchers are surveyed.
+    /// The most changes that wait: when there are more, all watchers are surveyed instead.
     static let changesMax = 256
-    /// How long an errand waits for shards that cannot be asked, in milliseconds.
+    /// How long a job waits for shards that could not be asked, in milliseconds.
     static let pauseMilliseconds: UInt64 = 200
-    /// The most errands that are done again at a time: some 1 ms of work each, on 64 shards.
+    /// The most jobs that are done again at a time: some 1 ms of work each, with 64 shards.
     static let retriesMax = 32
-    /// The most first tokens that get their sums between two ticks: some 0.4 ms of work each, on 64
-    /// shards. Beyond it a watcher is answered without, and told all profiles when it comes back.
+    /// The most first tokens that get sums between two ticks: each takes some 0.4 ms of work on 64
+    /// shards. Beyond it, a watcher gets a token without sums, and all profiles when it resumes.
     static let sumsPerTick = 16
-    /// The most errands whose floors are kept until they are done again.
+    /// The most jobs that keep their start positions until they are done again.
     static let minimumsMax = 1_024
 
     var isIdle: Bool { taken == queue.count && running.isEmpty && !hasLate }
@@ -94,9 +98,9 @@ struct ProfileDesk: Sendable {
 
     mutating func onTick() { sumsLeft = ProfileDesk.sumsPerTick }
 
-    /// Begins to make the sums of a first token.
+    /// Adds the job that computes the sums of a first token.
     ///
-    /// - Returns: false where too many were asked for since the last tick.
+    /// - Returns: false if too many were added since the last tick.
     mutating func addSum(for session: UInt64) -> Bool {
         guard sumsLeft > 0 else { return false }
         sumsLeft -= 1
@@ -104,17 +108,17 @@ struct ProfileDesk: Sendable {
         return true
     }
 
-    /// - Parameter isNew: what is told from now on is told as it comes.
+    /// - Parameter isNew: whether the job begins at the present positions of the feeds.
     mutating func add(_ errand: Errand, isNew: Bool = true) {
         if isNew, minimums.removeValue(forKey: errand) != nil { late.removeAll { $0 == errand } }
         if queued.insert(errand).inserted { queue.append(errand) }
     }
 
-    /// - Returns: false where too many wait.
+    /// - Returns: false if too many changes wait.
     mutating func add(_ addressedEvent: AddressedEvent, of user: UserID) -> Bool {
         guard changes[user] != nil || changes.count < ProfileDesk.changesMax else { return false }
         var addressedEvent = addressedEvent
-        // Two are told as one, unless the first was told to some.
+        // Two changes are told as one, unless the first has been told to some sessions.
         if let old = changes[user], old.told.isEmpty, let new = addressedEvent.change {
             addressedEvent = AddressedEvent(
                 ProfileChange(new.view, replacing: old.addressedEvent.change?.replaced),
@@ -128,17 +132,18 @@ struct ProfileDesk: Sendable {
         return true
     }
 
-    /// It was told to these, and there may be more.
+    /// Keeps a change that was told to some sessions, while there may be others.
     mutating func keep(_ change: Change, of user: UserID) {
         if changes[user] == nil { changes[user] = change }
     }
 
     mutating func takeChange(of user: UserID) -> Change? { changes.removeValue(forKey: user) }
 
-    /// The next errand, where not too many are under way; of one user's changes one after the
-    /// other.
+    /// Takes the next job, unless too many are underway.
     ///
-    /// - Returns: its floors, too, where it was begun before.
+    /// Changes of one user are told one after the other.
+    ///
+    /// - Returns: the job, and its start positions if it was begun before.
     mutating func takeNext() -> (errand: Errand, minimums: StartPositions?)? {
         guard running.count < ProfileDesk.runningMax else { return nil }
         let underway = Set(running.values.map(\.errand))
@@ -146,7 +151,7 @@ struct ProfileDesk: Sendable {
             return nil
         }
         let errand = queue[index]
-        // What is passed over is asked for at present: there are few of these.
+        // Only jobs that are underway already are passed over, and those are few.
         for passed in (taken..<index).reversed() { queue[passed + 1] = queue[passed] }
         taken += 1
         if taken * 2 > queue.count {
@@ -158,15 +163,15 @@ struct ProfileDesk: Sendable {
     }
 
     /// - Parameters:
-    ///   - kept: its floors, where it was begun before.
-    ///   - positions: where the feeds stand, by shard.
+    ///   - kept: the start positions, if the job was begun before.
+    ///   - positions: the present positions of the feeds, by shard.
     mutating func begin(
         _ errand: Errand, for user: UserID, keeping kept: StartPositions?, at positions: [Vector?],
         now: UInt64
     ) -> UInt64 {
         next += 1
         let id = ProfileDesk.sessionBit | next
-        // The feeds may have been closed and opened anew.
+        // The feeds may have been closed and opened anew since.
         let old = kept?.positions.count == positions.count ? kept?.positions : nil
         let minimums = StartPositions(
             positions: old.map { zip($0, positions).map { $0 ?? $1 } } ?? positions,
@@ -177,7 +182,7 @@ struct ProfileDesk: Sendable {
         return id
     }
 
-    /// Notes what somebody holds who answers for a shard.
+    /// Notes what a replica holds that answers for a shard.
     mutating func note(_ vector: Vector, of shard: ShardID, for id: UInt64, now: UInt64) {
         guard let minimums = running[id]?.minimums, Int(shard.number) < minimums.positions.count,
             now < minimums.since + StartPositions.patienceMilliseconds,
@@ -186,17 +191,17 @@ struct ProfileDesk: Sendable {
         running[id]?.isPartial = true
     }
 
-    /// It is to be done again, if that is not asked for already.
+    /// Has a job done again later, unless it is queued already.
     mutating func delay(_ errand: Errand, at minimums: StartPositions) {
         guard !queued.contains(errand), self.minimums[errand] == nil else { return }
-        // Newer floors do as well: all that is lost is time.
+        // Beyond the limit a job begins anew with later positions, which only takes longer.
         let isKept = late.count < ProfileDesk.minimumsMax
         self.minimums[errand] =
             isKept ? minimums : StartPositions(positions: [], since: minimums.since)
         late.append(errand)
     }
 
-    /// A session watches nobody any more.
+    /// Forgets a session that has stopped watching.
     mutating func forget(_ session: UInt64) {
         stale.remove(session)
         guard minimums.removeValue(forKey: .survey(session: session)) != nil else { return }

@@ -2,11 +2,12 @@ import Replication
 import Wire
 
 /// The sign of life that a node sends to each member twice a second: whether the two are in sync,
-/// whether it hears the receiver, and what it cannot answer for.
+/// whether the sender hears the receiver, and which shards the sender cannot answer for.
 package struct Pulse: Hashable, Sendable {
-    /// Of the shards that the two own; the ones that are not ready are all that the sender owns.
+    /// The hash covers the shards that both own; the unready shards are all of those that the
+    /// sender owns.
     package let summary: Frame.Summary
-    /// For how long the sender has heard nothing of the receiver, in milliseconds.
+    /// How long the sender has heard nothing from the receiver, in milliseconds.
     package let silence: UInt64
 
     package init(_ summary: Frame.Summary, silence: UInt64) {

@@ -2,7 +2,7 @@ import CRDT
 import Chat
 import Wire
 
-/// What a request that changes nothing asks for.
+/// A request that changes nothing.
 package enum Query: Hashable, Sendable {
     package enum Place: Hashable, Sendable {
         case newest
@@ -10,30 +10,30 @@ package enum Query: Hashable, Sendable {
         case after(MessageID)
     }
 
-    /// Which of a user's conversations.
+    /// The conversations that a list contains.
     package enum Shown: UInt8, CaseIterable, Hashable, Sendable {
         case active = 1
         case archived = 2
         case all = 3
     }
 
-    /// Messages as the user sees them, oldest first.
+    /// A page of messages as the user sees them, oldest first.
     case history(ConversationID, place: Place, limit: Int)
     /// The texts of a message, oldest first.
     case edits(MessageID, in: ConversationID)
-    /// What is pinned and the user sees, newest pin first.
+    /// The pinned messages that the user sees, newest pin first.
     case pinned(ConversationID)
-    /// Who is in a conversation.
+    /// The participants of a conversation.
     case participants(ConversationID)
     /// The user's conversations.
     case chats(Shown)
     /// One of the user's conversations.
     case chat(ConversationID)
-    /// Up to where each participant has read a conversation.
+    /// How far each participant has read a conversation.
     case marks(ConversationID)
-    /// In which of them how much is unread.
+    /// The user's conversations with unread messages, and how many those are.
     case unread
-    /// What a user tells of themselves; anybody may ask.
+    /// The profile of a user; anybody may ask.
     case profile(UserID)
     /// The user's action items.
     case actions
@@ -41,19 +41,21 @@ package enum Query: Hashable, Sendable {
     case device(DeviceID, of: UserID)
     /// A user's devices.
     case devices(of: UserID)
-    /// What those of these users call themselves who say so; at most `namesMax`, ascending.
+    /// The names that these users have given, without users who have given none; at most `namesMax`
+    /// users, ascending.
     case names(of: [UserID])
-    /// Who shares a conversation with the user.
+    /// The users who share a conversation with the user.
     case contacts
-    /// The profiles of those of these users who have one; at most `namesMax`, ascending.
+    /// The profiles of these users, without users who have none; at most `namesMax` users,
+    /// ascending.
     case profiles(of: [UserID])
-    /// What a device is to be notified of.
+    /// The messages of which a device is to be notified.
     indirect case due(DueQuery)
 
-    /// As many as one list of notifications may be of.
+    /// As many users as one list of notifications may have as senders.
     static let namesMax = DueQuery.shownMax + ListedNotification.countMax
 
-    /// What the shard is a hash of; nil where it is gathered over all shards.
+    /// The partition key whose shard answers; nil for a list over all shards.
     package var partition: String? {
         switch self {
         case .history(let conversation, _, _), .edits(_, let conversation): conversation.text
@@ -65,7 +67,7 @@ package enum Query: Hashable, Sendable {
     }
 }
 
-/// What a query found.
+/// The result of a query.
 package enum Findings: Hashable, Sendable {
     case messages([MessageView])
     case edits([EditView])
@@ -84,7 +86,7 @@ package enum Findings: Hashable, Sendable {
     case notifications([NotificationView])
 }
 
-/// One text that a message had, and from when.
+/// A text that a message had, and since when.
 package struct EditView: Hashable, Sendable {
     package let at: HybridTimestamp
     package let text: String
@@ -110,16 +112,16 @@ package struct ChatView: Hashable, Sendable {
     package let createdBy: UserID
     package let createdAt: HybridTimestamp
     package let last: Preview?
-    /// Ascending; empty where that was not asked.
+    /// Ascending; empty if the query does not ask for it.
     package var archivedBy: [UserID] = []
 
-    /// When something happened in it that the user sees.
+    /// The time of the newest message that the user sees, or of the creation.
     package var latest: HybridTimestamp { last?.at ?? createdAt }
 }
 
-/// Up to where a participant has read a conversation, or it has come to one of their devices.
+/// How far a participant has read a conversation, and how far it was delivered to a device.
 package struct MarkView: Hashable, Sendable {
-    /// One mark, and when it was set.
+    /// A mark, and when it was set.
     package struct Place: Hashable, Sendable {
         package let id: MessageID
         package let at: HybridTimestamp
@@ -130,13 +132,13 @@ package struct MarkView: Hashable, Sendable {
     package let delivered: Place?
 }
 
-/// What a user calls themselves.
+/// The name that a user goes by.
 package struct NameView: Hashable, Sendable {
     package let user: UserID
     package let name: String
 }
 
-/// What a user tells of themselves, and since when.
+/// A profile, and since when it is as it is.
 package struct DatedProfile: Hashable, Sendable {
     package let view: ProfileView
     package let at: HybridTimestamp
@@ -149,14 +151,14 @@ package struct DeviceView: Hashable, Sendable {
     package let viewing: ConversationID?
 }
 
-/// How much of a conversation a user has not read; never nothing.
+/// The number of messages of a conversation that a user has not read; never 0.
 package struct UnreadCount: Hashable, Sendable {
     package let conversation: ConversationID
     package let count: Int
 }
 
 extension Findings {
-    /// Whether they are what such a query finds.
+    /// Whether findings of this kind are a result of such a query.
     package func answers(_ query: Query) -> Bool {
         switch (self, query) {
         case (.messages, .history), (.messages, .pinned), (.edits, .edits), (.chats, .chats),
@@ -195,10 +197,11 @@ extension Query {
 // MARK: Parts
 
 extension Findings {
-    /// About the most bytes of one part on its way to another node; one thing at least is in it.
+    /// The approximate limit of one part on its way to another node, in bytes (256 KiB); a single
+    /// larger element is a part of its own.
     package static let partBytesMax = 256 << 10
 
-    /// The same in parts that are small enough to travel; appended in order they are the whole.
+    /// Splits the findings into parts; appended in order they are the whole again.
     package func split(bytesMax: Int = Findings.partBytesMax) -> [Findings] {
         switch self {
         case .messages(let views): runs(of: views, bytesMax).map(Findings.messages)
@@ -216,9 +219,9 @@ extension Findings {
         }
     }
 
-    /// Adds the part that follows.
+    /// Appends the next part.
     ///
-    /// - Returns: false where it is of another kind, and so no answer to the same query.
+    /// - Returns: false if it is of another kind, and so no result of the same query.
     package mutating func append(_ part: Findings) -> Bool {
         switch (self, part) {
         case (.messages(let mine), .messages(let more)): self = .messages(mine + more)
@@ -246,7 +249,7 @@ extension Findings {
 // MARK: Lists over shards
 
 extension Findings {
-    /// A user's list out of what several shards or nodes found: in its order, each conversation
+    /// Merges what several shards or nodes found to one list: in the list's order, each element
     /// once.
     package var gathered: Findings {
         switch self {

@@ -2,7 +2,7 @@ import CRDT
 import Chat
 import Wire
 
-/// Queries and what they found as they travel between nodes: bounded, one byte string each.
+/// The encoding of queries and findings between nodes; all counts and lengths are bounded.
 extension Query: WireValue {
     /// The most messages that one query may ask for.
     static let limitMax = 1_000
@@ -219,7 +219,7 @@ extension UnreadCount: WireValue {
     package init(from reader: inout ByteReader) throws(WireError) {
         conversation = try reader.readName()
         count = try reader.readNumber()
-        // A sum over as many as anybody has stays a number.
+        // Bounded, so that the sum over all of a user's conversations does not overflow.
         guard count <= Int(Int32.max) else { throw .invalid("a count") }
         guard count > 0 else { throw .invalid("something unread") }
     }
@@ -270,7 +270,7 @@ extension ChatView.Preview: WireValue {
 }
 
 extension ByteReader {
-    /// A count of things that are somewhere else.
+    /// Reads a number that does not count the elements that follow it.
     mutating func readNumber() throws(WireError) -> Int {
         guard let number = Int(exactly: try readVarint()) else { throw .invalid("a number") }
         return number

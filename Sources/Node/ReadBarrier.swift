@@ -1,19 +1,19 @@
 import Replication
 import Wire
 
-/// One connection's view of one shard.
+/// A session and a shard: the key of a read barrier.
 struct SessionShard: Hashable, Sendable {
     let session: UInt64
     let shard: ShardID
 }
 
-/// A connection's wait for a copy that holds what it has seen, on the side of who asks.
+/// The wait of a connection for a replica that holds what it has seen, on the node that asks.
 struct ReadBarrier: Sendable {
     let constraint: ReadConstraint
     let since: UInt64
-    /// Who looks whether it does; nil while nobody is asked.
+    /// The replica that is asked; nil while none is.
     var target: Target?
-    /// When it was asked, in milliseconds.
+    /// When the member was asked, in milliseconds.
     var askedAt: UInt64 = 0
 
     enum Target: Hashable, Sendable {
@@ -21,13 +21,13 @@ struct ReadBarrier: Sendable {
         case member(NodeName, channel: UInt64, number: UInt64)
     }
 
-    /// How long all of it may take, in milliseconds: the contract's one second.
+    /// How long a read barrier may take, in milliseconds: the one second of the line protocol.
     static let patienceMilliseconds: UInt64 = 1_000
-    /// The most of them; a request beyond waits for the others.
+    /// The most read barriers of a node; a request beyond waits until there are fewer.
     static let countMax = 65_536
 }
 
-/// A copy that is being brought up to what a connection has seen.
+/// A replica here that is being brought up to what a connection has seen.
 struct CatchUp: Sendable {
     enum Waiter: Hashable, Sendable {
         case here(SessionShard)
@@ -38,15 +38,15 @@ struct CatchUp: Sendable {
     let constraint: ReadConstraint
     let waiter: Waiter
     let since: UInt64
-    /// The round in which everybody is asked; nil before it began.
+    /// The read barrier round; nil before it has begun.
     var barrierRound: UInt64?
 
-    /// How long a member may try, in milliseconds: less than who asks waits, so that another can be
-    /// asked after it.
+    /// How long a catch-up for a member may take, in milliseconds: less than the member waits, so
+    /// that it can ask another replica afterwards.
     static let patienceMilliseconds: UInt64 = 400
-    /// How long a copy tries where less is enough, in milliseconds.
+    /// How long a catch-up may take if the constraint is not strict, in milliseconds.
     static let patienceOfLenientMilliseconds: UInt64 = 200
-    /// The most of them: who asks beyond is told to ask another.
+    /// The most catch-ups of a node; a member that asks beyond that is told to ask another.
     static let countMax = 16_384
 
     func isLate(_ now: UInt64) -> Bool {
@@ -58,7 +58,8 @@ struct CatchUp: Sendable {
     }
 }
 
-/// A `SINCE` on its way: the shards whose copies are not known to hold what its token stands for.
+/// A `SINCE` that is underway, and the shards whose replicas are not known to hold what its token
+/// stands for.
 struct Since: Sendable {
     let slot: ReplySlot
     var missing: Set<ShardID>

@@ -2,17 +2,17 @@ import CRDT
 import Chat
 import Wire
 
-/// What a write came to: enough for its status line, and for whoever waits until it is stored.
+/// The result of a write: what its status line needs, and what a wait for its storage needs.
 package struct Receipt: Hashable, Sendable {
-    /// What has to be stored for it.
+    /// The changes that have to be stored for the write to be acknowledged.
     package let context: Context
     /// The id of a message that was sent.
     package let message: MessageID?
     package let sentAt: HybridTimestamp?
     package let editedAt: HybridTimestamp?
-    /// How much of the conversation is unread after it.
+    /// The number of messages of the conversation that are unread after the write.
     package let unread: Int?
-    /// Whether all was already as it asked.
+    /// Whether nothing had to change.
     package let isRepeated: Bool
     /// The id of an action item that was added or changed.
     package let item: ItemID?
@@ -20,8 +20,8 @@ package struct Receipt: Hashable, Sendable {
 
 extension Receipt {
     /// - Parameters:
-    ///   - document: as it is with the operation.
-    ///   - unread: what a mark left.
+    ///   - document: the document with the operation in it.
+    ///   - unread: the number of messages that a mark leaves unread.
     init(
         of operation: Operation, document: Document?, context: Context, unread: Int?,
         isRepeated: Bool
@@ -67,9 +67,9 @@ extension Receipt: WireValue {
     }
 }
 
-/// As it travels to the node that was asked.
+/// The encoding in which a failure travels to the node that asked.
 extension ShardFailure: WireValue {
-    /// The most bytes of a reason; what is longer is cut.
+    /// The most bytes of a reason; a longer one is cut off.
     static let reasonBytesMax = 1_024
 
     package func encode(into writer: inout ByteWriter) {
@@ -96,7 +96,7 @@ extension ShardFailure: WireValue {
         case .store(.badIndex): writer.write(12)
         case .store(.locked): writer.write(13)
         case .store(.failed(let reason)): write(reason, to: &writer)
-        // No request is answered by it; as a reason it says what was wrong.
+        // No request is answered by this failure; it is encoded as a reason.
         case .badFrame(let error): write("bad frame: \(error)", to: &writer)
         }
     }

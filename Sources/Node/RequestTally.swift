@@ -1,21 +1,21 @@
-/// What kind of work a request is.
+/// The kinds of requests.
 package enum RequestKind: Int, CaseIterable, Sendable {
-    /// Shows what users have.
+    /// Shows data of users.
     case read
-    /// Changes it.
+    /// Changes data of users.
     case write
-    /// Asks the node about itself, tells it what to do, or makes no sense.
+    /// Concerns the node itself, or cannot be understood.
     case other
 }
 
-/// A line of a client's that has had its reply.
+/// A request that has been answered.
 package struct AnsweredRequest: Hashable, Sendable {
-    /// The place of its verb in the protocol's table; nil for what is no verb.
+    /// The row of its verb in the protocol's table; nil for an unknown verb.
     package let verb: UInt8?
     package let kind: RequestKind
-    /// When it was read, in microseconds.
+    /// When its line was read, in microseconds.
     package let readAt: UInt64
-    /// That of its `ERR`; nil for `OK`.
+    /// The code of its `ERR` reply; nil for `OK`.
     package let code: UInt16?
 
     package init(verb: UInt8?, kind: RequestKind, readAt: UInt64, code: UInt16?) {
@@ -26,18 +26,18 @@ package struct AnsweredRequest: Hashable, Sendable {
     }
 }
 
-/// How many requests were answered, how, and after how long.
+/// The number of requests by verb and reply code, and the durations.
 package struct RequestTally: Sendable {
-    /// The codes of the protocol; what is none of them counts as the last.
+    /// The reply codes of the protocol; any other is counted as the last.
     private static let codes: [UInt16] = [401, 403, 404, 409, 413, 429, 500, 503, 504, 400]
     private static let columns = codes.count + 1
 
-    /// A row for each verb, what is no verb first; a column for `OK`, then one for each code.
+    /// A row for each verb, the first for unknown verbs; a column for `OK`, then one for each code.
     private var counts: [UInt64] = []
-    /// From the last byte of the line to the reply, in microseconds, by kind.
+    /// From the last byte of the line to the reply, in microseconds; by kind of request.
     private var durations = RequestKind.allCases.map { _ in Histogram(Histogram.durations) }
 
-    /// - Parameter now: when their replies left, in microseconds.
+    /// - Parameter now: when the replies were sent, in microseconds.
     mutating func note(_ answered: [AnsweredRequest], now: UInt64) {
         for request in answered {
             durations[request.kind.rawValue].note(now - min(now, request.readAt))
@@ -59,7 +59,7 @@ package struct RequestTally: Sendable {
 
     package func durations(of kind: RequestKind) -> Histogram { durations[kind.rawValue] }
 
-    /// What was counted at all: by verb in the order of the table, what is no verb first.
+    /// The counts that are not 0, in the order of the verb table; unknown verbs first.
     package var byVerb: [(verb: Int?, code: UInt16?, count: UInt64)] {
         counts.indices.filter { counts[$0] > 0 }.map { place in
             let (row, column) = place.quotientAndRemainder(dividingBy: RequestTally.columns)

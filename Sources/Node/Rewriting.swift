@@ -2,11 +2,11 @@ import Wire
 
 /// The bytes of documents that were rewritten and are not on disk yet, over all shards.
 ///
-/// A small request may rewrite a large document: what waits is bounded by what is rewritten and not
-/// by what was asked. Until it is on disk, every change of a document holds the state before it in
-/// memory, for those who watch.
+/// A small request may rewrite a large document, so the limit is on the bytes rewritten, and not on
+/// those requested. Until a change is on disk, the document's state before it is kept in memory for
+/// the events that follow.
 struct Rewriting: Sendable {
-    /// From here on nothing is read from clients and peers; at half of it they go on.
+    /// When there are more, nothing is read from clients and peers until half of it is stored.
     static let bytesMax = 32 << 20
 
     private var ofShards: [ShardID: Int] = [:]
@@ -23,7 +23,7 @@ struct Rewriting: Sendable {
 }
 
 extension Node {
-    /// Whether more waits for the disk than this part of what may.
+    /// Whether more waits for the disk than this fraction of the limits.
     func isMuchUnstored(_ part: Int) -> Bool {
         ports.store.queuedBytes > Node.storeBytesMax / part
             || rewriting.bytes > Rewriting.bytesMax / part

@@ -1,15 +1,18 @@
 import Wire
 
-/// Whom this node asks for which shard, and whom not at the moment.
+/// The members that this node asks for each shard, and those that it does not ask at present.
 struct Routes: Sendable {
-    /// For how long who could not answer is not asked again, in milliseconds.
+    /// How long a member that could not answer is not asked again, in milliseconds.
     static let pauseMilliseconds: UInt64 = 200
 
-    /// Who answered last: the same again, so that what was written there is seen.
+    /// The owner that was chosen last.
+    ///
+    /// It is asked again, so that clients see what they wrote there.
     private var preferred: [ShardID: NodeName] = [:]
-    /// Who said that it could not, and until when that counts.
+    /// The members that could not answer for a shard, and until when they are not asked, in
+    /// milliseconds.
     private var refused: [ShardID: [NodeName: UInt64]] = [:]
-    /// Who did not answer at all, and since when.
+    /// The members that left a request unanswered, and since when, in milliseconds.
     private var mute: [NodeName: UInt64] = [:]
 
     func preferred(for shard: ShardID) -> NodeName? { preferred[shard] }
@@ -22,24 +25,25 @@ struct Routes: Sendable {
 
     mutating func noteMute(_ name: NodeName, now: UInt64) { mute[name] = now }
 
-    /// - Parameter heardAt: when anything last came from it.
+    /// - Parameter heardAt: when anything last came from the member, in milliseconds.
     func mayAsk(_ name: NodeName, for shard: ShardID, heardAt: UInt64, now: UInt64) -> Bool {
         if let until = refused[shard]?[name], now < until { return false }
         return !isMute(name, heardAt: heardAt, now: now)
     }
 
-    /// Whether nothing has come from it since it left something unanswered.
+    /// Whether a member is not asked at all: nothing has come from it since it left a request
+    /// unanswered, or that was less than `pauseMilliseconds` ago.
     func isMute(_ name: NodeName, heardAt: UInt64, now: UInt64) -> Bool {
         guard let since = mute[name] else { return false }
         return heardAt <= since || now < since + Routes.pauseMilliseconds
     }
 
-    /// Time passes: what does not count any longer is forgotten.
+    /// Drops refusals that have run out.
     mutating func onTick(now: UInt64) {
         guard !refused.isEmpty else { return }
         refused = refused.mapValues { $0.filter { now < $1 } }.filter { !$1.isEmpty }
     }
 
-    /// It is connected anew.
+    /// Notes that a member has a new connection.
     mutating func forget(_ name: NodeName) { mute[name] = nil }
 }

@@ -1,7 +1,7 @@
 extension Array {
-    /// The same in runs of about so many bytes, in order; one run, where there is nothing, too.
+    /// Splits the array into runs of about that many bytes, in order; an empty array is one run.
     ///
-    /// What is longer by itself is a run of its own.
+    /// An element that is larger is a run of its own.
     func runs(of bytesMax: Int, sizedBy size: (Element) -> Int) -> [[Element]] {
         var runs: [[Element]] = [[]]
         var total = 0

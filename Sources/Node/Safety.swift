@@ -3,20 +3,20 @@ import Membership
 import Replication
 import Wire
 
-/// Whether a node may be stopped: all owners of what it holds live, answer, and have on their disks
-/// what was accepted more than a second ago.
+/// The criterion by which a node may be stopped: all owners of what it holds are alive, answer, and
+/// have on their disks what was accepted more than a second ago.
 ///
-/// Under load no owner ever has all of it. So what is on disk here is marked a few times a second,
-/// and the newest mark that every owner has confirmed says how old what they lack can be.
+/// Under load no owner ever has all of it. Therefore the vector on disk is marked several times a
+/// second. The newest mark that every owner has confirmed bounds the age of what they lack.
 struct Safety: Sendable {
-    /// How often what is on disk is marked, in milliseconds: the older half of a second is between
-    /// two comparisons of vectors.
+    /// How often the vector on disk is marked, in milliseconds: of the second by which an owner may
+    /// lag, up to half passes between two comparisons of vectors.
     static let markMilliseconds: UInt64 = 200
-    /// How old may be what an owner lacks, in milliseconds.
+    /// The age up to which an owner may lack a change, in milliseconds.
     static let lagMillisecondsMax: UInt64 = 1_000
-    /// How long after its last pulse a member still counts as heard, in milliseconds: two of them.
+    /// How long a member counts as heard after its last pulse, in milliseconds: two pulses.
     static let pulseMilliseconds: UInt64 = 1_200
-    /// The most marks of a shard: what is older helps nobody.
+    /// The most marks of a shard; older ones are of no use.
     private static let marksMax = 6
 
     private struct Mark: Sendable {
@@ -24,20 +24,20 @@ struct Safety: Sendable {
         let vector: Vector
     }
 
-    /// Of each shard what was marked and is not known to be everywhere, the oldest first.
+    /// By shard, the marks that are not known to be on all owners, oldest first.
     private var marks: [ShardID: [Mark]] = [:]
-    /// Up to when all that was stored of a shard is on all of its owners.
+    /// By shard, the time up to which everything stored is on all owners.
     private var coveredAt: [ShardID: UInt64] = [:]
     private var markedAt: UInt64 = 0
 
-    /// Whether it is time for new marks.
+    /// Whether it is time for the next marks.
     mutating func isDue(now: UInt64) -> Bool {
         guard now >= markedAt + Safety.markMilliseconds else { return false }
         markedAt = now
         return true
     }
 
-    /// Marks what is on disk of a shard.
+    /// Marks the vector of a shard on disk.
     ///
     /// - Parameter isCovered: whether all owners have confirmed a vector.
     mutating func mark(
@@ -58,7 +58,7 @@ struct Safety: Sendable {
         self.marks[shard] = marks
     }
 
-    /// A shard is not held any more.
+    /// Forgets a shard that was dropped.
     mutating func forget(_ shard: ShardID) {
         marks[shard] = nil
         coveredAt[shard] = nil
@@ -70,7 +70,7 @@ struct Safety: Sendable {
 }
 
 extension Node {
-    /// Whether this node may be stopped and nothing is missing meanwhile.
+    /// Whether this node may be stopped without making anything unavailable.
     var isSafe: Bool {
         guard cluster != nil else { return false }
         let now = ports.clock.milliseconds
@@ -82,7 +82,7 @@ extension Node {
         }
     }
 
-    /// Whether an owner lives, hears this node as it is heard, and answers for the shard.
+    /// Whether an owner is alive, hears this node as it is heard, and answers for the shard.
     private func isServing(_ shard: Shard, _ owner: NodeName, now: UInt64) -> Bool {
         guard owner != me.name else { return shard.assumeIsolated { $0.isReady } }
         guard membership.state(of: owner) == .alive, let pulse = links[owner]?.pulse else {
@@ -102,7 +102,7 @@ extension Node {
         }
     }
 
-    /// What is said to a member at this moment.
+    /// Returns the pulse for a member at this moment.
     func pulse(to link: PeerConnection, now: UInt64) -> Pulse {
         let unready = shards.filter { $0.assumeIsolated { !$0.isReady && !$0.isForeign } }
         return Pulse(
@@ -113,26 +113,27 @@ extension Node {
     }
 }
 
-/// Why a node should get no requests.
+/// The reasons for which a node should get no requests.
 package enum Unreadiness: Hashable, Sendable {
     case noCluster
-    /// The disk has lost acknowledged writes: what is damaged, and whether there may be other nodes
-    /// that hold what is missing.
+    /// The disk has lost acknowledged writes: what is damaged, and whether other nodes may hold
+    /// what is missing.
     case damaged(String, hasOthers: Bool)
-    /// It was started lately, and has not yet fetched what it owns: of so many shards.
+    /// The node has not fetched everything that it owns since its start: the number of shards left.
     case fetching(shards: Int)
-    /// It hands over what it holds: so many shards are left.
+    /// The node hands over what it holds: the number of shards left.
     case leaving(shards: Int)
     case stopping
     case diskFull
     /// Another program keeps the database locked.
     case locked
-    /// Its wall clock is so many milliseconds ahead of the cluster's.
+    /// The offset of the node's wall clock from the cluster's, in milliseconds; positive if it is
+    /// ahead.
     case clock(Int64)
 }
 
 extension Node {
-    /// Nil where it takes requests.
+    /// The reason for which the node should get no requests; nil if it should.
     package var unreadiness: Unreadiness? {
         if isEnding { return .stopping }
         if let loss { return .damaged(loss, hasOthers: mayBeFilled) }
@@ -144,7 +145,7 @@ extension Node {
         return clusterTime.refusedOffset.map(Unreadiness.clock)
     }
 
-    /// How many shards this node owns and does not answer for.
+    /// The number of shards that this node owns and does not answer for.
     private var unreadyShards: Int {
         owners.indices.count { number in
             guard owners[number].contains(me.name) else { return false }
@@ -152,9 +153,9 @@ extension Node {
         }
     }
 
-    /// Notes when all that this node owns was fetched once.
+    /// Notes when everything that this node owns has been fetched once.
     ///
-    /// What it comes to own later is answered by others until it is here.
+    /// Shards that it comes to own later are answered by others until they are here.
     func noteFetched() {
         if !hasFetched, cluster != nil, unreadyShards == 0 { hasFetched = true }
     }

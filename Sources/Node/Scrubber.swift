@@ -2,45 +2,44 @@ import CRDT
 import Replication
 import Wire
 
-/// What a scrub found.
+/// The result of a scrub.
 package struct ScrubReport: Hashable, Sendable {
-    /// Documents read.
+    /// Documents that were read.
     package internal(set) var checked: UInt64 = 0
-    /// Documents set aside, to be fetched anew.
+    /// Documents that were set aside, to be fetched from other nodes.
     package internal(set) var bad: UInt64 = 0
-    /// Documents that an index did not lead to, written again.
+    /// Documents that an index did not lead to; they were written again.
     package internal(set) var unindexed: UInt64 = 0
-    /// Shards counted anew, since they held something else than they said.
+    /// Shards whose documents did not match their header, and that were counted anew.
     package internal(set) var miscounted: UInt64 = 0
-    /// Shards that never held still for long enough to be counted: their documents are good.
+    /// Shards that changed too often to be counted: their documents are good.
     package internal(set) var busy: UInt64 = 0
     package internal(set) var milliseconds: UInt64 = 0
 }
 
-/// Walks through all documents on the disk, some at a time, and judges what each shard says of
-/// itself.
+/// The progress of a scrub through the documents on disk, and the comparison with the headers.
 ///
-/// A value: the node reads what it asks for, and carries out what it decides.
+/// A value type: the node reads what the scrubber asks for, and carries out what it decides.
 struct Scrubber: Sendable {
-    /// So many documents in a turn while somebody waits for the end: a millisecond or two, then
-    /// others are served.
+    /// The documents read in a turn while an operator waits: that takes a millisecond or two.
     static let rowsPerTurn = 64
-    /// So many each tick while nobody waits: some 300 a second, 25 million a day.
+    /// The documents read each tick otherwise: some 300 a second, 25 million a day.
     static let rowsPerTick = 32
-    /// How often a shard is walked through that changes meanwhile.
+    /// How often a shard is read that changes meanwhile.
     static let attemptsMax = 3
-    /// For how many turns a shard is waited for that has something under way.
+    /// For how many turns a scrub waits for a shard with uncommitted changes.
     static let patienceTurns = 32
-    /// Between the start, and between two walks that nobody asked for, in milliseconds.
+    /// The time from the start to the first background scrub, and from one to the next, in
+    /// milliseconds.
     static let firstMilliseconds: UInt64 = 60_000
     static let restMilliseconds: UInt64 = 12 * 3_600_000
 
-    /// One walk through a shard.
+    /// A walk through a shard.
     private struct Walk: Sendable {
         let shard: ShardID
         var mark: (any CheckMark)?
         var sum = DocumentSum()
-        /// What the shard said of itself when the walk began; nil where something was under way.
+        /// The header when the walk began; nil if changes were uncommitted.
         var stated: ReplicaHeader?
         var attempt: Int
         var turnsWaited = 0
@@ -49,11 +48,11 @@ struct Scrubber: Sendable {
     }
 
     enum Verdict: Hashable, Sendable {
-        /// More of the shard is to be read, or the next one.
+        /// More of the shard is to be read, or the next shard.
         case goOn
-        /// The shard holds something else than it says.
+        /// The documents of the shard do not match its header.
         case miscounted(ShardID)
-        /// The shard was read to its end, and holds what it says.
+        /// The shard was read to its end, and its documents match its header.
         case whole(ShardID, ReplicaHeader)
     }
 
@@ -62,7 +61,7 @@ struct Scrubber: Sendable {
     private var beganAt: UInt64 = 0
     private(set) var report = ScrubReport()
 
-    /// The shard of which something is to be read next.
+    /// The shard to be read next.
     var shard: ShardID? { walk?.shard }
 
     var isWalking: Bool { walk != nil }
@@ -74,9 +73,9 @@ struct Scrubber: Sendable {
         nextShard()
     }
 
-    /// Whether this shard's next documents are read in this turn.
+    /// Whether documents of the present shard are to be read in this turn.
     ///
-    /// - Parameter isSettled: all of it is on disk.
+    /// - Parameter isSettled: whether all of the shard is on disk.
     mutating func takesTurn(isSettled: Bool, stored: ReplicaHeader) -> Bool {
         guard let walk else { return false }
         guard isSettled || walk.turnsWaited >= Scrubber.patienceTurns else {
@@ -90,16 +89,16 @@ struct Scrubber: Sendable {
 
     var mark: (any CheckMark)? { walk?.mark }
 
-    /// Some documents were read.
+    /// Takes the result of reading some documents.
     ///
     /// - Parameters:
-    ///   - isSettled: all of the shard is on disk.
-    ///   - stored: what the shard says of itself.
+    ///   - isSettled: whether all of the shard is on disk.
+    ///   - stored: the header of the shard on disk.
     mutating func onRead(_ part: CheckedPart, isSettled: Bool, stored: ReplicaHeader) -> Verdict {
         guard var walk else { return .goOn }
         if walk.attempt == 1 { report.checked += UInt64(part.rows) }
         guard part.bad.isEmpty else {
-            // The shard is counted anew without them, and then all of it was read.
+            // The repair counts the shard anew without them, for which it reads all of the shard.
             report.bad += UInt64(part.bad.count)
             nextShard()
             return .goOn
@@ -124,10 +123,11 @@ struct Scrubber: Sendable {
 
     mutating func noteSetAside(_ count: Int) { report.bad += UInt64(count) }
 
-    /// The shard is not held here any more, or is counted anew already.
+    /// Goes on with the next shard: this one was dropped, cannot be read, or is being repaired
+    /// already.
     mutating func skip() { nextShard() }
 
-    /// What was found, once all is done.
+    /// The result of the scrub, once all of it is done.
     func report(now: UInt64) -> ScrubReport {
         var report = report
         report.milliseconds = now - beganAt
@@ -146,11 +146,11 @@ struct Scrubber: Sendable {
 }
 
 extension ReplicaHeader {
-    /// Whether documents that add up to this are what it tells of.
+    /// Whether the header matches documents that add up to this.
     ///
-    /// The header may claim more seqs than they name, since a superseded one is named by nobody,
-    /// and have seen a greater stamp. `greatest` may leave out a time that lies years ahead, which
-    /// the clock does not follow; `latest` never does.
+    /// The header may contain more seqs than the documents name, since no document names a
+    /// superseded one, and may have seen a greater stamp. `greatest` may leave out a time years
+    /// ahead, which the clock does not follow; `latest` never does.
     func isSum(_ sum: DocumentSum) -> Bool {
         digest == sum.digest && documents == sum.counts.reduce(0, +)
             && sum.counts.enumerated().allSatisfy { count(ofKind: UInt8(clamping: $0)) == $1 }

@@ -2,22 +2,22 @@ import CRDT
 import Replication
 import Wire
 
-/// What one connection has seen of a shard.
+/// The changes of a shard that one connection has seen, and a replica that holds them.
 package struct SessionVector: Hashable, Sendable {
-    /// A copy that surely holds it all.
+    /// A replica that is known to hold all of it.
     ///
-    /// What a copy has on disk only grows while its process lives, so whoever is asked there goes
-    /// forward; any other copy is looked at first.
+    /// A replica's state on disk only grows while its process lives, so a connection that stays
+    /// with it never goes back in time. Any other replica has to be compared first.
     package enum ObservedReplica: Hashable, Sendable {
-        /// That of this node.
+        /// The replica of this node.
         case here
-        /// That of the member at the other end of a connection.
+        /// The replica of the member at the other end of a connection.
         case member(channel: UInt64)
     }
 
-    /// What it was shown.
+    /// The changes that the connection was shown.
     package private(set) var vector: Vector
-    /// Nil where no one copy is known to hold it all.
+    /// Nil if no single replica is known to hold all of it.
     package private(set) var replica: ObservedReplica?
 
     package init(vector: Vector, replica: ObservedReplica?) {
@@ -29,9 +29,9 @@ package struct SessionVector: Hashable, Sendable {
         self.init(vector: observation.vector ?? Vector(), replica: observation.replica)
     }
 
-    /// Something was seen, or written, at a copy.
+    /// Notes that something was read from a replica, or written to it.
     ///
-    /// - Parameter vector: what that copy holds, where it was shown.
+    /// - Parameter vector: what the replica holds; nil if it was not shown.
     package mutating func note(_ vector: Vector?, from replica: ObservedReplica) {
         if self.replica == replica {
             if let vector { self.vector = vector }
@@ -43,14 +43,14 @@ package struct SessionVector: Hashable, Sendable {
         }
     }
 
-    /// Its replica may have lost something.
+    /// Notes that the replica may have lost something.
     package mutating func forgetReplica() { replica = nil }
 }
 
-/// What a copy showed of a shard.
+/// The state of a shard that one reply showed, and the replica that it was read from.
 package struct Observation: Hashable, Sendable {
     package let shard: ShardID
-    /// What it holds; nil where only a write was carried out.
+    /// The vector of the replica; nil if a write showed nothing of it.
     package let vector: Vector?
     package let replica: SessionVector.ObservedReplica
 
@@ -61,7 +61,7 @@ package struct Observation: Hashable, Sendable {
     }
 }
 
-/// What a copy on another node showed of a shard, on its way here.
+/// The state of a shard that a replica on another node showed, on its way to the connection's node.
 package struct ObservedShard: VectorCarrier, Hashable, Sendable {
     package let shard: ShardID
     private var said: SaidVector
@@ -74,7 +74,7 @@ package struct ObservedShard: VectorCarrier, Hashable, Sendable {
     /// The whole vector, once `SaidVectors.hear` has completed it.
     package var vector: Vector { said.vector }
 
-    /// About what it takes in a frame.
+    /// The approximate size in a frame, in bytes.
     var roughBytes: Int { 16 * vector.entries.count + 4 * vector.rangesCount }
 
     package mutating func eachVector(_ body: (ShardID, inout SaidVector) -> Void) {
@@ -94,13 +94,13 @@ extension ObservedShard: WireValue {
     }
 }
 
-/// What a copy has to hold before it answers a connection.
+/// The condition that a replica has to meet before it answers a connection.
 package struct ReadConstraint: Hashable, Sendable {
     package private(set) var minimum: MinimumVersion
-    /// Whether nothing less will do: the client carried a token here.
+    /// Whether nothing less is enough, because the client carried a token here.
     ///
-    /// Else what the members that can be reached have together is enough, so that a connection
-    /// that asked for nothing is not refused for what one dead disk alone may hold.
+    /// Otherwise it is enough to have what the reachable members hold together, so that a
+    /// connection without a token is not refused for changes that exist on one dead disk only.
     package let isStrict: Bool
 
     package init(_ minimum: MinimumVersion, isStrict: Bool) {
@@ -129,14 +129,16 @@ extension ReadConstraint: WireValue {
     }
 }
 
-/// What a connection has seen, by shard.
+/// The session vectors of a connection, by shard.
 package struct SessionVectors: Sendable {
-    /// Ascending by shard: each request asks for one, and a hash takes more steps than finding it.
+    /// Ascending by shard.
+    ///
+    /// Each request looks one up, for which hashing takes more steps than a search.
     private var entries: [(shard: ShardID, sessionVector: SessionVector)] = []
 
     package init() {}
 
-    /// The shards of which anything was seen, ascending.
+    /// The shards of which the connection has seen anything, ascending.
     package var shards: [ShardID] { entries.map(\.shard) }
 
     package subscript(shard: ShardID) -> SessionVector? {
@@ -144,7 +146,7 @@ package struct SessionVectors: Sendable {
         return isThere ? entries[index].sessionVector : nil
     }
 
-    /// Whether that copy of the shard may answer as it is.
+    /// Whether a replica of the shard may answer the connection as it is.
     func isLevel(_ shard: ShardID, with replica: SessionVector.ObservedReplica) -> Bool {
         let (index, isThere) = place(of: shard)
         return !isThere || entries[index].sessionVector.replica == replica
@@ -159,7 +161,7 @@ package struct SessionVectors: Sendable {
         }
     }
 
-    /// A copy holds all that was seen, or whatever of it still exists.
+    /// Notes that a replica holds all that was seen, or all of it that still exists.
     package mutating func replace(_ observation: Observation) {
         let (index, isThere) = place(of: observation.shard)
         if isThere { entries.remove(at: index) }
@@ -171,7 +173,7 @@ package struct SessionVectors: Sendable {
         if isThere { entries[index].sessionVector.forgetReplica() }
     }
 
-    /// Where the entry of a shard is, or would be.
+    /// Returns the index of a shard's entry, or where it would be.
     private func place(of shard: ShardID) -> (index: Int, isThere: Bool) {
         var (low, high) = (0, entries.count)
         while low < high {

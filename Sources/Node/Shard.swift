@@ -3,7 +3,9 @@ import Chat
 import Replication
 import Wire
 
-/// One shard of this node: runs its machine on the node's event loop and decides nothing.
+/// The actor of one shard of this node.
+///
+/// It runs the shard's state machine on the node's event loop, and makes no decisions of its own.
 package actor Shard {
     package nonisolated let id: ShardID
     private nonisolated let executor: any SerialExecutor
@@ -40,7 +42,7 @@ package actor Shard {
             entropy: ports.entropy, reader: ports.store)
     }
 
-    /// What the members' clocks say has changed.
+    /// Sets how far ahead a time may be to be believed, after the members' clocks were compared.
     func setHorizon(_ horizon: TimeHorizon) { self.horizon = horizon }
 
     // MARK: Requests
@@ -58,7 +60,7 @@ package actor Shard {
         }
     }
 
-    /// The greatest time of anything in it.
+    /// The greatest time that the shard's clock has observed.
     var greatestTime: HybridTimestamp { machine.greatestTime }
 
     package func answer(
@@ -72,17 +74,17 @@ package actor Shard {
         }
     }
 
-    /// Whether what shows what is here has to wait, as `slot` then does.
+    /// Whether a reply that shows what is here has to wait for the disk; if so, `slot` waits.
     package func showsLater(in slot: ReplySlot) -> Bool {
         machine.showsLater(in: slot, now: ports.clock.milliseconds)
     }
 
-    /// What is on disk.
+    /// The header on disk.
     package var stored: ReplicaHeader { machine.copy.stored }
 
     var storedHash: UInt64 { machine.copy.storedHash }
 
-    /// What is here, on disk or on its way there.
+    /// The vector of the replica, with changes that are not on disk yet.
     var vector: Vector { machine.copy.current.vector }
 
     func beginBarrierRound() -> UInt64 {
@@ -95,37 +97,37 @@ package actor Shard {
 
     func endBarrierRound(_ barrierRound: UInt64) { machine.copy.endBarrierRound(barrierRound) }
 
-    /// What it has fetched of others.
+    /// The counts of what the replica has fetched from others.
     var tally: ReplicaTally { machine.copy.tally }
 
     package func copies(of vector: Vector) -> Int { machine.copy.copies(of: vector) }
 
     func isOnAllOwners(_ vector: Vector) -> Bool { machine.copy.isOnAllOwners(vector) }
 
-    /// How many changes on this disk are not known to be on a co-owner's.
+    /// The number of changes on this disk that are not known to be on a co-owner's.
     func changesLacked(by peer: NodeName) -> UInt64 {
         machine.copy.isShared(with: peer) ? machine.copy.changesLacked(by: peer) : 0
     }
 
-    /// Whether it belongs here and answers.
+    /// Whether this node owns the shard and answers for it.
     package var isReady: Bool { machine.copy.isReady }
 
-    /// Whether it could answer where no owner can.
+    /// Whether the replica could answer if no owner can: nothing newer is known to be elsewhere.
     var isServable: Bool { machine.copy.isServable }
 
-    /// Whether it answers whoever asks here.
+    /// Whether the replica answers requests that reach this node.
     var mayAnswer: Bool { machine.copy.mayAnswer }
 
-    /// Whether it is held here and belongs elsewhere.
+    /// Whether this node holds the shard without owning it.
     var isForeign: Bool { !machine.copy.ownership.isOwnedHere }
 
-    /// Whether the disk is to be checked before the copy is given away.
+    /// Whether the disk has to be checked before the replica is handed over.
     var needsCheck: Bool { machine.copy.needsCheck }
 
-    /// The disk holds all that this header counts.
+    /// Notes that the disk was found to hold everything that this header counts.
     func onChecked(_ header: ReplicaHeader) { machine.onChecked(header) }
 
-    /// Whether the disk is told to drop it.
+    /// Whether the disk has been told to drop the replica.
     var isDropping: Bool { machine.copy.isDropping }
 
     func onDropFailed() { machine.onDropFailed() }
@@ -141,14 +143,14 @@ package actor Shard {
         }
     }
 
-    /// A frame cannot be read or cannot be meant.
+    /// Handles a frame that cannot be read or is invalid.
     ///
-    /// - Returns: how long the peer is not asked for what is lacked here, in milliseconds.
+    /// - Returns: how long nothing is pulled from the peer, in milliseconds.
     func onBadFrame(from peer: NodeName) -> UInt64 {
         machine.onBadFrame(from: peer, now: ports.clock.milliseconds)
     }
 
-    /// What is rewritten and not on disk yet, in bytes.
+    /// The size of rewritten documents that are not on disk yet, in bytes.
     var unsettledBytes: Int { machine.unsettledBytes }
 
     func endTurn(_ ticket: UInt64) -> ShardMachine.TurnOutput {
@@ -164,7 +166,7 @@ package actor Shard {
         machine.onCommitted(ticket, now: ports.clock.milliseconds)
     }
 
-    /// What the last commit changed, for those who are watched; nil where the disk cannot tell.
+    /// Takes the events of committed changes for watched users; nil if the disk cannot be read.
     func takeNews(for isWatched: (UserID) -> Bool) -> ShardMachine.News? {
         do throws(StoreFailure) {
             return try machine.takeNews(for: isWatched, in: world)
@@ -174,15 +176,15 @@ package actor Shard {
         }
     }
 
-    /// Whether something is not told before its causes.
+    /// Whether committed changes wait for their causes.
     var isHoldingBack: Bool { machine.isHoldingBack }
 
-    /// What is on disk, as far as those who watch may be told of it.
+    /// The position of the shard's live feeds.
     var feedPosition: Vector { machine.feedPosition }
 
     func dropAddressedEvents() { machine.dropAddressedEvents() }
 
-    /// A batch of what may not be known; nil where the disk cannot tell.
+    /// Returns a batch of the events that a receiver may lack; nil if the disk cannot be read.
     func addressedEvents(
         beyond known: Vector, upTo target: Vector, at place: FeedScan.Place, for user: UserID?,
         to isWatched: (UserID) -> Bool
@@ -205,15 +207,15 @@ package actor Shard {
 
     func onCommitFailed() -> [ReplySlot] { machine.onCommitFailed() }
 
-    /// Whether everything in it is on disk.
+    /// Whether all changes are on disk.
     var isSettled: Bool { machine.copy.isSettled }
 
-    /// Whether nothing but deletions is merged.
+    /// Sets whether only deletions are merged.
     func setFull(_ isFull: Bool) { machine.isDiskFull = isFull }
 
     func doubt() { machine.doubt(now: ports.clock.milliseconds) }
 
-    /// Whether acknowledged changes are missing from it.
+    /// Whether the replica lacks acknowledged changes.
     var isDoubted: Bool { machine.copy.isDoubted }
 
     func suspend() { machine.suspend(now: ports.clock.milliseconds) }
@@ -233,7 +235,7 @@ package actor Shard {
         machine.setOwnership(ownership, now: ports.clock.milliseconds)
     }
 
-    /// What is on disk, in eight bytes; nil where the two do not both own the shard.
+    /// A hash of the state on disk; nil if the peer does not own the shard together with this node.
     func hash(sharedWith peer: NodeName) -> Frame.ShardHash? {
         machine.copy.isShared(with: peer) ? machine.copy.shardHash : nil
     }

@@ -3,17 +3,18 @@ import Chat
 import Replication
 import Wire
 
-/// How a shard keeps the index of counted runs.
+/// The maintenance of a shard's counted runs.
 ///
-/// A message behind all others changes no run; one in 64 ends a run, which is stored once. Only
-/// what is deleted, restored, or late in a run that was stored changes one row for each level.
+/// A message that follows all others changes no run, except that one in 64 ends a run, which is
+/// then stored once. Only messages that are deleted, restored or late change runs that are stored:
+/// one row on each level.
 extension ShardMachine {
-    /// The most messages that are read to make a run.
+    /// The most messages that are read to count a run.
     private static let messagesReadMax = 1_024
 
-    /// Counts a message as it is, after it was put.
+    /// Updates the counts for a message that was just put.
     ///
-    /// - Parameter isNewest: whether it was sent after all that was here.
+    /// - Parameter isNewest: whether the message follows all that were here.
     mutating func count(
         _ document: Document, replacing old: Document?, isNewest: Bool, in world: ShardWorld
     ) {
@@ -31,8 +32,8 @@ extension ShardMachine {
                 try insert(document, in: conversation, isNewest: isNewest, world)
             }
         } catch {
-            // A disk that cannot be read ends the process; a message that is bad is set aside, and
-            // with it go the conversation's runs.
+            // If the disk cannot be read, the process ends; if a message is damaged, it is set
+            // aside together with the conversation's runs.
             counts[tail: conversation] = nil
         }
     }
@@ -45,7 +46,7 @@ extension ShardMachine {
         before.add(old)
         var after = MessageCounts()
         after.add(document)
-        // Where the sending changes it has to be found in the run.
+        // If nothing that is counted has changed, no run has to be looked up.
         guard before != after else { return }
         try add(old, to: conversation, times: -1, in: world)
         try add(document, to: conversation, times: 1, in: world)
@@ -70,7 +71,7 @@ extension ShardMachine {
         counts.append(document, to: conversation)
     }
 
-    /// Counts a message in the runs that hold it, or behind them.
+    /// Adds a message to the runs that contain it, or to the counts behind the last run.
     private mutating func add(
         _ document: Document, to conversation: ConversationID, times sign: Int,
         in world: ShardWorld
@@ -93,7 +94,7 @@ extension ShardMachine {
         }
     }
 
-    /// Has runs of the levels up to one end where a message stands that is behind them all.
+    /// Ends the last run of each level up to `level` at a message that is behind all runs.
     private mutating func endRuns(
         of conversation: ConversationID, before document: Document, upTo level: UInt8,
         isNewest: Bool, in world: ShardWorld
@@ -113,7 +114,7 @@ extension ShardMachine {
                 counted = try self.counted(
                     conversation, from: start, to: time, below: level, in: world)
             }
-            // What was not counted is no run: it is counted one by one by whoever asks.
+            // A run that could not be counted is not stored: readers count its messages one by one.
             guard let counted else { continue }
             let run = CountedRun(from: start, to: time, counted)
             counts.put(run, at: CountedRunKey(conversation, level: level, start: start))
@@ -121,8 +122,11 @@ extension ShardMachine {
         counts[tail: conversation] = tail
     }
 
-    /// What the messages that were sent no earlier than one come to, itself left out: few, where
-    /// it comes somewhat late. Nil where too many would have to be read.
+    /// Counts the messages that were sent no earlier than a message, itself excluded.
+    ///
+    /// They are few if the message is somewhat late.
+    ///
+    /// - Returns: nil if too many messages would have to be read.
     private mutating func counted(
         behind document: Document, in world: ShardWorld
     ) throws(ShardFailure) -> MessageCounts? {
@@ -132,7 +136,7 @@ extension ShardMachine {
             besides: document.key, in: world)
     }
 
-    /// Has the runs that hold a time be two each: the one begins there.
+    /// Splits the runs that contain a time in two; the second begins at that time.
     private mutating func split(
         _ conversation: ConversationID, at time: HybridTimestamp, upTo level: UInt8,
         in world: ShardWorld
@@ -154,7 +158,8 @@ extension ShardMachine {
         }
     }
 
-    /// What the messages of a span come to; nil where too many would have to be read.
+    /// Returns the counts of a span; nil if too many messages would have to be read, or if runs of
+    /// the level below are missing.
     private mutating func counted(
         _ conversation: ConversationID, from start: HybridTimestamp, to end: HybridTimestamp,
         below level: UInt8, besides passed: DocumentKey? = nil, in world: ShardWorld
@@ -181,14 +186,14 @@ extension ShardMachine {
         return next == end ? sum : nil
     }
 
-    /// Where the runs of a conversation end.
+    /// Returns the ends of a conversation's runs.
     private mutating func tail(
         of conversation: ConversationID, in world: ShardWorld
     ) throws(ShardFailure) -> ShardCounts.Tail {
         if let tail = counts[tail: conversation] { return tail }
         var ends: [HybridTimestamp] = []
         for level in CountedRun.levels {
-            // Without runs of a level there are none of a higher one.
+            // If a level has no runs, neither have those above it.
             guard ends.last != .zero else {
                 ends.append(.zero)
                 continue
@@ -211,8 +216,8 @@ extension ShardMachine {
         return try runs(of: conversation, level: level, from: time, to: next, in: world).first
     }
 
-    /// The runs of a level that hold something of a span, ascending; where it begins behind all,
-    /// the last.
+    /// Returns the runs of a level that overlap a span, ascending; if the span begins behind all of
+    /// them, the last one.
     mutating func runs(
         of conversation: ConversationID, level: UInt8, from start: HybridTimestamp,
         to end: HybridTimestamp, in world: ShardWorld
@@ -235,13 +240,13 @@ extension ShardMachine {
 }
 
 extension HistoryPosition {
-    /// Before all messages that were sent at a time.
+    /// The position before all messages with this time.
     init(before time: HybridTimestamp) {
         self.init(time: time, id: MessageID(checked: ""))
     }
 }
 
 extension HybridTimestamp {
-    /// Behind every time that a document can have.
+    /// A time that is greater than that of any document.
     static let greatest = HybridTimestamp(bits: UInt64(Int64.max))
 }

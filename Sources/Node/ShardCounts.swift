@@ -2,7 +2,7 @@ import CRDT
 import Chat
 import Wire
 
-/// The place of a counted run: one row of the index.
+/// The key of a counted run: a row of the index.
 package struct CountedRunKey: Hashable, Comparable, Sendable {
     package let conversation: ConversationID
     package let level: UInt8
@@ -26,30 +26,31 @@ package struct CountedRunWrite: Hashable, Sendable {
     package let run: CountedRun
 }
 
-/// The counted runs of a shard that are in memory: those on their way to disk, and what the newest
-/// messages of conversations that are written to come to.
+/// The counted runs of a shard that are in memory: those that wait for the disk, and the counts of
+/// the newest messages of conversations that are written to.
 struct ShardCounts: Sendable {
     private struct Pending {
         var run: CountedRun
-        /// The last commit it was handed to; 0 before the first.
+        /// The last commit that the run was handed to; 0 before the first.
         var ticket: UInt64
     }
 
-    /// Where the runs of a conversation end, and what follows.
+    /// The ends of a conversation's runs, and the counts of the messages that follow.
     struct Tail: Sendable {
-        /// The end of the last run of each level, the first level first.
+        /// The end of the last run of each level, lowest level first; zero for a level without
+        /// runs.
         var ends: [HybridTimestamp]
-        /// Of the messages behind the last run; nil where they were not counted.
+        /// The counts of the messages behind the last run; nil if they have not been counted.
         var counts: MessageCounts?
     }
 
     let fanOutBits: Int
     private var pending: [CountedRunKey: Pending] = [:]
-    /// Changed since the last commit was handed out, in order.
+    /// The keys of the runs that have changed since the last commit was handed out, in order.
     private var changed: [CountedRunKey] = []
     private var tails: [ConversationID: Tail] = [:]
 
-    /// How many conversations' tails are kept: when there are as many, all of them go.
+    /// The most conversations whose tails are kept; when there are as many, all are dropped.
     private static let tailsMax = 256
 
     init(fanOutBits: Int = CountedRun.fanOutBits) { self.fanOutBits = fanOutBits }
@@ -62,7 +63,7 @@ struct ShardCounts: Sendable {
         }
     }
 
-    /// Counts a message that is behind all others.
+    /// Adds a message behind all others to the counts of the tail, if they are kept.
     mutating func append(_ document: Document, to conversation: ConversationID) {
         guard let index = tails.index(forKey: conversation) else { return }
         tails.values[index].counts?.add(document)
@@ -78,8 +79,10 @@ struct ShardCounts: Sendable {
         }
     }
 
-    /// The runs of a level on their way to disk, in no order: each is as it is whatever the disk
-    /// says of the same start, also where it holds nothing any more of what is looked for.
+    /// Returns the runs of a level that wait for the disk, unordered.
+    ///
+    /// Each replaces the row with the same start on disk, even if it has ceased to overlap the span
+    /// that is looked for.
     func runs(of conversation: ConversationID, level: UInt8) -> [CountedRun] {
         guard !pending.isEmpty else { return [] }
         return pending.filter {
@@ -102,6 +105,6 @@ struct ShardCounts: Sendable {
         pending = pending.filter { $0.value.ticket == 0 || $0.value.ticket > ticket }
     }
 
-    /// Back to what is on disk.
+    /// Returns to the state on disk.
     mutating func removeAll() { self = ShardCounts(fanOutBits: fanOutBits) }
 }

@@ -3,7 +3,7 @@ import Chat
 import Replication
 import Wire
 
-/// What a shard tells of devices, and for them.
+/// A shard's answers about devices, and about what a device is to be notified of.
 extension ShardMachine {
     mutating func device(
         _ id: DeviceID, of user: UserID, in world: ShardWorld
@@ -14,7 +14,7 @@ extension ShardMachine {
         return device
     }
 
-    /// Refuses a device more than a user may have; every other mutation passes.
+    /// Refuses to register more devices than a user may have; all other mutations pass.
     mutating func checkRoom(
         for mutation: Mutation, over target: Document?, in world: ShardWorld
     ) throws(ShardFailure) {
@@ -48,8 +48,8 @@ extension ShardMachine {
         return devices
     }
 
-    /// What became of the messages here that a device was shown, and the oldest of those here that
-    /// it is to be notified of.
+    /// Returns the state of the messages in this shard that a device was shown, and the oldest
+    /// messages in it of which the device is to be notified.
     mutating func candidates(
         _ query: DueQuery, in world: ShardWorld
     ) throws(ShardFailure) -> [NotificationCandidate] {
@@ -86,8 +86,8 @@ extension ShardMachine {
         return candidates
     }
 
-    /// Whether a user may see a message of which a device was notified; nil where the conversation
-    /// with the user in it has not come here yet: that withdraws nothing.
+    /// Whether a user may see a message of which a device was notified; nil if the document by
+    /// which the user participates has not arrived here: a notification is not withdrawn for that.
     private mutating func isShown(
         _ document: Document, in conversation: ConversationID, to user: UserID,
         _ world: ShardWorld
@@ -104,7 +104,8 @@ extension ShardMachine {
             && !document.isSent(within: room.hiddenVector(of: user, in: participantState))
     }
 
-    /// The oldest that the device may be notified of, as many as there is room for.
+    /// Returns the oldest messages of a conversation of which the device may be notified, up to the
+    /// capacity of its list.
     private mutating func dueCandidates(
         _ query: DueQuery, in conversation: ConversationID, among pending: [Document],
         _ world: ShardWorld
@@ -145,7 +146,8 @@ extension ShardMachine {
             let candidate = NotificationCandidate(
                 conversation: conversation, message: position.id, from: message.header.sender,
                 text: message.text, entry: entry)
-            // Of those of one time another order decides.
+            // Messages with the same time are put in another order later, so all of them are
+            // needed.
             let isEnough =
                 candidates.count >= query.countMax || bytes > NotificationCandidate.bytesMax
             if isEnough, candidates.last?.entry?.place.time != position.time { return false }
@@ -158,7 +160,8 @@ extension ShardMachine {
 }
 
 extension NotificationCandidate {
-    /// The oldest of what is to be shown for the first time: so many, and so many bytes of texts.
+    /// Returns the oldest messages that the device has not been shown, up to a number and to
+    /// `bytesMax` of texts.
     static func oldest(of due: [NotificationCandidate], _ countMax: Int) -> [NotificationCandidate]
     {
         let sorted = due.sorted { left, right in
@@ -168,7 +171,7 @@ extension NotificationCandidate {
         return NotificationCandidate.prefix(of: sorted.prefix(countMax)) { $0.bytes }
     }
 
-    /// As many from the start as have not too many bytes of texts.
+    /// Returns the values at the start whose texts are together at most `bytesMax`; at least one.
     static func prefix<Value>(of values: some Sequence<Value>, bytes: (Value) -> Int) -> [Value] {
         var sum = 0
         return values.prefix { value in

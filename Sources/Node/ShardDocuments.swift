@@ -2,51 +2,53 @@ import CRDT
 import Chat
 import Wire
 
-/// What a commit does to one document on disk.
+/// The change of one document by a commit.
 package struct DocumentChange: Sendable {
-    /// Nil where it was not there.
+    /// The document before; nil if it is new.
     package let before: Document?
-    /// What it was in between, in order.
+    /// The states in between, in order.
     package let steps: [Document]
     package let after: Document
-    /// What others had of it, who did not know all that was here; in the order in which it came.
+    /// The states of other nodes that were merged and lacked some of what was here, in order of
+    /// arrival.
     package var crossed: [Document] = []
 }
 
-/// The documents of a shard that are in memory: those on their way to disk, and some that are
-/// there.
+/// The documents of a shard that are in memory: those that wait for the disk, and a cache of
+/// others.
 struct ShardDocuments: Sendable {
-    /// A document that the disk does not hold yet as it is here.
+    /// A document that is not on disk as it is here.
     struct Pending: Sendable {
         var document: Document
         var digest: Hash128
-        /// How many canonical bytes it has.
+        /// The length of the canonical bytes.
         var size: Int
-        /// Its canonical bytes, until they are handed to the disk.
+        /// The canonical bytes, until they are handed to the disk.
         var bytes: [UInt8]?
-        /// What the disk will hold when the next write of it arrives.
+        /// The state of the index rows on disk when the next write of the document arrives there.
         var previous: Record.Previous?
-        /// The last commit it was handed to; 0 before the first.
+        /// The last commit that the document was handed to; 0 before the first.
         var ticket: UInt64
-        /// As the last commit that it was handed to stores it; before the first, as the disk has
-        /// it.
+        /// The document as the last commit that it was handed to stores it; before the first
+        /// commit, as it is on disk.
         var base: Document?
-        /// What it was since then, in order, before what it is.
+        /// The states since then, in order, without the present one.
         var steps: [Document] = []
-        /// What came since then that did not know all that was here.
+        /// The states of other nodes that were merged since then and lacked some of what was here.
         var crossed: [Document] = []
 
         var found: Found { Found(document: document, digest: digest, size: size) }
 
-        /// Whether the disk holds it as it is once that commit is there.
+        /// Whether the disk has the present state once the commit `ticket` is stored.
         func isStored(by ticket: UInt64) -> Bool { bytes == nil && self.ticket <= ticket }
 
         #if PlantedBugs
-            /// Whether the index is not told of the change.
+            /// Whether the index is not updated.
             var keepsIndexKeys = false
         #endif
 
-        /// What the commit is to store, and what it changes by that; nil where it has it already.
+        /// Returns the record to be stored and the change that it makes; nil if the commit has it
+        /// already.
         mutating func handOut(_ ticket: UInt64) -> (record: Record, change: DocumentChange)? {
             guard let bytes else { return nil }
             let record = record(bytes)
@@ -76,36 +78,37 @@ struct ShardDocuments: Sendable {
         }
     }
 
-    /// A document as it was found, with what is needed to change it.
+    /// A document, with what is needed to change it.
     struct Found: Sendable {
         let document: Document
         let digest: Hash128
-        /// How many canonical bytes it has.
+        /// The length of the canonical bytes.
         let size: Int
     }
 
-    /// How many documents stay in memory that are on disk too.
+    /// The most documents that are cached.
     ///
-    /// What nobody touches leaves: when it is full, all of them go.
+    /// When there are as many, all of them are dropped: those in use are soon back.
     static let cachedMax = 512
 
     private(set) var pending: [DocumentKey: Pending] = [:]
-    /// None of what is pending.
+    /// Documents that are on disk; none of them is in `pending`.
     private var cached: [DocumentKey: Found] = [:]
-    /// Changed since the last commit was handed out, in order.
+    /// The documents that have changed since the last commit was handed out, in order.
     private var changed: [DocumentKey] = []
-    /// What was handed out with which commit, and how many bytes that rewrote.
+    /// The changes of each commit that is underway, and the bytes that it rewrites.
     private var handedOut: [(ticket: UInt64, changes: [DocumentChange], rewritten: Int)] = []
-    /// The bytes of the documents that were changed since the last commit was handed out: a
-    /// document counts for each change.
+    /// The bytes of the documents that have changed since the last commit was handed out; a
+    /// document counts for each of its changes.
     private var rewritten = 0
-    /// The same of all that is not on disk yet.
+    /// The same over all changes that are not on disk yet.
     private(set) var unsettledBytes = 0
 
     mutating func find(
         _ key: DocumentKey, in shard: ShardID, reader: any DocumentReader
     ) throws(StoreFailure) -> Found? {
-        // It is in one of the two; what is asked for most often is the conversation written to.
+        // A document is in at most one of the two. The cache comes first: the conversation that is
+        // written to is read most often.
         if let found = cached[key] { return found }
         if let entry = pending[key] { return entry.found }
         guard let document = try reader.document(key, in: shard) else { return nil }
@@ -117,7 +120,7 @@ struct ShardDocuments: Sendable {
 
     /// Keeps a changed document until it is on disk.
     ///
-    /// - Parameter old: as it was found; nil where there was none.
+    /// - Parameter old: the document that it replaces; nil if there was none.
     mutating func put(_ document: Document, bytes: [UInt8], digest: Hash128, replacing old: Found?)
     {
         let key = document.key
@@ -143,17 +146,17 @@ struct ShardDocuments: Sendable {
             previous: previous, ticket: 0, base: old?.document)
     }
 
-    /// What was put last is what came joined with what was here.
+    /// Notes that the last `put` stored the merge of another node's state with the one here.
     mutating func noteCrossed(_ theirs: Document) { pending[theirs.key]?.crossed.append(theirs) }
 
     #if PlantedBugs
         mutating func keepIndexKeys(of key: DocumentKey) { pending[key]?.keepsIndexKeys = true }
     #endif
 
-    /// Whether it changed since the last commit was handed out.
+    /// Whether the document has changed since the last commit was handed out.
     func isHandedOutLater(_ key: DocumentKey) -> Bool { pending[key]?.bytes != nil }
 
-    /// Hands what changed to the commit `ticket`.
+    /// Hands the changed documents to the commit `ticket`.
     mutating func takeRecords(for ticket: UInt64) -> [Record] {
         guard !changed.isEmpty else { return [] }
         var changes: [DocumentChange] = []
@@ -173,7 +176,7 @@ struct ShardDocuments: Sendable {
         return records
     }
 
-    /// - Returns: what is on disk by it that was not, in the order in which it was changed.
+    /// - Returns: the changes that the commit and those before it have stored, in order.
     mutating func onCommitted(_ ticket: UInt64) -> [DocumentChange] {
         var stored: [DocumentChange] = []
         while let first = handedOut.first, first.ticket <= ticket {
@@ -185,8 +188,7 @@ struct ShardDocuments: Sendable {
                     pending.values[index].isStored(by: ticket)
                 else { continue }
                 let entry = pending.remove(at: index).value
-                // A message is seldom asked for again; who writes in a conversation always reads
-                // it.
+                // A message is seldom read again; a conversation is read with every write in it.
                 if key.kind != .message {
                     cache(entry.found)
                 }
@@ -195,9 +197,9 @@ struct ShardDocuments: Sendable {
         return stored
     }
 
-    /// What the disk holds of a document, as far as commits are known to be done.
+    /// Returns a document as the commits that are known to be stored left it.
     ///
-    /// A read of the disk may show a commit that nobody has heard of yet.
+    /// A read of the disk may already show a later commit.
     func stored(
         _ key: DocumentKey, otherwise read: () throws(StoreFailure) -> Document?
     ) throws(StoreFailure) -> Document? {
@@ -210,7 +212,7 @@ struct ShardDocuments: Sendable {
         return entry.base
     }
 
-    /// Back to what is on disk.
+    /// Returns to the state on disk.
     mutating func removeAll() {
         self = ShardDocuments()
     }

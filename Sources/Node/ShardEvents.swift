@@ -3,27 +3,31 @@ import Chat
 import Replication
 import Wire
 
-/// What a shard tells those who watch its users.
+/// The events that follow from a shard's changes, for watched users.
 extension ShardMachine {
-    /// What commits have changed.
+    /// The events of committed changes.
     enum News: Sendable {
         case told([AddressedEvent])
-        /// More than is read at once: each feed reads what its receiver does not know.
+        /// More than one turn reads: each feed has to read from disk what its receiver lacks.
         case tooMuch
     }
 
-    /// How many messages are read at once of a conversation that came behind them.
+    /// The size of a page when messages are read that arrived before their conversation's document.
     package static let earlierMessagesMax = 64
 
-    /// The rooms and the progress of the conversations that events are of, each read once.
+    /// The conversations and the read progress that the events of one batch refer to, each read
+    /// once.
     private struct Stage {
         var rooms: [ConversationID: Document] = [:]
         var progress: [ConversationID: Progress] = [:]
-        /// What users hide of the conversations whose progress is known.
+        /// The changes up to which users have hidden a conversation; for those in `progress`.
         var hidden: [ConversationID: [UserID: Vector]] = [:]
 
-        /// What of a document is new to who has seen `known`: all of it, where they have seen
-        /// nothing of its conversation, for without that they were told of nothing.
+        /// Returns the vector against which a document is compared for a receiver that has seen
+        /// `known`.
+        ///
+        /// The vector is empty if the receiver has seen nothing of the document's conversation:
+        /// without the conversation none of its documents was told.
         func told(of document: Document, from known: Vector) -> Vector {
             guard let id = ConversationID(document.key.partition), let room = rooms[id],
                 document.conversation == nil, !room.isSeen(within: known)
@@ -31,7 +35,7 @@ extension ShardMachine {
             return Vector()
         }
 
-        /// Whether a user has a document's conversation hidden with this in it.
+        /// Whether a user has hidden the conversation at a point that includes this message.
         func hides(_ document: Document, from user: UserID) -> Bool {
             guard document.message != nil, let id = ConversationID(document.key.partition),
                 let vector = hidden[id]?[user]
@@ -40,16 +44,17 @@ extension ShardMachine {
         }
     }
 
-    /// The most changes that wait for their causes.
+    /// The most changes that wait for their causes; when there are more, all are told.
     private static let changesHeldMax = 1_024
 
-    /// Whether what commits changed waits until its causes are on disk, too.
+    /// Whether committed changes wait until their causes are on disk, too.
     var isHoldingBack: Bool { !committed.isEmpty }
 
-    /// What commits have changed, for those who are watched: told once, and no answer before what
-    /// it answers.
+    /// Takes the events of committed changes for watched users: each once, and none before its
+    /// causes, as far as those arrive in time.
     ///
-    /// - Throws: where the disk cannot be read: then nothing counts as told.
+    /// - Throws: if the disk cannot be read. The changes are then dropped without having been told,
+    ///   and the shard's feeds have to be ended, so that their receivers read them anew.
     mutating func takeNews(
         for isWatched: (UserID) -> Bool, in world: ShardWorld
     ) throws(StoreFailure) -> News {
@@ -86,8 +91,8 @@ extension ShardMachine {
         return .told(told)
     }
 
-    /// What a change came to, for who knew what was here, and for who was told elsewhere of what it
-    /// was joined with: each of them learns what the other had.
+    /// The events of one change, for receivers that knew the state here, and for receivers that
+    /// other nodes told of a state that the change merged: each side learns what the other had.
     private func addressedEvents(
         of change: DocumentChange, in around: EventContext
     ) -> [AddressedEvent] {
@@ -106,8 +111,10 @@ extension ShardMachine {
         return told
     }
 
-    /// What was here before its conversation, which these changes bring, and has changed since:
-    /// what these changes come to says nothing to who was not told of it.
+    /// The documents that changed, and that were here before these changes brought their
+    /// conversation.
+    ///
+    /// Nobody was told of their earlier state, so their changes cannot be told as differences.
     private func earlier(thanRoomsIn changes: [DocumentChange]) -> Set<DocumentKey> {
         let rooms = changes.filter { $0.before == nil && $0.after.conversation != nil }
         guard !rooms.isEmpty else { return [] }
@@ -120,17 +127,19 @@ extension ShardMachine {
         return earlier
     }
 
-    /// How many changes have waited for causes as long as any does: there may be no moment at which
-    /// no cause of a later one is on its way.
+    /// The number of oldest changes that have waited for causes as long as any change may.
+    ///
+    /// They are told without the others, since some later change may be waiting for a cause at
+    /// every moment.
     private func countHeldLong(now: UInt64) -> Int {
         committedAt.prefix { now >= $0.milliseconds + copy.causePatienceMilliseconds }
             .reduce(0) { $0 + $1.count }
     }
 
-    /// The oldest changes are told, and later ones are not yet.
+    /// Removes the oldest changes, which have been told, while later ones still wait.
     ///
-    /// They count as told from here on: who was read to meanwhile, or comes back before the others
-    /// are told, is told of them by what is read.
+    /// The feed position contains them from here on. A receiver for which the disk was read
+    /// meanwhile, or that resumes before the later changes are told, gets them from a scan.
     private mutating func dropOldest(_ count: Int) {
         for change in committed.prefix(count) { feedPosition.insert(change.after.changedBy) }
         committed.removeFirst(count)
@@ -141,10 +150,10 @@ extension ShardMachine {
         }
     }
 
-    /// A stamp is later than all that its writer had seen.
+    /// Sorts changes by their stamps: a stamp is later than everything that its writer had seen.
     ///
-    /// The changes of one document keep their order: where an earlier sending of its id takes its
-    /// place, the stamps of the later one are gone from it.
+    /// The changes of one document keep their order. When an earlier sending of a message replaces
+    /// a later one, the later one's stamps disappear from the document.
     private func inOrderOfCauses(_ changes: [DocumentChange]) -> [DocumentChange] {
         var times = changes.map(\.after.greatestTime)
         guard zip(times, times.dropFirst()).contains(where: >) else { return changes }
@@ -157,7 +166,7 @@ extension ShardMachine {
         return order.map { changes[$0] }
     }
 
-    /// Nobody is told of what commits have changed.
+    /// Drops the committed changes; no watcher is told of them.
     mutating func dropAddressedEvents() {
         committed = []
         committedAt = []
@@ -165,13 +174,13 @@ extension ShardMachine {
         feedPosition = copy.stored.vector
     }
 
-    /// What somebody who has seen `known` may not know, a batch of it.
+    /// Returns one batch of the events that a receiver that has seen `known` may lack.
     ///
     /// - Parameters:
-    ///   - target: what was on disk when the first batch was read.
-    ///   - user: who alone is told; nil for all who are watched. A single user is told of no
-    ///     profiles: those that concern somebody lie in many shards.
-    /// - Returns: where to go on; nil at the end.
+    ///   - target: the feed position when the first batch was read.
+    ///   - user: the only user who is told; nil for all watched users. The batch for a single user
+    ///     contains no profiles: those that concern a user are spread over many shards.
+    /// - Returns: the events, and where the next batch begins; nil at the end.
     mutating func addressedEvents(
         beyond known: Vector, upTo target: Vector, at place: FeedScan.Place, for user: UserID?,
         to isWatched: (UserID) -> Bool, in world: ShardWorld
@@ -189,7 +198,7 @@ extension ShardMachine {
             let (told, next) = try addressedEvents(
                 of: id, after: rest.position, isMeant, &stage, in: world
             ) {
-                // The others come by themselves.
+                // All other documents are in a batch of changes.
                 $0.changedBy.dots.allSatisfy(known.contains)
             }
             rest.position = next
@@ -218,7 +227,8 @@ extension ShardMachine {
             guard !known.isEmpty, !document.isSeen(within: known) else { continue }
             late += [document.conversationID(among: isMeant)].compactMap(\.self)
         }
-        // What came behind a hiding shows: it is told behind it.
+        // A `hide` clears the user's view. Messages sent after the hiding stay visible, so they
+        // follow it.
         let hidings = told.filter { $0.event.kind == .hide }
         if !hidings.isEmpty { told = hidings + told.filter { $0.event.kind != .hide } }
         guard late.isEmpty else {
@@ -242,12 +252,12 @@ extension ShardMachine {
         }
     }
 
-    /// What there is of a conversation that somebody hears of for the first time, a page of it.
+    /// Returns a page of the events of a conversation that a receiver learns of for the first time.
     ///
-    /// Documents come in any order: what was here before the conversation was told to nobody, for
-    /// nobody knew to whom.
+    /// Documents arrive in any order: those that were here before the conversation itself were told
+    /// to nobody, since its participants were not known.
     ///
-    /// - Returns: behind which message it goes on; nil at the end.
+    /// - Returns: the events, and the message after which the next page begins; nil at the end.
     private mutating func addressedEvents(
         of id: ConversationID, after position: HistoryPosition?, _ isWatched: (UserID) -> Bool,
         _ stage: inout Stage, in world: ShardWorld, where isMeant: (Document) -> Bool
@@ -268,15 +278,14 @@ extension ShardMachine {
             told += try addressedEvents(
                 of: document, beyond: Vector(), isWatched, &stage, in: world)
         }
-        // Who hears of it for the first time has nothing of it to hide.
+        // A receiver that learns of the conversation for the first time has nothing of it to hide.
         return (told.filter { $0.event.kind != .hide }, next)
     }
 
-    /// Whether a conversation or an item is here that is or was the user's.
+    /// Whether the shard holds a conversation or an item that is or was the user's.
     ///
-    /// Where not, nothing is told to the user, however much of the shard is read: of a
-    /// conversation that they have left they are told that they have, and of an item that it is
-    /// deleted.
+    /// If not, no event of the shard is for the user. Former ones count, because users are told
+    /// that they have left a conversation and that an item of theirs is deleted.
     func concerns(_ user: UserID, in world: ShardWorld) -> Bool {
         guard !isPending(concerning: user) else { return true }
         do throws(StoreFailure) {
@@ -291,7 +300,7 @@ extension ShardMachine {
         }
     }
 
-    /// Whether something of the user's is about to be on disk.
+    /// Whether a conversation or an item that is or was the user's waits to be stored.
     func isPending(concerning user: UserID) -> Bool {
         documents.pending.values.contains { $0.document.concerns(user) }
     }
@@ -305,7 +314,7 @@ extension ShardMachine {
         }
     }
 
-    /// What surrounds what changed; nil where nobody who is watched has to do with it.
+    /// Returns what the events of a change refer to; nil if the change concerns no watched user.
     private mutating func eventContext(
         of change: DocumentChange, _ isWatched: (UserID) -> Bool, _ stage: inout Stage,
         in world: ShardWorld
@@ -313,7 +322,7 @@ extension ShardMachine {
         let document = change.after
         let time = HybridTimestamp(milliseconds: world.judge.wallMilliseconds)
         if let room = document.conversation {
-            // Who was ever in it is in one of the two.
+            // Everybody who was ever a participant is in one of the two.
             let isMeant =
                 room.participants.elements.contains(where: isWatched)
                 || room.participants.removed.contains(where: isWatched)
@@ -375,7 +384,8 @@ extension ShardMachine {
 }
 
 extension Document {
-    /// The conversation that it is; nil where it is none, or nobody who is meant is in it.
+    /// The id of the conversation if this is its document and a participant is meant; otherwise
+    /// nil.
     func conversationID(among isMeant: (UserID) -> Bool) -> ConversationID? {
         guard let participants = conversation?.participants.elements,
             participants.contains(where: isMeant)

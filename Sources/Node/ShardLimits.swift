@@ -3,15 +3,17 @@ import Chat
 import Replication
 import Wire
 
-/// What a shard refuses so that everything it accepts can be stored, sent and merged.
+/// The limits that a shard enforces, so that everything it accepts can be stored, sent and merged.
 extension ShardMachine {
-    /// Judges the size of what a mutation makes, before it is named.
+    /// Refuses a mutation whose result might become too large; called before the mutation has a
+    /// dot.
     func checkSize(
         of mutation: Mutation, over target: ShardDocuments.Found?, hiding hidden: Hidden?
     ) throws(ShardFailure) {
         guard copy.mayNumber else { throw .refused(.shardFull) }
         guard let target else { return }
-        // Whoever may hold a copy may accept as much on its own side of a cut.
+        // Each member that may hold a replica may accept as much on its own side of a network
+        // partition.
         let members = copy.ownership.others.count + 1
         do throws(Refusal) {
             try mutation.judgeSize(
@@ -21,7 +23,8 @@ extension ShardMachine {
         }
     }
 
-    /// What no node that is what it says ever sends: it passes what all of them together accept.
+    /// Throws if a document names more processes than all nodes together accept: no node sends
+    /// that.
     func checkSize(of encodedDocument: EncodedDocument, _ theirs: Document) throws(ShardFailure) {
         guard copy.hasRoom(for: theirs.changedBy), copy.hasRoom(for: encodedDocument.superseded)
         else {
@@ -29,6 +32,7 @@ extension ShardMachine {
         }
     }
 
-    /// The bytes of documents that were rewritten and are not on disk yet, each change counted.
+    /// The bytes of rewritten documents that are not on disk yet; a document counts for each
+    /// change.
     var unsettledBytes: Int { documents.unsettledBytes }
 }

@@ -3,9 +3,9 @@ import Chat
 import Replication
 import Wire
 
-/// What a shard tells of all of one user's conversations in it: derived each time it is asked.
+/// A shard's part of the lists over all of a user's conversations; computed for each request.
 extension ShardMachine {
-    /// The user's conversations, in no order that counts.
+    /// Returns the user's conversations, unordered.
     mutating func chats(
         of user: UserID, _ shown: Query.Shown, in world: ShardWorld
     ) throws(ShardFailure) -> [ChatView] {
@@ -16,7 +16,8 @@ extension ShardMachine {
         return views
     }
 
-    /// One of the user's conversations, whether it is hidden or not, and who has archived it.
+    /// Returns one of the user's conversations, even if it is hidden, and the users who have
+    /// archived it.
     mutating func chat(
         _ id: ConversationID, _ room: Conversation, of user: UserID, in world: ShardWorld
     ) throws(ShardFailure) -> ChatView {
@@ -34,7 +35,7 @@ extension ShardMachine {
         return view
     }
 
-    /// Where something is unread, archived or not.
+    /// Returns the unread counts of the user's conversations that have any, archived or not.
     mutating func unreadCounts(
         of user: UserID, in world: ShardWorld
     ) throws(ShardFailure) -> [UnreadCount] {
@@ -46,8 +47,11 @@ extension ShardMachine {
         return counts
     }
 
-    /// How much of a conversation `user` has not read who has read up to `position`, and who hides
-    /// what was sent within `hidden`.
+    /// Counts the messages of a conversation that `user` has not read.
+    ///
+    /// - Parameters:
+    ///   - position: the position up to which the user has read; nil for none.
+    ///   - hidden: the vector up to which the user has hidden the conversation; nil for none.
     mutating func unread(
         in conversation: ConversationID, _ room: Conversation, of user: UserID,
         readTo position: HistoryPosition?, hiding hidden: Vector?, in world: ShardWorld
@@ -58,12 +62,12 @@ extension ShardMachine {
             among: pendingMessages(of: conversation), in: world)
     }
 
-    /// - Parameter shown: nil for all of them, without their previews.
+    /// - Parameter shown: the conversations to hand out; nil for all of them, without previews.
     private mutating func eachConversation(
         of user: UserID, _ shown: Query.Shown?, in world: ShardWorld,
         handing: (ConversationID, Conversation, _ isArchived: Bool, Tally) -> Void
     ) throws(ShardFailure) {
-        // Grouped once: what waits for the disk is not searched anew for each conversation.
+        // Grouped once, so that the documents in memory are not searched for each conversation.
         let pending = Dictionary(
             grouping: documents.pending.values.map(\.document).filter { $0.key.kind == .message },
             by: \.key.partition)
@@ -78,14 +82,14 @@ extension ShardMachine {
             let tally = try tally(
                 id, for: Reading(user: user, room: room, participantState: participantState),
                 among: pending[id.text] ?? [], wantsLast: shown != nil, in: world)
-            // What was hidden is in no list until something else has come.
+            // A hidden conversation is in no list until another message has arrived.
             guard tally.isSeen else { continue }
             handing(id, room, isArchived, tally)
         }
     }
 
-    /// Those that the index or what waits for the disk says the user is in, ascending; some may
-    /// turn out to be others'.
+    /// Returns the conversations that the index or a document in memory names for the user,
+    /// ascending; the user need not be a participant of all of them.
     mutating func conversations(
         of user: UserID, in world: ShardWorld
     ) throws(ShardFailure) -> [ConversationID] {
@@ -98,7 +102,7 @@ extension ShardMachine {
         return Set((stored + pending).map(\.partition)).sorted().compactMap(ConversationID.init)
     }
 
-    /// - Parameter wantsLast: whether there is to be a preview.
+    /// - Parameter wantsLast: whether a preview is needed.
     private mutating func tally(
         _ conversation: ConversationID, for reading: Reading, among pending: [Document],
         wantsLast: Bool, in world: ShardWorld
@@ -116,10 +120,10 @@ extension ShardMachine {
     }
 }
 
-/// What the messages of a conversation come to for one user.
+/// The unread count and the preview of a conversation for one user.
 private struct Tally {
     var unread = 0
-    /// Whether there is anything that the user has not hidden, placeholders included.
+    /// Whether there is a message that the user has not hidden, placeholders included.
     var isSeen = false
     /// The newest message that the user sees and that is not deleted for everyone.
     var last: Document?

@@ -3,34 +3,36 @@ import Chat
 import Replication
 import Wire
 
-/// Why a shard does not do what it was asked.
+/// The reasons for which a shard does not do what was requested.
 package enum ShardFailure: Error, Hashable, Sendable {
     case refused(Refusal)
-    /// What is here must not be shown yet: it may be older than what others hold.
+    /// The replica must not be read yet: it may be older than others.
     case notReady
-    /// Nobody who holds the shard answers.
+    /// No holder of the shard answers.
     case unreachable
-    /// Who was asked has not answered: it may be done.
+    /// A member has been asked and has not answered: the request may have been executed.
     case unanswered
-    /// No copy that can be reached is known to hold what the connection has seen.
+    /// No replica that can be reached is known to hold what the connection has seen.
     case behind
-    /// Too much waits for other members already.
+    /// Too many requests wait for other members already.
     case overloaded
-    /// The wall clock here is so many milliseconds ahead of the cluster's.
+    /// The offset of this node's wall clock from the cluster's, in milliseconds; positive if it is
+    /// ahead.
     case clock(Int64)
     case store(StoreFailure)
-    /// A co-owner sent what it cannot have meant.
+    /// A co-owner sent an invalid frame.
     case badFrame(WireError)
-    /// What is here was written no earlier: nothing was done, and a greater time is needed.
+    /// A write here has the same or a greater time: nothing was done, and a greater one is needed.
     ///
-    /// No client is told: the node that read its line asks again, or says that it may be done.
+    /// Clients never get this: the node that read the line asks again with a greater time, or
+    /// replies that the request may be done.
     case stale(HybridTimestamp)
-    /// Who was asked does not know this request, or cannot read what it is about: a later version
-    /// does.
+    /// The member that was asked does not know this request, or cannot read the document concerned:
+    /// they are of a later version.
     case unsupported
 }
 
-/// What a shard is handed for each event: time, random bits, and what is on disk.
+/// The inputs of a shard for each event: time, random bits, and the documents on disk.
 package struct ShardWorld {
     package let milliseconds: UInt64
     package let judge: Judge
@@ -47,7 +49,9 @@ package struct ShardWorld {
     }
 }
 
-/// What turned out to be damaged of a shard on disk: documents, or what leads to them.
+/// Damage on disk that reads of a shard have found: bad documents, or a bad index.
+///
+/// If only an index is bad, `documents` is empty.
 package struct Damage: Hashable, Sendable {
     package private(set) var documents: [DocumentKey] = []
 
@@ -58,15 +62,16 @@ package struct Damage: Hashable, Sendable {
     }
 }
 
-/// All that a node does with one shard: documents and their rules on one side, the copy and its
-/// co-owners on the other.
+/// The state machine of one shard on one node: its documents and their rules on one side, its
+/// replica and the co-owners on the other.
 ///
-/// A value: it decides, and whoever owns it carries out. What it changes is handed to the disk by
-/// `takeWrite` and to the co-owners by `takeOutbox`, once for many changes.
+/// A value type without I/O: the actor `Shard` carries out its decisions. Changes are collected
+/// over a turn and then handed out at once: to the disk by `takeWrite`, to the co-owners by
+/// `takeOutbox`.
 package struct ShardMachine: Sendable {
-    /// What an accepted mutation came to.
+    /// The result of an accepted mutation.
     package struct Accepted: Hashable, Sendable {
-        /// Nil where nothing was asked of a document that is not there.
+        /// Nil if nothing had to change and there is no such document.
         package let document: Document?
         package let receipt: Receipt
     }
@@ -76,21 +81,24 @@ package struct ShardMachine: Sendable {
     var counts: ShardCounts
     let shardCount: UInt16
     private var damage: Damage?
-    /// Whether nothing but deletions is merged: the disk is full.
+    /// Whether only deletions are merged, because the disk is full.
     var isDiskFull = false
-    /// Passes every time in it that is believed.
+    /// The shard's clock: past every time in the documents, except times too far ahead to be
+    /// believed.
     var clock: HybridClock
-    /// What commits have stored, until those who watch are told.
+    /// Changes on disk that watchers have not been told of yet, in order.
     var committed: [DocumentChange] = []
-    /// When those were stored, so many at each time, oldest first.
+    /// When the changes in `committed` were stored, and how many at each time; oldest first.
     var committedAt: [(milliseconds: UInt64, count: Int)] = []
-    /// All that is in it, or was there from the beginning, has been told to those who watch.
+    /// The position of the live feeds: changes in it have been told to their receivers, or were
+    /// stored before there were any.
     var feedPosition: Vector
-    /// How many messages are read at once of a conversation that came behind them.
+    /// The size of a page when messages are read that arrived before their conversation's document.
     let earlierMessagesMax: Int
-    /// Accepted since the last turn, for the co-owners; each once.
+    /// Documents with changes accepted in this turn that the co-owners have not been sent; each
+    /// once.
     private var accepted: [DocumentKey] = []
-    /// The changes of those before the last of each.
+    /// For documents that changed several times, the changes before the last.
     private var superseded: [DocumentKey: Vector] = [:]
 
     package init(
@@ -114,11 +122,11 @@ package struct ShardMachine: Sendable {
 // MARK: Mutations
 
 extension ShardMachine {
-    /// Executes an operation, or says why not.
+    /// Executes an operation, or throws the reason why not.
     ///
     /// - Parameters:
-    ///   - slot: the reply that waits until it is stored; nil where nobody waits.
-    ///   - attempt: what is known of it before it is looked at.
+    ///   - slot: the reply that waits until the operation is stored; nil if no reply waits.
+    ///   - attempt: whether the operation may have been executed before.
     package mutating func submit(
         _ operation: Operation, for slot: ReplySlot?, level: AckLevel,
         attempt: PeerRequest.Attempt = .first, in world: ShardWorld
@@ -164,7 +172,7 @@ extension ShardMachine {
         try checkSize(of: mutation, over: target, hiding: hidden)
         let (document, dot) = write(
             operation, at: key, setting: mark, hiding: hidden, over: target, in: world)
-        // One change alone made what is new: its context is there.
+        // A new document is the work of one change: its own context names that change alone.
         let context = target == nil ? document.changedBy : Context(dot)
         wait(slot, storing: context, level: level, in: world)
         return Accepted(
@@ -174,10 +182,10 @@ extension ShardMachine {
                 isRepeated: false))
     }
 
-    /// What a mark leaves unread: counted before it is written, so that a failing read changes
-    /// nothing.
+    /// Counts what stays unread after a mark, before the mark is written: a failing read then
+    /// changes nothing.
     ///
-    /// - Parameter mutation: what will be written; nil for nothing.
+    /// - Parameter mutation: the mark that will be written; nil if there is nothing to write.
     private mutating func unread(
         after mutation: Mutation?, by user: UserID, _ reached: HistoryPosition?,
         in place: (id: ConversationID, room: Conversation), _ participantState: ParticipantState?,
@@ -214,16 +222,19 @@ extension ShardMachine {
         return (document, dot)
     }
 
-    /// A document of the most bytes that is sent with each of several changes of a turn.
+    /// The size up to which a document is sent to the co-owners after each of its changes within a
+    /// turn, in bytes (16 KiB).
     ///
-    /// Whoever watches elsewhere is then told of each. A larger one is sent once a turn, so that
-    /// many small changes of it cost no more than one; they are told as what they come to together.
+    /// Watchers elsewhere are then told of each change. A larger document is sent once a turn, so
+    /// that many small changes of it cost no more than one; watchers elsewhere are told what they
+    /// come to.
     private static let sentEachTimeBytesMax = 16 << 10
 
-    /// A document that was accepted in this turn changes once more.
+    /// Handles a further change of a document whose last change has not been sent to the co-owners
+    /// yet.
     ///
-    /// It names the last seq of a replica alone: the co-owners would lack the seq of the earlier
-    /// change, were that not sent on its own or told beside the document.
+    /// A document names only the last seq of each replica. So that the co-owners do not lack the
+    /// seq of the earlier change, the document is pushed as it was, or the seq is sent beside it.
     private mutating func supersede(_ target: ShardDocuments.Found, by dot: Dot) {
         let key = target.document.key
         guard target.size > ShardMachine.sentEachTimeBytesMax else {
@@ -242,7 +253,7 @@ extension ShardMachine {
         copy.wait(slot, storing: context, level: level, now: world.milliseconds)
     }
 
-    /// - Parameter document: the clock has seen every time in it.
+    /// - Parameter document: a document whose times the clock has all observed.
     private mutating func put(
         _ document: Document, replacing old: ShardDocuments.Found?
     ) -> Change {
@@ -271,16 +282,16 @@ extension ShardMachine {
         }
     }
 
-    /// The greatest time of anything in it.
+    /// The greatest time that the shard's clock has observed.
     package var greatestTime: HybridTimestamp { clock.greatest }
 }
 
 // MARK: Turns
 
 extension ShardMachine {
-    /// Takes a frame of a co-owner's and merges what it brings.
+    /// Merges what a co-owner's frame brings.
     ///
-    /// - Throws: `badFrame` where it cannot be meant; what it brought before is kept.
+    /// - Throws: `badFrame` if a document in it is invalid; the others are merged all the same.
     package mutating func receive(
         _ frame: Frame, from peer: NodeName, in world: ShardWorld
     ) throws(ShardFailure) {
@@ -289,7 +300,8 @@ extension ShardMachine {
             do throws(ShardFailure) {
                 try merge(encodedDocument, from: peer, in: world)
             } catch {
-                // The others are good, but the pull that they may be part of proves nothing.
+                // The other documents are good, but the pull that they may be part of is not
+                // complete.
                 copy.onMergeFailed(from: peer, now: world.milliseconds)
                 failure = failure ?? error
             }
@@ -297,9 +309,9 @@ extension ShardMachine {
         if let failure { throw failure }
     }
 
-    /// A frame of a co-owner's cannot be read or cannot be meant.
+    /// Handles a frame of a co-owner that cannot be read or is invalid.
     ///
-    /// - Returns: how long the co-owner is not asked for what is lacked here, in milliseconds.
+    /// - Returns: how long nothing is pulled from the co-owner, in milliseconds.
     mutating func onBadFrame(from peer: NodeName, now: UInt64) -> UInt64 {
         copy.onBadFrame(from: peer, now: now)
     }
@@ -311,7 +323,8 @@ extension ShardMachine {
         try checkSize(of: encodedDocument, theirs)
         let old = try find(theirs.key, in: world)
         guard !isDiskFull || theirs.deletes(over: old?.document) else {
-            // The pull that it may be part of proves nothing; it is fetched once there is room.
+            // The pull that the document may be part of is not complete: another one brings the
+            // document once the disk has space.
             copy.onMergeFailed(from: peer, now: world.milliseconds)
             return
         }
@@ -340,7 +353,7 @@ extension ShardMachine {
             change, naming: theirs.changedBy, superseding: encodedDocument.superseded, from: peer)
     }
 
-    /// As it came; a rule was judged by who accepted the change.
+    /// Returns the document unchanged: only the node that accepts a change applies the rules to it.
     private mutating func judgedAgain(
         _ document: Document, in world: ShardWorld
     ) throws(ShardFailure) -> Document {
@@ -368,9 +381,10 @@ extension ShardMachine {
         }
     }
 
-    /// Hands out what changed: to the disk as this commit, to the co-owners as frames.
+    /// Takes what has changed: returns the write for the disk, and puts frames for the co-owners
+    /// into the outbox.
     ///
-    /// - Parameter ticket: greater than every one before.
+    /// - Parameter ticket: the number of the commit, greater than all before.
     package mutating func takeWrite(_ ticket: UInt64) -> ShardWrite? {
         pushAccepted()
         guard let (header, isBaseNew) = copy.beginCommit(ticket) else { return nil }
@@ -406,7 +420,7 @@ extension ShardMachine {
 
     package mutating func takeOutbox() -> [(to: NodeName, frame: Frame)] { copy.takeOutbox() }
 
-    /// Reads the next batch for a peer's pull and puts it out.
+    /// Reads the next batch of a peer's pull from disk and puts it into the outbox.
     package mutating func serveBatch(to peer: NodeName, reader: any DocumentReader) {
         guard let scan = copy.nextScan(for: peer) else { return }
         do {
@@ -428,15 +442,16 @@ extension ShardMachine {
     package mutating func onCommitted(_ ticket: UInt64, now: UInt64) -> [(ReplySlot, Stored)] {
         let stored = documents.onCommitted(ticket)
         counts.onCommitted(ticket)
-        // Nearly always it is told at once: then nothing is copied.
+        // Nearly always `committed` is empty, since events are sent at once: then no array is
+        // copied.
         committed = committed.isEmpty ? stored : committed + stored
         if !stored.isEmpty { committedAt.append((now, stored.count)) }
         return copy.onCommitted(ticket, now: now)
     }
 
-    /// Back to what is on disk.
+    /// Returns to the state on disk.
     ///
-    /// - Returns: the replies that will not come.
+    /// - Returns: the slots whose replies fail.
     package mutating func onCommitFailed() -> [ReplySlot] {
         documents.removeAll()
         counts.removeAll()
@@ -449,13 +464,13 @@ extension ShardMachine {
 // MARK: Bad documents
 
 extension ShardMachine {
-    /// What turned out to be damaged on disk, since last asked; nil for nothing.
+    /// Takes the damage that reads of the disk have found since the last call; nil for none.
     package mutating func takeDamage() -> Damage? {
         defer { damage = nil }
         return damage
     }
 
-    /// Notes what a read of the disk found.
+    /// Notes the damage that a failed read of the disk found.
     mutating func note(_ failure: StoreFailure) {
         switch failure {
         case .badRecord(let key): damage = (damage ?? Damage()).with(key)
@@ -464,23 +479,25 @@ extension ShardMachine {
         }
     }
 
-    /// The disk holds all that this header counts.
+    /// Notes that the disk was found to hold everything that this header counts, and that the
+    /// indexes lead to all of it.
     package mutating func onChecked(_ header: ReplicaHeader) { copy.onChecked(header) }
 
-    /// The disk has lost acknowledged changes.
+    /// Notes that the disk has lost acknowledged changes.
     package mutating func doubt(now: UInt64) { copy.doubt(now: now) }
 
-    /// Nothing is shown or accepted until the bad documents are set aside.
+    /// Stops reads and writes until the bad documents are set aside.
     package mutating func suspend(now: UInt64) { copy.suspend(now: now) }
 
-    /// Documents were set aside because their bytes are bad: the copy is what the others make up.
+    /// Continues from the documents that are left after the bad ones were set aside.
     ///
-    /// Only while all is on disk. Then the disk drops the bad documents and keeps `copy.stored` in
-    /// one transaction; and the connections to co-owners are given up, for what was confirmed on
-    /// them may not be here any more.
+    /// To be called only while everything is on disk. The disk has to drop the bad documents and
+    /// store the header in one transaction. The connections to the co-owners have to be closed,
+    /// because changes confirmed on them may be missing here.
     ///
-    /// - Parameter header: made from the remaining documents alone.
-    /// - Returns: the replies that will not come.
+    /// - Parameter header: the header of the documents that are left; the stored one if only an
+    ///   index was damaged.
+    /// - Returns: the slots whose replies fail.
     package mutating func onSetAside(
         _ header: ReplicaHeader, at wall: WallTime, now: UInt64
     ) -> [ReplySlot] {
@@ -495,14 +512,14 @@ extension ShardMachine {
 // MARK: Peers and time
 
 extension ShardMachine {
-    /// The cluster is founded here: this copy was there from the beginning.
+    /// Marks the replica complete, because the cluster is founded here and the shard is empty.
     package mutating func found() { copy.found() }
 
     package mutating func setOwnership(_ ownership: Ownership, now: UInt64) {
         copy.setOwnership(ownership, now: now)
     }
 
-    /// The disk is told to drop the copy: every owner has all of it.
+    /// Notes that the disk is told to drop the replica: every owner has all of it.
     package mutating func beginDrop() { copy.beginDrop() }
 
     package mutating func onDropFailed() { copy.onDropFailed() }
@@ -511,12 +528,12 @@ extension ShardMachine {
 
     package mutating func onPeerDown(_ peer: NodeName) { copy.onPeerDown(peer) }
 
-    /// The peer's copy is the same as what is on disk here.
+    /// Notes that the peer's replica is the same as what is on disk here.
     package mutating func onLevel(with peer: NodeName, isServing: Bool) {
         copy.onLevel(with: peer, isServing: isServing)
     }
 
-    /// A frame of this shard's never left, because too many waited for the peer.
+    /// Notes that a frame of this shard was dropped, because too many waited for the peer.
     package mutating func onDropped(_ frame: Frame, to peer: NodeName, now: UInt64) {
         copy.onDropped(frame, to: peer, now: now)
     }

@@ -3,16 +3,16 @@ import Chat
 import Replication
 import Wire
 
-/// How a shard executes an operation that another may have executed, or that comes late.
+/// The execution of operations that another node may have executed already, or that come late.
 extension ShardMachine {
-    /// Whether an operation may be executed, and whether that changes anything.
+    /// Whether the operation changes anything; throws if it must not be executed.
     mutating func judge(
         _ operation: Operation, _ attempt: PeerRequest.Attempt, conversation: Conversation?,
         target: Document?, reached: HistoryPosition?, in world: ShardWorld
     ) throws(ShardFailure) -> Bool {
         let mutation = operation.mutation
         let standing = mutation.standing(of: operation.stamp, in: target)
-        // Executed before, or superseded by what its process issued later.
+        // The operation was executed before, or is superseded by a later one of its process.
         guard standing != .done else { return false }
         try checkRoom(for: mutation, over: target, in: world)
         var isChange: Bool
@@ -20,14 +20,16 @@ extension ShardMachine {
             isChange = try mutation.judge(
                 conversation: conversation, target: target, reached: reached, by: world.judge)
         } catch {
-            // Who has left by the first attempt is no participant at the second.
+            // A first attempt may have executed the leave: then the user is not a participant any
+            // more.
             let isAgain = attempt == .again && mutation.action == .leave
             let wasIn = conversation?.participants.hasHeld(mutation.user) ?? false
             guard isAgain, wasIn, error == .notParticipant else { throw .refused(error) }
             isChange = true
         }
         if !isChange {
-            // It must be found by what may come late, here or where an earlier attempt went.
+            // It must leave a trace all the same, which late operations find, here or where an
+            // earlier attempt was executed.
             isChange =
                 try isRecorded(operation, over: target)
                 || (attempt == .again && mutation.isInvitation)
@@ -46,10 +48,10 @@ extension ShardMachine {
         }
     }
 
-    /// Where the message stands up to which a mark is set; nil where there is none.
+    /// Returns the position of the message up to which a mark is set; nil if there is none.
     ///
-    /// The newest message is bounded by the operation's time, so that a late execution reaches no
-    /// further than a prompt one.
+    /// For the newest message, those after the operation's time do not count, so that a late
+    /// execution reaches no further than a prompt one.
     mutating func position(
         reachedBy operation: Operation, _ attempt: PeerRequest.Attempt, in room: Conversation?,
         _ world: ShardWorld
@@ -59,15 +61,15 @@ extension ShardMachine {
         guard let conversation = mutation.conversation, isHiding || mutation.marking != nil else {
             return nil
         }
-        // What was read or hidden before an invitation is not read or hidden after it.
+        // What a user read or hid before an invitation does not count after it.
         if let invitation = room?.invitation(of: mutation.user), time < invitation.time {
             throw .stale(invitation.time)
         }
         if case .message(let id)? = mutation.marking {
             return try find(.message(id, in: conversation), in: world)?.document.historyPosition
         }
-        // What a conversation is hidden up to has no bound but what is here: it is not executed
-        // where that is later than the operation.
+        // Hiding covers everything that is here: if that is later than the operation, the operation
+        // is not executed.
         let isBounded = attempt == .again && !isHiding
         let page = HistoryPage(isBounded ? .before(.start(of: time.next)) : .newest, limit: 1)
         var newest: HistoryPosition?
@@ -80,7 +82,7 @@ extension ShardMachine {
         return newest
     }
 
-    /// That of the node that read its line.
+    /// The stamp of the operation, as the node that read its line has given it.
     mutating func stamp(
         of operation: Operation, executedAs dot: Dot, over target: Document?, in world: ShardWorld
     ) -> Stamp {

@@ -3,7 +3,7 @@ import Chat
 import Replication
 import Wire
 
-/// What a shard tells of what belongs to one user and to no conversation.
+/// A shard's answers about documents that belong to a user and to no conversation.
 extension ShardMachine {
     mutating func profile(
         of user: UserID, in world: ShardWorld
@@ -14,7 +14,8 @@ extension ShardMachine {
         return profile.view(of: user)
     }
 
-    /// Of those whose profiles are here and say a name, ascending.
+    /// Returns the names of those of these users who have given one and whose profiles are in this
+    /// shard, ascending.
     mutating func names(
         of users: [UserID], in world: ShardWorld
     ) throws(ShardFailure) -> [NameView] {
@@ -23,7 +24,7 @@ extension ShardMachine {
         }
     }
 
-    /// The profiles of those of these users whose are here, in the order of the users.
+    /// Returns those of these users' profiles that are in this shard, in the order of the users.
     mutating func profiles(
         of users: [UserID], in world: ShardWorld
     ) throws(ShardFailure) -> [DatedProfile] {
@@ -48,7 +49,7 @@ extension ShardMachine {
         return documents
     }
 
-    /// Who shares a conversation of this shard with the user, ascending.
+    /// Returns the users who share a conversation of this shard with the user, ascending.
     mutating func contacts(
         of user: UserID, in world: ShardWorld
     ) throws(ShardFailure) -> [UserID] {
@@ -63,7 +64,7 @@ extension ShardMachine {
         return contacts.sorted()
     }
 
-    /// The user's action items, those that are deleted left out; in no order that counts.
+    /// Returns the user's action items that are not deleted, unordered.
     mutating func items(
         of user: UserID, in world: ShardWorld
     ) throws(ShardFailure) -> [ItemView] {

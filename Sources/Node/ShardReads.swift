@@ -6,7 +6,8 @@ import Wire
 extension ShardMachine {
     /// Answers a query from memory and disk.
     ///
-    /// What is shown may not be on disk yet: the reply waits in `slot` unless `isSettled` is true.
+    /// - Returns: the findings, and whether they are all on disk. If they are not, the reply waits
+    ///   in `slot`.
     package mutating func answer(
         _ query: Query, for user: UserID, slot: ReplySlot, in world: ShardWorld
     ) throws(ShardFailure) -> (findings: Findings, isSettled: Bool) {
@@ -60,9 +61,9 @@ extension ShardMachine {
         return (findings, !showsLater(in: slot, now: world.milliseconds))
     }
 
-    /// Has a reply that shows what is here wait for the disk.
+    /// Has a reply that shows what is here wait until it is on disk.
     ///
-    /// - Returns: false where all is on disk: it may be sent at once.
+    /// - Returns: false if all of it is on disk: the reply may be sent at once.
     package mutating func showsLater(in slot: ReplySlot, now: UInt64) -> Bool {
         guard !isShownAtOnce else { return false }
         copy.wait(slot, storing: Context(), level: .local, now: now)
@@ -103,13 +104,13 @@ extension ShardMachine {
 
 // MARK: Messages
 
-/// For whom messages of a conversation are listed.
+/// The inputs of a listing of a conversation's messages for one user.
 private struct Listing {
     let conversation: ConversationID
     let room: Conversation
     let user: UserID
     let progress: Progress
-    /// What the user hides.
+    /// The vector up to which the user has hidden the conversation.
     let hidden: Vector?
 
     func view(of document: Document) -> MessageView? {
@@ -122,7 +123,7 @@ private struct Listing {
 }
 
 extension ShardMachine {
-    /// What a participant's listing needs, or why there is none.
+    /// Returns the inputs of a participant's listing; throws a refusal if there is none.
     private mutating func listing(
         of conversation: ConversationID, for user: UserID, _ query: Query, _ world: ShardWorld
     ) throws(ShardFailure) -> Listing {
@@ -142,8 +143,7 @@ extension ShardMachine {
             hidden: hidden)
     }
 
-    /// The participant states of a conversation, out of what is on disk and what is on its way
-    /// there.
+    /// Returns the participant states of a conversation, from disk and memory.
     mutating func participantStates(
         of conversation: ConversationID, in world: ShardWorld
     ) throws(ShardFailure) -> [(user: UserID, participantState: ParticipantState)] {
@@ -163,7 +163,7 @@ extension ShardMachine {
         }
     }
 
-    /// The page, out of what is on disk and what is on its way there.
+    /// Returns a page of messages, from disk and memory.
     private mutating func list(
         _ page: HistoryPage, as listing: Listing, in world: ShardWorld
     ) throws(ShardFailure) -> [MessageView] {
@@ -181,7 +181,7 @@ extension ShardMachine {
         return page.isDescending ? views.reversed() : views
     }
 
-    /// What is pinned and shown, newest pin first.
+    /// Returns the pinned messages that the user sees, newest pin first.
     private mutating func pinned(
         as listing: Listing, in world: ShardWorld
     ) throws(ShardFailure) -> [MessageView] {
@@ -206,10 +206,10 @@ extension ShardMachine {
 // MARK: Walks
 
 extension ShardMachine {
-    /// Hands a conversation's messages in the page's direction, out of what is on disk and what is
-    /// on its way there, until told to stop.
+    /// Hands out a conversation's messages from disk and memory, in the page's direction, until
+    /// `handing` returns false.
     ///
-    /// - Parameter pending: those on their way, as `pendingMessages` gives them.
+    /// - Parameter pending: the messages that wait for the disk, as `pendingMessages` returns them.
     mutating func walk(
         _ page: HistoryPage, of conversation: ConversationID, among pending: [Document],
         in world: ShardWorld, handing: (Document) -> Bool
@@ -235,14 +235,14 @@ extension ShardMachine {
         for document in pending { hand(document) }
     }
 
-    /// The messages of a conversation that are on their way to disk, in no order.
+    /// The messages of a conversation that wait for the disk, unordered.
     func pendingMessages(of conversation: ConversationID) -> [Document] {
         documents.pending.values.map(\.document).filter {
             $0.key.kind == .message && $0.key.partition == conversation.text
         }
     }
 
-    /// Reads the disk, and notes what turned out to be bad there.
+    /// Reads from the disk, and notes damage that the read finds.
     mutating func read<Value>(
         _ body: () throws(StoreFailure) -> Value
     ) throws(ShardFailure) -> Value {
@@ -271,7 +271,7 @@ extension Query {
         }
     }
 
-    /// Whether it shows who has read what.
+    /// Whether the answer shows who has read what, and leaves out what is hidden.
     var showsProgress: Bool {
         switch self {
         case .edits, .participants, .chat, .marks: false
@@ -281,7 +281,7 @@ extension Query {
 }
 
 extension Document {
-    /// Where it stands in its conversation's history, if it is a message.
+    /// The position of a message in its conversation's history; nil for other documents.
     var historyPosition: HistoryPosition? {
         guard key.kind == .message, let id = MessageID(key.id) else { return nil }
         return HistoryPosition(time: historyTime, id: id)

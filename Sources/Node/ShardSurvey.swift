@@ -2,13 +2,12 @@ import CRDT
 import Chat
 import Wire
 
-/// A look through a conversation's history that reads messages only where their counts do not say
-/// enough.
+/// A search through a conversation's history that skips runs of messages whose counts say enough.
 struct Survey {
     let conversation: ConversationID
-    /// What is looked at, and in which direction.
+    /// The messages to be searched, and the direction.
     let page: HistoryPage
-    /// The messages that are on their way to disk.
+    /// The messages that wait for the disk.
     let pending: [Document]
 
     init(_ page: HistoryPage, of conversation: ConversationID, among pending: [Document]) {
@@ -17,7 +16,7 @@ struct Survey {
         self.pending = pending
     }
 
-    /// The times between which it lies: the first is in it, the second is not.
+    /// The times that the survey covers; the end is not included.
     var span: (start: HybridTimestamp, end: HybridTimestamp) {
         switch page.place {
         case .newest: (.zero, .greatest)
@@ -26,7 +25,7 @@ struct Survey {
         }
     }
 
-    /// Whether all messages of a run are in it.
+    /// Whether the page contains all messages of a run.
     func holds(_ run: CountedRun) -> Bool {
         switch page.place {
         case .newest: true
@@ -37,12 +36,14 @@ struct Survey {
 }
 
 extension ShardMachine {
-    /// Hands the messages of a survey in its page's direction, until told to stop; of runs that
-    /// `passing` takes as they are none.
+    /// Hands out the messages of a survey in its page's direction, without those of runs that
+    /// `passing` accepts, until `handing` returns false.
     ///
-    /// The work is some 64 runs of each level and some 64 messages, however long the history.
+    /// It looks at some 64 runs of each level and reads some 64 messages, however long the history
+    /// is.
     ///
-    /// - Parameter passing: whether a run is done with: its messages are not handed.
+    /// - Parameter passing: whether the counts of a run are enough, so that its messages are
+    ///   skipped.
     mutating func survey(
         _ survey: Survey, in world: ShardWorld, passing: (MessageCounts) -> Bool,
         handing: (Document) -> Bool
@@ -51,7 +52,7 @@ extension ShardMachine {
         let last = try runs(
             of: survey.conversation, level: 1, from: .greatest, to: .greatest, in: world
         ).last
-        // Most conversations are short.
+        // Most conversations are so short that they have no runs.
         guard let last, last.end > start else {
             return try walk(
                 survey.page, of: survey.conversation, among: survey.pending, in: world,
@@ -63,7 +64,7 @@ extension ShardMachine {
             handing: handing)
     }
 
-    /// - Returns: whether it goes on.
+    /// - Returns: whether the survey continues.
     private mutating func look(
         through survey: Survey, from start: HybridTimestamp, to end: HybridTimestamp,
         level: UInt8, in world: ShardWorld, passing: (MessageCounts) -> Bool,
@@ -77,7 +78,7 @@ extension ShardMachine {
         let found = try runs(
             of: survey.conversation, level: level, from: start, to: end, in: world)
         for run in found {
-            // What no run covers is looked at below.
+            // Spans without a run are searched on the level below.
             if run.start > next { parts.append((next, run.start, nil)) }
             let isWhole = run.start >= next && run.end <= end && survey.holds(run)
             parts.append((max(next, run.start), min(end, run.end), isWhole ? run.counts : nil))
@@ -94,7 +95,7 @@ extension ShardMachine {
         return true
     }
 
-    /// - Returns: whether it goes on.
+    /// - Returns: whether the survey continues.
     private mutating func messages(
         of survey: Survey, from start: HybridTimestamp, to end: HybridTimestamp,
         in world: ShardWorld, handing: (Document) -> Bool
@@ -120,12 +121,12 @@ extension ShardMachine {
     }
 }
 
-/// What one user sees of a conversation, and of it what they have not read.
+/// One user's view of a conversation: what they hide of it, and how far they have read it.
 struct Reading {
     let user: UserID
     let room: Conversation
     let readTo: HistoryPosition?
-    /// What the user hides.
+    /// The vector up to which the user has hidden the conversation.
     let hidden: Vector?
 
     init(user: UserID, room: Conversation, readTo: HistoryPosition?, hidden: Vector?) {
@@ -141,15 +142,14 @@ struct Reading {
             hidden: room.hiddenVector(of: user, in: participantState))
     }
 
-    /// Where a run lies for what the user hides: true where all of it is hidden, nil where that has
-    /// to be looked at.
+    /// Whether the user hides all messages of a run, or none of them; nil if they have to be read.
     func hides(_ counts: MessageCounts) -> Bool? {
         hidden.map { counts.areSent(within: $0) } ?? false
     }
 }
 
 extension ShardMachine {
-    /// How much the user has not read.
+    /// Counts the messages that the user has not read.
     mutating func unread(
         in conversation: ConversationID, for reading: Reading, among pending: [Document],
         in world: ShardWorld
@@ -170,7 +170,7 @@ extension ShardMachine {
         return unread
     }
 
-    /// The newest message that the user sees and that is not deleted for everyone.
+    /// Returns the newest message that the user sees and that is not deleted for everyone.
     mutating func preview(
         of conversation: ConversationID, for reading: Reading, among pending: [Document],
         in world: ShardWorld
@@ -181,7 +181,7 @@ extension ShardMachine {
             where: { reading.previews($0) })
     }
 
-    /// Whether there is anything that the user sees, placeholders included.
+    /// Whether there is a message that the user sees, placeholders included.
     mutating func isSeen(
         _ conversation: ConversationID, for reading: Reading, among pending: [Document],
         in world: ShardWorld
@@ -195,7 +195,7 @@ extension ShardMachine {
             }) != nil
     }
 
-    /// The first message of a page for which something holds; it is nearly always the first.
+    /// Returns the first message of a page that meets a condition; nearly always the page's first.
     private mutating func first(
         _ page: HistoryPage, of conversation: ConversationID, for reading: Reading,
         among pending: [Document], in world: ShardWorld,
@@ -211,10 +211,10 @@ extension ShardMachine {
         return found
     }
 
-    /// How many messages are read one by one before it is asked which runs can be passed.
+    /// The number of messages that are read one by one before runs are looked at.
     private static let walkedMax = 64
 
-    /// Hands the messages of a page, but not those of runs that hold nothing to be listed.
+    /// Hands out the messages of a page, without those of runs that contain nothing to be listed.
     mutating func list(
         _ page: HistoryPage, of conversation: ConversationID, among pending: [Document],
         in world: ShardWorld, passing: (MessageCounts) -> Bool, handing: (Document) -> Bool
@@ -238,7 +238,7 @@ extension ShardMachine {
 }
 
 extension Reading {
-    /// Whether a message counts as unread that lies behind what was read.
+    /// Whether a message behind the read position counts as unread.
     func counts(_ document: Document) -> Bool {
         guard let message = document.message, message.header.sender != user,
             !document.isSent(within: hidden)
@@ -249,7 +249,7 @@ extension Reading {
         return message.isShown(to: user, among: room.participants)
     }
 
-    /// Whether a message is one that a list shows.
+    /// Whether a message may be the preview of a conversation.
     func previews(_ document: Document) -> Bool {
         guard let message = document.message, !document.isSent(within: hidden) else {
             return false

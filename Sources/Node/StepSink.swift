@@ -1,8 +1,10 @@
 import Chat
 import Wire
 
-/// The sink of a request that the node makes itself: hands its outcome to the node, and what it saw
-/// to the connection for which it was made.
+/// The sink of a request that the node makes itself.
+///
+/// It hands the outcome to the node, and what the request has seen to the connection for which the
+/// node made it.
 final class StepSink: ReplySink {
     typealias Step = @Sendable (isolated Node, _ number: UInt64, ReplyResult) -> Void
     typealias Seen = @Sendable (isolated Node, [Observation]) -> Void
@@ -38,7 +40,7 @@ final class StepSink: ReplySink {
 
     func onUnsettled(_ last: UnsettledOperation) { client?.onUnsettled(last) }
 
-    /// A step watches nobody.
+    /// The node's own requests watch no user.
     func onEvent(_ event: WatchedEvent, token: String?) -> Bool { false }
 
     func isStillFull() -> Bool { false }

@@ -3,72 +3,80 @@ import Chat
 import Replication
 import Wire
 
-/// Who watches here, and where each shard's events come from.
+/// The watchers of this node, and the holder from which each shard's events come.
 struct Subscriptions: Sendable {
-    /// A shard's events, from one holder.
+    /// The feed of one shard, from one holder.
     struct Feed: Sendable {
-        /// Nil where nobody can be asked.
+        /// Nil while no member can be asked.
         var holder: NodeName?
         var number: UInt64 = 0
-        /// Whether the holder has said where it stands with what it told last: who comes before
-        /// that is told of all of it.
+        /// Whether the holder has reported the position of everything that it has told so far.
+        ///
+        /// A watcher that begins before that gets a replay.
         var isOpen = false
-        /// What of the shard this node's watchers have been told of; nil before that is known.
+        /// The position up to which this node's watchers have been told of the shard; nil while it
+        /// is unknown.
         var position: Vector?
-        /// Who said that it could not, and until when that counts.
+        /// The members that refused the feed, and until when they are not asked again, in
+        /// milliseconds.
         var refusedBy: [NodeName: UInt64] = [:]
 
-        /// For how long who refused a feed is not asked again, in milliseconds.
+        /// How long a member that refused a feed is not asked again, in milliseconds.
         static let pauseMilliseconds: UInt64 = 200
     }
 
-    /// What a watcher lacks of a shard.
+    /// The part of a shard that a watcher has not been told yet.
     struct Backlog: Sendable {
+        /// The vector that the watcher has seen.
         let since: Vector
-        /// Of the replay that brings it; 0 where nobody is asked yet.
+        /// The number of the replay that brings the rest; 0 while none has been requested.
         var number: UInt64
     }
 
-    /// A connection that watches.
+    /// A session that watches a user.
     struct Watcher: Sendable {
         let slot: ReplySlot
         let user: UserID
-        /// Whether each event comes with a token.
+        /// Whether the session gets a token with each event.
         var hasTokens = true
-        /// What it has seen elsewhere, until it is told what it has not.
+        /// The resume token; nil once the replays have been requested.
         var since: Token?
-        /// The holders that have not said that they tell of its user, by the numbers they have.
+        /// The numbers of the `watch` frames that holders have not answered yet.
         var awaited: Set<UInt64> = []
-        /// When it begins all the same, in milliseconds.
+        /// When the session gets its reply without waiting any longer, in milliseconds.
         let deadline: UInt64
-        /// What its connection asked for before, and may yet be executed.
+        /// Earlier operations of the connection that may still be executed.
         var unsettled = Unsettled()
-        /// What it was told of profiles; nil where that is not known.
+        /// The sums of the profiles that the session was told of; nil while they are unknown.
         var sums: ProfileSums?
-        /// Until when its answer waits for them, in milliseconds; nil where it does not.
+        /// Until when the reply waits for `sums`, in milliseconds; nil if it does not wait.
         var sumsDeadline: UInt64?
-        /// Whether its request was answered, and events go to it.
+        /// Whether the session has its reply; events go to it from then on.
         var isAnswered = false
+        /// The shards of which a replay is still due; the feed's own events are withheld meanwhile.
         var behind: [ShardID: Backlog] = [:]
-        /// What a shard's feed has told, before this one was told of the shard, and the holder does
-        /// not have: it may be told by another.
+        /// Changes that the feed told before the session's replay, and that the replay did not
+        /// contain because its holder lacks them; another holder may have them.
         var lacked: [ShardID: Vector] = [:]
-        /// The shards that something of its user's is in, or was told of from, ascending.
+        /// The shards that hold something of the user's, or that brought the session an event,
+        /// ascending.
         var concerns: [ShardID]
 
-        /// Whether it was told all that the feeds have told.
+        /// Whether the session has been told everything that the feeds have told.
         var isLevel: Bool { behind.isEmpty && lacked.isEmpty }
 
-        /// What its token is told from, where that is the same for many.
+        /// The key under which the token is shared with other watchers; nil if it is this one's
+        /// alone.
         var tokenKey: TokenKey? {
             isLevel && unsettled.counters.isEmpty
                 ? TokenKey(concerns: concerns, sums: sums) : nil
         }
 
-        /// How long it waits for holders, in milliseconds.
+        /// How long the reply waits for holders, in milliseconds.
         static let patienceMilliseconds: UInt64 = 1_000
-        /// How long it waits for the sums of its first token, in milliseconds: without them the
-        /// profiles are told once more to who comes back with it.
+        /// How long the reply waits for the sums of the first token, in milliseconds.
+        ///
+        /// A client that resumes with a token without sums is told the profiles once more.
         static let sumsMilliseconds: UInt64 = 200
 
         func waits(now: UInt64, areFeedsOpen: Bool) -> Bool {
@@ -77,50 +85,51 @@ struct Subscriptions: Sendable {
         }
     }
 
-    /// Watchers for whom it is the same have the same tokens, if they lack nothing.
+    /// The key of a token: watchers that lack nothing and have equal keys share their token.
     struct TokenKey: Hashable, Sendable {
         let concerns: [ShardID]
         let sums: ProfileSums?
     }
 
-    /// By the numbers of shards; empty where nobody watches.
+    /// The feeds, by shard number; empty while none is open.
     var feeds: [Feed] = []
+    /// The watching sessions, by session number.
     private(set) var watchers: [UInt64: Watcher] = [:]
-    /// Those that are not answered.
+    /// The sessions that have no reply yet.
     private(set) var unanswered: Set<UInt64> = []
-    /// Those that lack something.
+    /// The sessions that wait for a replay.
     private(set) var lagging: Set<UInt64> = []
-    /// Those that lack what the holder does not have, either.
+    /// The sessions of which `lacked` is not empty.
     private(set) var lacking: Set<UInt64> = []
-    /// The sessions that watch each user, in the order in which they came.
+    /// The sessions that watch each user, in the order in which they began.
     private var sessions: [UserID: [UInt64]] = [:]
-    /// The holders that know who is watched here.
+    /// The holders that know which users are watched here.
     var informed: Set<NodeName> = []
-    /// Holders that were asked to tell of a watcher's user, by number.
+    /// `watch` frames that holders have not answered yet, by number.
     var asks: [UInt64: (session: UInt64, holder: NodeName)] = [:]
-    /// The sessions of replays, by number.
+    /// The replays that are underway, by number.
     var replays: [UInt64: (session: UInt64, shard: ShardID)] = [:]
-    /// The sessions whose clients are full.
+    /// The sessions whose clients do not keep up with their events.
     var full: Set<UInt64> = []
-    /// Whether some feed needs a holder.
+    /// Whether feeds, profiles or replies to watchers need work at the end of the turn.
     var isLost = false
-    /// Since when nobody watches, in milliseconds.
+    /// When the last watcher left, in milliseconds; nil while somebody watches or no feed is open.
     var idleSince: UInt64?
-    /// No earlier than anything that was told.
+    /// The clock of new tokens: no earlier than any event that was told.
     var clock = HybridTimestamp.zero
-    /// The tokens of watchers who lack nothing, while no position changes.
+    /// The tokens of watchers that lack nothing; valid until a position changes.
     private var tokens: [TokenKey: String] = [:]
 
-    /// The most connections that watch on one node: more than it takes clients.
+    /// The most watching sessions of one node: more than it accepts clients.
     static let watchersMax = 1 << 17
-    /// How long feeds stay open when nobody watches, in milliseconds.
+    /// How long feeds stay open after the last watcher has left, in milliseconds.
     static let idleMilliseconds: UInt64 = 10_000
-    /// The most tokens that are kept.
+    /// The most tokens that are cached.
     private static let tokensMax = 4_096
 
     var isIdle: Bool { watchers.isEmpty }
 
-    /// Whom all these watch, ascending.
+    /// The users that are watched here, ascending.
     var users: [UserID] { sessions.keys.sorted() }
 
     func sessions(of user: UserID) -> [UInt64] { sessions[user] ?? [] }
@@ -133,7 +142,7 @@ struct Subscriptions: Sendable {
         sessions[watcher.user, default: []].append(watcher.slot.session)
     }
 
-    /// - Returns: it, and whether nobody else watches its user.
+    /// - Returns: the watcher, and whether no other session watches its user.
     mutating func remove(_ session: UInt64) -> (watcher: Watcher, isLast: Bool)? {
         guard let watcher = watchers.removeValue(forKey: session) else { return nil }
         full.remove(session)
@@ -157,7 +166,7 @@ struct Subscriptions: Sendable {
         if watcher.lacked.isEmpty { lacking.remove(session) } else { lacking.insert(session) }
     }
 
-    /// A replay is over: all that is in `position` was told to a session, and nothing else.
+    /// Ends a replay: the session has been told everything in `position`, and nothing beyond it.
     mutating func endReplay(of shard: ShardID, to session: UInt64, at position: Vector) {
         let claimed = feeds[Int(shard.number)].position ?? Vector()
         let lacked = claimed.subtracting(position)
@@ -167,7 +176,8 @@ struct Subscriptions: Sendable {
         }
     }
 
-    /// The holder has all of this: what some lacked of it has come, and was told to all.
+    /// Notes that the holder's replica contains `position`: changes in it that sessions lacked have
+    /// arrived there since, and the feed told them to everybody.
     mutating func noteHeld(_ position: Vector, of shard: ShardID) {
         for session in lacking.sorted() {
             guard let lacked = watchers[session]?.lacked[shard]?.subtracting(position) else {
@@ -177,7 +187,7 @@ struct Subscriptions: Sendable {
         }
     }
 
-    /// Another holder may have what some lack of a shard: they are to be told anew.
+    /// Turns what sessions lack of a shard into backlogs: the shard's new holder may have it.
     mutating func lag(behind shard: ShardID) {
         let position = feeds[Int(shard.number)].position ?? Vector()
         for session in lacking.sorted() {
@@ -206,7 +216,7 @@ struct Subscriptions: Sendable {
 
     // MARK: Tokens
 
-    /// Where a watcher stands that wants to know it with each event; nil for the others.
+    /// Returns the token for an event; nil for watchers that want none.
     mutating func eventToken(
         of session: UInt64, in cluster: ClusterID, _ checkpoints: Checkpoints
     ) -> String? {
@@ -214,9 +224,10 @@ struct Subscriptions: Sendable {
         return token(of: session, in: cluster, checkpoints)
     }
 
-    /// Where a watcher stands, as a word.
+    /// Returns a watcher's resume token as text.
     ///
-    /// - Parameter earlier: where a shard's feed stood before the last of what is being told.
+    /// - Parameter earlier: a shard, and the position of its feed before the events that are being
+    ///   delivered; for an event that is not the last of them.
     mutating func token(
         of session: UInt64, at earlier: (shard: ShardID, position: Vector?)? = nil,
         in cluster: ClusterID, _ checkpoints: Checkpoints
@@ -224,7 +235,8 @@ struct Subscriptions: Sendable {
         guard let watcher = watchers[session] else { return "" }
         let key = earlier == nil ? watcher.tokenKey : nil
         if let key, let token = tokens[key] { return token }
-        // A shard where nothing is the user's needs no place: who comes back is told all of it.
+        // A shard that holds nothing of the user's needs no entry: a resumed watcher is told all of
+        // it.
         var seen: [(shard: ShardID, vector: Vector)] = []
         for id in watcher.concerns where Int(id.number) < feeds.count {
             let position =

@@ -3,28 +3,28 @@ import Replication
 import Wire
 
 extension ShardMachine {
-    /// What came of a turn.
+    /// The output of one shard at the end of a turn.
     struct TurnOutput: Sendable {
         let write: ShardWrite?
         let frames: [(to: NodeName, frame: Frame)]
         let settled: [(ReplySlot, Stored)]
-        /// The peers whose pulls wait for their next batch.
+        /// The peers whose pulls wait for their next batch of documents.
         let served: [NodeName]
         let divergences: [NodeName]
-        /// What turned out to be damaged on disk; nil for nothing.
+        /// Damage on disk that reads have found; nil for none.
         let damage: Damage?
-        /// Whether the copy is to go from the disk.
+        /// Whether the replica is to be deleted from the disk.
         let isDropped: Bool
-        /// What is rewritten and not on disk yet, in bytes.
+        /// The size of rewritten documents that are not on disk yet, in bytes.
         let unsettledBytes: Int
     }
 
-    /// Hands out all that came of a turn.
+    /// Takes all output of a turn.
     ///
-    /// Here and not where the machine is owned: whoever looks into an actor's value from outside
-    /// of it copies what is looked at.
+    /// It is collected here and not in the actor that owns the machine, since reading an actor's
+    /// value from outside copies what is read.
     ///
-    /// - Parameter ticket: greater than every one before.
+    /// - Parameter ticket: the number of the commit, greater than all before.
     mutating func endTurn(_ ticket: UInt64, now: UInt64) -> TurnOutput {
         let write = takeWrite(ticket)
         let isDropped = copy.isHandedOver

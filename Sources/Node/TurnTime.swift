@@ -1,15 +1,15 @@
-/// The time that one part of a turn may take, so that the others have theirs.
+/// The time limit of one part of a turn, so that the other parts get theirs.
 ///
-/// Nothing depends on how much of the work is done in which turn; where time stands still within
-/// a turn, as it does in a simulation, all of it is done at once.
+/// No result depends on how much work is done in which turn. Where time stands still within a turn,
+/// as in a simulation, all of the work is done at once.
 struct TurnTime {
     private let clock: any Clock
     private let end: UInt64
 
-    /// For what is read from one member in a turn, in microseconds: frames that are behind wait,
-    /// and nothing more is read from it.
+    /// The limit for frames from one member, in microseconds: further frames wait, and nothing more
+    /// is read from the member.
     static let ofMember: UInt64 = 4_000
-    /// For the lists that are begun in a turn.
+    /// The limit for deferred lists that are begun, in microseconds.
     static let ofLists: UInt64 = 8_000
 
     init(_ microseconds: UInt64, on clock: any Clock) {

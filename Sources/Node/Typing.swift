@@ -2,14 +2,14 @@ import Chat
 import Replication
 import Wire
 
-/// Who types where: never stored, and over by itself.
+/// The typing notices of clients: they are never stored, and end by themselves.
 ///
-/// What clients of this node said is told to every node, and each node shows it to those who watch
-/// there. Whatever becomes of the nodes and the network between them, nothing is shown for longer
-/// than `millisecondsMax` after it was last said; where a machine was suspended, by `--max-offset`
-/// longer at most.
+/// What clients of this node report is sent to every node, and each node shows it to its watchers.
+/// Whatever happens to the nodes and the network, nothing is shown for longer than
+/// `millisecondsMax` after the last notice; if a machine was suspended, at most `--max-offset`
+/// longer.
 package struct Typing: Sendable {
-    /// One user in one conversation.
+    /// A user in a conversation.
     struct Place: Hashable, Comparable, Sendable {
         let conversation: ConversationID
         let user: UserID
@@ -21,11 +21,11 @@ package struct Typing: Sendable {
 
     /// A moment by both clocks of a node, in milliseconds.
     ///
-    /// The monotonic one stands still while the machine is suspended, the wall clock may be set:
-    /// what counts until a moment is over as soon as one of the two says so.
+    /// The monotonic clock stands still while the machine is suspended, and the wall clock may be
+    /// set. Something that ends at a moment ends as soon as one of the clocks has reached it.
     struct Moment: Hashable, Sendable {
         var monotonic: UInt64
-        /// Since 1970.
+        /// In milliseconds since 1970.
         var wall: UInt64
 
         init(monotonic: UInt64, wall: UInt64) {
@@ -33,12 +33,12 @@ package struct Typing: Sendable {
             self.wall = wall
         }
 
-        /// Now.
+        /// The present moment.
         init(_ clock: any Clock) {
             self.init(monotonic: clock.milliseconds, wall: clock.wallMilliseconds)
         }
 
-        /// How long it is until then; nil where it is past.
+        /// The time that is left until this moment, in milliseconds; nil if it is past.
         func millisecondsLeft(at now: Moment) -> UInt64? {
             guard monotonic > now.monotonic, wall > now.wall else { return nil }
             return min(monotonic - now.monotonic, wall - now.wall)
@@ -47,60 +47,60 @@ package struct Typing: Sendable {
         func isPast(at now: Moment) -> Bool { millisecondsLeft(at: now) == nil }
     }
 
-    /// What clients of this node said of a place.
+    /// The notices of this node's clients about one user in one conversation.
     struct Said: Sendable {
-        /// When that was last said, in milliseconds since 1970.
+        /// When the last notice was given, in milliseconds since 1970.
         var at: UInt64 = 0
-        /// Until when each connection's word counts.
+        /// When the notice of each connection ends.
         var until: [UInt64: Moment] = [:]
         var participants: [UserID] = []
     }
 
-    /// What is shown of a place to those who watch here.
+    /// What is shown to the watchers of this node about one user in one conversation.
     struct Shown: Sendable {
-        /// When that was said first, in milliseconds since 1970.
+        /// When the first notice was given, in milliseconds since 1970.
         var at: UInt64 = 0
-        /// Until when each node's word counts.
+        /// When the notice of each node ends.
         var until: [NodeName: Moment] = [:]
         var participants: [UserID] = []
     }
 
-    /// What a client asked for, until it is known whether it may.
+    /// A client's request, until it is known whether the user is a participant.
     struct Asked: Sendable {
         enum Word: Sendable {
             case on
             case off
-            /// What was typed is sent, or its user left: it is over on every connection.
+            /// The user has sent the message or has left: typing ends on every connection.
             case ended
         }
 
         let place: Place
         let word: Word
-        /// Nil as long as others are asked.
+        /// Nil while other nodes are asked for them.
         var participants: [UserID]?
     }
 
     private(set) var said: [Place: Said] = [:]
     private(set) var shown: [Place: Shown] = [:]
     var asked: [ReplySlot: Asked] = [:]
-    /// Those of them that may, since the last turn; in order.
+    /// The requests among them that were allowed in this turn, in order.
     var allowed: [ReplySlot] = []
-    /// What a node has to be told and had no room for; at most what there is to tell it.
+    /// The notices that could not be sent to a node because too much waited for it.
     var unsent: [NodeName: Set<Place>] = [:]
 
-    /// How long a word counts, in milliseconds: six seconds, less the tick in which its end may be
+    /// How long a notice lasts, in milliseconds: six seconds, less the tick in which its end may be
     /// noticed.
     static let millisecondsMax: UInt64 = 5_900
     /// The most conversations in which one connection types.
     package static let ofConnectionMax = 64
-    /// The most places where clients of one node type.
+    /// The most places about which the clients of one node give notices.
     static let ofNodeMax = 16_384
 
     var places: [Place] { said.keys.sorted() }
 
     // MARK: Said here
 
-    /// Whether a connection may say more.
+    /// Whether a connection may give another notice.
     func hasRoom(for session: UInt64, at place: Place) -> Bool {
         guard said[place]?.until[session] == nil else { return true }
         let mine = said.values.count { $0.until[session] != nil }
@@ -120,23 +120,23 @@ package struct Typing: Sendable {
     /// Whether nobody types, as far as this node knows.
     var isIdle: Bool { said.isEmpty && shown.isEmpty && asked.isEmpty }
 
-    /// Whether a place may be shown, or be about to be.
+    /// Whether a notice about this place exists, or has been requested.
     func concerns(_ place: Place) -> Bool {
         said[place] != nil || shown[place] != nil
             || asked.values.contains { $0.place == place }
     }
 
-    /// No connection's word counts any more.
+    /// Ends the notices of all connections.
     ///
-    /// - Returns: whether one did.
+    /// - Returns: whether there was any.
     mutating func end(_ place: Place) -> Bool { said.removeValue(forKey: place) != nil }
 
-    /// For how long the last word on a place still counts; nil where none does.
+    /// How long the last notice about a place still lasts, in milliseconds; nil if there is none.
     func millisecondsLeft(at place: Place, now: Moment) -> UInt64? {
         said[place]?.until.values.compactMap { $0.millisecondsLeft(at: now) }.max()
     }
 
-    /// - Returns: whether nobody's connection says so any more.
+    /// - Returns: whether this ended the last notice about the place.
     mutating func unsay(_ place: Place, by session: UInt64) -> Bool {
         guard said[place]?.until.removeValue(forKey: session) != nil else { return false }
         guard said[place]?.until.isEmpty ?? false else { return false }
@@ -144,7 +144,7 @@ package struct Typing: Sendable {
         return true
     }
 
-    /// - Returns: the places where it was the only one.
+    /// - Returns: the places whose last notice was the connection's.
     mutating func forget(_ session: UInt64) -> [Place] {
         asked = asked.filter { $0.key.session != session }
         #if PlantedBugs
@@ -153,7 +153,7 @@ package struct Typing: Sendable {
         return places.filter { unsay($0, by: session) }
     }
 
-    /// - Returns: the places where no word counts any more.
+    /// - Returns: the places whose last notice has ended.
     mutating func endSaid(now: Moment) -> [Place] {
         places.filter { place in
             let late = (said[place]?.until ?? [:]).filter { $1.isPast(at: now) }.keys.sorted()
@@ -163,8 +163,8 @@ package struct Typing: Sendable {
 
     // MARK: Shown here
 
-    /// - Parameter until: at most `millisecondsMax` from now is taken.
-    /// - Returns: whether that was not shown already.
+    /// - Parameter until: the end of the notice; at most `millisecondsMax` from now counts.
+    /// - Returns: whether nothing was shown before.
     mutating func show(
         _ place: Place, by name: NodeName, to participants: [UserID], until: Moment, now: Moment,
         at: UInt64
@@ -180,12 +180,12 @@ package struct Typing: Sendable {
         return isFirst
     }
 
-    /// - Returns: to whom it was shown; nil where it was not.
+    /// - Returns: the users to whom it was shown; nil if it was not.
     mutating func hide(_ place: Place) -> [UserID]? {
         shown.removeValue(forKey: place)?.participants
     }
 
-    /// - Returns: to whom it was shown, where nobody says so any more.
+    /// - Returns: the users to whom it was shown, if this was the last notice about it.
     mutating func hide(_ place: Place, by name: NodeName) -> [UserID]? {
         guard shown[place]?.until.removeValue(forKey: name) != nil else { return nil }
         guard let rest = shown[place], rest.until.isEmpty else { return nil }
@@ -193,12 +193,12 @@ package struct Typing: Sendable {
         return rest.participants
     }
 
-    /// The places of which a node's word counts, ascending.
+    /// The places about which a node has given notice, ascending.
     func places(of name: NodeName) -> [Place] {
         shown.filter { $1.until[name] != nil }.keys.sorted()
     }
 
-    /// The nodes whose words have run out, each with its place.
+    /// The notices of nodes that have run out.
     func overdue(now: Moment) -> [(place: Place, name: NodeName)] {
         shown.keys.sorted().flatMap { place in
             (shown[place]?.until ?? [:]).filter { $1.isPast(at: now) }.keys.sorted()
@@ -206,7 +206,7 @@ package struct Typing: Sendable {
         }
     }
 
-    /// Where one types among whom this user is, ascending.
+    /// The places that are shown to a user, ascending.
     func places(shownTo user: UserID) -> [Place] {
         shown.filter { $1.participants.contains(user) }.keys.sorted()
     }

@@ -1,21 +1,21 @@
 import Chat
 import Wire
 
-/// Somebody types in a conversation, or stopped; said to every node by the one of the client.
+/// A notice from a client's node to all others: a user is typing in a conversation, or has stopped.
 package struct TypingFrame: Hashable, Sendable {
     package let conversation: ConversationID
     package let user: UserID
-    /// Until when it is shown, in milliseconds of the receiver's monotonic clock, however long it
-    /// travels; nil where it is over.
+    /// When the notice ends, in milliseconds of the receiver's monotonic clock, however long it was
+    /// on its way; nil if typing has ended.
     ///
-    /// It is what the sender believes of that clock, which may have stood still since: `at` counts,
-    /// too.
+    /// It is an estimate of the sender's. The receiver's clock may have stood still since, so that
+    /// `at` counts, too.
     package let until: UInt64?
-    /// Whether it is over whoever said it: the user has sent what they typed, or left.
+    /// Whether typing has ended for all nodes: the user has sent the message, or has left.
     package let isEnded: Bool
-    /// When the client said so, in milliseconds since 1970 by the clock of its node.
+    /// When the client gave notice, in milliseconds since 1970 by the clock of its node.
     package let at: UInt64
-    /// Who is shown it, ascending.
+    /// The users who are shown it, ascending.
     package let participants: [UserID]
 }
 

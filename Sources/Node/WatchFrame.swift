@@ -3,40 +3,40 @@ import Chat
 import Replication
 import Wire
 
-/// What nodes say to each other about those who watch.
+/// The frames about watchers and feeds between nodes.
 ///
-/// A node with watchers has each shard's events from exactly one holder of it, itself or another.
-/// It tells that holder whom it watches, and opens a feed; what comes on it comes in order.
+/// A node with watchers gets the events of each shard from exactly one holder: itself or another
+/// node. It tells that holder which users it watches, and opens a feed, whose events come in order.
 package enum WatchFrame: Hashable, Sendable {
-    // To a holder.
+    // Frames to a holder.
 
-    /// These users are watched, beside those that are already.
+    /// Adds users to those that are watched.
     case users([UserID])
-    /// This one is, too: answered by `watched`.
+    /// Adds a user to those that are watched; answered by `watched`.
     case watch(UInt64, UserID)
     case unwatch(UserID)
-    /// Asks for a shard's events from here on, or for all that is not in `since`.
+    /// Opens a feed: the events of a shard from now on, or all that are not in `since`.
     case open(ShardID, number: UInt64, since: SaidVector?)
     case close(ShardID, number: UInt64)
-    /// Asks for what one user does not know of a shard: `told`, then `replayed`.
+    /// Asks for the events of a shard that one user lacks; answered by `told`, and then `replayed`.
     case replay(ShardID, number: UInt64, UserID, since: SaidVector)
 
-    // Of a holder.
+    // Frames from a holder.
 
-    /// From here on the user's events come.
+    /// The user's events are sent from now on.
     ///
-    /// - concerns: the shards that something of the user's is in, of those that are fed.
-    /// - positions: where feeds stand of which that was not told.
+    /// - concerns: the shards that hold something of the user's, among those with a feed.
+    /// - positions: the positions of feeds that have not been reported yet.
     case watched(UInt64, concerns: [ShardID], positions: [Position])
-    /// Events, and where the feed stands behind the last of them; nil where there are more of them,
-    /// or may be, before that can be said.
+    /// Events, and the position of the feed behind the last of them; nil if more events come, or
+    /// may come, before there is a position.
     case told(ShardID, number: UInt64, [AddressedEvent], position: SaidVector?)
-    /// A replay is all told, up to `position`: what comes on the feed from here on is what follows.
+    /// The end of a replay, which has told everything in `position`; the feed continues from there.
     case replayed(ShardID, number: UInt64, position: SaidVector)
-    /// There is no such feed or replay here any more: somebody else has to be asked.
+    /// The feed or the replay has ended here: another holder has to be asked.
     case refused(ShardID, number: UInt64)
 
-    /// Where a feed stands.
+    /// The position of a feed.
     package struct Position: VectorCarrier, Hashable, Sendable {
         let shard: ShardID
         let number: UInt64

@@ -1,8 +1,9 @@
 import Chat
 
-/// An event on its way to all who watch on one node: its line is rendered once, and stored once.
+/// An event for all watching sessions of a node: its line is rendered once and stored once.
 ///
-/// It is confined to the node's loop. Sessions whose clients do not read keep it until they do.
+/// It is confined to the node's event loop. Sessions whose clients do not read keep it until they
+/// do.
 package actor WatchedEvent {
     private enum Form {
         case event(Event)
@@ -11,7 +12,7 @@ package actor WatchedEvent {
 
     private nonisolated let executor: any SerialExecutor
     private var form: Form
-    /// How many sessions keep it.
+    /// The number of sessions that keep it.
     private var keepersCount = 0
 
     package init(_ event: Event, on executor: any SerialExecutor) {
@@ -23,7 +24,7 @@ package actor WatchedEvent {
         executor.asUnownedSerialExecutor()
     }
 
-    /// The part of its line that is the same for all; whoever asks first renders it.
+    /// Returns the part of the line that is the same for all sessions; the first call renders it.
     package func line(_ render: (Event) -> [UInt8]) -> [UInt8] {
         switch form {
         case .line(let bytes): return bytes
@@ -34,17 +35,17 @@ package actor WatchedEvent {
         }
     }
 
-    /// A session keeps it.
+    /// Notes that a session keeps the event.
     ///
-    /// - Returns: whether no other did.
+    /// - Returns: whether no other session does.
     package func keep() -> Bool {
         keepersCount += 1
         return keepersCount == 1
     }
 
-    /// A session that kept it does not any more.
+    /// Notes that a session has let go of the event.
     ///
-    /// - Returns: whether no other does.
+    /// - Returns: whether no other session keeps it.
     package func letGo() -> Bool {
         precondition(keepersCount > 0, "whoever lets go of an event has kept it")
         keepersCount -= 1

@@ -1,4 +1,4 @@
-/// Bytes that were read and not cut into lines yet; never more than one read.
+/// Bytes that were read and have not been split into lines yet; at most those of one read.
 struct Backlog: Sendable {
     private var bytes: [UInt8] = []
     private var start = 0
@@ -8,9 +8,9 @@ struct Backlog: Sendable {
 
     mutating func append(_ more: Slice<UnsafeRawBufferPointer>) { bytes.append(contentsOf: more) }
 
-    /// Hands out what is there, as far as it is taken.
+    /// Feeds the bytes to `body`, which returns how many of them it has taken.
     ///
-    /// - Returns: whether any of it was.
+    /// - Returns: whether it has taken any.
     mutating func feed(_ body: (UnsafeRawBufferPointer) -> Int) -> Bool {
         let taken = bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[start...])) }
         start += taken

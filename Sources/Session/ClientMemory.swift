@@ -1,9 +1,9 @@
-/// The memory that all sessions of a node share.
+/// The memory budget and the turn's time that all sessions of a node share.
 package actor ClientMemory {
     private nonisolated let executor: any SerialExecutor
     private var held = HeldBytes()
     private var queue = TurnQueue()
-    /// Is told at once when memory becomes tight, and when there is room again.
+    /// Called at once when memory becomes tight (true), and when that is over (false).
     private let onTight: @Sendable (Bool) -> Void
 
     package init(executor: any SerialExecutor, onTight: @escaping @Sendable (Bool) -> Void) {
@@ -29,7 +29,7 @@ package actor ClientMemory {
         }
     }
 
-    /// Lines of events that sessions share wait, or have left; each counts once.
+    /// Notes that shared lines of events wait, or have left; each line counts once.
     func note(shared bytes: Int) { change { $0.note(shared: bytes) } }
 
     func forget(_ id: UInt64) { change { $0.forget(id) } }
@@ -40,33 +40,37 @@ package actor ClientMemory {
 
     // MARK: Turns
 
-    /// What a session may use of the turn.
+    /// The share of the turn that a session may use.
     var grant: TurnShare.Grant { queue.grant }
 
-    /// - Parameter time: what a session has used, in microseconds.
+    /// - Parameter time: the time that a session has used, in microseconds.
     func note(used time: UInt64) { queue.note(used: time) }
 
-    /// A session has more to do than its share of the turn.
+    /// Queues a session that has more to do than its share of the turn.
     func standBack(_ id: UInt64) { queue.wait(id) }
 
-    /// The end of a turn: `takeTurn` is due until there is nobody, then `openTurn`.
+    /// Ends a turn.
+    ///
+    /// The caller then calls `takeTurn` until it returns nil, and then `openTurn`.
     package func endTurn() { queue.endTurn() }
 
-    /// A session that goes on in this turn: `Session.onTurn` is due.
+    /// Takes the next session that may continue in this turn; its `Session.onTurn` has to be
+    /// called.
     package func takeTurn() -> UInt64? { queue.takeWaiting() }
 
-    /// - Returns: whether somebody waits for the next turn.
+    /// - Returns: whether sessions wait for the next turn.
     package func openTurn() -> Bool {
         queue.open()
         return !queue.isEmpty
     }
 
-    // MARK: Room
+    // MARK: Memory
 
-    /// A session whose request has waited for room that is there: `Session.onRoom` is due.
+    /// Takes the next session for whose waiting request there is memory now; its `Session.onRoom`
+    /// has to be called.
     package func takeWaiting() -> UInt64? { held.takeWaiting() }
 
-    /// The sessions that have to go: `Session.onStill` is due.
+    /// Returns the sessions that hold too much; their `Session.onStill` has to be called.
     package func takeStill(now: UInt64) -> [UInt64] { held.takeStill(now: now) }
 
     private func change(_ body: (inout HeldBytes) -> Void) {

@@ -1,18 +1,20 @@
-/// What the sessions of a node hold together, who waits for room, and who stands still.
+/// The memory that the sessions of a node hold together, and the requests that wait for memory.
 ///
-/// Only who holds more than is free to all is counted. What is held is lines without an end, lines
-/// that wait, replies that wait or were not taken, and what is reckoned for replies on their way.
-/// The line of an event that waits for many clients is one, and counts once, whoever holds it.
+/// Only sessions that hold more than `SessionLimits.freeBytes` are counted. A session holds
+/// unfinished lines, lines that wait, replies that wait or were not taken, and estimates for
+/// replies on their way. The line of an event that waits for many clients counts once, whoever
+/// holds it.
 struct HeldBytes: Sendable {
     private struct Entry {
         var bytes: Int
-        /// Of lines that other sessions may hold, too; not among `bytes`.
+        /// The bytes of lines that other sessions may hold, too; not contained in `bytes`.
         var sharing: Int
-        /// Whether the client is waited for, and nobody else.
+        /// Whether the session waits for nothing but its client.
         var isItsTurn: Bool
-        /// What it has taken in all.
+        /// The number of bytes that the client has taken since it connected.
         var taken: UInt64
-        /// What it had taken when that was last found enough, and when that was.
+        /// The value of `taken`, and the time in milliseconds, when the client last had taken
+        /// enough.
         var takenBefore: UInt64
         var since: UInt64
     }
@@ -23,13 +25,13 @@ struct HeldBytes: Sendable {
     }
 
     private var entries: [UInt64: Entry] = [:]
-    /// In the order in which they came.
+    /// In the order of arrival.
     private var waiting: [Waiting] = []
-    /// The bytes of entries.
+    /// The sum of `bytes` over the entries.
     private var own = 0
-    /// The bytes of what sessions share.
+    /// The bytes of the lines that sessions share.
     private var shared = 0
-    /// The sum of what entries share, as if each held all of it alone.
+    /// The sum of `sharing` over the entries, as if each held all of it alone.
     private var sharing = 0
 
     var total: Int { own + shared }
@@ -41,9 +43,9 @@ struct HeldBytes: Sendable {
     /// Notes what a session holds.
     ///
     /// - Parameters:
-    ///   - bytes: what it holds alone.
+    ///   - bytes: the bytes that the session holds alone.
     ///   - sharing: the bytes of lines that wait for its client and that others may hold, too.
-    ///   - taken: how many bytes its client has ever taken.
+    ///   - taken: the number of bytes that its client has taken since it connected.
     mutating func note(
         _ id: UInt64, holds bytes: Int, sharing: Int = 0, isItsTurn: Bool, taken: UInt64,
         now: UInt64
@@ -64,7 +66,7 @@ struct HeldBytes: Sendable {
         entries[id] = entry
     }
 
-    /// Notes that lines which sessions share wait, or that the last to hold them let go.
+    /// Notes that shared lines wait, or that the last session has let go of them.
     mutating func note(shared bytes: Int) { shared += bytes }
 
     mutating func forget(_ id: UInt64) {
@@ -78,23 +80,23 @@ struct HeldBytes: Sendable {
         sharing -= entry.sharing
     }
 
-    /// Whether a reply of so many bytes may be made.
+    /// Whether there is memory for a reply of that many bytes.
     ///
-    /// One that is longer than everything may have is reckoned as half of that: it would wait for
+    /// A reply longer than half of the limit counts as half of it: otherwise it might wait for
     /// ever.
     func hasRoom(for bytes: Int) -> Bool {
         total + min(bytes, SessionLimits.heldBytesMax / 2) <= SessionLimits.heldBytesMax
     }
 
-    /// Whether a session waits for room.
+    /// Whether a request waits for memory.
     var isAwaited: Bool { !waiting.isEmpty }
 
     mutating func wait(_ id: UInt64, for bytes: Int) {
         waiting.append(Waiting(id: id, bytes: bytes))
     }
 
-    /// The session for whose reply there is room, the one that asks for least first: who asks for
-    /// much does not hold up everybody.
+    /// Takes the waiting session with the smallest reply if there is memory for it, so that large
+    /// requests do not hold up all others.
     mutating func takeWaiting() -> UInt64? {
         guard let least = waiting.indices.min(by: { waiting[$0].bytes < waiting[$1].bytes }),
             hasRoom(for: waiting[least].bytes)
@@ -102,11 +104,11 @@ struct HeldBytes: Sendable {
         return waiting.remove(at: least).id
     }
 
-    /// The sessions to be let go, so that memory is not tight any longer: of those that stand
-    /// still, the ones for which most waits.
+    /// Returns sessions that have to give up memory until it is not tight any more: of those whose
+    /// clients stand still, the ones for which the most bytes wait.
     ///
-    /// What a session shares is free once the last that holds it has gone: each counts for its part
-    /// of it, and where that was too much, more go the next time.
+    /// A shared line is freed once the last session that holds it has gone, so each session counts
+    /// for its part of it. If that was too little, more sessions are returned the next time.
     mutating func takeStill(now: UInt64) -> [UInt64] {
         guard isTight else { return [] }
         var still: [(waiting: Int, frees: Int, id: UInt64)] = []

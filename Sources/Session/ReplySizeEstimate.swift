@@ -1,8 +1,8 @@
 import LineProtocol
 
 extension Request {
-    /// What its reply may take, in bytes, as far as that is known before it is made; 0 for a reply
-    /// that is surely short.
+    /// An estimate of the reply's size in bytes, before the reply is made; 0 if it is certainly
+    /// short.
     var replyBytesEstimated: Int {
         switch self {
         case .history(let history): history.limit * SessionLimits.messageBytesEstimated
@@ -12,9 +12,9 @@ extension Request {
     }
 }
 
-/// The bytes reckoned for the replies of one session that are made elsewhere.
+/// The estimated bytes of a session's replies that are being made elsewhere.
 struct ReplySizeEstimate: Sendable {
-    /// By the numbers of their slots.
+    /// By the numbers of the slots.
     private var bytesBySlot: [UInt64: Int] = [:]
     private(set) var bytes = 0
 

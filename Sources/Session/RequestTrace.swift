@@ -2,25 +2,25 @@ import Admin
 import LineProtocol
 import Node
 
-/// What a reply is the reply to, for those who count.
+/// The request to which a reply belongs, for the counts of requests.
 struct RequestTrace: Sendable {
-    /// The place of its verb in `Verb.all`; nil for what is no verb.
+    /// The index of its verb in `Verb.all`; nil for an unknown verb.
     let verb: UInt8?
     let kind: RequestKind
-    /// In microseconds.
+    /// When its line was read, in microseconds.
     let readAt: UInt64
 
-    /// A line that is no request.
+    /// The trace of a line that is no request.
     static func nothing(readAt: UInt64) -> RequestTrace {
         RequestTrace(verb: nil, kind: .other, readAt: readAt)
     }
 
-    /// - Parameter reply: its bytes; one that is an `ERR` has no data lines before it.
+    /// - Parameter reply: the bytes of the reply; an `ERR` has no data lines before it.
     func answered(by reply: [UInt8]) -> AnsweredRequest {
         AnsweredRequest(verb: verb, kind: kind, readAt: readAt, code: RequestTrace.code(of: reply))
     }
 
-    /// The three digits behind `ERR`.
+    /// Returns the three digits behind `ERR`; nil for another reply.
     private static func code(of reply: [UInt8]) -> UInt16? {
         guard reply.count > 6, reply[0] == UInt8(ascii: "E"), reply[1] == UInt8(ascii: "R"),
             reply[2] == UInt8(ascii: "R"), reply[3] == UInt8(ascii: " ")
@@ -30,7 +30,7 @@ struct RequestTrace: Sendable {
 }
 
 extension AnsweredRequest {
-    /// What is logged of it, where everything is: not what it said.
+    /// The debug log line about the request, without its content.
     func line(for client: UInt64, now: UInt64) -> String {
         let name = verb.map { Verb.all[Int($0)].name } ?? "?"
         let outcome = code.map { "ERR \($0)" } ?? "OK"

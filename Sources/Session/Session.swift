@@ -4,10 +4,11 @@ import Node
 import Replication
 import Wire
 
-/// One connection's lines in, its replies out, in order; no socket.
+/// A client's connection without its socket: lines come in, replies leave in the order of the
+/// lines.
 ///
-/// Each line takes a slot in a ring, and the reply leaves when it is at the head and settled. While
-/// a client does not read, or has asked for too much at once, its lines wait unread.
+/// Each line has a slot in a ring; its reply leaves when it is settled and at the head. While a
+/// client does not read, or has asked for too much at once, its lines wait unread.
 package actor Session: ReplySink {
     package nonisolated let id: UInt64
     private nonisolated let executor: any SerialExecutor
@@ -15,38 +16,38 @@ package actor Session: ReplySink {
     private let admin: Admin
     private let clock: any Clock
     private let output: any SessionOutput
-    /// What all sessions share; nil where there is no limit to it.
+    /// The memory budget of all sessions; nil if there is no limit.
     private let room: ClientMemory?
     private var state: ConnectionState
     private var signIn: SignIn
 
     private var cutter = LineCutter()
     private var slots: [Slot] = []
-    /// What each of `slots` is the reply to.
+    /// The requests of `slots`.
     private var asked: [RequestTrace] = []
-    /// When the last bytes were read, in microseconds: all that is not answered came with them.
+    /// When the last bytes were read, in microseconds: all unanswered lines came with them.
     private var readAt: UInt64 = 0
-    /// What has left since that was last told to the node; empty between turns.
+    /// Replies that have left and are not reported to the node yet; empty between turns.
     private var answered: [AnsweredRequest] = []
-    /// The place in `slots` of the next reply to leave; what is before it has left.
+    /// The index in `slots` of the next reply to leave.
     private var head = 0
     /// The number of the slot at the head.
     private var headNumber: UInt64 = 0
     /// The bytes of replies in `slots`.
     private var replyBytes = 0
-    /// How many bytes of the reply at the head have left.
+    /// The number of bytes of the reply at the head that have left.
     private var headSent = 0
     private var waiting: WaitingEvents
     private var backlog = Backlog()
-    /// A request that waits until there is room for its reply, and then what follows it.
+    /// A request that waits for memory for its reply; all that follows it waits, too.
     private var crowdedOut: (request: Request, asked: RequestTrace)?
     private var estimated = ReplySizeEstimate()
     private var share = TurnShare()
-    /// How many bytes were ever written.
+    /// The number of bytes ever written.
     private var written: UInt64 = 0
-    /// What the shared room was last told.
+    /// The bytes that `ClientMemory` was last told of.
     private var notedBytes = 0
-    /// The number of what is not answered and must not see what follows it.
+    /// The number of an unanswered request that must not see the effects of later ones.
     private var moving: UInt64?
     private var isPaused = false
     private var isHeld = false
@@ -54,7 +55,7 @@ package actor Session: ReplySink {
     private var hasCutEnd = false
     /// Whether nothing more is written.
     private var hasFinished = false
-    /// Whether whatever the client says is thrown away.
+    /// Whether further lines are ignored.
     private var isTurnedAway = false
 
     package init(
@@ -97,22 +98,22 @@ package actor Session: ReplySink {
         updateReading()
     }
 
-    /// The client will send no more; what it asked is still answered.
+    /// Handles the end of the client's input; its requests are still answered.
     package func onEnd() {
         isEnding = true
         continueBacklog()
     }
 
-    /// The client took some of what was written.
+    /// Continues after the client has taken some of what was written.
     package func onDrained() { continueBacklog() }
 
-    /// After a turn in which enough lines were answered.
+    /// Continues in the next turn, after the session had used its share of one.
     package func onTurn() {
         share.isWaiting = false
         continueBacklog()
     }
 
-    /// There is room for the reply that waits for it.
+    /// Continues with the request that waited for memory.
     package func onRoom() {
         guard let (request, asked) = crowdedOut else { return }
         crowdedOut = nil
@@ -121,7 +122,7 @@ package actor Session: ReplySink {
         continueBacklog()
     }
 
-    /// Memory is tight, and this client stands still.
+    /// Disconnects the client or refuses its line: memory is tight, and the client stands still.
     package func onStill() {
         guard !hasFinished else { return }
         if output.queuedBytes > 0 {
@@ -132,15 +133,15 @@ package actor Session: ReplySink {
         }
     }
 
-    /// The node has too much to do: lines wait unread until it is done.
+    /// Sets whether lines wait unread because the node has too much to do.
     ///
-    /// It may come while a line is answered, and touches nothing that answering uses.
+    /// It may be called while a line is answered, and touches nothing that answering uses.
     package func setHeld(_ isHeld: Bool) {
         self.isHeld = isHeld
         if isHeld { updateReading() } else { continueBacklog() }
     }
 
-    /// Ends the connection with these words, once what was asked before is answered.
+    /// Ends the connection with this error, once all earlier requests are answered.
     package func turnAway(_ error: LineError) {
         append(.ready(error.reply), to: .nothing(readAt: readAt))
         isTurnedAway = true
@@ -198,7 +199,7 @@ package actor Session: ReplySink {
 
     package nonisolated func isStillFull() -> Bool { assumeIsolated { $0.noteFull() } }
 
-    /// The connection is gone.
+    /// Handles the end of the connection.
     package func onClosed() {
         hasFinished = true
         slots = []
@@ -224,7 +225,7 @@ extension Session {
             || slots.count - head >= SessionLimits.slotsMax || isHoldingMuch
     }
 
-    /// Whether the others are to have their turn.
+    /// Whether the session has used its share of the turn.
     private var isTired: Bool { room != nil && share.isSpent }
 
     private func beginShare() {
@@ -232,7 +233,7 @@ extension Session {
         share.begin(grant, now: clock.microseconds)
     }
 
-    /// Who has used up its share comes again in the next turn.
+    /// Ends the measurement; a session without share left continues in the next turn.
     private func endShare() {
         guard let room else { return }
         share.note(now: clock.microseconds)
@@ -276,7 +277,7 @@ extension Session {
         }
     }
 
-    /// Whether who asks may ask; who may not has been told.
+    /// Whether the request may be answered; if not, the client has been told so.
     private func isHeard(_ request: Request, _ asked: RequestTrace) -> Bool {
         let verdict: SignIn.Verdict
         if case .auth(let secret) = request {
@@ -291,7 +292,7 @@ extension Session {
         return false
     }
 
-    /// Says what became of a line that is not answered as a request.
+    /// Replies to a line that is not answered as a request.
     private func say(_ verdict: SignIn.Verdict, to asked: RequestTrace) {
         switch verdict {
         case .heard: break
@@ -358,14 +359,14 @@ extension Session {
 
     /// Sends replies.
     ///
-    /// - Returns: whether that answered a request which held up what follows it.
+    /// - Returns: whether that answered a request on which later ones had to wait.
     private func isMovedOnBySending() -> Bool {
         let wasMoving = moving != nil
         sendReplies()
         return wasMoving && moving == nil
     }
 
-    /// - Returns: whether any line of it was taken.
+    /// - Returns: whether any lines were taken.
     private func takeBacklog() -> Bool {
         guard !backlog.isEmpty, !isFull else { return false }
         var rest = Backlog()
@@ -385,7 +386,7 @@ extension Session {
 // MARK: Memory
 
 extension Session {
-    /// Tells the shared room what this session holds.
+    /// Reports to `ClientMemory` what this session holds.
     private func noteHeld() {
         guard let room, !hasFinished else { return }
         let queued = output.queuedBytes
@@ -395,7 +396,7 @@ extension Session {
         let shared = waiting.sharedBytes
         guard max(held + shared, notedBytes) > SessionLimits.freeBytes else { return }
         notedBytes = held + shared
-        // What is queued may be more than was written: it may have been wrapped on its way.
+        // More may be queued than was written, since TLS may add to it.
         let (taken, now) = (written - min(written, UInt64(queued)), clock.milliseconds)
         let isItsTurn = queued > 0 || cutter.keptCount > SessionLimits.freeBytes
         room.assumeIsolated { [id] in
@@ -404,7 +405,7 @@ extension Session {
         }
     }
 
-    /// Whether the line that has not ended is more than there is room for.
+    /// Whether there is no memory for the line that has not ended.
     private var isLineTooMuch: Bool {
         guard let room, cutter.keptCount > SessionLimits.freeBytes else { return false }
         return room.assumeIsolated { $0.isSpent }
@@ -442,7 +443,7 @@ extension Session {
         }
     }
 
-    /// After replies were settled: sends what may leave, and goes on with what waits unread.
+    /// Sends what may leave after replies were settled, and continues with waiting lines.
     private func sendSettled() {
         if share.isSpent { beginShare() }
         guard head < slots.count, case .ready = slots[head] else { return noteHeld() }
@@ -458,7 +459,7 @@ extension Session {
         if moving == headNumber + UInt64(index - head) { moving = nil }
     }
 
-    /// Writes every reply that is settled and has none before it.
+    /// Writes every settled reply that has no unsettled one before it.
     private func sendReplies() {
         sendEvents()
         while head < slots.count {
@@ -467,7 +468,7 @@ extension Session {
                 wait(for: copies, until: deadline)
             }
             if case .report(let request) = slots[head] {
-                // A report that finds the client's queue full is made when that is drained.
+                // While the client's queue is full, a report waits to be made.
                 guard output.queuedBytes < SessionLimits.replyBytesMax, !isTired else { break }
                 fill(head, with: admin.report(request, to: state))
                 share.note(now: clock.microseconds)
@@ -497,7 +498,7 @@ extension Session {
         output.finish()
     }
 
-    /// Hands the reply at the head to the network, a long one in pieces.
+    /// Hands the reply at the head to the network; a long one in pieces.
     ///
     /// - Returns: whether all of it has left.
     private func send(_ bytes: [UInt8]) -> Bool {
@@ -555,18 +556,18 @@ extension Session {
 // MARK: Events
 
 extension Session {
-    /// Whether the client has ended its side, and all that it asked is answered.
+    /// Whether the client's input has ended and all of its requests are answered.
     private var isOver: Bool { isEnding && hasCutEnd && slots.isEmpty && backlog.isEmpty }
 
-    /// Whether an event may stand where the next bytes are written: not inside a reply.
+    /// Whether an event may be written at this point, which is not inside a reply.
     private var mayTell: Bool { headSent == 0 && waiting.mayLeave(before: headNumber) }
 
-    /// - Returns: whether the client takes too little.
+    /// - Returns: whether the client is full.
     private func tell(_ event: WatchedEvent, _ token: String?) -> Bool {
         guard !hasFinished, !isOver else { return false }
         written += UInt64(waiting.tell(event, token, mayLeave: mayTell))
         noteHeld()
-        // Who comes back with the last token is told the rest.
+        // A client that resumes with its last token gets the rest.
         let isSpent = room?.assumeIsolated { $0.isSpent } ?? false
         let bytesMax = isSpent ? SessionLimits.freeBytes : SessionLimits.eventBytesMax
         guard waiting.bytesUntaken < bytesMax else {
@@ -578,8 +579,8 @@ extension Session {
 
     private func sendEvents() { written += UInt64(waiting.send(mayLeave: mayTell)) }
 
-    /// Notes whether the client takes too little, and closes the connection of one that has for
-    /// too long: its last token resumes.
+    /// Notes whether the client is full, and disconnects one that has been so for too long: its
+    /// last token resumes.
     private func noteFull() -> Bool {
         guard !hasFinished else { return false }
         let pace = waiting.pace(isEnding: isOver, now: clock.milliseconds)
@@ -587,7 +588,7 @@ extension Session {
         return pace == .tooLittle
     }
 
-    /// Ends the connection at once: nothing is kept for its client.
+    /// Ends the connection at once and drops all that waits for its client.
     private func abort() {
         hasFinished = true
         waiting.removeAll()

@@ -1,7 +1,7 @@
 import Node
 
 extension SessionLimits {
-    /// What a connection is held to: one line here is one line of `HELP limits`.
+    /// The limits of a connection; each is one line of `HELP limits`.
     static let all: [Limit] = [
         Limit(
             "unsent-replies", slotsMax, "replies",

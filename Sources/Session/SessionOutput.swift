@@ -1,12 +1,12 @@
-/// Where a session's replies go, and what slows its client down.
+/// The destination of a session's replies, and the control of reading from its client.
 package protocol SessionOutput: AnyObject, Sendable {
     func write(_ bytes: [UInt8])
-    /// Has what was written leave now, as far as the client takes it.
+    /// Sends what was written now, as far as the client takes it.
     func flush()
-    /// How many bytes the client has not taken yet.
+    /// The number of bytes that the client has not taken yet.
     var queuedBytes: Int { get }
     func setReadingPaused(_ isPaused: Bool)
-    /// Nothing more will be written.
+    /// Ends the connection once everything written has been sent.
     func finish()
     /// Ends the connection at once.
     func abort()

@@ -1,38 +1,39 @@
 import LineProtocol
 
-/// Who knows the keys that open a node to its clients.
+/// The keys that admit clients to a node.
 package protocol AuthKeys: AnyObject, Sendable {
-    /// Whether this is the secret of a key; the session that said it is remembered.
+    /// Whether this is the secret of a key; the session is remembered with that key.
     func admits(_ secret: String, as session: UInt64) -> Bool
 }
 
-/// What a client has to say before it is heard.
+/// The condition on which a client's requests are answered.
 package enum AuthPolicy: Sendable {
-    /// Nothing, and the node has no key.
+    /// None, and the node has no key.
     case none
-    /// Nothing; who says a secret hears whether it is right.
+    /// None; a client that presents a secret is told whether it is right.
     case open(any AuthKeys)
-    /// The secret of a key.
+    /// The client has presented the secret of a key.
     case closed(any AuthKeys)
 }
 
-/// How far one client has come with its sign-in.
+/// The sign-in of one client.
 struct SignIn: Sendable {
-    /// How many wrong secrets a client may say; nobody mistypes more often.
+    /// The most wrong secrets that a client may present; more are no typing errors.
     static let wrongSecretsMax = 3
-    /// How many requests a client may make before it signs in: enough for a script that forgot to.
+    /// The most requests that a client may make before it signs in: enough for a script without
+    /// `AUTH`.
     static let unheardMax = 100
 
     enum Verdict: Equatable {
-        /// The request is answered as any.
+        /// The request is answered like any other.
         case heard
         case told(LineError)
-        /// The last that the client is told.
+        /// The last reply to the client, whose connection is then closed.
         case turnedAway(LineError)
         case signedIn
     }
 
-    /// What a right secret is answered.
+    /// The reply to a right secret.
     static let welcome = Array("OK\n".utf8)
 
     /// Whether requests are answered.
@@ -60,7 +61,7 @@ struct SignIn: Sendable {
         return .signedIn
     }
 
-    /// A request other than `AUTH` by who has not signed in.
+    /// Handles a request other than `AUTH` from a client that has not signed in.
     mutating func onEarly(_ request: Request) -> Verdict {
         if case .help = request, unheard + 1 < SignIn.unheardMax {
             unheard += 1
@@ -69,9 +70,10 @@ struct SignIn: Sendable {
         return onNonsense(.signInFirst)
     }
 
-    /// What is no request counts as one, as long as nobody has signed in.
+    /// Handles a line that is no request; until the client has signed in, it counts as one.
     ///
-    /// A browser is never heard, signed in or not: a page in it must not control the port.
+    /// A line of HTTP is always the last, signed in or not: a page in a browser must not control
+    /// the port.
     mutating func onNonsense(_ error: LineError) -> Verdict {
         guard error != .speaksHTTP else { return .turnedAway(error) }
         guard !isDone else { return .told(error) }

@@ -2,19 +2,19 @@ import Admin
 import LineProtocol
 
 extension Session {
-    /// One line's place in the order of replies.
+    /// The place of one line in the order of replies.
     enum Slot {
         case ready([UInt8])
         case pending(DeferredReply)
-        /// `WAIT`, until it is at the head.
+        /// A `WAIT`, which begins when it is at the head.
         case whenFirst(copies: Int, deadline: UInt64)
-        /// A report, until it is at the head.
+        /// A report, which is made when it is at the head.
         case report(Request)
-        /// What is answered when it is done, and begins when it is at the head.
+        /// A request that begins when it is at the head and is answered later.
         case work(Request)
         case waiting
 
-        /// What it holds of a reply, sent or not.
+        /// The bytes of the reply that it holds, sent or not.
         var bytesCount: Int {
             switch self {
             case .ready(let bytes): bytes.count
@@ -23,7 +23,7 @@ extension Session {
             }
         }
 
-        /// Takes out what is in it.
+        /// Takes out the content.
         mutating func take() -> Slot {
             var taken = Slot.waiting
             swap(&self, &taken)

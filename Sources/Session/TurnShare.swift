@@ -1,28 +1,30 @@
-/// One session's share of a turn of the event loop: how many lines it may answer, and how long.
+/// The share of one session in a turn of the event loop: the lines it may answer, and the time.
 struct TurnShare: Sendable {
-    /// What the room grants a session in a turn.
+    /// The lines and the time that `ClientMemory` grants a session in a turn.
     struct Grant: Sendable {
         let turn: UInt64
         let lines: Int
-        /// In microseconds; 0 where the turn is spent.
+        /// In microseconds; 0 if the turn's time is used up.
         let time: UInt64
     }
 
     private var grant = Grant(turn: 0, lines: SessionLimits.slotsMax, time: .max)
     private var lines = 0
-    /// What was used of the granted time, in microseconds.
+    /// The part of the granted time that was used, in microseconds.
     private var time: UInt64 = 0
-    /// What of that the room was not told.
+    /// The part of that which `ClientMemory` has not been told of, in microseconds.
     private var untold: UInt64 = 0
-    /// When the work that is being measured began.
+    /// When the work that is being measured began, in microseconds.
     private var since: UInt64?
-    /// Whether the room knows that the session stands back.
+    /// Whether the session is queued for the next turn.
     var isWaiting = false
 
-    /// Whether the others are to have their turn.
+    /// Whether the session has to wait for the next turn.
     var isSpent: Bool { lines >= grant.lines || time >= grant.time }
 
-    /// Begins to measure; what was used in the same turn still counts.
+    /// Begins to measure.
+    ///
+    /// What the session has used in the same turn before still counts.
     mutating func begin(_ grant: Grant, now: UInt64) {
         if grant.turn != self.grant.turn {
             (lines, time) = (0, 0)
@@ -41,7 +43,7 @@ struct TurnShare: Sendable {
         note(now: now)
     }
 
-    /// Counts the time since the last note.
+    /// Counts the time since the last call.
     mutating func note(now: UInt64) {
         guard let since, now > since else { return }
         time += now - since
@@ -49,9 +51,9 @@ struct TurnShare: Sendable {
         self.since = now
     }
 
-    /// Ends the measuring.
+    /// Ends the measurement.
     ///
-    /// - Returns: what the room is to be told, in microseconds.
+    /// - Returns: the time that `ClientMemory` has to be told of, in microseconds.
     mutating func end() -> UInt64 {
         since = nil
         defer { untold = 0 }
@@ -59,25 +61,24 @@ struct TurnShare: Sendable {
     }
 }
 
-/// The time of a turn that sessions share, and the sessions that wait for the next.
+/// The time of a turn that sessions share, and the sessions that wait for the next turn.
 ///
-/// Those that wait are served in the order in which they came, before anything new is read; what
-/// is read has as much time again, so that a client that asks for little is answered at once
+/// Sessions that wait are served in the order in which they came, before anything new is read. What
+/// is then read has as much time again, so that a client that asks for little is answered at once,
 /// however many wait.
 struct TurnQueue: Sendable {
-    /// Counts the turns of the event loop.
+    /// The number of the turn.
     private(set) var turn: UInt64 = 0
     private(set) var linesPerTurn = SessionLimits.slotsMax
     private var timePerSession = SessionLimits.turnMicrosecondsMax / TurnQueue.sharesMin
-    /// What is left of this turn, in microseconds.
+    /// The time that is left in this turn, in microseconds.
     private var left = SessionLimits.turnMicrosecondsMax
     private var waiting: [UInt64] = []
     private var first = 0
-    /// How many of those that wait are served in this turn.
+    /// The number of waiting sessions that are still to be served in this turn.
     private var due = 0
 
-    /// No session gets more of a turn than one of so many shares, however few there are: there may
-    /// be more to come.
+    /// A session gets at most this fraction of a turn, however few sessions wait: more may come.
     private static let sharesMin: UInt64 = 4
 
     var isEmpty: Bool { first == waiting.count }
@@ -90,7 +91,9 @@ struct TurnQueue: Sendable {
 
     mutating func wait(_ id: UInt64) { waiting.append(id) }
 
-    /// The end of a turn, and the beginning of the next: `takeWaiting`, then `open`, are due.
+    /// Ends a turn and begins the next.
+    ///
+    /// The caller then calls `takeWaiting` until it returns nil, and then `open`.
     mutating func endTurn() {
         turn += 1
         due = waiting.count - first
@@ -103,7 +106,7 @@ struct TurnQueue: Sendable {
         left = SessionLimits.turnMicrosecondsMax
     }
 
-    /// The next session that may go on in this turn.
+    /// Takes the next session that may continue in this turn; nil for none.
     mutating func takeWaiting() -> UInt64? {
         guard due > 0, left > 0 else { return nil }
         due -= 1
@@ -118,6 +121,6 @@ struct TurnQueue: Sendable {
         return waiting[first]
     }
 
-    /// Those that waited had their share: what is read next has its own.
+    /// Gives the time anew, for what is read after the waiting sessions were served.
     mutating func open() { left = SessionLimits.turnMicrosecondsMax }
 }

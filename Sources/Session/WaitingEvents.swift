@@ -9,7 +9,7 @@ struct ToldEvent {
     let line: [UInt8]
     private let token: String?
 
-    /// What an entry takes beside its token's text, in bytes: four words, and a string's header.
+    /// The size of an entry without the token's text, in bytes: four words, and a string's header.
     private static let entryBytes = 64
 
     init(_ event: WatchedEvent, token: String?) {
@@ -18,15 +18,16 @@ struct ToldEvent {
         line = event.assumeIsolated { $0.line(Admin.line) }
     }
 
-    /// How long the whole line is.
+    /// The length of the whole line, in bytes.
     var count: Int { line.count + tokenBytes }
 
-    /// What the session holds of it alone.
+    /// The bytes that the session alone holds.
     var ownBytes: Int { Self.entryBytes + tokenBytes }
 
-    /// Whether it may be written behind so many bytes that the client has not taken.
+    /// Whether the line may be written behind that many bytes that the client has not taken.
     ///
-    /// What is written is a copy of the connection's own: no more than is free to all, or one line.
+    /// A written line is held for this connection alone: at most `SessionLimits.freeBytes` are, or
+    /// one line.
     func fits(besides queuedBytes: Int) -> Bool {
         queuedBytes == 0 || queuedBytes + count <= SessionLimits.freeBytes
     }
@@ -42,40 +43,40 @@ struct ToldEvent {
         return writer.take()
     }
 
-    /// ` token=`, the token, and the line's end.
+    /// The length of ` token=`, the token, and the end of the line.
     private var tokenBytes: Int { 1 + (token.map { 7 + $0.utf8.count } ?? 0) }
 }
 
 /// The events that wait for one client, and their place among its replies.
 ///
-/// The lines belong to all sessions that keep them: the shared room counts each once, from the
-/// first that keeps it to the last that lets go. `SessionLimits.eventBytesMax` limits how many
-/// there are, too: each has its line's bytes at least.
+/// Their lines are shared by all sessions that keep them: `ClientMemory` counts each once, until
+/// the last session has let go of it. `SessionLimits.eventBytesMax` limits their number, too, since
+/// each counts at least the bytes of its line.
 struct WaitingEvents {
     enum Pace { case enough, tooLittle, tooLittleForLong }
 
     private let output: any SessionOutput
-    /// What all sessions share; nil where there is no limit to it.
+    /// The memory budget of all sessions; nil if there is no limit.
     private let room: ClientMemory?
-    /// Nil where it has left.
+    /// An entry is nil once it has left.
     private var entries: [ToldEvent?] = []
-    /// The place in `entries` of the next one to leave.
+    /// The index in `entries` of the next one to leave.
     private var next = 0
-    /// How many of them stand before the reply at the head; nil where no reply is ready to leave.
+    /// How many events stand before the reply at the head; nil if no reply is ready to leave.
     private var beforeReply: Int?
-    /// The number of the slot behind whose reply events may stand: that of the last `WATCH`.
+    /// The slot number of the last `WATCH`: events may only follow its reply.
     private var watchNumber: UInt64?
-    /// Since when the client takes too little of what is told, in milliseconds.
+    /// Since when the client has been full, in milliseconds.
     private var fullSince: UInt64?
 
-    /// The bytes that wait for the client, were each line its own.
+    /// The bytes that wait for the client, as if no line were shared.
     private(set) var bytes = 0
     /// The bytes of the lines, which other sessions may hold, too.
     private(set) var sharedBytes = 0
-    /// The bytes that no other session holds: tokens, and entries.
+    /// The bytes that this session alone holds: tokens and entries.
     private(set) var ownBytes = 0
 
-    /// How many places may be empty before the others move up.
+    /// The number of empty entries at which the others move up.
     private static let emptyMax = 64
 
     init(on output: any SessionOutput, sharing room: ClientMemory?) {
@@ -92,10 +93,10 @@ struct WaitingEvents {
 
     // MARK: Entries
 
-    /// Tells the client of an event, at once or behind what waits.
+    /// Sends the client an event, at once or behind the events that wait.
     ///
-    /// - Parameter mayLeave: whether it may stand where the next bytes are written.
-    /// - Returns: how many bytes were written.
+    /// - Parameter mayLeave: whether an event may be written at this point.
+    /// - Returns: the number of bytes written.
     mutating func tell(_ event: WatchedEvent, _ token: String?, mayLeave: Bool) -> Int {
         let told = ToldEvent(event, token: token)
         var written = 0
@@ -110,9 +111,9 @@ struct WaitingEvents {
         return written
     }
 
-    /// Writes what waits, as far as the client takes it.
+    /// Writes waiting events, as far as the client takes them.
     ///
-    /// - Returns: how many bytes were written.
+    /// - Returns: the number of bytes written.
     mutating func send(mayLeave: Bool) -> Int {
         var written = 0
         while mayLeave, isNextDue {
@@ -137,7 +138,7 @@ struct WaitingEvents {
         room.assumeIsolated { [bytes = told.line.count] in $0.note(shared: bytes) }
     }
 
-    /// Takes the lines that may be written behind so many bytes that the client has not taken.
+    /// Takes the lines that may be written behind that many bytes that the client has not taken.
     private mutating func take(besides queuedBytes: Int) -> [UInt8] {
         var (count, bytesTaken) = (0, 0)
         while count < beforeReply ?? self.count, let told = entries[next + count],
@@ -154,7 +155,7 @@ struct WaitingEvents {
         return writer.take()
     }
 
-    /// The client is told none of it.
+    /// Drops all events.
     mutating func removeAll() {
         while !isEmpty { removeFirst() }
         beforeReply = nil
@@ -182,13 +183,12 @@ struct WaitingEvents {
 
     // MARK: Replies
 
-    /// Whether a request may begin: what was told of one user stands before the reply to a `WATCH`
-    /// of another.
+    /// Whether a request may begin: before a `WATCH`, the events of the user watched so far leave.
     func mayBegin(_ request: Request) -> Bool {
         if case .watch = request { isEmpty } else { true }
     }
 
-    /// A request begins at the head: nothing is told before the reply to a `WATCH`.
+    /// Notes that a request has begun at the head: events wait for the reply to a `WATCH`.
     mutating func begin(_ request: Request, at number: UInt64) {
         if case .watch = request { watchNumber = number }
     }
@@ -202,17 +202,17 @@ struct WaitingEvents {
     /// Whether the next event comes before the reply at the head.
     var isNextDue: Bool { !isEmpty && beforeReply != 0 }
 
-    /// The reply at the head is ready: what is told from here on comes behind it.
+    /// Notes that the reply at the head is ready: later events follow it.
     mutating func holdReply() { if beforeReply == nil { beforeReply = count } }
 
-    /// The reply at the head has left.
+    /// Notes that the reply at the head has left.
     mutating func passReply() { beforeReply = nil }
 
     // MARK: Time
 
-    /// Whether the client takes enough of what is told.
+    /// Determines whether the client takes enough of its events.
     ///
-    /// - Parameter isEnding: whether the connection ends with what waits.
+    /// - Parameter isEnding: whether the connection ends after the events that wait.
     mutating func pace(isEnding: Bool, now: @autoclosure () -> UInt64) -> Pace {
         guard isEnding || bytesUntaken >= SessionLimits.eventBytesFull else {
             fullSince = nil
