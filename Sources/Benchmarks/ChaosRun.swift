@@ -29,7 +29,7 @@ import NetworkIO
     private var warming: [Int: UInt64] = [:]
     /// The node that received `LEAVE`, until it has ended.
     private var leaving: Int?
-    /// Its answer to `LEAVE`.
+    /// The leaving node's answer to `LEAVE`.
     private var leaveAnswer = "nothing"
     /// The time at which it ended; until then it hands over its shards.
     private var lastLeftNanoseconds: UInt64 = 0
@@ -148,7 +148,7 @@ import NetworkIO
             node.process?.send(SIGSTOP)
         case .resume:
             node.process?.send(SIGCONT)
-            // Its clients may have waited nearly as long as their timeout.
+            // The clients may have waited nearly as long as their timeout.
             stopped.expect(step.node)
         case .cut(let cut): partitioner.cut(cut)
         case .heal: partitioner.heal()

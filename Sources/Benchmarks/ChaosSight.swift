@@ -13,7 +13,8 @@ struct ChaosSight: Sendable {
         var isPinned: Bool?
         /// Whether an event contained its text, and not only its deletion.
         var isTold = false
-        /// The disks that may alone have held what the events stated, one bit per node.
+        /// The nodes of which one may have had the only disk with what the events stated, one bit
+        /// each.
         var tellers: UInt16 = 0
         /// Whether one of these disks was lost.
         var isDoubtful = false

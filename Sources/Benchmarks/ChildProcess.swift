@@ -3,8 +3,8 @@ import Glibc
 
 /// A process that this one started, and that dies with it, however this one ends.
 ///
-/// It is started through this executable, which asks the kernel to kill it when its parent dies and
-/// then executes the program: `grapevine-bench child <parent> <program> <argument>…`.
+/// The child is started through this executable, which asks the kernel to kill it when its parent
+/// dies and then executes the program: `grapevine-bench child <parent> <program> <argument>…`.
 struct ChildProcess {
     enum End: Hashable, CustomStringConvertible {
         case exit(status: Int32)

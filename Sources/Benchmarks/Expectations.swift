@@ -213,8 +213,8 @@ struct Expectations: Sendable {
         }
     }
 
-    /// A reply that is read after a disk was lost may have been written before: a change on one
-    /// disk of an unknown node may be lost.
+    /// Gives up expectations for a reply that is read after a disk was lost and may have been
+    /// written before: a change on one disk of an unknown node may be lost.
     private mutating func doubt(_ request: ChaosRequest, copies: Int) {
         guard copies < 2, let wiped, request.time <= wiped.time else { return }
         switch request.kind {

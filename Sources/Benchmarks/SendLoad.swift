@@ -109,7 +109,7 @@ final class SendLoad {
 
 /// The sends of one connection.
 ///
-/// Its requests are prepared as bytes, one for each conversation.
+/// The requests are prepared as bytes, one for each conversation.
 private final class SendClient: ConnectionDelegate {
     private static let idDigits = 10
 

@@ -3,8 +3,8 @@ import NetworkIO
 
 /// The global actor of a command: all of it runs on one loop, on the thread that called `perform`.
 ///
-/// It is a global actor and not a parameter, since in Swift 6.3.1 a function that runs on its
-/// caller's actor loses the loop of an actor with an executor of its own.
+/// A global actor and not a parameter: in Swift 6.3.1, a function that runs on its caller's actor
+/// loses the loop of an actor with an executor of its own.
 @globalActor actor Stage {
     static let shared = Stage()
 

@@ -2,11 +2,12 @@ import LineProtocol
 
 /// A chat client for one user as a state machine: it takes happenings and returns directives.
 ///
-/// It uses one node at a time, with one connection for requests and one for events. If either ends,
-/// it continues at the next node: unacknowledged posts are sent again with the same ids, and the
-/// watch resumes from the last token. The list of chats and the messages are always those that the
-/// node shows: the client appends a new message itself, but after any other event it reads them
-/// again, one request at a time, instead of deriving the effect of an edit or a deletion.
+/// The client uses one node at a time, with one connection for requests and one for events. If
+/// either ends, it continues at the next node: unacknowledged posts are sent again with the same
+/// ids, and the watch resumes from the last token. The list of chats and the messages are always
+/// those that the node shows: the client appends a new message itself, but after any other event it
+/// reads them again, one request at a time, instead of deriving the effect of an edit or a
+/// deletion.
 public struct ChatMachine: Sendable {
     public struct Settings: Sendable {
         let user: String

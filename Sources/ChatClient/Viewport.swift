@@ -22,8 +22,8 @@ struct ChatRow {
 
 /// The part of the open chat that is on the screen.
 ///
-/// It follows the newest message until the person scrolls back; then the row at the top keeps its
-/// place, whatever arrives above or below it.
+/// The viewport follows the newest message until the person scrolls back; then the row at the top
+/// keeps its place, whatever arrives above or below it.
 struct Viewport {
     /// The row at the top; nil while the newest message is followed.
     private var top: ChatRow.Anchor?

@@ -3,8 +3,8 @@ import NetworkIO
 
 /// A client's connection to a node: requests are sent, and replies arrive in their order.
 ///
-/// It lives on its loop's thread, as its `Connection` does. A request is answered exactly once: by
-/// its reply, or by the failure that ended the connection.
+/// The connection lives on its loop's thread, as its `Connection` does. A request is answered
+/// exactly once: by its reply, or by the failure that ended the connection.
 package final class LineConnection {
     package typealias Answer = Result<LineReply, LineFailure>
 

@@ -14,8 +14,8 @@ struct Clients {
         var left: Int
         /// The request whose reply the session waits for.
         var awaited: Int?
-        /// Operations that were answered "may be done" and may be executed late, in the product's
-        /// form.
+        /// Operations that were answered "may be done" and may be executed late, as the product
+        /// records them.
         var unsettled = Unsettled()
         /// The same for the last four processes, kept apart from the code under test.
         var lost: [ProcessCounter] = []
@@ -307,7 +307,8 @@ extension World {
         scheduleTurn(shell)
     }
 
-    /// Returns the partition's shard; for a list over all shards, a random shard, as its part.
+    /// Returns the shard of the query's partition; for a list over all shards, a random one, whose
+    /// part is read.
     private func shard(of query: Query) -> Int {
         guard let partition = query.partition else { return workRandom.below(plan.shards) }
         return Int(ShardID(of: partition, count: UInt16(plan.shards)).number)

@@ -163,7 +163,7 @@ extension ClusterWorld {
     /// Whether one shard replica answers all requests that a node receives for a conversation or a
     /// user.
     ///
-    /// That is the node's own replica or, without faults, that of the owner to which it sends
+    /// The replica is the node's own or, without faults, that of the owner to which it sends
     /// requests. A client whose requests another owner answers sees what that owner has, and so
     /// does a client whose node becomes an owner or ceases to be one.
     func isAnsweredByOneOwner(_ conversation: String, at machine: Int) -> Bool {

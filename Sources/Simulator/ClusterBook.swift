@@ -38,8 +38,8 @@ struct ClusterMessage {
     var pinsAsked: Set<String> = []
     var isUnpinAsked = false
     var readsAsked: Set<String> = []
-    /// The acknowledged facts, in order, each with the least number of disks that then had it and
-    /// still have it, without repairs of lost replicas.
+    /// The acknowledged facts, in order, each with the least number of disks that had it then and
+    /// still have it; replicas that were repaired after a loss do not count.
     private(set) var acknowledged: [(fact: ClusterFact, copies: Int)] = []
 
     /// Whether a node may have the message.
@@ -75,7 +75,7 @@ struct ClusterMessage {
         }
     }
 
-    /// Lowers the number of disks that have each fact: no more than `copies` need to.
+    /// Lowers, for each fact, the number of disks that must have it to at most `copies`.
     mutating func cap(copies: Int) {
         for index in acknowledged.indices {
             acknowledged[index].copies = min(acknowledged[index].copies, copies)
@@ -217,7 +217,7 @@ struct ClusterBook {
         messages[name.id]?.refusals += 1
     }
 
-    /// Lowers the number of disks that have each fact, when so few members are left.
+    /// Lowers, for each fact, the number of disks that must have it, since few members are left.
     mutating func cap(copies: Int) {
         for name in names { messages[name.id]?.cap(copies: copies) }
     }

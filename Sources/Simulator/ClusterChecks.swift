@@ -12,9 +12,11 @@ extension ClusterWorld {
     /// The limit of the time in which a member joins or leaves once all faults have ended, in
     /// microseconds; the longest move is an eviction followed by a return.
     private static let moveMicroseconds: UInt64 = 40_000_000
-    /// The interval in which an operator repeats `FORGET` for members that never return.
+    /// The interval in which an operator repeats `FORGET` for members that never return, in
+    /// microseconds.
     private static let forgetMicroseconds: UInt64 = 2_000_000
-    /// The age that a co-owner's confirmations may have when a node reports that it is in sync.
+    /// The age that a co-owner's confirmations may have when a node reports that it is in sync, in
+    /// microseconds.
     private static let confirmedMicroseconds: UInt64 = 2_000_000
     /// The time after which no request is under way and no typing is shown, in microseconds: a
     /// request is given up after 3 s, and typing ends after 6.

@@ -55,7 +55,7 @@ final class ClusterVisit {
     var sent: [(name: ClusterMessage.Name, isEverywhere: Bool)] = []
     /// The facts acknowledged on this connection.
     var done: [(name: ClusterMessage.Name, fact: ClusterFact)] = []
-    /// The messages that the client has seen on this connection or brought as a token.
+    /// The messages that the client has seen on this connection or that its token covers.
     var known = ClusterKnowledge()
     /// Whether the client began with a token.
     var goesForward = false

@@ -123,8 +123,8 @@ final class ClusterProcess {
     var isToldToStop = false
     /// Per shard, the time since which it was ready at every step, in microseconds.
     var readySince: [ShardID: UInt64] = [:]
-    /// The time at which it last did not announce changes as they came, but read them from disk or
-    /// waited for another node that did, in microseconds.
+    /// The time of its last replay, in microseconds: it read missed events from disk, or one of its
+    /// watchers lacked some.
     var readBackAt: UInt64?
     /// The number of its broken pulls, and the time at which it was last seen to grow, in
     /// microseconds.

@@ -3,22 +3,22 @@ import Node
 /// A member that joins, leaves or dies during a run.
 struct ClusterMove {
     enum Kind: String, CaseIterable {
-        /// It joins for the first time, with an empty folder.
+        /// The member joins for the first time, with an empty folder.
         case join
-        /// It receives `LEAVE`.
+        /// The member receives `LEAVE`.
         case leave
-        /// It is killed, and the others receive `FORGET` for it.
+        /// The member is killed, and the others receive `FORGET` for it.
         case forget
-        /// It is killed for longer than the eviction time.
+        /// The member is killed for longer than the eviction time.
         case evict
     }
 
     /// The return of the member afterwards.
     enum Return: String, CaseIterable {
         case never
-        /// It returns under the same name, with its folder as it was.
+        /// The member returns under the same name, with its folder as it was.
         case old
-        /// It returns under the same name, with an empty folder.
+        /// The member returns under the same name, with an empty folder.
         case wiped
     }
 

@@ -5,11 +5,11 @@ import Wire
 final class ClusterMover {
     enum Step {
         case notYet
-        /// It received `LEAVE` as this process.
+        /// The machine received `LEAVE` as this process.
         case leaving(process: Int)
-        /// It was killed, and is about to be forgotten or evicted.
+        /// The machine was killed, and is about to be forgotten or evicted.
         case dead(since: UInt64)
-        /// It is no member since that time.
+        /// The machine is no member since that time.
         case out(since: UInt64)
         case over
     }

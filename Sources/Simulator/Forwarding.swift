@@ -24,13 +24,14 @@ extension World {
     /// The outcome of a request on the network.
     private enum Fate {
         case answered
-        /// It is executed and answered, and executed once more later.
+        /// The request is executed and answered, and executed once more later.
         case answeredThenLate
-        /// It is executed, but the response is lost; the next owner gets the same request.
+        /// The request is executed, but the response is lost; the next owner gets the same request.
         case answeredElsewhere
-        /// It is not answered: the client reads that it may be done, and it is executed later.
+        /// The request is not answered: the client learns that it may have been executed, and it is
+        /// executed later.
         case late
-        /// It is executed at once and again later, and never answered.
+        /// The request is executed at once and again later, and never answered.
         case lost
     }
 

@@ -5,8 +5,8 @@ import Wire
 /// The expected content of one document, derived from the changes that it names: a naive model of
 /// `Chat`.
 ///
-/// It has no merge. A document is a function of the set of changes in it, in whatever order they
-/// arrived.
+/// The model has no merge: a document is a function of the set of changes in it, in whatever order
+/// they arrived.
 struct Model {
     let key: DocumentKey
     /// The changes in the document; their order does not matter.

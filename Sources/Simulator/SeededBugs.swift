@@ -61,7 +61,8 @@ package struct SeededBug: Hashable, Sendable {
         var breaks: [Invariant] {
             switch self {
             case .acknowledgedBeforeStored: [.kept]
-            // A peer taken to have confirmed is not asked again, and an owner waits for it.
+            // A peer that counts as having confirmed is not asked to confirm again, and an owner
+            // waits for that confirmation.
             case .confirmationOutlivesConnection: [.kept, .equal]
             // A late execution or a late remove leaves a state that differs from what the
             // operations say.

@@ -361,8 +361,7 @@ extension World {
         }
     }
 
-    /// Adjusts all expectations to a disk that lost data: what exists nowhere can be asked of
-    /// nobody.
+    /// Lowers all expectations after a disk lost data: no node can have changes that exist nowhere.
     func onDestroyed(_ node: SimNode) {
         node.destroyedAt = now
         node.deletions = Deletions()

@@ -6,7 +6,7 @@ import Wire
 
 /// A seeded world of shard machines: network, disks, clocks, clients and faults.
 ///
-/// It owns the only event queue; everything that happens is an event with a time. The nodes'
+/// The world owns the only event queue; everything that happens is an event with a time. The nodes'
 /// decisions are made by the product's own `ShardMachine`s; the code around them is as thin as
 /// possible.
 final class World {
