@@ -249,7 +249,7 @@ extension ClusterRequest.Kind {
         }
     }
 
-    /// The errors that may answer it.
+    /// The error codes that may answer a request of this kind.
     var codes: [Int] {
         switch self {
         case .create, .profile: [503]
