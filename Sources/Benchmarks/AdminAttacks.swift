@@ -1,6 +1,6 @@
 import LineClient
 
-/// What is done to the port for clients.
+/// The attacks on the port for clients.
 extension AttackRun {
     func attackAdmin() async throws(BenchError) {
         try await attempt("admin: random bytes") { () throws(BenchError) in
@@ -32,7 +32,7 @@ extension AttackRun {
         }
     }
 
-    /// A request on a connection that has done anything else before.
+    /// Sends `PING` on a connection after an attack, and reports whether it is answered within 5 s.
     private func answersPing(_ intruder: Intruder) async -> Bool {
         intruder.send("\nPING\n")
         return await holds(within: 5_000) { intruder.lastLine == "OK pong" }
@@ -94,14 +94,14 @@ extension AttackRun {
             answers == ["ERR 404 Conversation not found"], connections: 50)
     }
 
-    /// Each holds the beginning of a line as long as a line may be.
+    /// Sends on each connection the beginning of a line, as long as a line may be.
     private func holdLines() async throws(BenchError) -> Outcome {
         let count = command.isLong ? 8_000 : 2_000
         let intruders = try await open(count, to: .admin)
         let line = [UInt8](repeating: UInt8(ascii: "a"), count: 65_536)
         for intruder in intruders { intruder.send(line) }
         await Stage.pause(milliseconds: 2_000)
-        // What they hold together is more than there is room for.
+        // Together these exceed the memory budget, so the node refuses some.
         let told = intruders.count { $0.lastLine.hasPrefix("ERR 503 ") }
         let areAlone = intruders.allSatisfy { !$0.isGone || $0.lastLine.hasPrefix("ERR 503 ") }
         await leave(intruders)
@@ -126,7 +126,7 @@ extension AttackRun {
             "\(taken >> 20) MiB written, \(gone) of \(count) ended", true, connections: count)
     }
 
-    /// A conversation of a thousand of the longest texts.
+    /// Creates a conversation of a thousand messages with texts of the greatest length.
     func writeLongHistory() async throws(BenchError) {
         let writer = try await cluster.connect(victim)
         defer { writer.close() }
@@ -145,7 +145,7 @@ extension AttackRun {
             intruder.send("HISTORY long bob limit=1000\n")
         }
         await Stage.pause(milliseconds: command.isLong ? 30_000 : 4_000)
-        // Who does not read does not notice its end, either.
+        // A connection that does not read does not notice its end, either.
         for intruder in intruders { intruder.setDeaf(false) }
         await Stage.pause(milliseconds: 100)
         let gone = intruders.filter(\.isGone).count

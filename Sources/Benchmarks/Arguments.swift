@@ -1,4 +1,4 @@
-/// What ends a command early: one sentence for a person.
+/// The error that ends a command early: one sentence for a person.
 struct BenchError: Error, Hashable, CustomStringConvertible {
     enum Kind { case usage, failure }
 
@@ -42,7 +42,7 @@ struct Arguments {
         }
     }
 
-    /// Whether the flag is there.
+    /// Removes a flag, and returns whether it was given.
     mutating func take(flag name: String) -> Bool { flags.remove(name) != nil }
 
     mutating func take<Value>(
@@ -59,7 +59,7 @@ struct Arguments {
         try take(name) { Int($0).flatMap { range.contains($0) ? $0 : nil } }
     }
 
-    /// Throws where something is left over that nobody asked for.
+    /// Throws if an option is left that no caller has taken.
     func finish() throws(BenchError) {
         guard let name = flags.union(values.keys).min() else { return }
         throw BenchError(usage: "unknown option: \(name)")

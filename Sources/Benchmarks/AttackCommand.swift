@@ -1,6 +1,6 @@
 import Glibc
 
-/// `grapevine-bench attack`: what bad input on both ports costs those who send none.
+/// `grapevine-bench attack`: the effect of bad input on both ports on clients that send none.
 struct AttackCommand: Sendable {
     static let usage = """
         usage: grapevine-bench attack [--only WORD] [--long] [--seed N] [--log DIR]

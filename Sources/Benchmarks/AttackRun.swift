@@ -2,27 +2,28 @@ import Glibc
 import LineClient
 import NetworkIO
 
-/// A run of attacks: the nodes, the clients that keep to the rules, and what is measured.
+/// A run of attacks: the nodes, the well-behaved clients, and the measurements.
 @Stage final class AttackRun {
-    /// What a node may take beyond what it has when idle, in bytes.
+    /// The limit of the memory that a node takes beyond its memory when idle, in bytes.
     static let memoryMax = 64 << 20
-    /// And for each connection that is open.
+    /// The additional limit for each open connection, in bytes.
     static let memoryPerConnectionMax = 16 << 10
-    /// The slowest answer that a client may see while others misbehave, in milliseconds.
+    /// The limit of the time to an answer for a well-behaved client during an attack, in
+    /// milliseconds.
     static let answerMillisecondsMax = 2_000.0
-    /// How many connections are begun at a time.
+    /// The number of connections that are dialled at the same time.
     static let dialsAtOnce = 100
 
-    /// What is attacked.
+    /// The port that is attacked.
     enum Port { case admin, gossip }
 
-    /// What one attack came to.
+    /// The result of one attack.
     struct Outcome {
-        /// What the attacker got, in a few words.
+        /// The answer that the attacker got, in a few words.
         let got: String
-        /// Whether that is as it should be.
+        /// Whether that answer is the expected one.
         let isAsExpected: Bool
-        /// The most connections that it had open.
+        /// The greatest number of connections that the attack had open.
         let connections: Int
 
         init(_ got: String, _ isAsExpected: Bool, connections: Int = 1) {
@@ -50,12 +51,12 @@ import NetworkIO
         victim = cluster.nodes[0]
     }
 
-    /// - Returns: whether every attack was borne.
+    /// - Returns: whether the nodes withstood every attack.
     func run() async throws(BenchError) -> Bool {
         var isKept = true
         defer { cluster.end(keepingFolder: isKept) }
         try await cluster.start()
-        // What is on disk, and in its caches, belongs to an idle node.
+        // The data on disk and in the caches is part of an idle node's memory.
         try await writeLongHistory()
         for node in cluster.members {
             polite.append(try await PoliteClient.start(on: node, of: cluster))
@@ -80,7 +81,7 @@ import NetworkIO
 
     func megabytes(_ bytes: Int) -> Int { bytes >> 20 }
 
-    /// Carries one attack out, and judges it.
+    /// Performs one attack and evaluates the node's memory, answers and survival.
     func attempt(
         _ name: String, _ body: () async throws(BenchError) -> Outcome
     ) async throws(BenchError) {
@@ -111,7 +112,7 @@ import NetworkIO
                 + (faults.isEmpty ? "ok" : "FAILED: \(faults.joined(separator: ", "))"))
     }
 
-    /// Says what an attack on other nodes came to.
+    /// Reports the result of an attack that used nodes of its own.
     func note(_ line: String, _ isFailure: Bool) {
         if isFailure { failures += 1 }
         say(line)
@@ -119,7 +120,7 @@ import NetworkIO
 
     // MARK: Connections
 
-    /// Opens connections to the victim, some at a time.
+    /// Opens connections to the victim, `dialsAtOnce` at a time.
     func open(_ count: Int, to port: Port) async throws(BenchError) -> [Intruder] {
         let address = port == .admin ? victim.admin : victim.gossip
         var intruders: [Intruder] = []
@@ -140,7 +141,7 @@ import NetworkIO
         return intruders
     }
 
-    /// Those of so many connections that came about.
+    /// Dials an address `count` times, and returns the connections that were established.
     func dialAnyhow(
         _ count: Int, to address: SocketAddress
     ) async throws(BenchError) -> [Intruder] {
@@ -163,9 +164,9 @@ import NetworkIO
         return try await dial(1, to: address)[0]
     }
 
-    /// Waits until it is so.
+    /// Waits until the condition holds.
     ///
-    /// - Returns: whether that came about in time.
+    /// - Returns: false if it did not within the time.
     func holds(
         within milliseconds: UInt64, _ condition: () -> Bool
     ) async -> Bool {
@@ -177,7 +178,7 @@ import NetworkIO
         return true
     }
 
-    /// Closes them and waits until the node has noticed.
+    /// Closes the connections and waits until the node has noticed.
     func leave(_ intruders: [Intruder]) async {
         for intruder in intruders { intruder.close() }
         _ = await holds(within: 2_000) { intruders.allSatisfy(\.isClosed) }

@@ -1,7 +1,7 @@
 import CSystem
 import Glibc
 
-/// The commands of `grapevine-bench`: what is measured and proved on real nodes.
+/// The commands of `grapevine-bench`, which measure and test real nodes.
 package enum Bench {
     static let usage = """
         usage: grapevine-bench <command> …
@@ -15,7 +15,7 @@ package enum Bench {
 
         """
 
-    /// - Parameter words: the process's arguments, its own name first.
+    /// - Parameter words: the process's arguments, with its own name first.
     /// - Returns: the process's exit status.
     package static func run(_ words: [String]) -> Int32 {
         let rest = Array(words.dropFirst(2))
@@ -75,7 +75,7 @@ package enum Bench {
         }
     }
 
-    /// The binary that lies beside this one.
+    /// The path of the `grapevine` binary in the folder of this one.
     static var neighbour: String {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/exe", &buffer, buffer.count)

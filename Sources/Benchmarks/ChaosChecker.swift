@@ -1,6 +1,6 @@
 import LineProtocol
 
-/// A line of `HISTORY`, as far as a checker looks at it.
+/// The fields of a `HISTORY` line that the checks use.
 struct HistoryLine: Hashable, Sendable {
     let id: String
     let from: String
@@ -10,7 +10,7 @@ struct HistoryLine: Hashable, Sendable {
     var isEdited = false
     var isPinned = false
 
-    /// Nil for what is no `MESSAGE` line.
+    /// Nil for a line other than `MESSAGE`.
     init?(_ line: ArraySlice<UInt8>) {
         guard case .data("MESSAGE", let fields) = ReplyLine(line), let id = fields["id"],
             let from = fields["from"], let at = fields["at"], let text = fields["text"]
@@ -31,16 +31,16 @@ struct HistoryLine: Hashable, Sendable {
     }
 }
 
-/// Holds what nodes show against the book: each finding is a sentence for a person.
+/// The comparison of nodes' replies with the expectations; each finding is a sentence for a person.
 struct ChaosChecker: Sendable {
     let book: Expectations
-    /// Messages that two nodes took, each with a time of its own, because the first did not answer:
-    /// the earlier stands, with the edits of both.
+    /// Messages that two nodes accepted, each with a time of its own, because the first did not
+    /// answer: the earlier one is shown, with the edits of both.
     private(set) var sentTwice: Set<Int> = []
 
     init(book: Expectations) { self.book = book }
 
-    /// Looks for what was sent twice: it shows under a time before the one that was acknowledged.
+    /// Records the messages that were sent twice: they show a time before the acknowledged one.
     mutating func takeTimes(of lines: [HistoryLine], in conversation: Int) {
         for line in lines {
             guard let message = known(line, in: conversation),
@@ -50,7 +50,7 @@ struct ChaosChecker: Sendable {
         }
     }
 
-    /// The whole history of a conversation, as one node shows it to one user.
+    /// Returns the findings in the complete history of a conversation, from one node for one user.
     func findings(
         inHistory lines: [HistoryLine], of conversation: Int, for user: Int, on node: String
     ) -> [String] {
@@ -95,7 +95,7 @@ struct ChaosChecker: Sendable {
         if Expectations.hiders.contains(user) {
             standing = message.seats[user - Expectations.hiders.lowerBound].standing
         } else if message.sender == user, message.retracted != .never {
-            // Who deletes for everyone deletes for themselves, too.
+            // A message that its sender deletes for everyone is deleted for the sender, too.
             standing = message.retracted.isCertain ? .hidden : .unknown
         }
         guard let shown else {
@@ -106,7 +106,7 @@ struct ChaosChecker: Sendable {
         return finding(inText: shown.text, isRetracted: shown.isRetracted, of: index)
     }
 
-    /// A text that is shown where the current one stands.
+    /// Returns what is wrong with a text that is shown as the current one; nil if nothing is.
     private func finding(inText text: String, isRetracted: Bool, of index: Int) -> String? {
         let message = book.messages[index]
         if isRetracted {
@@ -123,8 +123,8 @@ struct ChaosChecker: Sendable {
             ? "was edited, acknowledged, and shows its first text" : nil
     }
 
-    /// The reply to a `HISTORY` during the run: what this very node had acknowledged as deleted
-    /// before it was asked must not show.
+    /// Returns the findings in a reply to `HISTORY` during the run: a message that this node had
+    /// acknowledged as deleted before the request must not show.
     func findings(
         inReply lines: [HistoryLine], to request: ChaosRequest, by node: Int
     ) -> [String] {
@@ -141,7 +141,7 @@ struct ChaosChecker: Sendable {
         }
     }
 
-    /// Where two nodes show different lines for the same request; nil where they do not.
+    /// Describes the first difference between the lines of two nodes; nil if there is none.
     static func difference(
         _ first: [ArraySlice<UInt8>], _ other: [ArraySlice<UInt8>], between nodes: [String]
     ) -> String? {
@@ -158,7 +158,7 @@ struct ChaosChecker: Sendable {
             + "'\(text(first))' against '\(text(other))'"
     }
 
-    /// The texts of `EDITS`, as one node shows them.
+    /// Returns the findings in the texts of `EDITS` from one node.
     func findings(inEdits texts: [String], of index: Int, on node: String) -> [String] {
         let message = book.messages[index]
         let place = "\(node): EDITS of \(Expectations.id(of: index))"

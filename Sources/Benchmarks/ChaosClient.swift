@@ -2,19 +2,19 @@ import LineClient
 import LineProtocol
 import NetworkIO
 
-/// One connection: it asks, and repeats what was not answered, on whatever node it finds.
+/// One client connection: it sends requests, and repeats unanswered ones on whatever node it finds.
 final class ChaosClient {
     private let home: Int
-    /// Whether it is content with one disk, and so goes on at full speed beside a silent owner.
+    /// Whether it uses `ack=local`, so that it continues at full speed while an owner is silent.
     private let isHasty: Bool
     private let load: ChaosLoad
     private var random: SeededRandom
     private var node: Int
     private var connection: LineConnection?
     private var dials = 0
-    /// Requests on their way, in the order in which they are answered.
+    /// The requests in flight, in the order in which they are answered.
     private var inFlight: [ChaosRequest] = []
-    /// To be sent again as soon as there is a connection.
+    /// The requests to repeat as soon as there is a connection.
     private var waiting: [ChaosRequest] = []
     private var isClosed = false
 
@@ -35,7 +35,7 @@ final class ChaosClient {
 
     // MARK: The connection
 
-    /// Tries its own node first, then any.
+    /// Dials its own node and any open node by turns.
     func dial() {
         guard !isClosed else { return }
         let open = load.open.sorted()

@@ -1,6 +1,6 @@
 import Glibc
 
-/// `grapevine-bench chaos`: whether real nodes keep what they promise while they are killed.
+/// `grapevine-bench chaos`: whether real nodes keep their promises while they are killed.
 struct ChaosCommand: Sendable {
     static let usage = """
         usage: grapevine-bench chaos [--nodes 5] [--replicas all] [--seconds 30] [--seed N]
@@ -49,14 +49,14 @@ struct ChaosCommand: Sendable {
         try arguments.finish()
     }
 
-    /// What to type to have the same plan again.
+    /// The command line that repeats this plan.
     var rerun: String {
         "grapevine-bench chaos --nodes \(plan.nodes) --replicas \(replicas) "
             + "--seconds \(plan.seconds) --seed \(plan.seed) --rate \(rate) --cut \(cutSeconds)"
             + (keyFile.map { " --key-file \($0)" } ?? "")
     }
 
-    /// Whether each of the first nodes holds every shard, whoever joins.
+    /// Whether each of the first nodes holds every shard, even after another has joined.
     var ownsEverything: Bool { replicas == "all" }
 
     @Stage func run() async throws(BenchError) -> Int32 {

@@ -2,12 +2,12 @@ import LineClient
 import LineProtocol
 import NetworkIO
 
-/// Cuts the nodes of a run in two, has both sides change the same things, heals the cut, and asks
-/// every node what came of it.
+/// A partition of a run's nodes in which both sides change the same things; after the heal, every
+/// node must show the expected result.
 @Stage final class ChaosConflicts {
-    /// So many names are tried for conversations that have an owner on both sides.
+    /// The number of names that are tried for conversations with an owner on both sides.
     private static let namesMax = 200
-    /// What one side is asked after the other has acknowledged it has a greater time.
+    /// The pause that gives the second side's changes greater times, in milliseconds.
     private static let gapMilliseconds: UInt64 = 20
 
     private let cluster: LocalCluster
@@ -16,7 +16,7 @@ import NetworkIO
     private let level: ChaosLevel
     private let command: ChaosCommand
 
-    /// A node, and the connection on which it is asked.
+    /// A node, with the connection to it.
     private struct Place {
         let node: LocalNode
         let line: LineConnection
@@ -49,7 +49,7 @@ import NetworkIO
             places.append(Place(node: node, line: try await cluster.connect(node)))
             _ = try await cluster.ask("SET ack=local", on: places[places.count - 1].line)
         }
-        // Once the smaller side is the earlier one, and once the other.
+        // In one turn the smaller side changes first, in the other turn the larger one.
         let sides = [Array(places[..<half]), Array(places[half...])]
         let turns = [
             Conflict.all(in: names[0], making: names[1]),
@@ -67,7 +67,7 @@ import NetworkIO
         try await ask(turns.flatMap(\.self))
     }
 
-    /// Names of conversations, each with an owner on this side and one on the other.
+    /// Returns names of conversations that have an owner on this side and one on the other.
     private func names(across side: [LocalNode]) async throws(BenchError) -> [String] {
         let near = Set(side.map(\.name))
         var names: [String] = []
@@ -103,7 +103,7 @@ import NetworkIO
         }
     }
 
-    /// Every node of the side has its share, owner or not.
+    /// Spreads the requests over all nodes of a side, owners or not.
     private func change(_ requests: [String], on side: [Place]) async throws(BenchError) {
         for (number, place) in side.enumerated() {
             let share = requests.indices.filter { $0 % side.count == number }.map { requests[$0] }

@@ -2,13 +2,14 @@ import LineClient
 import LineProtocol
 import NetworkIO
 
-/// How soon nodes agree after faults, against what is promised.
+/// The time in which nodes are in sync after faults, compared with what is promised.
 @Stage final class ChaosLevel {
-    /// How long the nodes may take to have every shard where it belongs, and to say that they agree
-    /// (they confirm each other once a second, and believe it for two).
+    /// The limit of the time, in seconds, in which every shard is on its owners and every node
+    /// reports that it is in sync; nodes confirm each other once a second, and a confirmation is
+    /// valid for two.
     private static let placesSecondsMax: UInt64 = 10
 
-    /// How long a heal may take to show in every node's `MEMBERS`.
+    /// The limit of the time until every node's `MEMBERS` shows a heal, in seconds.
     private static let aliveSecondsMax = 1.0
 
     private let cluster: LocalCluster
@@ -19,8 +20,8 @@ import NetworkIO
         self.load = load
     }
 
-    /// Waits until every holder of a shard prints the same `DIGEST` line for it, every shard is
-    /// where it belongs, and every node says so.
+    /// Waits until every holder of a shard prints the same `DIGEST` line for it, every shard is on
+    /// its owners, and every node reports that it is in sync.
     ///
     /// - Parameter began: the time of the last fault and the last write.
     func await(since began: UInt64) async throws(BenchError) {
@@ -29,7 +30,7 @@ import NetworkIO
         for node in cluster.members { lines.append(try await cluster.connect(node)) }
         let lacking = try await self.lacking(lines)
         let most = lacking.max() ?? 0
-        // A second for up to 1,000 changes, and 10,000 of them a second for more.
+        // One second for up to 10,000 lacking changes, and another second for each further 10,000.
         let allowed = max(1, Double(most) / 10_000)
         while true {
             var digests = Digests()
@@ -51,7 +52,7 @@ import NetworkIO
         try await awaitPlaces()
     }
 
-    /// Waits until every node sees all others alive, after a heal at this time.
+    /// Waits until every node considers all others alive, after a heal at this time.
     func awaitAlive(since healed: UInt64) async throws(BenchError) {
         let all = "\(cluster.members.count)/\(cluster.members.count)"
         for node in cluster.members {
@@ -69,8 +70,8 @@ import NetworkIO
         if seconds > Self.aliveSecondsMax { load.report("they took too long to see each other") }
     }
 
-    /// Waits until every shard is ready on each of its owners and nowhere else, every node sees all
-    /// others alive, and says that it agrees with them.
+    /// Waits until every shard is ready on each of its owners and nowhere else, and every node
+    /// considers all others alive and reports that it is in sync.
     func awaitPlaces() async throws(BenchError) {
         let deadline = Stage.loop.nanoseconds + Self.placesSecondsMax * 1_000_000_000
         while let finding = try await misplaced() {
@@ -97,7 +98,7 @@ import NetworkIO
         return placements.finding
     }
 
-    /// How many changes each node lacks of what all hold together.
+    /// Returns per node the number of changes that it lacks of those that all nodes hold together.
     private func lacking(_ lines: [LineConnection]) async throws(BenchError) -> [Int] {
         var held: [HeldSeqs] = []
         for line in lines {

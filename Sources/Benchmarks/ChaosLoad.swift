@@ -2,35 +2,35 @@ import LineClient
 import LineProtocol
 import NetworkIO
 
-/// The clients of a chaos run and the book that they share; confined to the loop.
+/// The clients of a chaos run and the expectations that they share; confined to the loop.
 final class ChaosLoad {
-    /// The most findings that are kept: a broken run has thousands of one kind.
+    /// The limit of findings that are kept: a broken run has thousands of one kind.
     static let findingsMax = 40
     static let inFlightMax = 24
     static let redialMilliseconds: UInt64 = 50
 
     var book: Expectations
-    /// Of all nodes that there ever are.
+    /// The addresses of all nodes of the run, including those that join later.
     let addresses: [SocketAddress]
-    /// The nodes that clients go to.
+    /// The nodes to which clients connect.
     var open: Set<Int>
     let loop: EventLoop
-    /// Nodes that are meant to be down or stopped: what a client suffers there is no finding.
+    /// The nodes that are meant to be down or stopped: failures of their clients are no findings.
     var excused: Set<Int> = []
     private(set) var isIssuing = true
     private(set) var findings: [String] = []
     private(set) var findingsCount = 0
     private(set) var acknowledged = 0
-    /// By verb.
+    /// The number of acknowledgements, by verb.
     private(set) var acknowledgedOf: [String: Int] = [:]
     private(set) var repeated = 0
-    /// By code and sentence, how often a node refused.
+    /// The number of refusals, by code and sentence.
     private(set) var refusals: [String: Int] = [:]
     private(set) var lastReplyNanoseconds: UInt64 = 0
     private var clients: [ChaosClient] = []
     private var nextClient = 0
 
-    /// - Parameter open: the nodes that there are at the beginning.
+    /// - Parameter open: the nodes that run at the beginning.
     init(
         _ book: Expectations, clientsPerNode: Int, seed: UInt64, addresses: [SocketAddress],
         open: Range<Int>, on loop: EventLoop
@@ -51,7 +51,7 @@ final class ChaosLoad {
 
     func start() { for client in clients { client.dial() } }
 
-    /// Lets the clients ask for so many things more, as far as they are not waiting for replies.
+    /// Lets the clients send up to `count` new requests, as far as they have few in flight.
     func issue(_ count: Int) {
         for _ in 0..<count {
             nextClient = (nextClient + 1) % clients.count
@@ -59,7 +59,7 @@ final class ChaosLoad {
         }
     }
 
-    /// No new requests; those without a reply are still repeated.
+    /// Stops new requests; those without a reply are still repeated.
     func drain() { isIssuing = false }
 
     func close() { for client in clients { client.close() } }
@@ -71,7 +71,7 @@ final class ChaosLoad {
 
     func onRepeat() { repeated += 1 }
 
-    /// - Returns: whether the request is done with.
+    /// - Returns: whether the request is complete.
     func onReply(_ reply: LineReply, to request: ChaosRequest, by node: Int) -> Bool {
         lastReplyNanoseconds = loop.nanoseconds
         if let fields = reply.ok {
@@ -87,7 +87,7 @@ final class ChaosLoad {
             return true
         }
         refusals[error.description, default: 0] += 1
-        // Cannot be done at this moment: asked again, like what was not answered.
+        // A temporary refusal: the request is repeated, as if it had not been answered.
         if error.code == 503 || error.code == 504 { return false }
         if !isAllowed(error, request, node) {
             let line = request.line(in: book)
@@ -97,7 +97,7 @@ final class ChaosLoad {
         return true
     }
 
-    /// Counts a reply to somebody who asks for one thing after the other.
+    /// Counts a reply to a scripted user.
     ///
     /// - Parameter refusals: the codes that a correct node may answer.
     func noteUserScript(_ reply: LineReply, to line: String, by node: Int, refusals: Set<Int>) {
@@ -112,7 +112,7 @@ final class ChaosLoad {
         }
     }
 
-    /// What can be said of a reply while others write.
+    /// Checks what can be checked of a reply while other clients write.
     private func check(_ reply: LineReply, to request: ChaosRequest, by node: Int) {
         let checker = ChaosChecker(book: book)
         switch request.kind {
@@ -143,18 +143,18 @@ final class ChaosLoad {
         }
     }
 
-    /// What a correct node may refuse.
+    /// Whether a correct node may refuse the request.
     private func isAllowed(_ error: LineError, _ request: ChaosRequest, _ node: Int) -> Bool {
         switch request.kind {
         case .send, .pinned, .chats, .unread, .turn(.archive, _): return false
-        // Who comes and goes may be out at the moment.
+        // A guest may be out of the conversation at the moment.
         case .history: return error == .onlyParticipants && !Expectations.isFounder(request.user)
         case .turn(.presence, let isOn): return error == .onlyParticipants && !isOn
         case .edit, .retract, .hide, .restore, .read, .turn(.pin, _): break
         }
         let message = book.messages[request.target]
         if error == .messageNotFound {
-            // Acknowledged by another node, and not here yet.
+            // Another node acknowledged the message, and it has not arrived here yet.
             return !book.isHeld(request.target, by: node)
         }
         switch request.kind {

@@ -1,9 +1,9 @@
-/// What the clients of a chaos run ask for, and how often.
+/// The requests of a chaos run's clients, and their frequencies.
 extension Expectations {
-    /// Requests pick among so many of the newest messages.
+    /// The number of newest messages among which requests choose.
     static let recentMessages = 2_000
 
-    /// What comes next, as the dice say.
+    /// Draws the next request.
     mutating func draw(_ random: inout SeededRandom) -> ChaosRequest {
         switch random.below(100) {
         case ..<55: drawSend(&random)
@@ -27,7 +27,7 @@ extension Expectations {
         return request(.send, message, user: sender)
     }
 
-    /// Only reads.
+    /// Draws a read.
     private func drawLook(_ random: inout SeededRandom) -> ChaosRequest {
         let user = random.below(Self.users.count)
         switch random.below(8) {
@@ -40,7 +40,7 @@ extension Expectations {
         }
     }
 
-    /// Somebody archives, comes or goes.
+    /// Draws an archiving, an invitation or a departure.
     private mutating func drawHabit(_ random: inout SeededRandom) -> ChaosRequest {
         let conversation = random.below(conversations)
         let user = random.within(random.chance(percent: 50) ? Self.guests : Self.founders)

@@ -1,53 +1,53 @@
-/// What is done to the nodes of a chaos run, and when: the same seed gives the same plan.
+/// The faults of a chaos run and their times: the same seed gives the same plan.
 ///
-/// Somewhere in it one node is killed and loses its disk, all are killed at once, one joins that
-/// was never there, and one leaves for good; around that, nodes are killed and stopped one by one,
-/// some at the same time, but never all of them, and cables are cut, both ways and one way. Every
-/// node that has not left is up when it ends, and every cable whole.
+/// At some time one node is killed and loses its disk, all are killed at once, a new node joins,
+/// and one leaves for good. In addition, nodes are killed and stopped one by one, some at the same
+/// time, but never all of them, and connections are cut in both directions and in one. At the end,
+/// every node that has not left runs, and every cut is healed.
 struct ChaosPlan: Hashable, Sendable {
     enum Act: Hashable, Sendable {
         /// `kill -9`.
         case kill
-        /// The folder of a node that is down is removed.
+        /// The folder of a stopped node is removed.
         case wipe
         case start
         /// SIGSTOP and SIGCONT.
         case stop, resume
-        /// A node more, with an empty folder.
+        /// A new node joins, with an empty folder.
         case join
-        /// The node hands everything over and goes.
+        /// The node hands over its shards and ends.
         case leave
         case cut(Cut)
-        /// Every cut, on every node.
+        /// Every cut ends, on every node.
         case heal
     }
 
-    /// The cables between some nodes and all others.
+    /// A cut of the connections between some nodes and all others.
     struct Cut: Hashable, Sendable {
         let side: [Int]
-        /// The side does not hear the others; they hear it.
+        /// Whether only the side does not hear the others, which hear it.
         let isOneWay: Bool
     }
 
     struct Step: Hashable, Sendable {
         let milliseconds: Int
-        /// From 0; of a cut the first of its side, of a heal the same.
+        /// The node's index from 0; for a cut and its heal, the first node of the side.
         let node: Int
         let act: Act
     }
 
     static let pauseMillisecondsMax = 3_000
-    /// A run needs room for the wiped disk, the end of all, and the one that leaves.
+    /// The least duration, in seconds, for the wipe, the kill of all nodes, and the departure.
     static let secondsMin = 10
-    /// A node more joins clusters of these sizes, and one leaves: fewer would be left with one
-    /// node, and more have no name for it.
+    /// The sizes of clusters that a node joins and a node leaves: a smaller one would be left with
+    /// one node, and a larger one has no name for the new node.
     static let growingNodes = 3...8
 
     let seed: UInt64
-    /// How many there are at the beginning.
+    /// The number of nodes at the beginning.
     let nodes: Int
     let seconds: Int
-    /// In the order of time.
+    /// The steps in the order of time.
     let steps: [Step]
 
     init(seed: UInt64, nodes: Int, seconds: Int) {
@@ -62,10 +62,10 @@ struct ChaosPlan: Hashable, Sendable {
         }.map(\.element)
     }
 
-    /// How many nodes there ever are.
+    /// The number of nodes that ever run.
     var nodesEver: Int { nodes + (Self.growingNodes.contains(nodes) ? 1 : 0) }
 
-    /// One line for each step.
+    /// One line per step.
     var text: String {
         steps.map { step in
             "  \(decimal(Double(step.milliseconds) / 1_000, digits: 3)) s  \(step.text)"

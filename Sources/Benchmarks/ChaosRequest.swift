@@ -3,7 +3,7 @@ struct ChaosRequest: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
         case send
         case edit(Int)
-        /// Delete for everyone, delete for oneself.
+        /// Delete for everyone, and delete for oneself.
         case retract, hide
         case restore
         case turn(Thing, isOn: Bool)
@@ -14,25 +14,25 @@ struct ChaosRequest: Hashable, Sendable {
         case unread
     }
 
-    /// What can be turned on and off, on two sides of a cut at once.
+    /// The states that can be turned on and off, on two sides of a cut at once.
     enum Thing: Hashable, Sendable {
         case pin
         case archive
-        /// A guest's, in a conversation.
+        /// Whether a guest is in a conversation.
         case presence
     }
 
     let kind: Kind
-    /// The message, or the conversation of what concerns no message; of `chats` and `unread`
-    /// nothing.
+    /// The message, or the conversation if no message is concerned; unused for `chats` and
+    /// `unread`.
     let target: Int
     let user: Int
-    /// The book's time when it was first sent.
+    /// The time of the expectations when it was first sent.
     let time: Int
-    /// How often it was sent.
+    /// The number of times that it was sent.
     var attempts = 0
 
-    /// What a run must have had acknowledged at least once, or it has proved little.
+    /// The verbs of which a run must have at least one acknowledgement; otherwise it proves little.
     static let verbs = [
         "ARCHIVE", "CHATS", "DELETE", "EDIT", "HISTORY", "INVITE", "LEAVECHAT", "PIN", "PINNED",
         "READ", "RESTORE", "SEND", "UNARCHIVE", "UNPIN", "UNREAD",
@@ -40,7 +40,7 @@ struct ChaosRequest: Hashable, Sendable {
 
     static func verb(of line: String) -> String { String(line.prefix { $0 != " " }) }
 
-    /// The line that asks for it.
+    /// Returns the line of the request.
     func line(in book: Expectations) -> String {
         let user = Expectations.users[user]
         switch kind {

@@ -3,17 +3,17 @@ import LineClient
 import LineProtocol
 import NetworkIO
 
-/// A chaos run while it goes on: nodes, load, and the plan that is done to them.
+/// A chaos run in progress: nodes, load, and the faults of the plan.
 @Stage final class ChaosRun {
     static let conversations = 12
     static let clientsPerNode = 3
     private static let tickMilliseconds: UInt64 = 10
     private static let leaveAgainMilliseconds: UInt64 = 200
-    /// How long the nodes may take to serve and answer everything after the last fault.
+    /// The limit of the time in which the nodes answer everything after the last fault, in seconds.
     private static let calmSecondsMax: UInt64 = 30
 
-    /// After so long of serving, a node that owns every shard answers from its own disk: until
-    /// then it asks another.
+    /// The time of serving after which a node that owns every shard answers from its own disk;
+    /// until then, it sends requests to another.
     private static let warmingNanoseconds: UInt64 = 3_000_000_000
 
     private static let verbs = (ChaosRequest.verbs + ScriptedUsers.verbs).sorted()
@@ -25,13 +25,13 @@ import NetworkIO
     private let watchers: ChaosWatchers
     private let userScripts: ScriptedUsers
     private let stopped = StoppedNodes()
-    /// When each node that was started shall be taken for one that answers from its own disk.
+    /// Per node that was started, the time from which it is taken to answer from its own disk.
     private var warming: [Int: UInt64] = [:]
-    /// The one that was told to go, until it has gone.
+    /// The node that received `LEAVE`, until it has ended.
     private var leaving: Int?
-    /// What it answered to `LEAVE`.
+    /// The leaving node's answer to `LEAVE`.
     private var leaveAnswer = "nothing"
-    /// When it had gone: until then it gives its shards away.
+    /// The time at which it ended; until then it hands over its shards.
     private var lastLeftNanoseconds: UInt64 = 0
     private var lastReadyNanoseconds: UInt64 = 0
     private var lastStartNanoseconds: UInt64 = 0
@@ -55,7 +55,7 @@ import NetworkIO
         userScripts = ScriptedUsers(cluster, load, seed: command.plan.seed)
     }
 
-    /// - Returns: whether everything was as it should be.
+    /// - Returns: whether there were no findings.
     func run() async throws(BenchError) -> Bool {
         var isKept = true
         defer { cluster.end(keepingFolder: isKept) }
@@ -114,7 +114,7 @@ import NetworkIO
             }
             guard milliseconds < command.plan.seconds * 1_000 else { break }
             watchNodes()
-            // Paced by the clock, so that a late turn is made up for, but never by a flood.
+            // Pacing by the clock makes up for a late turn, but at a limited rate.
             let due = command.rate * milliseconds / 1_000
             load.issue(min(due - issued, command.rate / 20 + 1))
             issued = due
@@ -136,10 +136,10 @@ import NetworkIO
             watchers.onWipe(of: step.node)
             userScripts.onWipe()
         case .start, .join:
-            // One that ended by itself in between was started again already.
+            // A node that ended by itself in between was started again already.
             if !node.isRunning { try cluster.launch(node) }
             load.open.insert(step.node)
-            // Until it serves.
+            // The node is excused until it serves.
             load.excused.insert(step.node)
             lastStartNanoseconds = Stage.loop.nanoseconds
             stopped.expect(step.node)
@@ -148,7 +148,7 @@ import NetworkIO
             node.process?.send(SIGSTOP)
         case .resume:
             node.process?.send(SIGCONT)
-            // Its clients may have waited nearly as long as they do.
+            // The clients may have waited nearly as long as their timeout.
             stopped.expect(step.node)
         case .cut(let cut): partitioner.cut(cut)
         case .heal: partitioner.heal()
@@ -165,8 +165,8 @@ import NetworkIO
         askToLeave(number)
     }
 
-    /// Until it says that it will: one that has just started may not serve, and one that is cut off
-    /// from all has nobody to hand over to.
+    /// Repeats `LEAVE` until the node accepts it: one that has just started may not serve, and one
+    /// that is cut off from all others has no owner to hand over to.
     private func askToLeave(_ number: Int) {
         partitioner.ask(number, "LEAVE") { [weak self] answer in
             switch answer {
@@ -182,13 +182,13 @@ import NetworkIO
         }
     }
 
-    /// What this node answers may come from another, until it has served for a while.
+    /// Records that the node may answer from another node's disk until it has served for a while.
     private func distrust(_ number: Int) {
         warming[number] = nil
         load.book.setOwnDisk(of: number, to: false)
     }
 
-    /// A node that ends by itself is a finding, and is started again.
+    /// Starts every node that ended by itself again; its end is a finding.
     private func watchNodes() {
         for (number, node) in cluster.nodes.enumerated() {
             do throws(BenchError) {
@@ -226,20 +226,20 @@ import NetworkIO
         stopped.forget(number)
         load.excused.remove(number)
         lastReadyNanoseconds = Stage.loop.nanoseconds
-        // Who joins owns everything as soon as it has it, which nobody tells.
+        // A new node owns every shard as soon as it is in sync, which no reply states.
         guard command.ownsEverything, number < command.plan.nodes else { return }
         warming[number] = Stage.loop.nanoseconds + Self.warmingNanoseconds
     }
 
     // MARK: After the plan
 
-    /// When the last node served, the last cut was healed and the last request answered.
+    /// The time at which the last node served, the last cut was healed and the last request
+    /// answered.
     private var calmSinceNanoseconds: UInt64 {
         max(lastReadyNanoseconds, load.lastReplyNanoseconds, partitioner.lastHealed)
     }
 
-    /// Waits until every node serves, the one that leaves has gone, and every request has its
-    /// reply.
+    /// Waits until every node serves, the leaving node has ended, and every request has its reply.
     private func calm() async throws(BenchError) {
         load.drain()
         try await userScripts.finish()
@@ -293,7 +293,7 @@ import NetworkIO
     }
 }
 
-/// The nodes that were started or resumed and have not been seen to serve since.
+/// The nodes that were started or resumed, and have not been seen to serve since.
 private final class StoppedNodes {
     private var numbers: Set<Int> = []
 

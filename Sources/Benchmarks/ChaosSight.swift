@@ -1,23 +1,24 @@
 import LineProtocol
 
-/// What one watcher knows by its events alone, as a client would keep it.
+/// The knowledge of one watcher, built only from the events that it received.
 struct ChaosSight: Sendable {
-    /// A message, as it was last told of.
+    /// A message, as the last event stated it.
     struct Entry: Hashable, Sendable {
         var text = ""
         var isRetracted = false
-        /// This user deleted it for themselves.
+        /// Whether this user deleted it for themselves.
         var isGone = false
         var isEdited = false
-        /// Nil where nothing was said of it.
+        /// Nil if no event stated it.
         var isPinned: Bool?
-        /// Whether a text was told, or it was only said that it is deleted.
+        /// Whether an event contained its text, and not only its deletion.
         var isTold = false
-        /// The disks that may alone have held what was told, one bit each.
+        /// The nodes of which one may have had the only disk with what the events stated, one bit
+        /// each.
         var tellers: UInt16 = 0
-        /// One of those disks was lost.
+        /// Whether one of these disks was lost.
         var isDoubtful = false
-        /// Who told what, in order, for who reads a finding.
+        /// The events and their nodes, in order, for the reader of a finding.
         var trail = ""
     }
 
@@ -25,39 +26,43 @@ struct ChaosSight: Sendable {
     struct Chat: Sendable {
         var isIn = false
         var entries: [String: Entry] = [:]
-        /// What was told of since this user came in: newer than any `HISTORY` read for that.
+        /// The messages with events since this user came in: newer than any `HISTORY` read for
+        /// that.
         var touched: Set<String> = []
-        /// Who comes in knows nothing of what was there, until it has read `HISTORY`.
+        /// Whether the user came in and has not read `HISTORY` yet, so that earlier messages are
+        /// unknown.
         var isUnread = false
         var tellers: UInt16 = 0
         var isDoubtful = false
-        /// Who told that they came or went, in order, for who reads a finding.
+        /// The events of joining and leaving with their nodes, in order, for the reader of a
+        /// finding.
         var trail = ""
     }
 
-    /// A bit that no node has.
+    /// A bit that stands for no particular node.
     private static let elsewhere: UInt16 = 1 << 15
 
-    /// Of a trail, the end alone is told.
+    /// The length of a trail's end that a finding shows, in characters.
     private static let trailCharactersMax = 600
 
     let user: String
     private(set) var chats: [String: Chat] = [:]
-    /// By kind, how many events came.
+    /// The number of events, by kind.
     private(set) var eventsOf: [String: Int] = [:]
 
-    /// - Parameter conversations: those that they are in already, in which nothing was sent.
+    /// - Parameter conversations: the conversations that the user is in already, all without
+    ///   messages.
     init(of user: String, in conversations: [String]) {
         self.user = user
         for conversation in conversations { chats[conversation] = Chat(isIn: true) }
     }
 
-    /// A conversation whose `HISTORY` is to be read; the first by name.
+    /// The first conversation by name whose `HISTORY` has to be read; nil if there is none.
     var unread: String? { chats.filter { $0.value.isUnread }.keys.min() }
 
     /// - Parameters:
-    ///   - disk: the node on whose disk it is, as in `Claim.onAcknowledged`.
-    ///   - place: where and how it came, for who reads a finding.
+    ///   - disk: the node whose disk holds the change, as in `Claim.onAcknowledged`.
+    ///   - place: the origin of the event, for the reader of a finding.
     mutating func onEvent(_ fields: ReplyFields, from disk: Int?, at place: String = "") {
         guard let kind = fields["kind"] else { return }
         eventsOf[kind, default: 0] += 1
@@ -78,7 +83,7 @@ struct ChaosSight: Sendable {
             let isOwn = fields["by"] == user
             change(id, in: conversation, by: teller) { entry in
                 if isForEveryone { entry.isRetracted = true }
-                // Who deletes for everyone deletes for themselves, too.
+                // A message that its sender deletes for everyone is deleted for the sender, too.
                 if isOwn { entry.isGone = true }
             }
         case "pin", "unpin":
@@ -118,13 +123,13 @@ struct ChaosSight: Sendable {
     private mutating func change(
         _ id: String, in conversation: String, by teller: UInt16, _ body: (inout Entry) -> Void
     ) {
-        // In place: a copy of all entries for each event would be the run's main work.
+        // Changes the entry in place: copying all entries per event would dominate the run.
         body(&chats[conversation, default: Chat()].entries[id, default: Entry()])
         chats[conversation]?.entries[id]?.tellers |= teller
         chats[conversation]?.touched.insert(id)
     }
 
-    /// All of a conversation that this user came into; what was told since they did is newer.
+    /// Adds the history of a conversation that the user came into; later events are newer than it.
     mutating func onHistory(_ lines: [ReplyFields], of conversation: String) {
         guard var chat = chats[conversation], chat.isUnread else { return }
         chat.isUnread = false
@@ -143,7 +148,7 @@ struct ChaosSight: Sendable {
         chats[conversation] = chat
     }
 
-    /// What only the lost disk held may be gone, though it was told of.
+    /// Marks as doubtful what only the lost disk may have held.
     mutating func onWipe(of node: Int) {
         let lost = Self.elsewhere | 1 << UInt16(node)
         for (name, chat) in chats {
@@ -154,12 +159,13 @@ struct ChaosSight: Sendable {
         }
     }
 
-    // MARK: In the end
+    // MARK: Final checks
 
-    /// Where this differs from what `HISTORY` shows the same user; nothing where it does not.
+    /// Compares the watcher's knowledge with what `HISTORY` shows the same user.
     ///
-    /// - Parameter history: nil where they may not read it.
-    /// - Returns: a sentence for each, and how many more a lost disk excuses.
+    /// - Parameter history: nil if the user may not read it.
+    /// - Returns: a sentence per difference, and the number of differences that a lost disk
+    ///   excuses.
     func differences(
         from history: [HistoryLine]?, in conversation: String
     ) -> (findings: [String], excused: Int) {

@@ -1,17 +1,17 @@
 import LineProtocol
 
-/// A line of `CHATS`, as far as a checker looks at it.
+/// The fields of a `CHATS` line that the checks use.
 struct ChatLine: Hashable, Sendable {
     let id: String
     let unread: Int
     let isArchived: Bool
     let participants: [String]
-    /// The preview; nil where there is none.
+    /// The preview; nil if there is none.
     let last: String?
     let lastAt: String
     let lastText: String
 
-    /// Nil for what is no `CHAT` line.
+    /// Nil for a line other than `CHAT`.
     init?(_ line: ArraySlice<UInt8>) {
         guard case .data("CHAT", let fields) = ReplyLine(line), let id = fields["id"],
             let unread = fields["unread"].flatMap({ Int($0) }),
@@ -37,24 +37,24 @@ struct ChatLine: Hashable, Sendable {
     }
 }
 
-/// What a node shows one user: all of the lists, and the histories that they must agree with.
+/// A node's views for one user: all lists, and the histories with which they must agree.
 struct UserViews: Sendable {
     var all: [ChatLine] = []
     var active: [ChatLine] = []
     var archived: [ChatLine] = []
-    /// By conversation.
+    /// The unread counts, by conversation.
     var unread: [String: Int] = [:]
-    /// By the conversation's number; none where the user may not read.
+    /// The histories by the conversation's number; none if the user may not read it.
     var histories: [Int: [HistoryLine]] = [:]
 
-    /// The history of a conversation that the user is in; nil of one that they are not in.
+    /// Returns the history of a conversation; nil if the user is not in it.
     func readable(_ conversation: Int) -> [HistoryLine]? {
         let name = Expectations.name(ofConversation: conversation)
         return all.contains { $0.id == name } ? histories[conversation] ?? [] : nil
     }
 }
 
-/// What must be in lists, and that lists say what the histories say.
+/// The checks of lists: their entries, and their agreement with the histories.
 extension ChaosChecker {
     func findings(inViews views: UserViews, of user: Int, on node: String) -> [String] {
         let place = "\(node), CHATS of \(Expectations.users[user])"
@@ -119,8 +119,8 @@ extension ChaosChecker {
             + self.findings(inUnread: chat.unread, of: part, for: user, history: history)
     }
 
-    /// Exactly what is not theirs, until they read anything; and at most what lies behind what they
-    /// are known to have read.
+    /// Checks an unread count: exactly the messages of others until the user reads anything, and
+    /// then at most those after the latest acknowledged mark.
     private func findings(
         inUnread count: Int, of part: Expectations.Part, for user: Int, history: [HistoryLine]
     ) -> [String] {
@@ -139,7 +139,8 @@ extension ChaosChecker {
             ? [] : ["counts \(count) unread, of which only \(behind) are behind a mark"]
     }
 
-    /// The lines of `PINNED`, as one node shows them to somebody who has deleted nothing.
+    /// Returns the findings in the lines of `PINNED`, from one node for a user who has deleted
+    /// nothing.
     func findings(
         inPinned lines: [HistoryLine], of conversation: Int, on node: String
     ) -> [String] {

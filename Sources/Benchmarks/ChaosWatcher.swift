@@ -2,10 +2,11 @@ import LineClient
 import LineProtocol
 import NetworkIO
 
-/// One who watches, moves from node to node, and resumes with the last token.
+/// A watcher that moves from node to node and resumes with its last token.
 final class ChaosWatcher {
     static let tokenBytesMax = 512
-    /// How long it stays, at the least and at the most, where nothing drives it away.
+    /// The range of the time that it stays on a node unless a fault drives it away, in
+    /// milliseconds.
     private static let stayMilliseconds = 1_500...4_000
     private static let pageLines = 1_000
 
@@ -14,24 +15,24 @@ final class ChaosWatcher {
     private var random: SeededRandom
     private(set) var sight: ChaosSight
     private(set) var events = 0
-    /// How often it was taken on by another node than the last.
+    /// The number of times that it was accepted by another node than the last.
     private(set) var moves = 0
-    /// How often a watch went on from a token.
+    /// The number of times that it resumed from a token.
     private(set) var resumes = 0
     private(set) var historiesRead = 0
-    /// Where it watched, in order and by the wall clock, for who reads a finding beside the logs of
-    /// the nodes.
+    /// The nodes on which it watched, in order and with wall-clock times, to be read beside the
+    /// nodes' logs.
     var stays: [String] { staysOver + [stay].compactMap(\.self) }
     private var staysOver: [String] = []
     private var stayBegan = ""
     private var eventsBefore = 0
-    /// Whether it moves of its own accord.
+    /// Whether it moves without a fault.
     var isRestless = true
     private var token: String?
     private var node: Int?
     private var lastNode: Int?
     private var connection: LineConnection?
-    /// Of several dials and their replies, only the last counts.
+    /// The number of the current connection attempt; callbacks of earlier ones are ignored.
     private var turn = 0
     private var isDialing = false
     private var isReading = false
@@ -56,7 +57,7 @@ final class ChaosWatcher {
         LineTime.text(Int64(EventLoop.wallMilliseconds()))
     }
 
-    /// Where it watches; nil where nowhere.
+    /// The node on which it watches, with times; nil if it watches nowhere.
     private var stay: String? {
         guard isWatching, let node else { return nil }
         let count = events - eventsBefore
@@ -70,9 +71,9 @@ final class ChaosWatcher {
 
     func onWipe(of node: Int) { sight.onWipe(of: node) }
 
-    // MARK: Moving
+    // MARK: Moves
 
-    /// Called every few milliseconds.
+    /// Advances the watcher; called every few milliseconds.
     func onTick() {
         guard !isClosed else { return }
         if let node, load.excused.contains(node) || !load.open.contains(node) { leave() }
@@ -81,7 +82,7 @@ final class ChaosWatcher {
         if isWatching, !isReading, let conversation = sight.unread { read(conversation) }
     }
 
-    /// Goes, without a word: the next node is told where it was.
+    /// Disconnects; the next node learns the position from the token.
     func leave() {
         if let stay { staysOver.append(stay) }
         turn += 1
@@ -133,7 +134,7 @@ final class ChaosWatcher {
 
     private func onReply(_ reply: LineReply, isResumed: Bool, by node: Int) {
         guard let fields = reply.ok else {
-            // Cannot be done at this moment: the next may.
+            // The node cannot accept the watch at this moment; the next one may.
             if let code = reply.error?.code, code != 503, code != 504 {
                 load.report("n\(node + 1) answers a WATCH of \(name) with \(reply.statusText)")
             }
@@ -157,7 +158,7 @@ final class ChaosWatcher {
         leave()
     }
 
-    // MARK: What it is told
+    // MARK: Events
 
     private func onEvent(_ fields: ReplyFields, from node: Int) {
         events += 1
@@ -175,12 +176,12 @@ final class ChaosWatcher {
         self.token = token
     }
 
-    // MARK: What it reads
+    // MARK: Reads
 
-    /// Reads a conversation that it came into, and nothing older than what it was told.
+    /// Reads a conversation that the user came into, with a token so that it is not older.
     private func read(_ conversation: String) {
         isReading = true
-        // What came with the event that brought it in has come before this is answered.
+        // Events that came with the one that brought the user in arrive before this is answered.
         ask("TOKEN") { [self] _ in
             ask("SINCE \(token ?? "")") { [self] _ in readPage(of: conversation, before: "", []) }
         }
@@ -205,7 +206,7 @@ final class ChaosWatcher {
         sight.onHistory(lines, of: conversation)
     }
 
-    /// Goes on with an `OK` alone; else reading begins again at the next tick.
+    /// Sends a line and continues after an `OK`; otherwise reading starts over at the next tick.
     private func ask(_ line: String, then: @escaping (LineReply) -> Void) {
         let turn = turn
         let isSent =

@@ -1,13 +1,15 @@
 import LineClient
 import NetworkIO
 
-/// Those who watch through a chaos run, and whether they end with what `HISTORY` shows.
+/// The watchers of a chaos run, which must end with the knowledge that `HISTORY` shows.
 @Stage final class ChaosWatchers {
-    /// One who hides, one whose messages are deleted for everyone, one who comes and goes.
+    /// The watching users: one who hides messages, one whose messages are deleted for everyone, and
+    /// a guest.
     private static let users = [1, 3, 4]
     private static let tickMilliseconds: UInt64 = 20
     private static let startSecondsMax: UInt64 = 10
-    /// How long they may take to be told everything, after the nodes are level.
+    /// The limit of the time until they have received everything once the nodes are in sync, in
+    /// seconds.
     private static let levelSecondsMax: UInt64 = 10
     private static let pauseMilliseconds: UInt64 = 50
     private static let findingsOfOneMax = 3
@@ -24,7 +26,7 @@ import NetworkIO
         }
     }
 
-    /// Returns when each is watching.
+    /// Starts the watchers, and returns when each is watching.
     func start() async throws(BenchError) {
         let watchers = watchers
         ticker = Timer(on: Stage.loop, everyMilliseconds: Self.tickMilliseconds) {
@@ -41,7 +43,7 @@ import NetworkIO
 
     func onWipe(of node: Int) { for watcher in watchers { watcher.onWipe(of: node) } }
 
-    /// They stay where they are, unless their node goes.
+    /// Lets the watchers stay on their nodes unless those fail.
     func settle() { for watcher in watchers { watcher.isRestless = false } }
 
     func close() {
@@ -49,7 +51,7 @@ import NetworkIO
         for watcher in watchers { watcher.close() }
     }
 
-    /// Waits until each knows what `HISTORY` shows, and reports where it does not in time.
+    /// Waits until each knows what `HISTORY` shows, and reports the differences that remain.
     func check(_ views: [UserViews]) async {
         let began = Stage.loop.nanoseconds
         var findings = findings(views)

@@ -3,8 +3,8 @@ import Glibc
 
 /// A process that this one started, and that dies with it, however this one ends.
 ///
-/// It is started by way of this very executable, which asks the kernel for that and then becomes
-/// the program: `grapevine-bench child <parent> <program> <argument>…`.
+/// The child is started through this executable, which asks the kernel to kill it when its parent
+/// dies and then executes the program: `grapevine-bench child <parent> <program> <argument>…`.
 struct ChildProcess {
     enum End: Hashable, CustomStringConvertible {
         case exit(status: Int32)
@@ -53,9 +53,9 @@ struct ChildProcess {
 
     func send(_ signal: Int32) { kill(processID, signal) }
 
-    /// How it ended; nil while it runs.
+    /// Returns how the process ended; nil while it runs.
     ///
-    /// To be asked until it is not nil, and never again.
+    /// To be called until it returns a value, and not afterwards.
     func collect() -> End? {
         var status: Int32 = 0
         guard waitpid(processID, &status, WNOHANG) == processID else { return nil }
@@ -63,7 +63,7 @@ struct ChildProcess {
         return signal == 0 ? .exit(status: status >> 8 & 0xFF) : .signal(signal)
     }
 
-    /// The other half of `init`: becomes the program.
+    /// The second half of `init`, in the child: executes the program.
     ///
     /// - Returns: an exit status, if that failed.
     static func become(_ words: [String]) -> Int32 {
@@ -75,7 +75,7 @@ struct ChildProcess {
     }
 }
 
-/// Lends words as C has them: pointers to zero-ended strings, and a null behind the last.
+/// Passes words as a C array: pointers to zero-terminated strings, and a null after the last.
 private func withCStrings<Answer>(
     _ words: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Answer
 ) -> Answer {

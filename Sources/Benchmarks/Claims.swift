@@ -1,15 +1,15 @@
-/// What a run knows of one thing that it asked for: whether it must be there in the end.
+/// The knowledge about one requested change: whether it must exist at the end.
 enum Claim: Hashable, Sendable {
     case never
-    /// Asked for, and not acknowledged, or acknowledged by a disk that was lost since.
+    /// Requested, but not acknowledged, or acknowledged on a disk that was lost since.
     case possible
-    /// Acknowledged, and on these disks at the least.
+    /// Acknowledged, and at least on these disks.
     case certain(Disks)
 
     enum Disks: Hashable, Sendable {
         case several
         case one(of: Int)
-        /// One, and nobody said whose.
+        /// One disk of an unknown node.
         case oneUnknown
     }
 
@@ -22,9 +22,9 @@ enum Claim: Hashable, Sendable {
     }
 
     /// - Parameters:
-    ///   - disk: the node on whose disk it is, because it acknowledged it and owns everything; nil
-    ///     where it may have had it stored by another.
-    ///   - copies: on how many disks it was, by the node's own word; 1 where it said none.
+    ///   - disk: the node whose disk has it, because it acknowledged it and owns every shard; nil
+    ///     if another node may have stored it.
+    ///   - copies: the number of disks that have it, as the node stated; 1 if it stated none.
     mutating func onAcknowledged(by disk: Int?, copies: Int) {
         switch (self, disk) {
         case _ where copies >= 2, (.certain(.several), _): self = .certain(.several)
@@ -36,13 +36,13 @@ enum Claim: Hashable, Sendable {
         }
     }
 
-    /// The disk of this node was lost.
+    /// Records the loss of this node's disk.
     mutating func onWipe(of node: Int) {
         if self == .certain(.one(of: node)) || self == .certain(.oneUnknown) { self = .possible }
     }
 }
 
-/// What a run knows of one thing that is turned on and off, in any order and on any node.
+/// The knowledge about a state that is turned on and off, in any order and on any node.
 struct Switch: Hashable, Sendable {
     private(set) var on = Claim.never
     private(set) var off = Claim.never
@@ -64,40 +64,40 @@ struct Switch: Hashable, Sendable {
         off.onWipe(of: node)
     }
 
-    /// Whether it must be on, or must be off; nil where it was turned both ways.
+    /// Whether it must be on (true) or off (false); nil if it was turned both ways.
     var standing: Bool? {
         if on == .never { return false }
         return on.isCertain && off == .never ? true : nil
     }
 }
 
-/// What a run knows of whether one user has deleted one message for themselves.
+/// The knowledge about whether one user has deleted one message for themselves.
 ///
-/// Deleting wins over a restore that has not seen it, so a restore counts only where the node that
-/// did it had done every deletion itself. Only one request about a participant state is on its way
-/// at a time.
+/// A deletion wins over a restore that has not seen it; so a restore counts only if the node that
+/// executed it had executed every deletion itself. Only one request about the participant state is
+/// in flight at a time.
 struct SeatClaims: Hashable, Sendable {
     enum Standing: Hashable { case shown, hidden, unknown }
 
     private(set) var standing = Standing.shown
-    /// Whether a request is on its way.
+    /// Whether a request is in flight.
     private(set) var isOpen = false
-    /// A bit that no node has.
+    /// A bit that stands for no particular node.
     private static let elsewhere: UInt16 = 1 << 15
 
-    /// The nodes that may have taken a deletion, one bit each.
+    /// The nodes that may have executed a deletion, one bit each.
     private var deletions: UInt16 = 0
-    /// The disk that alone may hold the standing.
+    /// The only disk that may hold the standing.
     private var holder: Claim.Disks?
 
-    /// A request is about to be sent, at once or as soon as there is a connection.
+    /// Records that a request will be sent, at once or as soon as there is a connection.
     mutating func onBegin() { isOpen = true }
 
     /// - Parameter disk: as in `Claim.onAcknowledged`.
     mutating func onAttempt(isDeletion: Bool, at disk: Int?, isRepeat: Bool) {
         if isDeletion {
             deletions |= Self.bit(of: disk)
-            // What a killed node did not answer may live on where it had sent it.
+            // A request that a killed node did not answer may have been executed by another node.
             if isRepeat { deletions |= Self.elsewhere }
         }
     }
@@ -108,7 +108,7 @@ struct SeatClaims: Hashable, Sendable {
             standing = .hidden
             holder = disk.map { .one(of: $0) } ?? .oneUnknown
         } else if deletions == 0 {
-            // Restoring what nobody has deleted changes nothing.
+            // A restore without any deletion changes nothing.
         } else if let disk, deletions == Self.bit(of: disk), standing == .hidden {
             standing = .shown
             holder = .one(of: disk)
@@ -117,9 +117,9 @@ struct SeatClaims: Hashable, Sendable {
         }
     }
 
-    /// Refused, but perhaps done by a node that did not answer.
+    /// Records a refusal; an earlier node that did not answer may have executed the request.
     ///
-    /// - Parameter isSure: it was asked of one node only, and that one refused.
+    /// - Parameter isSure: whether it was sent to one node only, and that one refused.
     mutating func onRefused(isDeletion: Bool, isSure: Bool) {
         isOpen = false
         if isSure {
@@ -133,7 +133,7 @@ struct SeatClaims: Hashable, Sendable {
         if holder == .one(of: node) || holder == .oneUnknown { standing = .unknown }
     }
 
-    /// This node hands over what it has, and what it is asked from here on others may do.
+    /// Records that this node hands over its shards: other nodes may execute its later requests.
     mutating func onLeave(of node: Int) {
         guard deletions & Self.bit(of: node) != 0 else { return }
         deletions = deletions & ~Self.bit(of: node) | Self.elsewhere

@@ -1,13 +1,13 @@
 import LineClient
 import LineProtocol
 
-/// Two changes to one thing, made on two sides of a cut, and what must come of them.
+/// Two changes to one thing, made on two sides of a cut, with the required result.
 struct Conflict: Hashable, Sendable {
-    /// What a reply has to hold in the end, on every node.
+    /// The required content of a reply at the end, on every node.
     enum Outcome: Hashable, Sendable {
         /// A data line of this noun and id, with these values; nil for a key that must be missing.
         case line(_ noun: String, id: String, [String: String?])
-        /// No such line.
+        /// No data line of this noun and id.
         case none(_ noun: String, id: String)
     }
 
@@ -17,19 +17,19 @@ struct Conflict: Hashable, Sendable {
     }
 
     let name: String
-    /// Asked before the cut.
+    /// The requests before the cut.
     var before: [String] = []
-    /// Asked on one side, and acknowledged before the other is asked.
+    /// The request on one side, acknowledged before the other side gets its own.
     let earlier: String
-    /// Asked on the other side.
+    /// The request on the other side.
     let later: String
     var questions: [Question]
 
-    /// Every kind of conflict, in a conversation where ada, ben and cleo are.
+    /// Returns every kind of conflict, in a conversation with ada, ben and cleo.
     ///
     /// - Parameters:
     ///   - conversation: must exist.
-    ///   - made: a conversation that must not.
+    ///   - made: a conversation that must not exist.
     static func all(in conversation: String, making made: String) -> [Conflict] {
         edits(in: conversation) + pins(in: conversation) + archives(in: conversation)
             + deletions(in: conversation) + [
@@ -169,7 +169,7 @@ struct Conflict: Hashable, Sendable {
 }
 
 extension Conflict.Outcome {
-    /// What is wrong with a reply, in words; nil where nothing is.
+    /// Describes what is wrong with a reply; nil if nothing is.
     func finding(in reply: LineReply) -> String? {
         guard reply.isOK else { return "is answered \(reply.statusText)" }
         switch self {
@@ -189,7 +189,7 @@ extension Conflict.Outcome {
         }
     }
 
-    /// - Parameter id: empty for lines that have none.
+    /// - Parameter id: empty for lines without one.
     private static func lines(_ noun: String, _ id: String, in reply: LineReply) -> [ReplyFields] {
         reply.data(noun).filter { id.isEmpty || $0["id"] == id }
     }

@@ -3,11 +3,11 @@ import LineProtocol
 
 /// The `DIGEST` lines of several nodes, which need not hold the same shards.
 struct Digests: Sendable {
-    /// By shard, the entities and the hash that its first holder printed.
+    /// By shard, the number of entities and the hash that the first holder printed.
     private var lines: [String: [String?]] = [:]
     private(set) var isLevel = true
 
-    /// Takes a node's reply to `DIGEST`; one that failed is level with nothing.
+    /// Adds a node's reply to `DIGEST`; a refusal counts as a difference.
     mutating func add(_ reply: LineReply) {
         if !reply.isOK { isLevel = false }
         for fields in reply.data("DIGEST") {
@@ -19,15 +19,15 @@ struct Digests: Sendable {
     }
 }
 
-/// The `SHARDS` lines of several nodes: whether those that should hold a shard do, and nobody else.
+/// The `SHARDS` lines of several nodes: whether exactly the owners of each shard hold it.
 struct Placements: Sendable {
-    /// By shard, its owners by the word of the first node.
+    /// By shard, its owners as the first node stated them.
     private var owners: [String: [String]] = [:]
     private var holders: [String: Set<String>] = [:]
-    /// What is not as it should be, in a sentence; of many the first.
+    /// The first contradiction found, as a sentence.
     private var conflict: String?
 
-    /// Takes what a node answered to `SHARDS`.
+    /// Adds a node's reply to `SHARDS`.
     mutating func add(_ reply: LineReply, of node: String) {
         if !reply.isOK { conflict = conflict ?? "\(node) answers SHARDS with \(reply.statusText)" }
         for fields in reply.data("SHARD") {
@@ -47,7 +47,7 @@ struct Placements: Sendable {
         }
     }
 
-    /// Nil where every shard is ready on each of its owners and on no other node.
+    /// Describes the first shard that is not ready on exactly its owners; nil if there is none.
     var finding: String? {
         if let conflict { return conflict }
         if owners.isEmpty { return "there are no shards" }

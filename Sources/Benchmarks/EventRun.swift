@@ -2,19 +2,19 @@ import LineClient
 import LineProtocol
 import NetworkIO
 
-/// Sends at a steady rate to every node in turn, while the same user is watched on each.
+/// Sends at a steady rate to every node in turn, while one user is watched on each node.
 @Stage final class EventRun {
     static let sendsPerSecond: UInt64 = 100
     static let watcher = "bob"
-    /// How long the last events may take before they count as lost.
+    /// The time after which a missing event counts as lost, in milliseconds.
     private static let lastEventsMilliseconds: UInt64 = 2_000
-    /// How long a node that answers a watcher goes on opening feeds, at most.
+    /// The limit of the time in which a node opens the feeds for a watcher, in milliseconds.
     private static let settleMilliseconds: UInt64 = 500
 
     private struct Sent {
         let began: UInt64
         var answered: UInt64?
-        /// When each watcher was first told of it.
+        /// Per watcher, the time of the first event for the message.
         var heard: [UInt64?]
     }
 
@@ -25,7 +25,7 @@ import NetworkIO
     private var sent: [Sent] = []
     private var ticker: Timer?
     private var complaint: String?
-    /// Events that came a second time.
+    /// The number of events that came a second time.
     private(set) var repeated = 0
 
     init(_ cluster: LocalCluster, conversations: Int) {
@@ -33,7 +33,7 @@ import NetworkIO
         self.conversations = conversations
     }
 
-    /// Sends for so long, and waits for what is on its way.
+    /// Sends for `seconds`, and waits for the events in flight.
     func run(seconds: Int) async throws(BenchError) {
         for (number, node) in cluster.nodes.enumerated() {
             senders.append(try await cluster.connect(node))
@@ -58,10 +58,10 @@ import NetworkIO
         for connection in senders + watchers { connection.close() }
     }
 
-    /// From an `OK` at its sender to the event at a watcher; zero where that came first.
+    /// The times from the sender's `OK` to a watcher's event; zero if the event came first.
     var afterOK: Latencies { latencies { $0.answered } }
 
-    /// From the sender's line to the event at a watcher.
+    /// The times from the sender's line to a watcher's event.
     var afterSend: Latencies { latencies { $0.began } }
 
     private func latencies(since moment: (Sent) -> UInt64?) -> Latencies {
@@ -75,7 +75,7 @@ import NetworkIO
         return latencies
     }
 
-    /// Events that a watcher was not told of, of what was acknowledged.
+    /// The number of events that watchers did not get for acknowledged messages.
     var lost: Int {
         sent.filter { $0.answered != nil }.reduce(0) { $0 + $1.heard.count { $0 == nil } }
     }

@@ -1,10 +1,10 @@
-/// All that a chaos run has asked for and was told, and so what must be there in the end.
+/// The requests of a chaos run and their outcomes, and thus what must exist at the end.
 struct Expectations: Sendable {
-    /// Everybody.
+    /// The users.
     ///
     /// The first four are in every conversation: one who deletes nothing and sends nothing, two who
-    /// delete for themselves, and one whose messages may be deleted for everyone. The guests come
-    /// and go.
+    /// delete messages for themselves, and one whose messages may be deleted for everyone. The
+    /// guests join and leave.
     static let users = ["keeper", "hana", "hugo", "sam", "gita", "goran"]
     static let keeper = 0
     static let hiders = 1...2
@@ -12,29 +12,31 @@ struct Expectations: Sendable {
     static let founders = 0...3
     static let guests = 4...5
     static let placeholder = "[Message deleted]"
-    /// Fewer than a message may have, even when some are repeated.
+    /// The limit of edits that the run requests of one message: fewer than a message may have, even
+    /// if some are repeated.
     static let editsMax = 40
 
     struct Message: Sendable {
         let conversation: Int
         let sender: Int
         var sent = Claim.possible
-        /// The time that the node which acknowledged it gave it; of several the earliest.
+        /// The earliest of the times that acknowledging nodes gave the message.
         var sentAt: String?
-        /// Who acknowledged it first, when and on how many disks, for who reads a finding.
+        /// The first acknowledging node, with time and number of disks, for the reader of a
+        /// finding.
         var receipt = ""
-        /// The nodes that have acknowledged it and not lost their disks since, one bit each.
+        /// The nodes that acknowledged it and have not lost their disks since, one bit each.
         var holders: UInt16 = 0
         var edits: [Claim] = []
         var retracted = Claim.never
-        /// The nodes that have acknowledged that it is deleted, and the time of the last.
+        /// The nodes that acknowledged its deletion, one bit each, and the time of the last.
         var retractors: UInt16 = 0
         var retractedTime = 0
-        /// Of the users in `hiders`.
+        /// The participant states of the users in `hiders`.
         var seats = [SeatClaims](repeating: SeatClaims(), count: Expectations.hiders.count)
         var pin = Switch()
 
-        /// What only the lost disk held is not asked for in the end.
+        /// Gives up the expectations that only the lost disk may have met.
         mutating func onWipe(of node: Int) {
             sent.onWipe(of: node)
             retracted.onWipe(of: node)
@@ -49,12 +51,12 @@ struct Expectations: Sendable {
         }
     }
 
-    /// One user in one conversation.
+    /// The expectations of one user in one conversation.
     struct Part: Sendable {
         var archive = Switch()
-        /// In or out, of a guest.
+        /// Whether a guest is in the conversation.
         var presence = Switch()
-        /// The messages up to which they have read.
+        /// The messages up to which the user has read.
         var reads: [Int: Claim] = [:]
 
         mutating func onWipe(of node: Int) {
@@ -65,17 +67,17 @@ struct Expectations: Sendable {
     }
 
     let conversations: Int
-    /// The nodes that do what they are asked on their own disk, because they own every shard and
-    /// have been ready for a while; what another acknowledges may be on any disk.
+    /// The nodes that execute requests on their own disk, because they own every shard and have
+    /// been ready for a while; a change that another node acknowledges may be on any disk.
     private(set) var ownDisks: Set<Int>
     private(set) var messages: [Message] = []
     /// By conversation, the messages that were sent into it.
     private(set) var byConversation: [[Int]]
-    /// By conversation, each user's part in it.
+    /// By conversation, the expectations of each user.
     private(set) var parts: [[Part]]
-    /// Counts acknowledgements, so that a read knows what came before it.
+    /// The number of acknowledgements; a read is compared with those before it.
     private(set) var time = 0
-    /// The node whose disk was lost, and when.
+    /// The node whose disk was lost, and the time.
     private var wiped: (node: Int, time: Int)?
 
     init(conversations: Int, ownDisks: Set<Int> = []) {
@@ -94,14 +96,15 @@ struct Expectations: Sendable {
         id.first == "m" ? Int(id.dropFirst()) : nil
     }
 
-    /// The text that a message was sent with, or that its edit of this number gives it: no two are
-    /// the same, so that a text tells where it comes from.
+    /// Returns the text with which a message was sent, or that its edit of this number gives it.
+    ///
+    /// All texts differ, so that a text shows its origin.
     static func text(of message: Int, edit: Int? = nil) -> String {
         let text = edit.map { "edit \($0) of message \(message)" } ?? "text of message \(message)"
         return text + " ............................................................"
     }
 
-    // MARK: What is asked for
+    // MARK: Requests
 
     mutating func addMessage(in conversation: Int, from sender: Int) -> Int {
         byConversation[conversation].append(messages.count)
@@ -128,15 +131,15 @@ struct Expectations: Sendable {
         }
     }
 
-    /// Nothing else is asked about the participant state until this has its reply.
+    /// Records a request about a participant state; no other one is sent until it is answered.
     mutating func onBegin(_ request: ChaosRequest) {
         guard request.kind == .hide || request.kind == .restore else { return }
         messages[request.target].seats[seat(of: request)].onBegin()
     }
 
-    // MARK: What was answered
+    // MARK: Replies
 
-    /// - Parameter at: what stood there as `at=`.
+    /// - Parameter at: the reply's `at=`.
     mutating func onAcknowledged(
         _ request: ChaosRequest, by node: Int, copies: Int, at: String? = nil
     ) {
@@ -172,7 +175,8 @@ struct Expectations: Sendable {
 
     mutating func onRefused(_ request: ChaosRequest, by node: Int) {
         guard request.kind == .hide || request.kind == .restore else { return }
-        // Who asked an owner in vain may have had it done there, and the refusal from another.
+        // The node may have forwarded the request to an owner that executed it without answering,
+        // and got the refusal from another.
         messages[request.target].seats[seat(of: request)].onRefused(
             isDeletion: request.kind == .hide,
             isSure: request.attempts == 1 && disk(of: node) != nil)
@@ -184,7 +188,7 @@ struct Expectations: Sendable {
         if isOwn { ownDisks.insert(node) } else { ownDisks.remove(node) }
     }
 
-    /// This node hands everything over and goes.
+    /// Records that this node hands over its shards and ends.
     mutating func onLeave(of node: Int) {
         ownDisks.remove(node)
         for index in messages.indices {
@@ -195,7 +199,7 @@ struct Expectations: Sendable {
         }
     }
 
-    /// What only the lost disk held is not asked for in the end.
+    /// Gives up the expectations that only the lost disk may have met.
     mutating func onWipe(of node: Int) {
         wiped = (node, time)
         for index in messages.indices {
@@ -209,8 +213,8 @@ struct Expectations: Sendable {
         }
     }
 
-    /// A reply that is read after a disk was lost may have been written before: what was on one
-    /// disk then, and nobody said whose, may be gone.
+    /// Gives up expectations for a reply that is read after a disk was lost and may have been
+    /// written before: a change on one disk of an unknown node may be lost.
     private mutating func doubt(_ request: ChaosRequest, copies: Int) {
         guard copies < 2, let wiped, request.time <= wiped.time else { return }
         switch request.kind {
@@ -230,7 +234,7 @@ struct Expectations: Sendable {
 
     private func disk(of node: Int) -> Int? { ownDisks.contains(node) ? node : nil }
 
-    /// Whether this node answers from a disk on which the message is.
+    /// Whether this node answers from a disk that has the message.
     func isHeld(_ message: Int, by node: Int) -> Bool {
         ownDisks.contains(node) && messages[message].holders >> UInt16(node) & 1 == 1
     }
@@ -250,10 +254,12 @@ struct Expectations: Sendable {
         }
     }
 
-    // MARK: What each user does where
+    // MARK: Habits
 
-    /// What a user does with a conversation: some do nothing or one thing, so that it is known in
-    /// the end, and some both, so that they meet.
+    /// The habits of users in conversations.
+    ///
+    /// Some users do nothing or one thing, so that the result is known; some do both, so that they
+    /// conflict.
     enum Habit { case nothing, onlyOn, both }
 
     static func habit(of user: Int, in conversation: Int) -> Habit {

@@ -1,15 +1,16 @@
-/// A plan while it is drawn.
+/// A chaos plan while it is drawn.
 struct FaultPlan {
-    /// A node that was started is left alone for a while, so that it comes to serve.
+    /// The time for which a started node is left alone, so that it begins to serve, in
+    /// milliseconds.
     static let restMilliseconds = 700
-    /// Long enough for both sides to hold each other dead.
+    /// The limit of a cut, in milliseconds: long enough for both sides to consider the other dead.
     static let cutMillisecondsMax = 8_000
 
     private(set) var steps: [ChaosPlan.Step] = []
     private var random: SeededRandom
     private let nodes: Int
     private let milliseconds: Int
-    /// When each node is not there, down, stopped or resting; the one that joins comes last.
+    /// Per node, the times when it is absent, down, stopped or resting; the joining node is last.
     private var busy: [[ClosedRange<Int>]]
 
     init(seed: UInt64, nodes: Int, milliseconds: Int) {
@@ -37,14 +38,14 @@ struct FaultPlan {
         }
     }
 
-    /// Before the end of all.
+    /// Draws a join before the kill of all nodes.
     private mutating func drawJoin() {
         let time = milliseconds * random.within(38...45) / 100
         add(time, nodes, .join)
         busy.append([0...(time + Self.restMilliseconds)])
     }
 
-    /// When all have come back from their end: whoever leaves waits for every owner.
+    /// Draws a departure after all nodes have returned, since a leaving node waits for every owner.
     private mutating func drawLeave() {
         let time = milliseconds * random.within(80...84) / 100
         let node = random.below(nodes)
@@ -62,11 +63,11 @@ struct FaultPlan {
         }
     }
 
-    /// Before anybody leaves: whose disk something may have been on is known until then.
+    /// Draws a wipe before the departure: until then it is known on whose disk a change may be.
     private mutating func drawWipe() {
         let time = milliseconds * random.within(20...35) / 100
         let node = random.below(nodes)
-        // Before the end of all, also in the shortest run.
+        // Before the kill of all nodes, also in the shortest run.
         let start = time + random.within(500...min(2_000, milliseconds * 8 / 100))
         add(time, node, .kill)
         add(time + 100, node, .wipe)
@@ -74,7 +75,7 @@ struct FaultPlan {
         occupy(node, time...start)
     }
 
-    /// One after the other, both ways and one way by turns.
+    /// Draws cuts one after another, in both directions and in one by turns.
     private mutating func drawCuts() {
         var isOneWay = random.chance(percent: 50)
         let longest = min(Self.cutMillisecondsMax, milliseconds * 18 / 100)
@@ -95,7 +96,7 @@ struct FaultPlan {
         }
     }
 
-    /// Whatever the dice say: nothing else lies there yet, and it is over before the wipe.
+    /// Draws a pause in any case: no other fault occurs yet, and it ends before the wipe.
     private mutating func drawFirstPause() {
         let (node, time) = (random.below(nodes), milliseconds * random.within(4...8) / 100)
         let longest = milliseconds * 19 / 100 - Self.restMilliseconds - time
@@ -105,7 +106,7 @@ struct FaultPlan {
         occupy(node, time...end)
     }
 
-    /// Draws nothing where the node is taken, or is the last that is up.
+    /// Draws a fault unless the node is busy or is the last that runs.
     private mutating func drawFault(of node: Int, at time: Int) {
         let isPause = random.chance(percent: 30)
         let longest =

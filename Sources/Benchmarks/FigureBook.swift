@@ -1,19 +1,19 @@
-/// What a run of all figures has measured so far, row by row.
+/// The measurements of a run of all figures, row by row.
 struct FigureBook {
     struct Entry {
         let row: Row
         var values: [Double]
 
         var spread: Spread { Spread(values) }
-        /// Nil for a row without a floor.
+        /// Nil for a row without a required bound.
         var meetsFloor: Bool? { row.floor?.isMet(by: spread.median) }
     }
 
-    /// In the order in which their rows were first measured.
+    /// The entries in the order in which their rows were first measured.
     private var entriesInOrder: [Entry] = []
-    /// What could not be measured, each in a sentence.
+    /// The failed measurements, each as a sentence.
     private(set) var failures: [String] = []
-    /// What the pass that goes on has measured.
+    /// The measurements of the current pass.
     private var pass: [Row: Double] = [:]
 
     mutating func record(_ row: Row, _ value: Double) {
@@ -25,13 +25,13 @@ struct FigureBook {
         }
     }
 
-    /// - Parameter cause: a sentence, and perhaps lines of a log, which become one line.
+    /// - Parameter cause: a sentence, possibly with lines of a log, which become one line.
     mutating func fail(_ cause: String) {
         let lines = cause.split(separator: "\n").map { $0.drop { $0 == " " } }
         failures.append(lines.joined(separator: " | "))
     }
 
-    /// Ends a pass over the rows: takes the ratios of what it has measured.
+    /// Ends a pass over the rows: records the ratios of its measurements.
     mutating func endPass(_ ratios: [Ratio] = Ratio.all) {
         let measured = pass
         for ratio in ratios {

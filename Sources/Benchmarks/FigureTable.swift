@@ -1,10 +1,10 @@
-/// The figures for the eye: aligned, and a row a line, so that `grep` finds one.
+/// The figures for a person: aligned, with one line per row so that `grep` finds one.
 enum FigureTable {
     private static let head = [
         "row", "median", "unit", "least", "greatest", "runs", "aim", "floor", "verdict",
     ]
 
-    /// The columns that stand at the right edge, numbers.
+    /// The right-aligned columns: numbers.
     private static let rightColumns: Set = [1, 3, 4, 5]
 
     static func text(_ book: FigureBook) -> String {

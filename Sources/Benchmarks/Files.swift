@@ -1,8 +1,8 @@
 import Glibc
 
-/// What a run needs of the file system.
+/// The file-system functions of a run.
 enum Files {
-    /// A folder of one's own below `$TMPDIR`, or `/tmp`.
+    /// Creates an empty folder below `$TMPDIR`, or `/tmp`, and returns its path.
     static func temporaryFolder() throws(BenchError) -> String {
         let variable: UnsafeMutablePointer<CChar>? = getenv("TMPDIR")
         let parent = variable.map { String(cString: $0) } ?? "/tmp"
@@ -17,7 +17,7 @@ enum Files {
         }
     }
 
-    /// Removes the folder with all that is in it; one that is not there is fine.
+    /// Removes the folder with its contents; a missing folder is no error.
     static func remove(folder: String) throws(BenchError) {
         guard let stream = opendir(folder) else {
             if errno == ENOENT { return }
@@ -41,7 +41,7 @@ enum Files {
         guard rmdir(folder) == 0 else { throw failure("removing \(folder)") }
     }
 
-    /// The bytes of a file; none where it is not there.
+    /// Returns the bytes of a file; none if it is missing.
     static func read(_ path: String) throws(BenchError) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -59,7 +59,7 @@ enum Files {
         }
     }
 
-    /// Makes the file what the text says.
+    /// Replaces the contents of the file by the text.
     static func write(
         _ text: String, to path: String, mode: mode_t = 0o644
     ) throws(BenchError) {
@@ -74,17 +74,17 @@ enum Files {
         }
     }
 
-    /// What `errno` says of what was being done.
+    /// Returns the error for an operation, with the text of `errno`.
     static func failure(_ doing: String) -> BenchError {
         let cause = strerror(errno).map { String(cString: $0) } ?? "unknown"
         return BenchError("\(doing): \(cause)")
     }
 }
 
-/// Writes a line to standard output, at once: a reader of a pipe sees how far a run is.
+/// Writes a line to standard output without buffering, so that a pipe shows the progress.
 func say(_ line: String) { put(line + "\n", to: STDOUT_FILENO) }
 
-/// Writes as much as is taken: who has stopped reading is not told.
+/// Writes the text; stops silently if the reader has closed its end.
 func put(_ text: String, to descriptor: Int32) {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
@@ -94,7 +94,7 @@ func put(_ text: String, to descriptor: Int32) {
     }
 }
 
-/// How fast this disk is, for figures that are taken on it: 4 KiB appended and synced at a time.
+/// The speed of the disk beside the figures taken on it: 4 KiB appended and synced at a time.
 struct DiskSpeed {
     static let syncs = 1_000
 

@@ -1,7 +1,7 @@
 import LineClient
 import LineProtocol
 
-/// Reads everything from every node after a chaos run, and holds it against the book.
+/// The reads of everything from every node after a chaos run, compared with the expectations.
 @Stage final class FinalReads {
     private static let pageLines = 1_000
     private static let askedAtOnce = 1_000
@@ -12,7 +12,7 @@ import LineProtocol
     private var checker: ChaosChecker
     private var lines: [LineConnection] = []
     private var nodes: [LocalNode] { cluster.members }
-    /// By user, what the first node shows.
+    /// By user, the views of the first node.
     private(set) var views = [UserViews](repeating: UserViews(), count: Expectations.users.count)
 
     init(_ cluster: LocalCluster, _ load: ChaosLoad) {
@@ -46,7 +46,7 @@ import LineProtocol
         var first: [ArraySlice<UInt8>] = []
         for (number, node) in nodes.enumerated() {
             let lines = try await history(of: conversation, for: user, on: self.lines[number])
-            // Every node is held against the first, and read itself where it differs.
+            // Every node is compared with the first, and checked itself where it differs.
             if number > 0 {
                 let difference = ChaosChecker.difference(
                     first, lines, between: [nodes[0].name, node.name])
@@ -58,7 +58,7 @@ import LineProtocol
             let parsed = lines.compactMap { HistoryLine($0) }
             if parsed.count != lines.count { load.report("\(node.name): lines that are none") }
             if number == 0 { views[user].histories[conversation] = parsed }
-            // Who is not in it sees nothing of it; CHATS tells whether they are.
+            // A user outside the conversation gets no lines; `CHATS` shows whether they are in it.
             if number == 0, user == Expectations.keeper {
                 checker.takeTimes(of: parsed, in: conversation)
             }
@@ -69,7 +69,7 @@ import LineProtocol
         }
     }
 
-    /// All of it, page by page from the end, and for the first page once more from its beginning.
+    /// Reads all pages from the end backwards, and checks each page once more forwards.
     private func history(
         of conversation: Int, for user: Int, on line: LineConnection
     ) async throws(BenchError) -> [ArraySlice<UInt8>] {
@@ -122,14 +122,14 @@ import LineProtocol
         for finding in findings { load.report(finding) }
     }
 
-    /// Asks every node the same, which must all show the same.
+    /// Sends the same requests to every node, and reports differences between the replies.
     ///
-    /// - Returns: the data lines of the first.
+    /// - Returns: the data lines of the first node.
     private func same(_ requests: [String]) async throws(BenchError) -> [[ArraySlice<UInt8>]] {
         var first: [[ArraySlice<UInt8>]] = []
         for (number, node) in nodes.enumerated() {
             var replies = try await cluster.askAll(requests, on: lines[number])
-            // A list may miss its time on a busy machine, but not each time.
+            // A list may be partial once on a busy machine, but not each time.
             for _ in 0..<Self.partialRepeatsMax
             where replies.contains(where: { $0.ok?.isTrue("partial") == true }) {
                 replies = try await cluster.askAll(requests, on: lines[number])

@@ -2,7 +2,7 @@ import LineClient
 import Node
 import Wire
 
-/// What is done to the port for nodes.
+/// The attacks on the port for nodes.
 extension AttackRun {
     func attackGossip() async throws(BenchError) {
         try await attempt("gossip: random bytes") { () throws(BenchError) in
@@ -60,7 +60,7 @@ extension AttackRun {
             connections: intruders.count)
     }
 
-    /// Each holds nearly all of a hello that is as long as one may be.
+    /// Sends on each connection all but the last byte of the longest hello.
     private func holdFrames() async throws(BenchError) -> Outcome {
         let intruders = try await open(1_000, to: .gossip)
         let most = HostileFrames.head(announcing: 192 << 10) + randomBytes((192 << 10) - 1)
@@ -109,8 +109,8 @@ extension AttackRun {
             connections: 100)
     }
 
-    /// Frames whose checksums are right and whose insides are not, from one that has said hello as
-    /// a node without a cluster, and so was told which cluster this is.
+    /// Sends frames with right checksums and wrong contents, after a hello as a node without a
+    /// cluster, which the node answers with its cluster's settings.
     private func sendNonsense() async throws(BenchError) -> Outcome {
         var (made, told, gone) = (0, 0, 0)
         let rounds = command.isLong ? 2_000 : 200

@@ -1,4 +1,4 @@
-/// A verb whose cost must not grow with the conversations that it is about.
+/// A verb whose cost must not grow with the size of its conversations.
 enum GrowingVerb: String, CaseIterable, Hashable, Sendable {
     case history, unread, chats, chat, marks, delivered, read, pinned, actions, notifications
 
@@ -17,7 +17,8 @@ enum GrowingVerb: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// - Parameter message: what a mark is moved to; further on with each call, or the same.
+    /// - Parameter message: the message to which a mark is moved; a later one at each call, or the
+    ///   same.
     func line(_ conversation: String, _ user: String, message: String) -> String {
         switch self {
         case .history: "HISTORY \(conversation) \(user) limit=50"

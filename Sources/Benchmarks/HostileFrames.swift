@@ -3,16 +3,16 @@ import Node
 import Placement
 import Wire
 
-/// What an attacker writes to the port for nodes.
+/// The bytes that an attacker writes to the port for nodes.
 enum HostileFrames {
-    /// A whole frame with its length and its right checksum around it.
+    /// Returns a complete frame, with its length and a right checksum.
     static func envelope(_ payload: [UInt8]) -> [UInt8] {
         var writer = ByteWriter()
         writer.writeEnvelope { $0.write(raw: payload) }
         return writer.bytes
     }
 
-    /// A head that announces so many bytes, and none of them.
+    /// Returns a head that announces a number of bytes, without any of them.
     static func head(announcing count: UInt32) -> [UInt8] {
         var writer = ByteWriter()
         writer.write(fixed: count)
@@ -20,7 +20,7 @@ enum HostileFrames {
         return writer.bytes
     }
 
-    /// What a node of some cluster says first.
+    /// Returns the first frame of a node of some cluster.
     static func hello(
         from name: String, at address: String, process: UInt64, cluster: ClusterSettings?
     ) -> PeerFrame {

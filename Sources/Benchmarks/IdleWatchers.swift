@@ -1,10 +1,10 @@
 import NetworkIO
 
-/// Many connections to one node that watch a user each, to whom nothing happens.
+/// Many connections to one node that each watch a user without events.
 @Stage final class IdleWatchers {
-    /// How many wait for their answer at a time.
+    /// The limit of watchers that wait for their answer at the same time.
     private static let waitingMax = 200
-    /// How long all of them may take.
+    /// The limit of the time until all are answered, in nanoseconds.
     private static let patienceNanoseconds: UInt64 = 120_000_000_000
 
     private let address: SocketAddress
@@ -19,7 +19,7 @@ import NetworkIO
         self.count = count
     }
 
-    /// - Returns: how many seconds it took until the last was answered.
+    /// - Returns: the time until the last was answered, in seconds.
     func open() async throws(BenchError) -> Double {
         let began = Stage.loop.nanoseconds
         while answered < count {
@@ -55,7 +55,7 @@ import NetworkIO
     }
 }
 
-/// A client that is answered once, and hears nothing more.
+/// A client that gets one answer and no events.
 private final class IdleWatcher: ConnectionDelegate {
     let connection: Connection
     private var onAnswer: ((Bool) -> Void)?

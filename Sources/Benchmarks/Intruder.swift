@@ -1,13 +1,13 @@
 import NetworkIO
 
-/// A connection that keeps to no protocol: it sends what it likes and reads when it likes.
+/// A connection that follows no protocol: it sends any bytes, and reads or does not.
 final class Intruder {
-    /// How much of what comes in is kept to look at; the rest is only counted.
+    /// The limit of received bytes that are kept at either end; the rest is only counted.
     private static let keptBytesMax = 4_096
-    /// A flood has this much ahead of the kernel.
+    /// The number of queued bytes below which a flood writes more.
     private static let aheadBytesMax = 128 << 10
 
-    /// The beginning of what was read.
+    /// The beginning of the received bytes.
     private(set) var head: [UInt8] = []
     private(set) var tail: [UInt8] = []
     private(set) var readBytes = 0
@@ -24,7 +24,7 @@ final class Intruder {
         connection.delegate = self
     }
 
-    /// Whether the other side has let go.
+    /// Whether the other side has closed the connection.
     var isGone: Bool { isClosed || hasReachedEnd }
 
     func send(_ bytes: [UInt8]) {
@@ -34,7 +34,7 @@ final class Intruder {
 
     func send(_ text: String) { send(Array(text.utf8)) }
 
-    /// Sends these bytes again and again, as fast as they are taken.
+    /// Sends these bytes repeatedly, as fast as they are accepted.
     func flood(_ bytes: [UInt8], atMost count: Int = .max) {
         flood = bytes
         floodBytesLeft = count
@@ -49,10 +49,10 @@ final class Intruder {
         }
     }
 
-    /// Whether all of a flood has been taken.
+    /// Whether all of a flood has been sent.
     var isPoured: Bool { floodBytesLeft == 0 && connection.queuedBytes == 0 }
 
-    /// Reads nothing from here on, or reads again.
+    /// Stops or resumes reading.
     func setDeaf(_ isDeaf: Bool) {
         if isDeaf { connection.pauseReading() } else { connection.resumeReading() }
     }
@@ -61,13 +61,13 @@ final class Intruder {
 
     func close() { connection.close() }
 
-    /// The last line that came, without its end.
+    /// The last received line, without its end.
     var lastLine: String {
         let lines = String(decoding: tail, as: UTF8.self).split(separator: "\n")
         return lines.last.map(String.init) ?? ""
     }
 
-    /// The lines of the beginning.
+    /// The lines at the beginning of what was received.
     var lines: [String] {
         String(decoding: head, as: UTF8.self).split(separator: "\n").map(String.init)
     }

@@ -1,4 +1,4 @@
-/// A JSON value, to be written and never read (RFC 8259).
+/// A JSON value, for writing only (RFC 8259).
 indirect enum JSON: Hashable {
     case text(String)
     case number(Double)
@@ -6,7 +6,7 @@ indirect enum JSON: Hashable {
     case flag(Bool)
     case none
     case list([JSON])
-    /// In the order in which they are written.
+    /// The members, in the order in which they are written.
     case object([Member])
 
     struct Member: Hashable {
@@ -19,11 +19,12 @@ indirect enum JSON: Hashable {
         }
     }
 
-    /// Two spaces deeper at each level; a list of plain values on one line.
+    /// Returns the JSON text, indented by two spaces per level; a list of plain values is on one
+    /// line.
     func text(indent: String = "") -> String {
         switch self {
         case .text(let text): Self.quoted(text)
-        // There is no JSON for infinity, or for what is no number.
+        // JSON has no infinity and no NaN.
         case .number(let number): number.isFinite ? "\(number)" : "null"
         case .whole(let number): "\(number)"
         case .flag(let flag): "\(flag)"

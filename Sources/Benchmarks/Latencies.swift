@@ -1,5 +1,5 @@
-/// Times in buckets: of every power of two 64 of the same width, so that a percentile is at most
-/// 1.6 % too high, however many times there are.
+/// A histogram of times, with 64 buckets of equal width per power of two, so that a percentile is
+/// at most 1.6 % too high, whatever the number of times.
 struct Latencies {
     private static let perDoubling = 64
 
@@ -11,9 +11,9 @@ struct Latencies {
         count += 1
     }
 
-    /// The least time, in nanoseconds, that so many percent of the recorded ones do not exceed.
+    /// Returns the least time, in nanoseconds, that `percent` of the recorded times do not exceed.
     ///
-    /// Zero where none was recorded.
+    /// Zero if none was recorded.
     func percentile(_ percent: Double) -> UInt64 {
         guard count > 0 else { return 0 }
         let rank = max(1, Int((Double(count) * percent / 100).rounded(.up)))
@@ -25,8 +25,8 @@ struct Latencies {
         preconditionFailure("the buckets hold every time that was counted")
     }
 
-    /// Below 64 a bucket is a number; above, its number is its power of two and six bits behind
-    /// the leading one.
+    /// Returns the bucket of a time: the number itself below 64; above, the power of two followed
+    /// by the six bits after the leading one.
     private static func bucket(of nanoseconds: UInt64) -> Int {
         guard nanoseconds >= UInt64(perDoubling) else { return Int(nanoseconds) }
         let power = 63 - nanoseconds.leadingZeroBitCount
@@ -42,7 +42,7 @@ struct Latencies {
     }
 }
 
-/// What several runs gave: the middle one, and how far the others lay apart.
+/// The median of several runs' values, with the least and the greatest.
 struct Spread {
     let median: Double
     let least: Double
@@ -62,7 +62,7 @@ struct Spread {
         runs = sorted.count
     }
 
-    /// `84,512 (81,002 to 86,900 in 3 runs)`, with so many digits behind the point.
+    /// The form `84,512 (81,002 to 86,900 in 3 runs)`, with this number of decimal digits.
     func text(digits: Int) -> String {
         let middle = decimal(median, digits: digits)
         guard runs > 1 else { return middle }
@@ -71,7 +71,7 @@ struct Spread {
     }
 }
 
-/// A number that is not negative, as a person reads it: `12,345.67`.
+/// Formats a number that is not negative for a person: `12,345.67`.
 func decimal(_ value: Double, digits: Int) -> String {
     let unit = (0..<digits).reduce(1) { unit, _ in unit * 10 }
     let scaled = Int((max(0, value) * Double(unit)).rounded())

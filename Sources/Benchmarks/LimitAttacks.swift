@@ -2,7 +2,7 @@ import Glibc
 import LineClient
 import NetworkIO
 
-/// What there is only so much of: clients and descriptors.
+/// The attacks on limited resources: clients and descriptors.
 extension AttackRun {
     func attackLimits() async throws(BenchError) {
         try await attempt("admin: the 10,001st connection") { () throws(BenchError) in
@@ -11,7 +11,7 @@ extension AttackRun {
         if command.wants("descriptors used up") { try await useUpDescriptors() }
     }
 
-    /// The most clients of a node.
+    /// The limit of clients of a node.
     private static let clientsMax = 10_000
 
     private func crowd() async throws(BenchError) -> Outcome {
@@ -33,7 +33,7 @@ extension AttackRun {
             connections: Self.clientsMax)
     }
 
-    /// A node that may open few descriptors, and more clients and strangers than that.
+    /// Attacks a node with a low limit of descriptors by more connections than that.
     private func useUpDescriptors() async throws(BenchError) {
         let script = cluster.folder + "/few"
         try Files.write(

@@ -2,19 +2,19 @@ import Glibc
 import LineClient
 import NetworkIO
 
-/// Real nodes on this machine, in a folder of their own, on ports that were free.
+/// Real nodes on this machine, in a folder of their own, on free ports.
 @Stage final class LocalCluster {
     private static let readySecondsMax: UInt64 = 30
 
     let folder: String
-    /// Also those that have not joined yet, and those that have left.
+    /// All nodes, including those that have not joined yet and those that have left.
     private(set) var nodes: [LocalNode] = []
     private let options: [String]
     private var signals: [SignalWatcher] = []
 
     /// - Parameters:
-    ///   - count: how many `start` starts.
-    ///   - spares: how many more may be launched later.
+    ///   - count: the number of nodes that `start` starts.
+    ///   - spares: the number of nodes that may be launched later.
     ///   - options: more words for each `grapevine node`.
     init(
         of count: Int, spares: Int = 0, program: String, replicas: String = "all",
@@ -35,7 +35,7 @@ import NetworkIO
         for signal in [SIGINT, SIGTERM, SIGHUP] { try watch(signal) }
     }
 
-    /// A run that is broken off leaves nothing behind.
+    /// Kills the nodes and removes the folder when the run is interrupted by a signal.
     private func watch(_ signal: Int32) throws(BenchError) {
         do throws(NetworkError) {
             signals.append(
@@ -55,13 +55,13 @@ import NetworkIO
         let nodes = members
         for node in nodes {
             try launch(node, isFounding: node === nodes[0])
-            // Nobody can join a cluster that its founder has not written to disk.
+            // A node can join only once the founder has written the cluster to disk.
             if node === nodes[0] { try await awaitReady(node) }
         }
         for node in nodes { try await awaitReady(node) }
     }
 
-    /// Starts one node, joined to all others.
+    /// Starts one node, which joins all others.
     func launch(_ node: LocalNode, isFounding: Bool = false) throws(BenchError) {
         let others = isFounding ? [] : members.filter { $0 !== node }
         try node.launch(joining: others, options: options)
@@ -96,7 +96,7 @@ import NetworkIO
         }
     }
 
-    /// One request on a connection of its own.
+    /// Sends one request on a connection of its own.
     func ask(_ node: LocalNode, _ line: String) async throws(BenchError) -> LineReply {
         let connection = try await connect(node)
         defer { connection.close() }
@@ -147,7 +147,7 @@ import NetworkIO
         }
     }
 
-    /// Kills every node, and removes the folder unless somebody wants to look into it.
+    /// Kills every node, and removes the folder unless it is to be inspected.
     func end(keepingFolder: Bool) {
         for node in nodes { node.kill() }
         for signal in signals { signal.cancel() }

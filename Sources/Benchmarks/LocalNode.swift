@@ -2,16 +2,16 @@ import Glibc
 import NetworkIO
 
 /// One node of a cluster that a run starts on this machine: its name, its ports, its folder, and
-/// the process if it runs.
+/// its process if it runs.
 final class LocalNode {
     let name: String
     let gossip: SocketAddress
     let admin: SocketAddress
     let data: String
-    /// Where its standard error goes, over all its lives.
+    /// The file of its standard error, over all its processes.
     let log: String
 
-    /// Whether it belongs to the cluster: it is started with it or has joined, and has not left.
+    /// Whether it is a member: it was started with the cluster or has joined, and has not left.
     var isMember = false
     private(set) var process: ChildProcess?
     private let program: String
@@ -44,22 +44,22 @@ final class LocalNode {
             output: output, errors: log)
     }
 
-    /// Without leave to dump its memory, root alone may look at how much of it a process has.
+    /// Without core dumps enabled, only root may read how much memory a process has.
     private static var measurable: [String] { geteuid() == 0 ? [] : ["--core-dumps"] }
 
-    /// Whether it serves, by its own word.
+    /// Whether the node has printed its ready line.
     func isReady() throws(BenchError) -> Bool {
         try Files.read(output).starts(with: "ready name=\(name) ".utf8)
     }
 
-    /// How the process ended, told once; nil while it runs, and when none does.
+    /// Returns once how the process ended; nil while it runs, and if none does.
     func collect() -> ChildProcess.End? {
         guard let end = process?.collect() else { return nil }
         process = nil
         return end
     }
 
-    /// Kills it and waits until it is gone.
+    /// Kills the process and waits until it is gone.
     func kill() {
         guard let process else { return }
         process.send(SIGKILL)
@@ -68,15 +68,15 @@ final class LocalNode {
         self.process = nil
     }
 
-    /// The last lines that it said on standard error.
+    /// Returns the last eight lines of its standard error.
     func lastWords() throws(BenchError) -> String {
         let lines = try Files.read(log).split(separator: UInt8(ascii: "\n")).suffix(8)
         return lines.map { "    \(String(decoding: $0, as: UTF8.self))" }.joined(separator: "\n")
     }
 }
 
-/// A free port of this machine, below those that the kernel gives to connections: a node that is
-/// down for a while finds it free again.
+/// Returns a free port of this machine below the ephemeral ports, so that a node that is down for a
+/// while finds it free again.
 private func freeAddress() throws(BenchError) -> SocketAddress {
     for _ in 0..<200 {
         let port = UInt16.random(in: 15_000..<32_000)

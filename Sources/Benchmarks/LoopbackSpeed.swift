@@ -1,16 +1,16 @@
 import Glibc
 
-/// How fast this machine's loopback is, for figures that are taken on it: two threads, blocking
-/// sockets, nothing of ours in between.
+/// The speed of this machine's loopback beside the figures taken on it: two threads and blocking
+/// sockets, without any code of the product.
 struct LoopbackSpeed {
     private static let lineBytes = 100
     private static let roundTrips = 5_000
     private static let linesAWrite = 100
     private static let writes = 20_000
 
-    /// Of a line of 100 bytes, there and back.
+    /// The round-trip times of a line of 100 bytes.
     let roundTrips: Latencies
-    /// Lines of 100 bytes, 100 a write, and cut at their ends by the reader.
+    /// The rate of lines of 100 bytes, 100 per write, counted by the reader.
     let linesPerSecond: Double
 
     init(nanoseconds: () -> UInt64) throws(BenchError) {
@@ -45,7 +45,7 @@ struct LoopbackSpeed {
         let block = Array(repeatElement(line, count: linesAWrite).joined())
         let began = nanoseconds()
         for _ in 0..<writes {
-            // A blocking socket takes all of it.
+            // A blocking socket accepts the whole block.
             guard write(far.near, block, block.count) == block.count else {
                 far.end()
                 throw Files.failure("writing to a connection")
@@ -66,7 +66,7 @@ private final class FarEnd {
     private let far: Int32
     private let isEchoing: Bool
     private var thread = pthread_t()
-    /// The other thread's, until it has ended.
+    /// The number of lines; the other thread's until that has ended.
     private var lines = 0
 
     init(isEchoing: Bool) throws(BenchError) {
@@ -115,7 +115,7 @@ private final class FarEnd {
 
     /// Closes this end, and waits until the other has read everything.
     ///
-    /// - Returns: how many lines that were.
+    /// - Returns: the number of lines that it read.
     @discardableResult
     func end() -> Int {
         close(near)
@@ -125,7 +125,7 @@ private final class FarEnd {
     }
 }
 
-/// Two ends of one TCP connection within this machine.
+/// Returns two ends of one TCP connection within this machine.
 func connectedPair() throws(BenchError) -> (Int32, Int32) {
     let stream = Int32(SOCK_STREAM.rawValue)
     let (listener, near) = (socket(AF_INET, stream, 0), socket(AF_INET, stream, 0))
@@ -135,7 +135,7 @@ func connectedPair() throws(BenchError) -> (Int32, Int32) {
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
     var size = socklen_t(MemoryLayout<sockaddr_in>.size)
     var far: Int32 = -1
-    // Whoever connects to a socket that listens need not wait for `accept`.
+    // The kernel completes a connection to a listening socket before `accept`.
     let isConnected = withUnsafeMutablePointer(to: &address) { pointer in
         pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
             guard bind(listener, address, size) == 0, listen(listener, 1) == 0,

@@ -2,11 +2,11 @@ import Glibc
 import LineProtocol
 import NetworkIO
 
-/// Where and when figures were taken, and what else the machine did.
+/// The place and time of a run's measurements, with the load of the machine.
 struct Machine {
     let began: String
     let cores: Int
-    /// As `/proc/loadavg` had it: over one minute, over five, over fifteen.
+    /// The averages of `/proc/loadavg` over one, five and fifteen minutes.
     let loadBefore: [Double]
     var loadAfter: [Double] = []
 
@@ -21,7 +21,7 @@ struct Machine {
             .prefix(3).compactMap { Double($0) }
     }
 
-    /// Others that want the machine make every figure worse, and none better.
+    /// Other load on the machine can make figures only worse.
     var text: String {
         let before = loadBefore.first.map { decimal($0, digits: 2) } ?? "unknown"
         return "\(cores) cores, load average \(before) at the start"
@@ -36,7 +36,7 @@ struct Machine {
         ])
     }
 
-    /// Millions of rounds of SplitMix64 a second, each on the outcome of the one before it.
+    /// Returns millions of SplitMix64 rounds per second, each on the result of the one before.
     static func coreSpeed(nanoseconds: () -> UInt64) -> Double {
         let rounds = 100_000_000
         let began = nanoseconds()
@@ -46,7 +46,7 @@ struct Machine {
             state = random.next()
         }
         let took = nanoseconds() - began
-        // Somebody has to ask, or there is nothing to compute.
+        // The result must be used, or the compiler removes the computation.
         precondition(state != 0, "this many rounds from 1 do not end in 0")
         return Double(rounds) * 1e3 / Double(took)
     }

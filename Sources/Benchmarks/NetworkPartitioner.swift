@@ -2,7 +2,7 @@ import LineClient
 import LineProtocol
 import NetworkIO
 
-/// Cuts and heals the cables between the nodes of a run, by `BLOCK` and `UNBLOCK`.
+/// The cuts and heals of connections between the nodes of a run, by `BLOCK` and `UNBLOCK`.
 @Stage final class NetworkPartitioner {
     private let cluster: LocalCluster
     private let load: ChaosLoad
@@ -15,8 +15,10 @@ import NetworkIO
 
     // MARK: Under load, without waiting
 
-    /// Each end drops what it should: one that is down, and comes back before the heal, has
-    /// forgotten its own cuts, and not those of the others.
+    /// Sends the blocks of a cut to both ends.
+    ///
+    /// A node that restarts before the heal has forgotten its own blocks, but not those of the
+    /// others.
     func cut(_ cut: ChaosPlan.Cut) {
         for (number, name, direction) in blocks(of: cut) {
             tell(number, "BLOCK \(name) \(direction)")
@@ -28,14 +30,14 @@ import NetworkIO
         lastHealed = Stage.loop.nanoseconds
     }
 
-    /// Sends one line to one node; what a node that is down or stopped does not answer is no
+    /// Sends one line to one node; a missing answer of a node that is down or stopped is no
     /// finding.
     private func tell(_ number: Int, _ line: String) {
         let (name, load) = (cluster.nodes[number].name, load)
         ask(number, line) { answer in
             switch answer {
             case .success(let reply) where reply.isOK: break
-            // A node that was emptied knows nobody yet.
+            // A node that was emptied knows no members yet.
             case .success(let reply) where reply.error?.code == 404: break
             case .failure where load.excused.contains(number): break
             case .success(let reply):
@@ -45,7 +47,7 @@ import NetworkIO
         }
     }
 
-    /// Sends one line to one node, on a connection of its own; nothing comes of it where none runs.
+    /// Sends one line to one node on a connection of its own; fails at once if no process runs.
     func ask(
         _ number: Int, _ line: String, then: @escaping (LineConnection.Answer) -> Void
     ) {
@@ -65,7 +67,7 @@ import NetworkIO
 
     private var members: [Int] { cluster.nodes.indices.filter { cluster.nodes[$0].isMember } }
 
-    /// Who drops what: of a cut both ways both ends, of one way the deaf.
+    /// Returns the blocks of a cut: at both ends for both directions, at the deaf side for one.
     private func blocks(of cut: ChaosPlan.Cut) -> [(node: Int, name: String, direction: String)] {
         let others = members.filter { !cut.side.contains($0) }
         return cut.side.filter { members.contains($0) }.flatMap { near in
@@ -89,7 +91,7 @@ import NetworkIO
 
     /// Heals every cut, and returns when every node has done so.
     ///
-    /// - Parameter leaving: one that may be gone at any moment, and is not asked.
+    /// - Parameter leaving: a node that may end at any moment, and gets no command.
     func healAll(but leaving: Int? = nil) async throws(BenchError) {
         for number in members where number != leaving {
             try await command(cluster.nodes[number], "UNBLOCK *")

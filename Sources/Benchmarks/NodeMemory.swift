@@ -1,10 +1,10 @@
 import Glibc
 
-/// What the kernel says of a process's memory, in bytes.
+/// The memory of a process as the kernel reports it, in bytes.
 struct NodeMemory {
-    /// At this moment.
+    /// The resident memory at this moment.
     let resident: Int
-    /// The most since `forgetPeak`.
+    /// The greatest resident memory since `forgetPeak`.
     let peak: Int
 
     init(of process: ChildProcess) throws(BenchError) {
@@ -19,7 +19,7 @@ struct NodeMemory {
         peak = bytes("VmHWM:")
     }
 
-    /// Lets the peak begin anew.
+    /// Resets the peak.
     static func forgetPeak(of process: ChildProcess) throws(BenchError) {
         let path = "/proc/\(process.processID)/clear_refs"
         let descriptor = open(path, O_WRONLY | O_CLOEXEC)
@@ -28,7 +28,7 @@ struct NodeMemory {
         guard write(descriptor, "5", 1) == 1 else { throw Files.failure("writing \(path)") }
     }
 
-    /// How many descriptors it has open.
+    /// Returns the number of open descriptors.
     static func descriptors(of process: ChildProcess) -> Int {
         guard let stream = opendir("/proc/\(process.processID)/fd") else { return 0 }
         defer { closedir(stream) }
@@ -37,7 +37,7 @@ struct NodeMemory {
         return max(0, count - 2)
     }
 
-    /// How much of a core it has used, in milliseconds.
+    /// Returns the processor time that the process has used, in milliseconds.
     static func cpuMilliseconds(of process: ChildProcess) throws(BenchError) -> Int {
         let text = String(
             decoding: try Files.read("/proc/\(process.processID)/stat"), as: UTF8.self)

@@ -1,14 +1,14 @@
 import LineClient
 import NetworkIO
 
-/// A client that keeps to the rules on one node, all the while: it sends and reads, and takes the
-/// time of every answer.
+/// A well-behaved client of one node during the attacks: it sends and reads, and measures the time
+/// of every answer.
 @Stage final class PoliteClient {
-    /// Between two requests, in milliseconds.
+    /// The pause between two requests, in milliseconds.
     private static let pauseMilliseconds: UInt64 = 10
 
     let node: LocalNode
-    /// The slowest answer since that was last taken.
+    /// The time of the slowest answer since `takeSlowest`.
     private var slowestNanoseconds: UInt64 = 0
     private var askedNanoseconds: UInt64?
     private var complaint: String?
@@ -29,7 +29,7 @@ import NetworkIO
         return client
     }
 
-    /// Every tenth request is a read.
+    /// Sends the next request; every tenth is a read.
     private func ask(_ number: Int) {
         guard !isOver else { return }
         let line =
@@ -68,8 +68,8 @@ import NetworkIO
         complaint = "\(node.name)'s client: \(sentence)"
     }
 
-    /// The slowest answer since this was last asked, and what went wrong; an answer that has not
-    /// come counts as long as it has been waited for.
+    /// Returns the time of the slowest answer since the last call, and the first failure; a missing
+    /// answer counts with the time waited so far.
     func takeSlowest() -> (milliseconds: Double, complaint: String?) {
         defer {
             slowestNanoseconds = 0

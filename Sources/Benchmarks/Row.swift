@@ -1,10 +1,10 @@
-/// One line of the table of figures: what is measured, in what, and what it should come to.
+/// One line of the table of figures: a measurement, its unit, and its bounds.
 struct Row: Hashable, Sendable {
     enum Part: String, CaseIterable {
         case ceilings, figures, ratios
     }
 
-    /// What a figure should not exceed, or not fall short of.
+    /// The greatest or the least value that a figure should have.
     enum Bound: Hashable, Sendable {
         case atMost(Double)
         case atLeast(Double)
@@ -28,9 +28,9 @@ struct Row: Hashable, Sendable {
     let unit: String
     let digits: Int
     let meaning: String
-    /// What the design aims for.
+    /// The aim of the design.
     var aim: Bound?
-    /// What every change has to keep.
+    /// The bound that every change has to keep.
     var floor: Bound?
 
     init(
@@ -47,7 +47,7 @@ struct Row: Hashable, Sendable {
     }
 }
 
-// MARK: - What the machine can do at most
+// MARK: - Ceilings: the limits of the machine
 
 extension Row {
     static let coreSpeed = Row(
@@ -66,7 +66,7 @@ extension Row {
         "lines of 100 bytes on one loopback connection, 100 a write")
 }
 
-// MARK: - What the nodes do
+// MARK: - Figures: the performance of the nodes
 
 extension Row {
     static let oneClientP50 = Row(
@@ -180,7 +180,7 @@ extension Row {
     }
 }
 
-// MARK: - What of the machine that is
+// MARK: - Ratios: the share of the machine's limits
 
 /// A figure as a multiple of a ceiling that was measured in the same pass.
 struct Ratio: Sendable {

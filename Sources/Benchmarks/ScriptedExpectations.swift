@@ -1,15 +1,15 @@
 import LineProtocol
 
-/// What one who writes alone knows of a thing that has one value at a time.
+/// The knowledge of a single writer about a thing that has one value at a time.
 ///
-/// One writer, and a pause between two writes: the last one acknowledged stands, unless one that
-/// nobody answered was done later.
+/// With one writer and a pause between two writes, the last acknowledged value is the current one,
+/// unless an unanswered write was executed later.
 struct LastValue: Hashable, Sendable {
     private var acknowledged: String?
-    /// Asked for and not answered: done at any time, or never.
+    /// The values that were requested without an answer: executed at any time, or never.
     private var limbo: Set<String> = []
     private var all: Set<String> = []
-    /// What stood may have been on the lost disk alone.
+    /// Whether the current value may have been on the lost disk only.
     private var isLost = false
 
     mutating func onAttempt(_ value: String) {
@@ -27,7 +27,7 @@ struct LastValue: Hashable, Sendable {
 
     mutating func onWipe() { isLost = true }
 
-    /// - Parameter value: nil where none shows.
+    /// - Parameter value: nil if none is shown.
     func finding(about value: String?) -> String? {
         if value == acknowledged { return nil }
         if let value, limbo.contains(value) { return nil }
@@ -37,7 +37,7 @@ struct LastValue: Hashable, Sendable {
     }
 }
 
-/// All that one user and their friend have asked for, each in turn: no two writers meet.
+/// The requests of one user and a friend, one after another: no two writers conflict.
 struct ScriptedExpectations: Sendable {
     struct Item: Sendable {
         var isCertain = false
@@ -47,7 +47,7 @@ struct ScriptedExpectations: Sendable {
         var isDeleted = false
     }
 
-    /// A message of the friend's.
+    /// A message of the friend.
     struct Note: Sendable {
         var isCertain = false
         var text = LastValue()
@@ -60,12 +60,13 @@ struct ScriptedExpectations: Sendable {
     var email = LastValue()
     var items: [String: Item] = [:]
     var notes: [String: Note] = [:]
-    /// In the conversation that is hidden: what must not show, and what must.
+    /// The messages in the hidden conversation that must not show, those that must, and all of
+    /// them.
     var hidden: Set<String> = []
     var unhidden: Set<String> = []
     var allHidable: Set<String> = []
-    /// The notifications that were taken off, the messages that these were for, and all messages
-    /// that were ever listed.
+    /// The acknowledged notifications, the messages of these, and all messages that were ever
+    /// listed.
     var acknowledged: Set<String> = []
     var acknowledgedMessages: Set<String> = []
     var listed: Set<String> = []
@@ -78,17 +79,17 @@ struct ScriptedExpectations: Sendable {
     var friend: String { "otto\(number)" }
     var conversation: String { "errands\(number)" }
     var hidableConversation: String { "hidden\(number)" }
-    /// The one whose notifications are read: it never views anything.
+    /// The device whose notifications are read; it never views a conversation.
     static let device = "phone"
     static let viewingDevice = "desk"
 
-    /// A name that nothing else has.
+    /// Returns a name that is used nowhere else.
     mutating func nextName(_ kind: String) -> String {
         count += 1
         return "\(kind)\(number)-\(count)"
     }
 
-    /// What only the lost disk held is not asked for in the end.
+    /// Gives up the expectations that only the lost disk may have met.
     mutating func onWipe() {
         wipes += 1
         name.onWipe()
@@ -111,7 +112,7 @@ struct ScriptedExpectations: Sendable {
     }
 }
 
-// MARK: - What must be there in the end
+// MARK: - Final checks
 
 extension ScriptedExpectations {
     func findings(inProfile lines: [ReplyFields]) -> [String] {
@@ -145,7 +146,7 @@ extension ScriptedExpectations {
         return findings
     }
 
-    /// Nobody but the friend writes there, and what is only said while typing is no message.
+    /// Checks the history: only the friend writes there, and a typing notice is no message.
     func findings(inHistory lines: [HistoryLine]) -> [String] {
         var findings: [String] = []
         var shown: Set<String> = []
@@ -170,9 +171,9 @@ extension ScriptedExpectations {
         return findings
     }
 
-    /// What another node shows, told to show nothing older than what was seen before.
+    /// Checks that another node, given a token, shows nothing older than what was seen before.
     ///
-    /// Nobody else writes there, so that all of it is there still.
+    /// Only the friend writes there, so every message seen must still exist.
     func findings(in later: [HistoryLine], after earlier: [HistoryLine]) -> [String] {
         let shown = Dictionary(later.map { ($0.id, $0) }) { first, _ in first }
         return earlier.compactMap { seen in
@@ -192,7 +193,7 @@ extension ScriptedExpectations {
             + shown.subtracting(allHidable).sorted().map { "\($0) was sent by nobody" }
     }
 
-    /// Any list of notifications, at any time.
+    /// Returns the findings in any list of notifications, at any time.
     func findings(inNotifications lines: [ReplyFields]) -> [String] {
         var findings: [String] = []
         var (ids, messages) = (Set<String>(), Set<String>())
@@ -214,7 +215,7 @@ extension ScriptedExpectations {
         return findings
     }
 
-    /// The list in the end, when every node has everything.
+    /// Returns the findings in the final list, when every node has everything.
     func findings(inLastNotifications lines: [ReplyFields]) -> [String] {
         let ids = Set(lines.compactMap { $0["id"] })
         let messages = Set(lines.compactMap { $0["message"] })

@@ -2,10 +2,10 @@ import LineClient
 import LineProtocol
 import NetworkIO
 
-/// One user and their friend, who do one thing after the other, each on whatever node they find.
+/// A user and a friend who send one request after another, each on whatever node they find.
 @Stage final class ScriptedUser {
     private static let pauseMilliseconds = 30...90
-    /// What a node that does not have it yet may refuse.
+    /// The codes with which a node may refuse what it does not have yet.
     private static let notHere: Set<Int> = [404]
 
     private(set) var book: ScriptedExpectations
@@ -15,9 +15,9 @@ import NetworkIO
     private var isStopping = false
     private let load: ChaosLoad
     private var random: SeededRandom
-    /// What is still to be done, by the numbers of `doOne`, before all of it comes again.
+    /// The scripts that remain in this round, by the numbers of `doOne`.
     private var userScripts: [Int] = []
-    /// As much, by the numbers of `doSmallThings`.
+    /// The small scripts that remain in this round, by the numbers of `doSmallThings`.
     private var smallThings: [Int] = []
     private var node = 0
     private var connection: LineConnection?
@@ -28,7 +28,7 @@ import NetworkIO
         self.load = load
     }
 
-    /// What must be there before anything breaks.
+    /// The requests that must succeed before any fault.
     var preparations: [String] {
         let pair = "\(book.user),\(book.friend)"
         return [
@@ -50,14 +50,14 @@ import NetworkIO
             if await connect() { await doOne() }
             connection?.close()
             connection = nil
-            // Two writes have two times, whichever node gives them.
+            // The pause gives two writes different times, whichever nodes execute them.
             await Stage.pause(milliseconds: UInt64(random.within(Self.pauseMilliseconds)))
         }
         isDone = true
     }
 
     private func doOne() async {
-        // Dealt, so that a slow run too comes to each.
+        // Scripts are dealt like cards, so that even a slow run executes each kind.
         if userScripts.isEmpty { userScripts = Array(0..<12).shuffled(using: &random) }
         switch userScripts.removeLast() {
         case 0: await setProfile()
@@ -71,14 +71,14 @@ import NetworkIO
 
     // MARK: Nodes
 
-    /// To any node that is meant to serve, but this one.
+    /// Connects to any node that is meant to serve, except `last`.
     private func connect(but last: Int? = nil) async -> Bool {
         let able = load.open.subtracting(load.excused).sorted().filter { $0 != last }
         guard !able.isEmpty else { return false }
         node = able[random.below(able.count)]
         do throws(LineFailure) {
             connection = try await LineConnection.dial(load.addresses[node])
-            // Every other pair is content with one disk, and so goes on beside a silent owner.
+            // Every other pair uses `ack=local`, so that it continues while an owner is silent.
             if book.number.isMultiple(of: 2) { _ = try await connection?.ask("SET ack=local") }
             return true
         } catch {
@@ -87,7 +87,7 @@ import NetworkIO
     }
 
     /// - Parameter refusals: the codes that a correct node may answer.
-    /// - Returns: nil where nobody knows what became of it.
+    /// - Returns: nil if the outcome is unknown.
     private func ask(_ line: String, refusals: Set<Int> = []) async -> LineReply? {
         guard let connection else { return nil }
         do throws(LineFailure) {
@@ -104,7 +104,7 @@ import NetworkIO
         }
     }
 
-    // MARK: Errands
+    // MARK: Scripts
 
     private func setProfile() async {
         let value = book.nextName("value")
@@ -169,11 +169,11 @@ import NetworkIO
         book.items[id]?.isDone.onAttempt(String(isDone))
         let line = "ACTION \(isDone ? "DONE" : "UNDONE") \(book.user) \(id)"
         guard let reply = await ask(line, refusals: Self.notHere) else { return }
-        // A refusal takes back nothing: the same was asked before, perhaps, and not answered.
+        // A refusal undoes nothing: an earlier unanswered request may have been the same.
         if reply.isOK { book.items[id]?.isDone.onAcknowledged(String(isDone)) }
     }
 
-    /// The friend writes, and the user reads it there and then elsewhere.
+    /// Lets the friend write, and the user read it here and then on another node.
     private func write() async {
         let known = book.notes.keys.sorted()
         if !known.isEmpty, random.chance(percent: 50) {
@@ -207,7 +207,7 @@ import NetworkIO
         }
         let text = book.nextName("text")
         book.notes[id]?.text.onAttempt(text)
-        // 403: of what is deleted.
+        // An edit of a deleted message is refused with 403.
         guard let reply = await ask("EDIT \(place) \(text)", refusals: [403, 404]) else { return }
         if reply.isOK {
             book.notes[id]?.text.onAcknowledged(text)
@@ -244,7 +244,7 @@ import NetworkIO
         reply.dataLines.compactMap { HistoryLine($0) }
     }
 
-    /// A message, and then all that this node holds is hidden.
+    /// Sends a message, and then in half of the cases hides the conversation.
     private func hide() async {
         let id = book.nextName("hidable")
         book.allHidable.insert(id)

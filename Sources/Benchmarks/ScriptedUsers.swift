@@ -2,9 +2,10 @@ import LineClient
 import LineProtocol
 import NetworkIO
 
-/// Those who run errands through a chaos run, and what is left of them in the end.
+/// The scripted users of a chaos run, and the final checks of their data.
 @Stage final class ScriptedUsers {
-    /// What a run must have had acknowledged at least once beside `ChaosRequest.verbs`.
+    /// The verbs of which a run must have at least one acknowledgement, beside
+    /// `ChaosRequest.verbs`.
     static let verbs = [
         "ACTION", "ACTIONS", "DELIVERED", "DEVICE", "HIDECHAT", "NOTIFICATIONS", "NOTIFIED",
         "PROFILE", "SEED", "SINCE", "TOKEN", "TYPING", "UNWATCH", "VIEWING", "WATCH",
@@ -13,7 +14,7 @@ import NetworkIO
     private static let pairs = 6
     private static let pauseMilliseconds: UInt64 = 10
     private static let finishSecondsMax: UInt64 = 30
-    /// What `SEED` adds: so many action items and conversations.
+    /// The numbers of action items and conversations that `SEED` adds.
     private static let seededItems = 3
     private static let seededConversations = 2
 
@@ -42,7 +43,7 @@ import NetworkIO
 
     func onWipe() { for userScript in userScripts { userScript.onWipe() } }
 
-    /// Returns when each has had its last reply.
+    /// Waits until each script has its last reply.
     func finish() async throws(BenchError) {
         for userScript in userScripts { userScript.stop() }
         let deadline = Stage.loop.nanoseconds + Self.finishSecondsMax * 1_000_000_000
@@ -54,7 +55,7 @@ import NetworkIO
         }
     }
 
-    // MARK: In the end
+    // MARK: Final checks
 
     func check() async throws(BenchError) {
         var first: [[ArraySlice<UInt8>]] = []
@@ -79,7 +80,7 @@ import NetworkIO
         say("\(sessions) sessions went on at another node, and saw nothing older there")
     }
 
-    /// - Returns: what every node must show alike.
+    /// - Returns: the lines that every node must show alike.
     private func read(
         _ book: ScriptedExpectations, on node: LocalNode, _ line: LineConnection
     ) async throws(BenchError) -> [[ArraySlice<UInt8>]] {

@@ -1,4 +1,4 @@
-/// A seeded generator: the same seed, the same numbers.
+/// A random number generator that is determined by a seed.
 ///
 /// Source: G. Steele et al., "Fast splittable pseudorandom number generators" (2014).
 struct SeededRandom: RandomNumberGenerator {
@@ -14,7 +14,7 @@ struct SeededRandom: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 up to `bound`, without it.
+    /// Returns a number from 0 up to, but not including, `bound`.
     mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
     mutating func within(_ range: ClosedRange<Int>) -> Int {

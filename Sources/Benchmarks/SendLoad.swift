@@ -1,19 +1,19 @@
 import Glibc
 import NetworkIO
 
-/// Sends of 100 bytes on many connections, each with so many in flight.
+/// Sends of 100 bytes on many connections, each with `inFlight` requests in flight.
 ///
-/// As cheap as can be, since it shares the machine with what it measures: no text, no parsing, one
-/// clock reading a read.
+/// As cheap as possible, since the load shares the machine with the nodes: no strings, no parsing,
+/// and one clock reading per read.
 final class SendLoad {
     struct Shape: Sendable {
         var connections = 50
         var inFlight = 16
-        /// What `SET ack=` says; nil leaves the node's own.
+        /// The level of `SET ack=`; nil keeps the node's own.
         var ackLevel: String?
         var isWithIDs = false
         var conversations = 100
-        /// How many are sent in all; nil for as many as are answered.
+        /// The number of sends in all; nil for no limit.
         var sendsMax: Int?
     }
 
@@ -21,7 +21,7 @@ final class SendLoad {
 
     static func conversation(_ index: Int) -> String { "c\(1_000 + index)" }
 
-    /// The id of a message that a load with ids has sent.
+    /// Returns the id of a message that a load with ids has sent.
     static func id(ofConnection number: Int, send: Int) -> String {
         SendClient.id(of: number, send: send)
     }
@@ -44,7 +44,7 @@ final class SendLoad {
         self.loop = loop
     }
 
-    /// Connects to the addresses in turn, and sends from then on.
+    /// Connects to the addresses in turn; each connection sends as soon as it is established.
     func start(_ addresses: [SocketAddress]) {
         for number in 0..<shape.connections {
             let address = addresses[number % addresses.count]
@@ -61,30 +61,30 @@ final class SendLoad {
     var connectedCount: Int { clients.count }
     var unansweredCount: Int { sentCount - answeredCount }
 
-    /// Takes the time of every send that is answered from here on.
+    /// Starts to record the times of answered sends.
     func beginMeasuring() {
         latencies = Latencies()
         measuredSince = loop.nanoseconds
     }
 
-    /// - Returns: how many were answered a second.
+    /// - Returns: the number of answers per second.
     func endMeasuring() -> Double {
         guard let began = measuredSince else { return 0 }
         measuredSince = nil
         return Double(latencies.count) * 1e9 / Double(loop.nanoseconds - began)
     }
 
-    /// Sends no more; what is on its way may still be answered.
+    /// Stops new sends; those in flight may still be answered.
     func end() { isOver = true }
 
-    /// Sends no more, and closes.
+    /// Stops new sends, and closes the connections.
     func stop() {
         end()
         for client in clients { client.close() }
         clients = []
     }
 
-    /// Whether one more may be sent, which counts as sent from here on.
+    /// Whether one more may be sent; it counts as sent from then on.
     func takeSend() -> Bool {
         guard !isOver, sentCount < shape.sendsMax ?? .max else { return false }
         sentCount += 1
@@ -107,22 +107,22 @@ final class SendLoad {
     }
 }
 
-/// One connection's sends.
+/// The sends of one connection.
 ///
-/// Its requests lie ready, one for each conversation.
+/// The requests are prepared as bytes, one for each conversation.
 private final class SendClient: ConnectionDelegate {
     private static let idDigits = 10
 
     private let load: SendLoad
     private let connection: Connection
     private var requests: [[UInt8]] = []
-    /// Where the digits of the id begin in every request; nil where the node makes the ids.
+    /// The offset of the id's digits in every request; nil if the node makes the ids.
     private var idStart: Int?
     private var sent = 0
     private var replied = 0
-    /// When each request in flight was sent, a ring.
+    /// The times at which the requests in flight were sent, as a ring.
     private var sentNanoseconds: [UInt64]
-    /// Replies that belong to no send.
+    /// The number of replies to expect that belong to no send.
     private var foreignReplies = 0
     private var isMidLine = false
 
@@ -148,10 +148,10 @@ private final class SendClient: ConnectionDelegate {
         for _ in 0..<load.shape.inFlight { send(now) }
     }
 
-    /// The process too, so that two runs against one cluster make different ids.
+    /// The beginning of an id; it contains the process id, so that two runs make different ids.
     private static func idHead(_ number: Int) -> String { "b\(getpid()).\(number)." }
 
-    /// The id that the connection of this number gives to its so many-th send.
+    /// Returns the id of the n-th send on the connection of this number.
     static func id(of number: Int, send: Int) -> String {
         let digits = String(send)
         return idHead(number) + String(repeating: "0", count: idDigits - digits.count) + digits
@@ -179,7 +179,7 @@ private final class SendClient: ConnectionDelegate {
         var start = 0
         while start < bytes.count {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[start...])
-            // A line that began in an earlier read was looked at there.
+            // The first byte of a line that began in an earlier read was examined there.
             if !isMidLine, rest[0] != UInt8(ascii: "O") { load.onRefusal(rest) }
             guard let base = rest.baseAddress, let end = memchr(base, 0x0A, rest.count) else {
                 isMidLine = true

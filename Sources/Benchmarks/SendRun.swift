@@ -1,36 +1,36 @@
 import LineClient
 import NetworkIO
 
-/// What a load of sends came to.
+/// The results of a load of sends.
 struct SendFigures {
     let sendsPerSecond: Double
-    /// Milliseconds from a send to its `OK`.
+    /// The times from a send to its `OK`, in milliseconds.
     let p50: Double
     let p99: Double
     let longest: Double
 }
 
-/// One load on nodes that run, from its first send to its last reply.
+/// One load on running nodes, from its first send to its last reply.
 @Stage final class SendRun {
-    /// How long the same load runs before it is measured.
+    /// The time for which the load runs before it is measured, in milliseconds.
     private static let warmUpMilliseconds: UInt64 = 1_000
 
-    /// A node that owes replies and sends none for so long has failed.
+    /// The silence after which a node that owes replies has failed, in nanoseconds.
     private static let silenceNanosecondsMax: UInt64 = 30_000_000_000
 
-    /// How long the last replies of a load may take before they count as missing.
+    /// The time after which the last replies of a load count as missing, in nanoseconds.
     private static let lastRepliesNanosecondsMax: UInt64 = 10_000_000_000
 
     let load: SendLoad
     private let addresses: [SocketAddress]
 
-    /// - Parameter nodes: the connections are spread over them.
+    /// - Parameter nodes: the nodes over which the connections are spread.
     init(_ shape: SendLoad.Shape, on nodes: [LocalNode]) {
         load = SendLoad(shape, on: Stage.loop)
         addresses = nodes.map(\.admin)
     }
 
-    /// Starts the load, and measures it for so long once it has warmed up.
+    /// Starts the load, and measures it for `seconds` after the warm-up.
     func measure(seconds: Int) async throws(BenchError) -> SendFigures {
         try await warmUp()
         load.beginMeasuring()
@@ -48,7 +48,7 @@ struct SendFigures {
         try check()
     }
 
-    /// Sends as many as the shape allows, and returns when all are answered.
+    /// Sends as many messages as the shape allows, and returns when all are answered.
     func fill() async throws(BenchError) {
         load.start(addresses)
         var answered = 0
@@ -65,9 +65,9 @@ struct SendFigures {
         }
     }
 
-    /// Sends no more, and waits for the last replies.
+    /// Stops new sends, and waits for the last replies.
     ///
-    /// - Returns: how many sends have none.
+    /// - Returns: the number of sends without a reply.
     func finish() async -> Int {
         load.end()
         let deadline = Stage.loop.nanoseconds + Self.lastRepliesNanosecondsMax
@@ -97,7 +97,7 @@ extension Latencies {
 }
 
 extension LocalCluster {
-    /// Makes the conversations of a load, and waits until every node has them.
+    /// Creates the conversations of a load, and waits until every node has them.
     func createConversations(_ count: Int) async throws(BenchError) {
         let connection = try await connect(nodes[0])
         defer { connection.close() }

@@ -1,6 +1,6 @@
 import NetworkIO
 
-/// `grapevine-bench sends` and `first`: how many sends a second, and how long one takes.
+/// `grapevine-bench sends` and `first`: the rate of sends and their latency.
 struct SendsCommand: Sendable {
     static let usage = """
         usage: grapevine-bench sends [--nodes 1] [--connections 50] [--inflight 16] [--seconds 5]
@@ -88,7 +88,7 @@ extension SendsCommand {
         try arguments.finish()
     }
 
-    /// The figures that a change is held against first.
+    /// Returns the commands of `first`: the figures with which a change is compared first.
     static func first(_ words: [String]) throws(BenchError) -> [SendsCommand] {
         var arguments = try Arguments(words, flags: [])
         var command = SendsCommand(

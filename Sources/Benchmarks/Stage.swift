@@ -1,10 +1,10 @@
 import LineClient
 import NetworkIO
 
-/// Where a command runs: everything of it, on one loop, on the thread that called `perform`.
+/// The global actor of a command: all of it runs on one loop, on the thread that called `perform`.
 ///
-/// A global actor and not one handed around, since in Swift 6.3.1 a function that runs on its
-/// caller's actor loses the loop of an actor with an executor of its own.
+/// A global actor and not a parameter: in Swift 6.3.1, a function that runs on its caller's actor
+/// loses the loop of an actor with an executor of its own.
 @globalActor actor Stage {
     static let shared = Stage()
 
@@ -20,7 +20,7 @@ import NetworkIO
         Stage.loop.asUnownedSerialExecutor()
     }
 
-    /// Runs the work, and returns when it has; once in a process.
+    /// Runs the work to its end; to be called once in a process.
     nonisolated static func perform(
         _ work: @escaping @Stage @Sendable () async throws(BenchError) -> Int32
     ) throws(BenchError) -> Int32 {
@@ -41,7 +41,7 @@ import NetworkIO
         return try result.get()
     }
 
-    /// Lets the loop run for so long.
+    /// Suspends the caller while the loop runs.
     @Stage static func pause(milliseconds: UInt64) async {
         await withCheckedContinuation { continuation in
             _ = Timer(on: loop, afterMilliseconds: milliseconds) { continuation.resume() }

@@ -2,11 +2,11 @@ import Glibc
 import LineClient
 import NetworkIO
 
-/// An orderly end while clients write: whoever was told OK finds it again.
+/// An orderly end while clients write: every acknowledged message must exist afterwards.
 extension AttackRun {
     private static let writers = 50
     private static let inFlight = 64
-    /// How long an orderly end may take, in milliseconds.
+    /// The limit of the time for an orderly end, in milliseconds.
     private static let endMillisecondsMax = 5_000.0
 
     func stopUnderLoad() async throws(BenchError) {
@@ -42,7 +42,7 @@ extension AttackRun {
                 + (isBorne ? "ok" : "FAILED"), !isBorne)
     }
 
-    /// How many of these messages the node does not have.
+    /// Returns how many of these messages the node does not have.
     private func missing(of messages: [String]) async throws(BenchError) -> Int {
         let reader = try await cluster.connect(victim)
         defer { reader.close() }
@@ -57,12 +57,12 @@ extension AttackRun {
     }
 }
 
-/// What writers were told.
+/// The messages that the writers sent and those that were acknowledged.
 @Stage private final class WriteBook {
     private(set) var acknowledged: [String] = []
     var isOver = false
     private var sent = 0
-    /// Half of the writers send long texts, so that much waits for the disk.
+    /// Half of the writers send long texts, so that many bytes wait for the disk.
     private let texts = ["hello", String(repeating: "x", count: 16_000)]
 
     func send(on writer: LineConnection, as number: Int) {

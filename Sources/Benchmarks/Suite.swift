@@ -1,14 +1,14 @@
 import NetworkIO
 
-/// All figures, in passes: each measures the machine first, then every row once.
+/// All figures, in passes: each pass measures the machine first, then every row once.
 ///
-/// Passes, and not row by row, since what else a machine does comes and goes: the runs of a row
-/// lie minutes apart, and so show it.
+/// Passes, and not row after row, because other load on the machine varies: the runs of a row lie
+/// minutes apart, and so reveal it.
 @Stage final class Suite {
     let plan: SuitePlan
     let program: String
     private(set) var book = FigureBook()
-    /// What goes on, for who waits.
+    /// The name of the current stage, for the progress report.
     private var stage = ""
 
     init(_ plan: SuitePlan, program: String) {
@@ -50,7 +50,7 @@ import NetworkIO
         await step("a conversation of \(messages) messages, and a start with them", measurePages)
     }
 
-    /// Measures something; what goes wrong there leaves the other rows alone.
+    /// Runs a measurement; its failure does not affect the other rows.
     private func step(
         _ name: String, _ measure: () async throws(BenchError) -> Void
     ) async {
@@ -70,7 +70,7 @@ import NetworkIO
         say("  \(row.name) \(decimal(value, digits: row.digits)) \(row.unit)")
     }
 
-    /// Runs the work on fresh nodes that have the conversations of the load and are level.
+    /// Runs the work on fresh nodes that are in sync and have the conversations of the load.
     func withCluster(
         of nodes: Int, conversations: Int,
         _ work: (LocalCluster) async throws(BenchError) -> Void
@@ -93,7 +93,7 @@ import NetworkIO
         record(.tcpStream, loopback.linesPerSecond)
     }
 
-    /// In a folder where the nodes' data lies, too.
+    /// Measures the disk in a folder on the same file system as the nodes' data.
     private func diskSpeed() throws(BenchError) -> DiskSpeed {
         let folder = try Files.temporaryFolder()
         defer {

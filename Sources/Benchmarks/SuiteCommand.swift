@@ -1,6 +1,6 @@
 import Glibc
 
-/// `grapevine-bench all`: every figure that the design aims for, beside what the machine can do.
+/// `grapevine-bench all`: every figure that the design aims for, beside the limits of the machine.
 struct SuiteCommand: Sendable {
     private static let head = """
         usage: grapevine-bench all [--quick|--large] [--growth] [--runs 3] [--seconds 4]
@@ -64,7 +64,7 @@ struct SuiteCommand: Sendable {
         self.words = words
     }
 
-    /// Empties the file: that it cannot be written is told at once, and not after ten minutes.
+    /// Empties the file, so that a file that cannot be written is reported before the measurements.
     func emptyFile() throws(BenchError) {
         if let json { try Files.write("", to: json) }
     }

@@ -1,9 +1,9 @@
 import LineClient
 import NetworkIO
 
-/// The rows of verbs with conversations of several sizes: none should cost more in a larger one.
+/// The rows of verbs with conversations of several sizes: no verb should cost more in a larger one.
 extension Suite {
-    /// What there is of each thing that a verb lists, however many messages there are.
+    /// The number of things that each listing verb returns, whatever the number of messages.
     private static let listed = 10
 
     func measureGrowth(_ messages: Int) async throws(BenchError) {
@@ -26,7 +26,7 @@ extension Suite {
                     "ACTION ADD bob id=a-\(number) chat=\(conversation) call back", cluster,
                     connection)
             }
-            // The calls of verbs that move a mark walk through the messages of one connection.
+            // Verbs that move a mark advance through the messages of one connection.
             let each = max(1, messages / shape.connections)
             for verb in GrowingVerb.allCases {
                 var latencies = Latencies()

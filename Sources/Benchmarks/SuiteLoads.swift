@@ -1,10 +1,10 @@
 import Glibc
 import NetworkIO
 
-/// The rows of a load on nodes that all run, and of one that is killed.
+/// The rows of a load on running nodes, and with one node killed.
 extension Suite {
-    /// How long three nodes are left alone before what they say to each other is idle talk, and
-    /// for how long that is counted.
+    /// The pause after which the traffic between three nodes counts as idle, and the time for which
+    /// it is measured.
     private static let settleMilliseconds: UInt64 = 2_000
     private static let idleSeconds = 3
 
@@ -79,7 +79,7 @@ extension Suite {
             run.load.beginMeasuring()
             await Stage.pause(milliseconds: 500)
             victim.process?.send(SIGKILL)
-            // Without waiting for its end, which would hold up the load's own loop.
+            // Waits without blocking, which would delay the load on the same loop.
             while victim.collect() == nil { await Stage.pause(milliseconds: 1) }
             await Stage.pause(milliseconds: UInt64(plan.seconds) * 1_000)
             let missing = await run.finish()
@@ -97,7 +97,7 @@ extension Suite {
         return Double(greatest) / Double(1 << 20)
     }
 
-    /// - Parameter earlier: what it is to be compared with, over the same connections.
+    /// - Parameter earlier: an earlier measurement of the same connections, for comparison.
     private func traffic(
         _ cluster: LocalCluster, like earlier: TCPTraffic? = nil
     ) throws(BenchError) -> TCPTraffic {

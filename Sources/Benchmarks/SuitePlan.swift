@@ -1,29 +1,29 @@
-/// How much a run of all figures does.
+/// The sizes and durations of a run of all figures.
 struct SuitePlan: Hashable, Sendable {
-    /// How long each load is measured.
+    /// The time for which each load is measured, in seconds.
     var seconds = 4
     var runs = 3
-    /// How many sends a node misses before it comes back.
+    /// The numbers of sends that a node misses while it is down.
     var missed = [10_000, 100_000]
-    /// How many connections of one node watch: almost as many as it takes clients.
+    /// The number of watching connections to one node: nearly its limit of clients.
     var watchers = 9_900
-    /// How many messages the conversation has whose pages are asked for.
+    /// The number of messages in the conversation whose pages are read.
     var messages = 100_000
-    /// How many messages the conversations have with which the cost of each verb is compared.
+    /// The numbers of messages in the conversations on which the cost of each verb is compared.
     var growth = [100, 10_000, 1_000_000]
-    /// No other rows are measured.
+    /// Whether only the rows of growth are measured.
     var isGrowthAlone = false
-    /// How many pages are asked for.
+    /// The number of pages that are read.
     var pages = 500
 
-    /// For a first look.
+    /// A plan for a first look.
     static let quick = SuitePlan(
         seconds: 2, runs: 1, missed: [10_000], watchers: 2_000, messages: 20_000,
         growth: [100, 10_000], pages: 200)
 
-    /// As large as the aims are; it takes long.
+    /// A plan as large as the aims; it takes long.
     static let large = SuitePlan(missed: [10_000, 100_000, 1_000_000], messages: 1_000_000)
 
-    /// A million takes minutes: once is enough.
+    /// Returns the number of runs; missing a million sends takes minutes, so it is measured once.
     func runs(missing sends: Int) -> Int { sends >= 1_000_000 ? 1 : runs }
 }

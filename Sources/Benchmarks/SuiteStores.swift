@@ -1,14 +1,14 @@
 import LineClient
 import NetworkIO
 
-/// The rows of a node that starts with much on its disk, or with too little.
+/// The rows of a node that starts with much data on its disk, or with missing data.
 extension Suite {
-    /// Also for a million sends that one core takes in at 10,000 a second.
+    /// Enough for a million sends that one core merges at 10,000 a second.
     private static let levelSecondsMax: UInt64 = 300
 
     private static let pageMessages = 50
 
-    /// Sends right before the kill, so that every start finds work that was left undone.
+    /// The number of sends right before the kill, so that every start finds unfinished work.
     private static let sendsBeforeKill = 10_000
 
     func measureCatchUp(_ sends: Int) async throws(BenchError) {
@@ -26,7 +26,7 @@ extension Suite {
             try await cluster.awaitLevel(secondsMax: Self.levelSecondsMax)
             let seconds = Double(Stage.loop.nanoseconds - began) / 1e9
             guard let process = late.process else { throw BenchError("\(late.name) has ended") }
-            // The kernel counts in hundredths of a second; less than one is one.
+            // The kernel counts in hundredths of a second; a smaller value counts as one.
             let cpuMilliseconds = max(10, try NodeMemory.cpuMilliseconds(of: process))
             record(.levelAfter(sends), seconds)
             record(.mergeRate(sends), Double(sends) / seconds)
@@ -42,7 +42,8 @@ extension Suite {
             let run = SendRun(shape, on: [node])
             defer { run.stop() }
             try await run.fill()
-            // Every connection has sent about as many: the middle of one lies about in the middle.
+            // All connections have sent about as many messages, so this one lies about in the
+            // middle.
             let middle = SendLoad.id(
                 ofConnection: 0, send: messages / shape.connections / 2)
             let line = "HISTORY \(SendLoad.conversation(0)) bob limit=\(Self.pageMessages)"

@@ -1,7 +1,7 @@
-/// The rows of those who watch.
+/// The rows of watchers.
 extension Suite {
     private static let conversations = 20
-    /// How long a node has to give back what it took for the answers.
+    /// The time in which a node releases the memory of the answers, in milliseconds.
     private static let restMilliseconds: UInt64 = 1_000
 
     func measureEvents() async throws(BenchError) {

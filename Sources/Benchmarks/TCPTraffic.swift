@@ -1,13 +1,13 @@
 import Glibc
 
-/// How many bytes have arrived on the open TCP connections of some ports of this machine, as the
-/// kernel has counted them: what programs wrote, without headers and repetitions.
+/// The bytes that have arrived on the open TCP connections of some ports of this machine, as the
+/// kernel counts them: without headers and retransmissions.
 ///
-/// Asked over netlink, `man 7 sock_diag`, as `ss -i` does.
+/// Queried over netlink (`man 7 sock_diag`), as `ss -i` does.
 struct TCPTraffic {
-    /// Sockets, connected ones alone, whose own or far port is one of these.
+    /// The number of connected sockets whose local or remote port is one of these.
     private(set) var sockets = 0
-    /// Of a connection within this machine both ends count, and so both directions.
+    /// The bytes at both ends of a connection within this machine, and so in both directions.
     private(set) var receivedBytes: UInt64 = 0
 
     private let ports: Set<UInt16>
@@ -39,13 +39,13 @@ struct TCPTraffic {
         static let dumpRequest: UInt16 = 0x301
         static let tcpInfo: UInt16 = 2
         static let connected: UInt32 = 1 << 1
-        /// `sizeof` of a netlink header, and of `inet_diag_msg`.
+        /// The sizes of a netlink header and of `inet_diag_msg`.
         static let headerBytes = 16
         static let socketBytes = 72
-        /// Where `tcpi_bytes_received` lies in `tcp_info`.
+        /// The offset of `tcpi_bytes_received` in `tcp_info`.
         static let receivedStart = 128
 
-        /// A header, then an `inet_diag_req_v2` for every connected TCP socket with its info.
+        /// A header and an `inet_diag_req_v2` for every connected TCP socket, with its info.
         static var request: [UInt8] {
             let requestBytes = headerBytes + 56
             var bytes = words(UInt32(requestBytes)) + words(byFamily) + words(dumpRequest)
@@ -59,7 +59,7 @@ struct TCPTraffic {
         }
     }
 
-    /// - Returns: whether that was an answer.
+    /// - Returns: false if the bytes are no answer.
     private mutating func add(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var rest = bytes[...]
         while rest.count >= Kernel.headerBytes {

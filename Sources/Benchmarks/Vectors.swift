@@ -1,6 +1,6 @@
 import LineProtocol
 
-/// What a node says that it holds: the seqs of each replica in some shards, as ranges.
+/// The seqs of each replica id that a node states to hold in some shards, as ranges.
 struct HeldSeqs: Sendable {
     struct Source: Hashable, Sendable {
         let shard: Int
@@ -10,10 +10,10 @@ struct HeldSeqs: Sendable {
     private(set) var ranges: [Source: [ClosedRange<Int>]] = [:]
     private var shards: Set<Int> = []
 
-    /// The node holds this shard, be it empty.
+    /// Records that the node holds this shard, even if it is empty.
     mutating func hold(_ shard: Int) { shards.insert(shard) }
 
-    /// Takes a `VECTOR` line of a shard that is held; false where it cannot be read.
+    /// Adds a `VECTOR` line of a held shard; returns false if it cannot be parsed.
     mutating func add(_ line: ReplyFields, of shard: Int) -> Bool {
         guard let replica = line["replica"], let first = line["seq"].flatMap({ Int($0) }) else {
             return false
@@ -28,7 +28,8 @@ struct HeldSeqs: Sendable {
         return true
     }
 
-    /// How many seqs each lacks, in its shards, of all that these nodes hold together.
+    /// Returns per node the number of seqs that it lacks, in its shards, of those that all nodes
+    /// hold.
     static func lacking(_ nodes: [HeldSeqs]) -> [Int] {
         var all: [Source: [ClosedRange<Int>]] = [:]
         for node in nodes { all.merge(node.ranges) { $0 + $1 } }
@@ -40,7 +41,7 @@ struct HeldSeqs: Sendable {
         }
     }
 
-    /// How many numbers lie in the ranges, which may overlap.
+    /// Returns how many numbers lie in the ranges, which may overlap.
     private static func count(_ ranges: [ClosedRange<Int>]) -> Int {
         var count = 0
         var end = Int.min

@@ -1,9 +1,9 @@
 import LineProtocol
 
-/// What a node says: replies, and events.
+/// The handling of what a node sends: replies and events.
 extension ChatMachine {
     mutating func onAnswer(_ number: Int, _ lines: [ReplyLine], at now: UInt64) {
-        // What an earlier connection was asked is asked again.
+        // Replies to requests of an earlier connection are ignored: those requests are repeated.
         guard let purpose = purposes.removeValue(forKey: number), let status = lines.last else {
             return
         }
@@ -30,12 +30,12 @@ extension ChatMachine {
 
     private mutating func onRefusal(of purpose: Purpose, _ status: ReplyLine, at now: UInt64) {
         guard case .error(let error) = status else { return }
-        // A node that lacks what was seen is better than none; one that knows no tokens is old.
+        // A node that lacks what was seen is better than none, and an old node knows no tokens.
         if purpose == .since {
             if error.code >= 500 { tell("\(roster.current) may show less than before", at: now) }
             return
         }
-        // What cannot be had now is had at the next event, or at another node.
+        // After a temporary refusal, the request is repeated at the next event or on another node.
         if error.code >= 500 {
             if purpose == .chats { wantsChats = true }
             return turnAway("\(error.sentence)", at: now)
@@ -48,7 +48,7 @@ extension ChatMachine {
         if purpose == .chats { hasChats = true }
     }
 
-    /// This node cannot do it: another one is asked.
+    /// Switches to another node after this one refused a request temporarily.
     private mutating func turnAway(_ why: String, at now: UInt64) {
         let pause = max(roster.failed(), Outbox.pauseMilliseconds)
         downSince = now
@@ -75,7 +75,7 @@ extension ChatMachine {
         markPrinted()
     }
 
-    // MARK: - What was said here
+    // MARK: - Posts
 
     private mutating func onPosted(_ status: ReplyLine, at now: UInt64) {
         switch status {
@@ -119,8 +119,7 @@ extension ChatMachine {
             isWatching = true
             token = fields["token"] ?? token
         case .error(let error):
-            // A token that the node does not take is given up; an old node has no watch at all,
-            // and is asked again and again instead.
+            // A refused token is given up. An old node knows no `WATCH`; it is polled instead.
             if error.code >= 500 {
                 wantsWatch = true
             } else if token != nil {
@@ -182,12 +181,12 @@ extension ChatMachine {
         if !what.isEmpty { print(["* \(by) \(what)"]) }
     }
 
-    /// What is printed is read.
+    /// In line mode, a printed message counts as read.
     private mutating func markPrinted() {
         if !isScreen, let newest = book.messages.last { markRead(upTo: newest.position) }
     }
 
-    /// Marks what has been shown as read.
+    /// Marks the messages up to a position as read, as far as they were sent by others.
     mutating func markRead(upTo last: Position) {
         guard let id = book.openID, link == .up,
             let newest = book.messages.last(where: { $0.from != user && $0.position <= last })
@@ -198,10 +197,11 @@ extension ChatMachine {
         wantsChats = true
     }
 
-    /// How many messages are printed when a chat is opened.
+    /// The number of messages that are printed when a chat is opened.
     private static var printedAtFirst: Int { 20 }
 
-    /// The most messages remembered as printed; beyond, one of another chat may come twice.
+    /// The limit of messages remembered as printed; beyond it, a message of another chat may be
+    /// printed twice.
     private static var printedMax: Int { 10_000 }
 
     private mutating func printNew() {
@@ -222,7 +222,7 @@ extension ChatMachine {
 }
 
 extension Message {
-    /// One that was acknowledged just now.
+    /// A message that was acknowledged just now.
     init?(id: String, from: String, _ at: String, _ text: String) {
         guard let at = LineTime.parse(at) else { return nil }
         self.id = id

@@ -1,4 +1,4 @@
-/// What a person does: keys, and the lines that are typed.
+/// The handling of a person's input: keys and typed lines.
 extension ChatMachine {
     mutating func onKey(_ key: Keystroke, at now: UInt64) {
         switch key {
@@ -29,7 +29,7 @@ extension ChatMachine {
 
     private var page: Int { max(1, (chatArea?.rows ?? 0) - 1) }
 
-    /// Scrolls what is in the middle.
+    /// Scrolls the panel, the open chat or the list of chats.
     private mutating func scroll(by count: Int) {
         if panel != nil {
             scrollPanel(by: count)
@@ -50,7 +50,7 @@ extension ChatMachine {
         findNext(older: older, at: now)
     }
 
-    /// Names at the beginning of a line are addressed.
+    /// Completes the word before the cursor; a name at the beginning of a line gets `: `.
     private mutating func complete() {
         let line = String(editor.characters[..<editor.cursor])
         let words = line.split(separator: " ", omittingEmptySubsequences: false)
@@ -120,7 +120,7 @@ extension ChatMachine {
             hasRefusal = true
             return tell(error.sentence, at: now)
         }
-        // Who goes on has changed his mind.
+        // Any other command cancels a pending `/quit`.
         if isScreen, command != .quit { leavingSince = nil }
         switch command {
         case .help: show("commands", Command.helpLines)
@@ -197,7 +197,7 @@ extension ChatMachine {
         post("EDIT \(id) \(message.id) \(user) -- \(Self.escaped(text))", "editing", typed)
     }
 
-    /// Puts a message's text into the line, to be changed there.
+    /// Puts a message's text into the input line, to be edited there.
     private mutating func beginEdit(_ label: String?, at now: UInt64) {
         guard let message = editable(label, at: now) else { return }
         guard isScreen else {
@@ -209,7 +209,8 @@ extension ChatMachine {
         editor.set("/edit \(book.label(of: message.id)) \(message.rawText)")
     }
 
-    /// The message with that number, or the user's last.
+    /// Returns the message with that number, or the user's last one; tells the person if none
+    /// exists.
     private mutating func editable(_ label: String?, at now: UInt64) -> Message? {
         let last = book.messages.last { $0.from == user && !$0.isDeleted }
         let message = label.map { book.message(labelled: $0) } ?? last
@@ -219,7 +220,7 @@ extension ChatMachine {
         return message
     }
 
-    /// Searches what is loaded; again without a text: the next older one.
+    /// Searches the loaded messages; without a text, continues to the next older match.
     private mutating func find(_ text: String?, at now: UInt64) {
         guard isScreen else { return refuse("/find needs a screen", at: now) }
         if let text { search = Search(text: text) }
@@ -285,14 +286,14 @@ extension ChatMachine {
         }
     }
 
-    /// On a screen nothing that was typed is given up unless it is said twice.
+    /// Leaves once everything is acknowledged; on a screen, a second `/quit` leaves at once.
     private mutating func quit(at now: UInt64) {
         if isScreen, leavingSince != nil {
             print(outbox.unsent)
             return output.append(.leave(link == .up ? 1 : 69))
         }
         leavingSince = now
-        // The status line says what is waited for.
+        // Without a notice, the status line shows what is waited for.
         if isScreen, !outbox.isEmpty { notice = nil }
     }
 
@@ -316,7 +317,7 @@ extension ChatMachine {
 
     // MARK: - Spelling
 
-    /// A text as a request spells it.
+    /// Returns a text with the escapes of the line protocol.
     static func escaped(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {
@@ -331,7 +332,7 @@ extension ChatMachine {
         return escaped
     }
 
-    /// The inside of a quoted value.
+    /// Returns the inside of a quoted value.
     static func quoted(_ text: String) -> String {
         escaped(text).replacing("\"", with: "\\\"")
     }

@@ -1,21 +1,22 @@
 import LineProtocol
 
-/// A chat client for one user, as a machine: what happens goes in, what to do comes out.
+/// A chat client for one user as a state machine: it takes happenings and returns directives.
 ///
-/// It talks to one node at a time, over one connection for requests and one for events. When either
-/// is gone it turns to the next node and goes on there: what was not acknowledged is said again
-/// with the same ids, and the watch resumes by the last token. What it shows of chats and messages
-/// is what the node says: after an event it asks again, one request at a time, instead of working
-/// out by itself what an edit or a deletion does.
+/// The client uses one node at a time, with one connection for requests and one for events. If
+/// either ends, it continues at the next node: unacknowledged posts are sent again with the same
+/// ids, and the watch resumes from the last token. The list of chats and the messages are always
+/// those that the node shows: the client appends a new message itself, but after any other event it
+/// reads them again, one request at a time, instead of deriving the effect of an edit or a
+/// deletion.
 public struct ChatMachine: Sendable {
     public struct Settings: Sendable {
         let user: String
         let nodes: [String]
-        /// Where lines are printed as they come, the terminal's size is nil.
+        /// The terminal's size; nil in line mode.
         let size: Size?
-        /// Begins every id that this client makes: no other client may have the same.
+        /// The beginning of every id that this client makes; unique to this client.
         let idPrefix: String
-        /// What clocks here are ahead of UTC.
+        /// The offset of local time from UTC, in seconds.
         let utcOffsetSeconds: Int64
         let columns: Columns
 
@@ -38,14 +39,14 @@ public struct ChatMachine: Sendable {
         case up
     }
 
-    /// Lines over the open chat, and the first that is shown.
+    /// Lines shown over the open chat, with the index of the first visible one.
     struct Panel {
         let title: String
         let lines: [String]
         var top = 0
     }
 
-    /// What a request that has no reply was asked for.
+    /// The purpose of a request whose reply is outstanding.
     enum Purpose: Equatable {
         case chats
         case history(String)
@@ -53,29 +54,30 @@ public struct ChatMachine: Sendable {
         case since
         case post
         case panel(String)
-        /// Whose reply nobody waits for.
+        /// A request whose reply is ignored.
         case aside
     }
 
-    /// How long a connection may be quiet before the node is asked whether it is there.
+    /// The time without a request after which the node is pinged, in milliseconds.
     static let pingMilliseconds: UInt64 = 3_000
 
-    /// How often to look for what is new while the node does not tell by itself.
+    /// The interval of polling while the node sends no events, in milliseconds.
     static let pollMilliseconds: UInt64 = 2_000
 
-    /// How often a node is told that somebody still types, and after which pause that he stopped.
+    /// The interval in which a typing notice is repeated, and the pause after which typing has
+    /// stopped, in milliseconds.
     static let typingMilliseconds: UInt64 = 3_000
 
-    /// How long a notice stays on the screen.
+    /// The time for which a notice stays on the screen, in milliseconds.
     static let noticeMilliseconds: UInt64 = 8_000
 
-    /// How often the bell rings at most.
+    /// The least time between two rings of the bell, in milliseconds.
     static let bellMilliseconds: UInt64 = 1_000
 
-    /// How long the end waits for what is not acknowledged, where nobody can be asked.
+    /// The time for which the end waits for acknowledgements in line mode, in milliseconds.
     static let leavingMilliseconds: UInt64 = 15_000
 
-    /// How many lines of an input that is no terminal may wait.
+    /// The limit of waiting lines of an input that is no terminal.
     static let linesMax = 100_000
 
     let settings: Settings
@@ -86,7 +88,7 @@ public struct ChatMachine: Sendable {
     var editor = LineEditor()
     var link = LinkState.down(until: 0)
     var isWatching = false
-    /// Whether the node could not watch just now.
+    /// Whether the node could not watch at the last attempt.
     var wantsWatch = false
     var hasChats = false
     var token: String?
@@ -98,14 +100,14 @@ public struct ChatMachine: Sendable {
     var askedAt: UInt64 = 0
     var polledAt: UInt64 = 0
     var typing: (conversation: String, toldAt: UInt64, keyAt: UInt64)?
-    /// The newest message of each chat that this client has marked as read.
+    /// Per chat, the position up to which this client has marked messages as read.
     var marks: [String: Position] = [:]
-    /// What this user deleted last for himself.
+    /// The message that this user deleted last for themselves.
     var deleted: (conversation: String, id: String)?
     var notice: (text: String, at: UInt64)?
     var panel: Panel?
     var showsArchived = false
-    /// The first chat of the list that is shown, where none is open.
+    /// The first visible chat of the list, while no chat is open.
     var listTop = 0
     var viewport = Viewport()
     var search: Search?
@@ -113,12 +115,12 @@ public struct ChatMachine: Sendable {
     var isBellOn = true
     var bellAt: UInt64?
     var rowsCache: (key: RowsKey, rows: [ChatRow])?
-    /// Lines of an input that is no terminal.
+    /// The waiting lines of an input that is no terminal.
     var lines: [String] = []
     var printed: Set<String> = []
     var leavingSince: UInt64?
     var hasEnded = false
-    /// Since when no node is connected; nil before anything has happened.
+    /// The time since which no node is connected; nil before the first happening.
     var downSince: UInt64?
     var hasRefusal = false
     var output: [Directive] = []
@@ -134,6 +136,8 @@ public struct ChatMachine: Sendable {
     var isScreen: Bool { size != nil }
     var measure: Columns { settings.columns }
 
+    /// Handles a happening.
+    ///
     /// - Parameter now: monotonic milliseconds.
     public mutating func on(_ happening: Happening, at now: UInt64) -> [Directive] {
         output = []
@@ -178,7 +182,7 @@ public struct ChatMachine: Sendable {
             if isScreen { notice = nil } else { print(["* connected to \(roster.current)"]) }
         }
         roster.succeeded()
-        // Another node may lag behind what was seen; from here on it shows nothing older.
+        // Another node may lag behind what was seen; the token makes it show nothing older.
         if let token { ask("SINCE \(token)", .since) }
         ask("MEMBERS", .members)
         watch()
@@ -201,7 +205,7 @@ public struct ChatMachine: Sendable {
         isWatching = false
         typing = nil
         book.forgetTypists()
-        // Every node in vain is said once, and not twice a second.
+        // Each node's failure is reported in the first round only.
         if roster.failures <= roster.addresses.count {
             tell("\(lost): \(why); trying \(roster.current)", at: now)
         }
@@ -226,7 +230,7 @@ public struct ChatMachine: Sendable {
         output.append(.ask(requestsMade, line))
     }
 
-    // MARK: - What is due
+    // MARK: - Due requests
 
     private mutating func advance(at now: UInt64) {
         if case .down(let until) = link, now >= until {
@@ -259,7 +263,8 @@ public struct ChatMachine: Sendable {
 
     func isAsked(_ purpose: Purpose) -> Bool { purposes.values.contains(purpose) }
 
-    /// Whether everything that was asked so far has come: the next line of a script may rely on it.
+    /// Whether all requests so far are answered, so that the next line of a script may rely on
+    /// them.
     private var isSettled: Bool {
         hasChats && outbox.isEmpty && !wantsChats && !wantsHistory
             && !purposes.values.contains { $0 != .aside && $0 != .members }
@@ -278,7 +283,7 @@ public struct ChatMachine: Sendable {
         }
     }
 
-    /// Ends without what was not acknowledged, and says what that was.
+    /// Ends without the unacknowledged posts, and prints them.
     private mutating func giveUp(at now: UInt64) {
         for line in outbox.unsent { tell(line, at: now) }
         for line in lines where line != "/quit" { tell("not done: \(line)", at: now) }
@@ -289,7 +294,7 @@ public struct ChatMachine: Sendable {
         output += lines.map { .print(Columns.harmless($0)) }
     }
 
-    /// Rings, unless it has done so just now.
+    /// Rings the bell, unless it rang within the last second.
     mutating func ring(at now: UInt64) {
         guard isScreen, isBellOn else { return }
         if let bellAt, now < bellAt + Self.bellMilliseconds { return }
@@ -297,7 +302,7 @@ public struct ChatMachine: Sendable {
         output.append(.bell)
     }
 
-    /// Says something to the person: on the screen's last line but one, or as a line.
+    /// Shows a sentence in the status line or, in line mode, prints it.
     mutating func tell(_ sentence: String, at now: UInt64) {
         let sentence = Columns.harmless(sentence)
         if isScreen {

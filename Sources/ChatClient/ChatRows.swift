@@ -2,7 +2,7 @@ import LineProtocol
 
 /// The rows of the open chat.
 extension ChatMachine {
-    /// What the rows were made of: while it is the same, so are they.
+    /// The inputs of the rows, which are reused while these are the same.
     struct RowsKey: Hashable {
         let revision: Int
         let columns: Int
@@ -79,7 +79,7 @@ extension ChatMachine {
         return mentions(message) ? .mention : .plain
     }
 
-    /// Whether another says the user's name.
+    /// Whether another user's message contains the user's name.
     func mentions(_ message: Message) -> Bool {
         guard message.from != user, !message.isDeleted else { return false }
         let words = message.text.lowercased().split { !($0.isLetter || $0.isNumber || $0 == "_") }
@@ -123,10 +123,10 @@ extension ChatMachine {
 
 // MARK: - Scrolling and searching
 
-/// What is searched for in the loaded messages of the open chat.
+/// A search in the loaded messages of the open chat.
 struct Search {
     let text: String
-    /// The message that was found last.
+    /// The position of the last match; nil before the first.
     var found: Position?
 
     func matches(_ message: Message) -> Bool {
@@ -148,7 +148,7 @@ extension ChatMachine {
         if book.wantsOlder() { wantsHistory = true }
     }
 
-    /// After each change: where the person is, and what that makes read.
+    /// Updates the viewport after each change, and marks the shown messages as read.
     mutating func settleViewport() {
         guard let area = chatArea, book.openID != nil, panel == nil, book.hasHistory else { return }
         let rows = chatRows(area.columns)
@@ -157,7 +157,7 @@ extension ChatMachine {
         markRead(upTo: newest.position)
     }
 
-    /// Goes to the next match, towards older messages or newer ones.
+    /// Scrolls to the next older or newer match.
     mutating func findNext(older: Bool, at now: UInt64) {
         guard let search, let area = chatArea else { return }
         let rows = chatRows(area.columns)

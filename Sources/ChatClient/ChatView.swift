@@ -1,14 +1,14 @@
 import LineProtocol
 
-/// What is on the screen, or in the lines in place of one.
+/// The contents of the screen, or of the lines that replace it.
 extension ChatMachine {
-    /// From these widths on the list of chats stands beside the messages, and the participants too.
+    /// The widths from which on the list of chats, and the participants, stand beside the messages.
     private static var columnsForList: Int { 60 }
     private static var columnsForNames: Int { 100 }
     private static var listColumns: Int { 22 }
     private static var namesColumns: Int { 18 }
 
-    /// The size of the part that shows the open chat; nil where there is no screen.
+    /// The size of the part that shows the open chat; nil without a screen.
     var chatArea: Size? {
         guard let size else { return nil }
         let (columns, rows) = least(size)
@@ -83,11 +83,11 @@ extension ChatMachine {
         lines.prefix(rows) + Array(repeating: Screen.Line(""), count: max(0, rows - lines.count))
     }
 
-    /// The rows of a list that are shown, with a line at either end for those that are not.
+    /// Returns the rows of a list that fit, with a line at either end that counts the hidden rows.
     ///
     /// - Parameters:
-    ///   - first: the first row that is wanted.
-    ///   - unread: how many messages nobody has read there, for each row that has any.
+    ///   - first: the first row to show, if possible.
+    ///   - unread: for each row, its number of unread messages; empty for a list without any.
     private func window(
         _ lines: [Screen.Line], from first: Int, _ rows: Int, unread: [Int] = []
     ) -> [Screen.Line] {
@@ -108,7 +108,7 @@ extension ChatMachine {
 
     // MARK: - The list of chats
 
-    /// The chats that are listed, each with its place among all.
+    /// The listed chats, each with its place among all chats.
     var listed: [(place: Int, chat: Chat)] {
         zip(1..., book.chats).filter { $0.1.isArchived == showsArchived }.map { ($0.0, $0.1) }
     }
@@ -126,14 +126,14 @@ extension ChatMachine {
             return Screen.Line(
                 text, chat.unread > 0 || chat.id == book.openID ? .bold : .plain)
         }
-        // The open chat is always to be seen.
+        // The open chat is always visible.
         let open = listed.firstIndex { $0.chat.id == book.openID }
         return window(
             lines, from: open.map { $0 - rows / 2 } ?? listTop, rows,
             unread: listed.map(\.chat.unread))
     }
 
-    /// The same for lines: with what was said last.
+    /// The list of chats for line mode, with each chat's last message.
     func listLines(_ chats: [Chat]) -> [String] {
         chats.map { chat in
             let unread = chat.unread > 0 ? " (\(chat.unread) unread)" : ""
@@ -156,7 +156,7 @@ extension ChatMachine {
         return window(lines, from: 0, rows)
     }
 
-    // MARK: - The middle
+    // MARK: - The main column
 
     private mutating func mainLines(_ columns: Int, _ rows: Int) -> [Screen.Line] {
         if let panel { return panelScreen(panel, columns, rows) }
@@ -175,7 +175,7 @@ extension ChatMachine {
             + window(lines, from: panel.top, rows - 1)
     }
 
-    /// Scrolls what is open over the chat; never beyond either end.
+    /// Scrolls the panel over the chat; never beyond either end.
     mutating func scrollPanel(by count: Int) {
         guard let area = chatArea, let lines = panel?.lines else { return }
         let all = lines.flatMap { measure.wrap($0, to: area.columns) }.count
@@ -184,7 +184,7 @@ extension ChatMachine {
         panel?.top = min(last, max(0, top + count))
     }
 
-    /// Scrolls the list of chats, where none is open.
+    /// Scrolls the list of chats, while no chat is open.
     mutating func scrollList(by count: Int) {
         guard let size else { return }
         let last = max(0, listed.count - (least(size).rows - 3))

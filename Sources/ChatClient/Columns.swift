@@ -1,7 +1,7 @@
-/// The measure of texts in columns of a terminal, and how they are cut and broken to fit.
+/// The measure of texts in columns of a terminal, with functions that cut, fill and wrap them.
 ///
-/// The width of a character is the terminal library's to say: what is laid out by another measure
-/// than what is drawn by ends up in the wrong place.
+/// The terminal library determines the width of a character: a layout by another measure than the
+/// library's would put texts into the wrong columns.
 public struct Columns: Sendable {
     private let width: @Sendable (Unicode.Scalar) -> Int
 
@@ -17,7 +17,7 @@ public struct Columns: Sendable {
         text.reduce(0) { $0 + count($1) }
     }
 
-    /// The text cut to these columns, with `…` where something is missing.
+    /// Returns the text cut to these columns, with `…` in place of the missing part.
     func cut(_ text: String, to columns: Int) -> String {
         guard columns > 0 else { return "" }
         guard count(text) > columns else { return text }
@@ -32,13 +32,13 @@ public struct Columns: Sendable {
         return cut + "…"
     }
 
-    /// The text cut or filled with spaces to exactly these columns.
+    /// Returns the text cut or filled with spaces to exactly these columns.
     func fit(_ text: String, to columns: Int) -> String {
         let cut = cut(text, to: columns)
         return cut + String(repeating: " ", count: max(0, columns - count(cut)))
     }
 
-    /// The text in lines of at most these columns, broken at spaces where there are some.
+    /// Returns the text in lines of at most these columns, broken at spaces if there are any.
     func wrap(_ text: String, to columns: Int) -> [String] {
         let columns = max(2, columns)
         return text.split(separator: "\n", omittingEmptySubsequences: false).flatMap { line in
@@ -50,7 +50,7 @@ public struct Columns: Sendable {
         var lines: [String] = []
         var current = ""
         var taken = 0
-        /// Behind the last space of `current`.
+        /// The index after the last space of `current`.
         var breakAt: String.Index?
         for character in line {
             let width = count(character)
@@ -75,7 +75,8 @@ public struct Columns: Sendable {
         return String(line)
     }
 
-    /// Without what a terminal would take for a command; line ends stay.
+    /// Returns the text without characters that a terminal would take for a command; line ends
+    /// stay.
     static func harmless(_ text: String) -> String {
         var harmless = ""
         for scalar in text.unicodeScalars {
@@ -83,7 +84,7 @@ public struct Columns: Sendable {
             case 0x0A: harmless.unicodeScalars.append(scalar)
             case 0x09: harmless += "    "
             case ..<0x20, 0x7F...0x9F: harmless += "·"
-            // What turns the direction of all that follows, beyond its own message; and line ends
+            // These characters change the text direction beyond their own message, or are line ends
             // that only some terminals know.
             case 0x202A...0x202E, 0x2066...0x2069, 0x2028, 0x2029: continue
             default: harmless.unicodeScalars.append(scalar)

@@ -1,4 +1,4 @@
-/// What a typed line asks for.
+/// A command, or a text to send, that was typed as a line.
 enum Command: Equatable {
     case say(String)
     case help
@@ -8,7 +8,7 @@ enum Command: Equatable {
     case invite(String)
     case leaveChat, hide
     case archive(Bool)
-    /// With nil for the text that there is, to begin from.
+    /// The message's number and the new text; a nil text begins with the current one.
     case edit(String?, String?)
     case delete(String, everyone: Bool)
     case restore
@@ -48,14 +48,14 @@ enum Command: Equatable {
         "Alt-B, Alt-F, Alt-D, Ctrl-W: by words.  Ctrl-L: draws anew.",
     ]
 
-    /// The first words of commands, as Tab completes them.
+    /// The first words of commands, for completion by Tab.
     static let verbs = [
         "/archive", "/archived", "/bell", "/chats", "/delete", "/edit", "/edits", "/find", "/help",
         "/hide", "/invite", "/leave", "/names", "/new", "/nodes", "/open", "/pin", "/pins",
         "/quit", "/restore", "/unarchive", "/unpin",
     ]
 
-    /// A line that asks for nothing: what is wrong with it.
+    /// The error of a line that is no command, with the reason.
     struct Unclear: Error, Equatable {
         let sentence: String
     }
@@ -103,7 +103,7 @@ enum Command: Equatable {
         }
     }
 
-    /// The number of a message as it is shown, such as 12 or 12a.
+    /// Returns the number of a message as it is shown, such as 12 or 12a.
     private static func label(_ word: String) throws(Unclear) -> String {
         guard isLabel(word) else {
             throw Unclear(sentence: "\(word) is no number of a message, as shown before it")
@@ -132,7 +132,7 @@ enum Command: Equatable {
         return .delete(try label(words[0]), everyone: words.count == 2)
     }
 
-    /// `/edit 3 text` or `/edit text`; the text keeps its spaces.
+    /// Parses `/edit 3 text` or `/edit text`; the text keeps its spaces.
     private static func edit(_ words: [String], _ line: String) -> Command {
         let text = line.dropFirst("/edit".count).drop { $0 == " " }
         guard let first = words.first else { return .edit(nil, nil) }

@@ -1,17 +1,17 @@
-/// The completion of the word before the cursor, which goes round all that begins like it.
+/// The completion of the word before the cursor, which cycles through all candidates.
 struct Completion {
     private var found: [String] = []
     private var index = 0
     private var start = 0
-    /// What the line was after the last step; nil before the first.
+    /// The line after the last step; nil before the first.
     private var completed: (text: String, cursor: Int)?
 
-    /// Completes the word, or puts the next one that fits in its place.
+    /// Completes the word, or replaces it by the next candidate.
     ///
     /// - Parameters:
-    ///   - words: all that may stand there, the likely ones first.
-    ///   - suffix: what follows a word that is complete.
-    /// - Returns: false where nothing begins so.
+    ///   - words: all candidates, the likely ones first.
+    ///   - suffix: the text that follows a completed word.
+    /// - Returns: false if no candidate begins like the word.
     mutating func step(_ editor: inout LineEditor, words: [String], suffix: String) -> Bool {
         if let completed, completed == (editor.text, editor.cursor) {
             index = (index + 1) % max(1, found.count)

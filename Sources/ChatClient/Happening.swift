@@ -1,51 +1,51 @@
 import LineProtocol
 
-/// What happens to a chat client.
+/// An input of a chat client.
 public enum Happening: Sendable {
-    /// Both connections to the node that was dialled stand, and are signed in.
+    /// Both connections to the dialled node are established and signed in.
     case connected
-    /// There is no connection; why, as a sentence.
+    /// There is no connection; the text is the reason, as a sentence.
     case lost(String)
     /// The reply to the request with this number: its data lines, then its status line.
     case answered(Int, [ReplyLine])
-    /// What the watching connection said: the reply to `WATCH`.
+    /// The reply to `WATCH` on the connection for events.
     case watchAnswered(ReplyLine)
     /// An `EVENT` line.
     case event(ReplyFields)
     case key(Keystroke)
-    /// A whole line of an input that is no terminal.
+    /// A complete line of an input that is no terminal.
     case line(String)
     case inputEnded
-    /// The process was told to end, and ends with this status.
+    /// A signal requests the end of the process, with this exit status.
     case terminated(Int32)
     case resized(Size)
-    /// Some time has passed.
+    /// Some time has passed; sent at regular intervals.
     case tick
 }
 
-/// What a chat client wants done.
+/// An action that a chat client requests.
 public enum Directive: Hashable, Sendable {
-    /// Give up the connections that there are, and connect to this admin address.
+    /// Closes the current connections, and connects to this admin address.
     case dial(String)
-    /// Send a line on the connection for requests.
+    /// Sends a line on the connection for requests.
     case ask(Int, String)
-    /// Send a line on the connection for events.
+    /// Sends a line on the connection for events.
     case watch(String)
-    /// Write a line; where there is a screen, after the end.
+    /// Prints a line; with a screen, after the client has ended.
     case print(String)
-    /// Show this.
+    /// Draws this screen.
     case draw(Screen)
-    /// Forget what the terminal shows, and show all of it again.
+    /// Draws the whole screen again, whatever the terminal shows.
     case redraw
     case bell
-    /// End, with this exit status.
+    /// Ends the process with this exit status.
     case leave(Int32)
 }
 
-/// A key of the keyboard, or several that come as one.
+/// A key of the keyboard, or several keys that arrive as one.
 public enum Keystroke: Hashable, Sendable {
     case character(Character)
-    /// Text that came at once, its line ends included.
+    /// Text that arrived at once, with its line ends.
     case paste(String)
     case enter, backspace, delete, tab, escape
     case left, right, up, down, home, end, pageUp, pageDown
@@ -56,9 +56,9 @@ public enum Keystroke: Hashable, Sendable {
     case altBackspace, altUp, altDown, controlLeft, controlRight
 }
 
-/// A key as the terminal library hands it over.
+/// A key as the terminal library delivers it.
 public enum KeyInput: Hashable, Sendable {
-    /// A character, or one of those that begin with U+0000 for keys with Control held.
+    /// A character, including the control characters from U+0000 for keys with Control held.
     case scalar(Unicode.Scalar)
     /// A key that the library has a name for.
     case named(Keystroke)
@@ -66,12 +66,12 @@ public enum KeyInput: Hashable, Sendable {
     case pasteEnds
 }
 
-/// How many columns and rows a terminal has.
+/// The number of columns and rows of a terminal.
 public struct Size: Hashable, Sendable {
     public let columns: Int
     public let rows: Int
 
-    /// The least that anything is drawn for; in less, what does not fit is cut off.
+    /// The least size that is drawn; in a smaller terminal, the rest is cut off.
     static let least = Size(columns: 20, rows: 5)
 
     public init(columns: Int, rows: Int) {

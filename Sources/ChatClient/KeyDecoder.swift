@@ -1,22 +1,23 @@
-/// The keys in what a terminal library reads.
+/// A decoder of the inputs of a terminal library into keys.
 ///
-/// Alt comes as an escape before the letter, and an escape alone is a key of its own: one at the
-/// end of what has come waits until the next piece, or `flush`.
+/// Alt arrives as an escape before the letter, and an escape alone is a key, too: an escape at the
+/// end of the inputs waits for the next input, or for `flush`.
 public struct KeyDecoder: Sendable {
-    /// The most bytes of one paste, several times those of a message; what is beyond is left out.
+    /// The limit of one paste in bytes, several times that of a message; the rest is dropped.
     static let pasteBytesMax = 64 << 10
 
     private static let escape: Unicode.Scalar = "\u{1B}"
 
     private var hasEscape = false
-    /// What came of a paste that has not ended.
+    /// The text of a paste that has not ended; nil outside of one.
     private var pasted: String?
 
     public init() {}
 
     public mutating func keys(in inputs: [KeyInput]) -> [Keystroke] {
         var keys: [Keystroke] = []
-        // Marks combine with what is before them, so texts are cut into characters whole.
+        // Combining marks belong to the character before them, so whole texts are cut into
+        // characters.
         var text = String.UnicodeScalarView()
         for input in inputs {
             if case .scalar(let scalar) = input, pasted == nil, !hasEscape, !scalar.isControl {
@@ -30,7 +31,7 @@ public struct KeyDecoder: Sendable {
         return keys + String(text).map { .character($0) }
     }
 
-    /// Nothing more belongs to an escape that waits.
+    /// Returns the waiting escape as a key, since no further input belongs to it.
     public mutating func flush() -> [Keystroke] {
         defer { hasEscape = false }
         return hasEscape ? [.escape] : []
@@ -60,7 +61,7 @@ public struct KeyDecoder: Sendable {
 
     private mutating func take(_ scalar: Unicode.Scalar) -> Keystroke? {
         if hasEscape {
-            // Two escapes are one, and the second waits again.
+            // Of two escapes, the first is a key, and the second waits.
             if scalar == Self.escape { return .escape }
             hasEscape = false
             switch scalar.value {

@@ -1,12 +1,12 @@
-/// The line that a person is typing.
+/// The input line and its history.
 struct LineEditor {
-    /// The most lines that are kept to be called back.
+    /// The limit of lines in the history.
     static let pastMax = 200
 
     private(set) var characters: [Character] = []
     private(set) var cursor = 0
     private var past: [String] = []
-    /// Where in `past` the line was taken from, and what had been typed before that.
+    /// The index in `past` of the recalled line, and the text that was typed before.
     private var recalled: (index: Int, typed: String)?
 
     var text: String { String(characters) }
@@ -17,7 +17,7 @@ struct LineEditor {
         cursor = characters.count
     }
 
-    /// Takes the line off, and keeps it among the past ones.
+    /// Returns and empties the line, and adds it to the history.
     mutating func take() -> String {
         let line = text
         keep(line)
@@ -26,26 +26,26 @@ struct LineEditor {
         return line
     }
 
-    /// Makes a line the one that is called back first.
+    /// Adds a line to the history as the newest.
     mutating func keep(_ line: String) {
         guard !line.isEmpty else { return }
         let place = recalled.map { past.count - $0.index }
         past.removeAll { $0 == line }
         past.append(line)
         if past.count > Self.pastMax { past.removeFirst() }
-        // Who is calling lines back goes on from the same one.
+        // A person who is recalling lines continues from the same one.
         if let place, let typed = recalled?.typed {
             recalled = (max(0, past.count - place - 1), typed)
         }
     }
 
-    /// Puts a word in the place of what stands between `start` and the cursor.
+    /// Replaces the text between `start` and the cursor by a word.
     mutating func replace(from start: Int, with word: String) {
         remove(start..<cursor)
         insert(Array(word))
     }
 
-    /// - Returns: false for a key that is none of an editor.
+    /// - Returns: false for a key that the editor does not handle.
     mutating func take(_ key: Keystroke) -> Bool {
         switch key {
         case .character(let character): insert([character])
@@ -85,7 +85,7 @@ struct LineEditor {
     }
 
     private mutating func insert(_ new: [Character]) {
-        // A mark that combines with the character before it becomes a part of that one.
+        // A combining mark becomes part of the character before it.
         let before = String(characters[..<cursor]) + String(new)
         let rest = characters[cursor...]
         characters = Array(before)
@@ -106,7 +106,8 @@ struct LineEditor {
         set(index == past.count ? typed : past[index])
     }
 
-    /// What of the line fits in these columns around the cursor, and where the cursor is in it.
+    /// Returns the part of the line around the cursor that fits in these columns, and the cursor's
+    /// column in it.
     func shown(in columns: Int, _ measure: Columns) -> (text: String, cursor: Int) {
         var start = cursor
         var before = 0

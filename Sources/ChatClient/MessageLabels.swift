@@ -1,8 +1,10 @@
-/// The short names by which a person refers to the messages of the open chat: numbers in their
-/// order, which no message changes once it has been shown.
+/// The short names by which a person refers to the messages of the open chat: numbers in the order
+/// of the messages.
 ///
-/// Where older messages may follow, the numbers begin so high that those find room below. A message
-/// that arrives late, between two others, takes the number of the one before it and a letter.
+/// The label of a message never changes once it has been shown.
+/// If older messages may follow, the numbers begin high enough to leave numbers for those. A
+/// message that arrives late, between two others, gets the number of the one before it and a
+/// letter.
 struct MessageLabels {
     private struct Label: Hashable {
         let number: Int
@@ -10,7 +12,7 @@ struct MessageLabels {
 
         var text: String { "\(number)\(suffix)" }
 
-        /// The next one with the same number: a, b, … z, za, zb, …, in the order of texts.
+        /// The next label with the same number: a, b, … z, za, zb, …, in the order of texts.
         var follower: Label {
             guard let last = suffix.unicodeScalars.last, last != "z" else {
                 return Label(number: number, suffix: suffix + "a")
@@ -23,16 +25,18 @@ struct MessageLabels {
     private var labels: [String: Label] = [:]
     private var taken: Set<Label> = []
     private var first = 1
-    /// The highest number that was given.
+    /// The highest number given so far.
     private var last: Int?
 
     subscript(_ id: String) -> String? { labels[id]?.text }
 
-    /// Sets the number of the first message, before any has one.
+    /// Sets the number of the first message, before any message has one.
     mutating func begin(at number: Int) {
         if labels.isEmpty { first = number }
     }
 
+    /// Labels the messages that have no label yet.
+    ///
     /// - Parameter ids: all messages in their order.
     mutating func assign(to ids: [String]) {
         guard ids.contains(where: { labels[$0] == nil }) else { return }
@@ -47,7 +51,7 @@ struct MessageLabels {
         labels[id] = label
     }
 
-    /// Messages before the first that has a number, as far as there are numbers.
+    /// Numbers the messages before the first labelled one, as long as there are numbers.
     private mutating func number(above ids: [String]) {
         guard let known = ids.firstIndex(where: { labels[$0] != nil }) else { return }
         var number = labels[ids[known]]?.number ?? 1
@@ -57,7 +61,7 @@ struct MessageLabels {
         }
     }
 
-    /// Messages behind the last that has a number.
+    /// Numbers the messages after the last labelled one.
     private mutating func number(below ids: [String]) {
         let known = ids.lastIndex { labels[$0] != nil }
         var number = last ?? first - 1

@@ -1,17 +1,17 @@
-/// What was said and is not acknowledged: it is sent again, with the same ids, until it is.
+/// The unacknowledged posts, each of which is sent again with the same id until it is acknowledged.
 ///
-/// One post is under way at a time, so that they arrive in the order in which they were made.
+/// One post is in flight at a time, so that they arrive in the order in which they were made.
 struct Outbox {
     struct Post {
         let line: String
-        /// What to call it in a sentence.
+        /// The name of the action in a sentence.
         let name: String
         let message: Message?
-        /// What was typed: it is called back first when the post is refused.
+        /// The typed line; it is recalled first if the post is refused.
         let typed: String
         /// The chat that is opened once the post is acknowledged.
         var opens: String?
-        /// The chat that is closed then.
+        /// The chat that is closed once the post is acknowledged.
         var closes: String?
         var refusals = 0
     }
@@ -22,14 +22,14 @@ struct Outbox {
         let text: String
     }
 
-    /// How often a post that cannot be done now is sent to the same node.
+    /// The number of times that a temporarily refused post is sent to one node.
     static let triesPerNode = 3
 
-    /// How long to wait in between.
+    /// The pause between two attempts, in milliseconds.
     static let pauseMilliseconds: UInt64 = 700
 
     private(set) var posts: [Post] = []
-    /// The number of the request that carries the first.
+    /// The number of the request that carries the first post; nil if none does.
     private(set) var underWay: Int?
     private var notBefore: UInt64 = 0
 
@@ -39,7 +39,7 @@ struct Outbox {
         posts.compactMap(\.message).filter { $0.conversation == conversation }
     }
 
-    /// What is lost with the process, in full: a person may want to send it again.
+    /// The posts that are lost with the process, in full, so that a person can send them again.
     var unsent: [String] {
         posts.map { post in
             post.message.map { "not sent to \($0.conversation): \($0.text)" }
@@ -49,22 +49,22 @@ struct Outbox {
 
     mutating func add(_ post: Post) { posts.append(post) }
 
-    /// The line to send, if it is time for one.
+    /// Returns the line to send now; nil if a post is in flight or has to wait.
     mutating func next(number: Int, at now: UInt64) -> String? {
         guard underWay == nil, now >= notBefore, let post = posts.first else { return nil }
         underWay = number
         return post.line
     }
 
-    /// The first is acknowledged, or refused for good.
+    /// Removes the first post, which was acknowledged or refused for good.
     mutating func finish() -> Post {
         underWay = nil
         return posts.removeFirst()
     }
 
-    /// The first cannot be done now.
+    /// Delays the first post after a temporary refusal.
     ///
-    /// - Returns: whether another node should be asked.
+    /// - Returns: whether another node should be tried.
     mutating func postpone(at now: UInt64) -> Bool {
         underWay = nil
         notBefore = now + Self.pauseMilliseconds
@@ -72,6 +72,6 @@ struct Outbox {
         return posts[0].refusals.isMultiple(of: Self.triesPerNode)
     }
 
-    /// The connection is gone: whether the first was done is unknown.
+    /// Records the end of the connection: whether the first post was executed is unknown.
     mutating func forgetConnection() { underWay = nil }
 }

@@ -1,14 +1,14 @@
-/// The nodes that a client may talk to: those it was told, and those of `MEMBERS`.
+/// The nodes that a client may use: those of the command line, and those of `MEMBERS`.
 struct Roster {
-    /// The most nodes that are tried in turn.
+    /// The limit of nodes that are tried in turn.
     static let nodesMax = 64
 
-    /// How long to wait after each node was tried in vain.
+    /// The pause after each node has failed once, in milliseconds.
     static let pauseMilliseconds: UInt64 = 500
 
     private(set) var addresses: [String]
     private(set) var index = 0
-    /// How many were tried in vain, one after the other.
+    /// The number of consecutive failures.
     private(set) var failures = 0
 
     init(_ addresses: [String]) {
@@ -25,9 +25,9 @@ struct Roster {
 
     mutating func succeeded() { failures = 0 }
 
-    /// Turns to the next node.
+    /// Switches to the next node.
     ///
-    /// - Returns: after which time to try it.
+    /// - Returns: the pause before it is tried, in milliseconds.
     mutating func failed() -> UInt64 {
         failures += 1
         index = (index + 1) % addresses.count

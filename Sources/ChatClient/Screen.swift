@@ -1,10 +1,10 @@
-/// What a terminal shows: its lines from the top, and where the cursor is.
+/// The contents of a terminal: its lines from the top, and the position of the cursor.
 public struct Screen: Hashable, Sendable {
     public enum Style: Hashable, Sendable {
         case plain, bold, dim, bar, warning
-        /// Text with the user's name in it.
+        /// Text with the user's name.
         case mention
-        /// Text that was searched for.
+        /// Text that matches the search.
         case match
     }
 
@@ -13,7 +13,7 @@ public struct Screen: Hashable, Sendable {
         public let style: Style
 
         init(_ text: String, _ style: Style = .plain) {
-            // Whoever sent it: nothing that is shown moves the cursor.
+            // Whatever the sender wrote, shown text never moves the cursor.
             self.text = Columns.harmless(text).replacing("\n", with: " ")
             self.style = style
         }

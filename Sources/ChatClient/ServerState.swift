@@ -21,7 +21,7 @@ struct Chat: Equatable {
         lastText = Columns.harmless(fields["lastText"] ?? "")
     }
 
-    /// What a person calls it: its title, or else who is in it beside oneself.
+    /// Returns the chat's title or, without one, the names of the other participants.
     func name(for user: String) -> String {
         if !title.isEmpty { return title }
         let others = participants.filter { $0 != user }
@@ -35,9 +35,9 @@ struct Message: Equatable {
     let from: String
     /// Milliseconds since 1970.
     let at: Int64
-    /// What is shown of it.
+    /// The text that is shown.
     let text: String
-    /// What was sent: an edit begins with it.
+    /// The text that was sent, with which an edit begins.
     let rawText: String
     let isEdited: Bool
     let isDeleted: Bool
@@ -83,32 +83,33 @@ extension Message {
     var position: Position { Position(at: at, id: id) }
 }
 
-/// What the nodes have said: the list of chats, and the messages of the open one.
+/// The state that the nodes have sent: the list of chats, and the messages of the open one.
 struct ServerState {
-    /// How many messages are asked for at first, and how many more each time the top is reached.
+    /// The number of messages that are read at first, and added each time the top is reached.
     static let pageCount = 100
 
-    /// The most that one `HISTORY` gives.
+    /// The limit of messages in one `HISTORY`.
     static let messagesMax = 1_000
 
-    /// A typist of whom nothing is heard for so long has stopped: nodes end it after 6 s.
+    /// The time after which a typist without a new notice has stopped, in milliseconds: nodes end
+    /// typing after 6 s.
     static let typingMilliseconds: UInt64 = 8_000
 
     var chats: [Chat] = []
     private(set) var openID: String?
     private(set) var messages: [Message] = []
     private(set) var limit = ServerState.pageCount
-    /// Changes whenever what is shown of the open chat does.
+    /// A number that changes whenever the visible part of the open chat does.
     private(set) var revision = 0
     /// Whether the messages of the open chat have been read since it was opened.
     private(set) var hasHistory = false
     /// The first message that was unread when the chat was opened.
     private(set) var firstUnread: Position?
-    /// How many were.
+    /// The number of messages that were unread then.
     private var unreadAtOpen = 0
     private var labels = MessageLabels()
     private var typists: [String: [String: UInt64]] = [:]
-    /// What came since `HISTORY` was asked for: its reply may be older.
+    /// The messages that arrived since the last `HISTORY` request: its reply may be older.
     private var recent: [Message] = []
 
     var open: Chat? { chats.first { $0.id == openID } }
@@ -124,19 +125,19 @@ struct ServerState {
         hasHistory = false
         firstUnread = nil
         unreadAtOpen = open?.unread ?? 0
-        // All that is unread, and some of what was read before it.
+        // All unread messages, and some read ones before them.
         let wanted = unreadAtOpen + Self.pageCount / 5
         limit = min(Self.messagesMax, max(Self.pageCount, wanted))
     }
 
-    /// - Returns: false when there is nothing older to be had.
+    /// - Returns: false if no older messages can be read.
     mutating func wantsOlder() -> Bool {
         guard messages.count >= limit, limit < Self.messagesMax else { return false }
         limit = min(Self.messagesMax, limit + Self.pageCount)
         return true
     }
 
-    /// Whether there may be older messages than one `HISTORY` gives.
+    /// Whether older messages may exist than one `HISTORY` returns.
     var isCut: Bool { limit >= Self.messagesMax && messages.count >= limit }
 
     mutating func onHistoryAsked() { recent = [] }
@@ -153,20 +154,21 @@ struct ServerState {
         hasHistory = true
     }
 
-    /// The position of the oldest of the newest `count` messages of others.
+    /// Returns the position of the oldest of the newest `count` messages of others.
     private func oldest(_ count: Int, notFrom user: String) -> Position? {
         guard count > 0 else { return nil }
         let others = messages.filter { $0.from != user && !$0.isDeleted }
         return others.suffix(count).first?.position
     }
 
-    /// - Returns: false for one that is there.
+    /// - Returns: false if the message exists already.
     mutating func append(_ message: Message) -> Bool {
         guard !messages.contains(where: { $0.id == message.id }) else { return false }
         if !recent.contains(where: { $0.id == message.id }) { recent.append(message) }
         let place = messages.lastIndex { $0.position < message.position }
         messages.insert(message, at: place.map { $0 + 1 } ?? 0)
-        // What is shown is asked for again and again: the text that is being read stays.
+        // The limit grows with the list, so that a repeated `HISTORY` keeps the text that is being
+        // read.
         limit = max(limit, min(Self.messagesMax, messages.count))
         if hasHistory { labels.assign(to: messages.map(\.id)) }
         revision += 1
@@ -179,7 +181,8 @@ struct ServerState {
         messages.first { labels[$0.id] == label }
     }
 
-    /// A chat by its name, the beginning of it, or its place in the list from 1.
+    /// Returns a chat by its id, by the beginning of its id or name, or by its place in the list
+    /// from 1.
     func chat(_ word: String, for user: String) -> Chat? {
         if let exact = chats.first(where: { $0.id == word }) { return exact }
         if let place = Int(word), chats.indices.contains(place - 1) { return chats[place - 1] }
@@ -195,7 +198,7 @@ struct ServerState {
 
     mutating func forgetTypists() { typists = [:] }
 
-    /// Every user of whom the list of chats tells, the open chat's first.
+    /// Returns every user in the list of chats, those of the open chat first.
     func users(besides user: String) -> [String] {
         let all = (open?.participants ?? []) + chats.flatMap(\.participants)
         var seen: Set<String> = [user]

@@ -4,7 +4,7 @@ import Node
 import Replication
 import Wire
 
-/// What holds for frames, whatever another process sends.
+/// The laws of frames, which hold whatever another process sends.
 enum FrameLaws {
     static func check(_ input: [UInt8]) {
         checkStream(input)
@@ -16,7 +16,7 @@ enum FrameLaws {
         check(frame)
     }
 
-    /// The stream is cut without a trap, and never more is kept than has come.
+    /// Checks that the stream is cut without a trap, and that it buffers no more than has arrived.
     private static func checkStream(_ input: [UInt8]) {
         var cutter = EnvelopeCutter(payloadBytesMax: Envelope.plainBytesMax)
         for start in stride(from: 0, to: input.count, by: 5) {
@@ -57,7 +57,7 @@ enum FrameLaws {
     }
 }
 
-/// What was decoded, or nil where the bytes are refused.
+/// Returns the decoded value; nil if the bytes are refused.
 func decoded<Value>(_ body: () throws -> Value) -> Value? {
     do {
         return try body()

@@ -4,7 +4,7 @@ import Node
 import Replication
 import Wire
 
-/// Runs every job where it is made: all of a run is one thread.
+/// An executor that runs every job where it is enqueued: a run has one thread.
 final class FuzzExecutor: SerialExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         job.runSynchronously(on: asUnownedSerialExecutor())
@@ -15,7 +15,7 @@ final class FuzzExecutor: SerialExecutor {
     func isIsolatingCurrentContext() -> Bool? { true }
 }
 
-/// Time that is moved by hand, numbers that count up, and nobody to tell anything.
+/// A clock that is advanced explicitly, random numbers that count up, and a silent host.
 final class FuzzDesk: Host, Clock, Entropy {
     nonisolated(unsafe) private(set) var milliseconds: UInt64 = 10_000
     nonisolated(unsafe) private var last: UInt64 = 0
@@ -39,7 +39,7 @@ final class FuzzDesk: Host, Clock, Entropy {
     var residentBytes: UInt64 { 0 }
 }
 
-/// The member's connection: what the node says on it tells of the cluster.
+/// The member's connection, which reads the cluster's settings from the node's hello.
 final class FuzzChannel: Channel {
     let id: UInt64 = 1
     nonisolated(unsafe) private(set) var cluster: ClusterSettings?
@@ -62,7 +62,7 @@ final class FuzzChannel: Channel {
     func close() {}
 }
 
-/// A disk that keeps what it is given, in memory.
+/// A store in memory.
 final class FuzzStore: Store {
     nonisolated(unsafe) private var documents: [ShardID: [DocumentKey: Document]] = [:]
     nonisolated(unsafe) private var tickets: [UInt64] = []
@@ -90,7 +90,7 @@ final class FuzzStore: Store {
     func resume() {}
     var queuedBytes: Int { 0 }
 
-    // A memory that is never full, never wrong and never copied.
+    // The memory is never full, never damaged and never backed up.
     var room: DiskSpace? { nil }
     func setUrgent(_ isUrgent: Bool) {}
     func makeReserve() {}

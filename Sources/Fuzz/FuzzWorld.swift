@@ -6,7 +6,7 @@ import Placement
 import Replication
 import Wire
 
-/// One node with nothing around it but a member that says what the fuzzer likes.
+/// One node with a single peer, which sends the fuzzer's bytes.
 final class FuzzWorld {
     private static let memberName = NodeName(checked: "n2")
     private static let address = "127.0.0.1:9"
@@ -38,7 +38,7 @@ final class FuzzWorld {
         node.assumeIsolated { [channel] in $0.onChannel(channel, dialed: nil) }
     }
 
-    /// Says hello twice: as a newcomer, who is told of the cluster, and as a member of it.
+    /// Says hello twice: as a newcomer, which receives the cluster's settings, and as a member.
     func link() {
         send(hello(nil))
         guard let settings = channel.cluster else {
@@ -70,7 +70,7 @@ final class FuzzWorld {
         turn()
     }
 
-    /// Some turns and ticks in which nothing comes.
+    /// Runs some turns and ticks without input.
     func settle() {
         for _ in 0..<4 {
             desk.pass(milliseconds: Node.tickMilliseconds)

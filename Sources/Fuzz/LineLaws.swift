@@ -1,6 +1,6 @@
 import LineProtocol
 
-/// What holds for lines, requests and replies, whatever a client sends.
+/// The laws of lines, requests and replies, which hold whatever a client sends.
 enum LineLaws {
     static func check(_ input: [UInt8]) {
         let whole = cuts(of: input, piece: max(1, input.count))

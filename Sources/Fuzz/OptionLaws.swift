@@ -2,7 +2,7 @@ import LineProtocol
 import NetworkIO
 import Server
 
-/// What holds for the words of a command line, whatever a person types.
+/// The laws of command-line words, which hold whatever a person types.
 enum OptionLaws {
     static func check(_ input: [UInt8]) {
         let words = input.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
@@ -20,7 +20,7 @@ enum OptionLaws {
         }
     }
 
-    /// What a node cannot be started without.
+    /// The options without which a node cannot be started.
     private static let enough = [
         "--name", "n1", "--data", "d", "--gossip", "127.0.0.1:1", "--admin=127.0.0.1:2",
     ]

@@ -1,19 +1,19 @@
-/// What reads bytes that nobody has checked, and what must hold whatever they are.
+/// The parsers of unchecked bytes, each with laws that hold for any input.
 ///
-/// A law that does not hold traps: that is what a fuzzer looks for.
+/// A law that does not hold traps, which is what a fuzzer looks for.
 package enum Parser: String, CaseIterable, Sendable {
-    /// Lines of clients.
+    /// The lines of clients.
     case line
-    /// Frames between nodes.
+    /// The frames between nodes.
     case frame
-    /// Documents and what else is stored.
+    /// The documents and other values that are stored.
     case record
-    /// Words of the command line, and addresses, times and options in them.
+    /// The words of the command line, with the addresses, times and options in them.
     case option
-    /// Frames of a member, in a running node.
+    /// The frames of a member, received by a running node.
     case peer
 
-    /// The most bytes that are looked at: enough for every limit that is not a mere length.
+    /// The limit of input bytes: enough for every limit that is not a mere length.
     package static let inputBytesMax = 8 << 10
 
     package func check(_ input: [UInt8]) {

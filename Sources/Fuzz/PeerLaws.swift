@@ -3,12 +3,12 @@ import Node
 import Replication
 import Wire
 
-/// What holds for a running node, whatever a member sends: it goes on.
+/// The law of a running node, which continues whatever a member sends.
 enum PeerLaws {
-    /// The most frames of one input.
+    /// The limit of frames in one input.
     private static let framesMax = 64
 
-    /// A frame after the other, each behind two bytes of its length.
+    /// Sends the input's frames, each of which follows two bytes with its length.
     static func check(_ input: [UInt8]) {
         let world = FuzzWorld()
         world.start()

@@ -5,10 +5,10 @@ import Node
 import Replication
 import Wire
 
-/// What holds for documents and headers, whatever a disk or another node has.
+/// The laws of documents and headers, which hold whatever a disk or another node contains.
 enum RecordLaws {
-    /// The first byte says what kind of document it is, the next two where the first of two states
-    /// of it ends.
+    /// The first byte selects the kind of document; the next two are the length of the first of its
+    /// two states.
     static func check(_ input: [UInt8]) {
         checkSettings(input)
         var reader = ByteReader(input)
@@ -71,7 +71,7 @@ enum RecordLaws {
         checkToken(input)
     }
 
-    /// What a client carries, with the checksum that any client can make.
+    /// Checks a client's token, with the checksum that any client can compute.
     private static func checkToken(_ input: [UInt8]) {
         var writer = ByteWriter()
         writer.write(raw: input)

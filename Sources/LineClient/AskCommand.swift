@@ -4,7 +4,7 @@ import NetworkIO
 import TLS
 import Wire
 
-/// `grapevine ask`: sends lines to a node, one after the other, and prints the replies.
+/// `grapevine ask`: sends lines to a node, one after another, and prints the replies.
 package enum AskCommand {
     package static let usage = """
         usage: grapevine ask [--key-file <file>] <admin host:port> '<line>'…
@@ -19,7 +19,7 @@ package enum AskCommand {
 
         """
 
-    /// - Parameter arguments: the words behind `grapevine ask`.
+    /// - Parameter arguments: the words after `grapevine ask`.
     /// - Returns: the exit status of the process.
     package static func run(_ arguments: [String]) -> Int32 {
         if let first = arguments.first, ["--help", "-h"].contains(first) {
@@ -42,7 +42,7 @@ package enum AskCommand {
         guard !lines.contains(where: { $0.utf8.contains(UInt8(ascii: "\n")) }) else {
             return refuse("a line cannot hold a line end; in a text write \\n")
         }
-        // A node that hangs up is told as such, and not by the end of this process.
+        // A closed connection must be reported as such, and not end this process by a signal.
         signal(SIGPIPE, SIG_IGN)
         do throws(NetworkError) {
             let loop = try EventLoop()
@@ -76,7 +76,7 @@ package enum AskCommand {
     }
 }
 
-/// One line after the other, each sent when the one before it has its reply.
+/// A sequence of requests, each sent when the previous one has its reply.
 private final class Dialogue {
     private var lines: ArraySlice<String>
     private let keys: [Key]
@@ -90,7 +90,7 @@ private final class Dialogue {
         _ onEnd: @escaping () -> Void
     ) {
         self.keys = keys
-        // A node answers nothing to a line of spaces.
+        // A node does not answer a blank line.
         self.lines = lines.filter { $0.utf8.contains { $0 > UInt8(ascii: " ") } }[...]
         self.address = address
         self.onEnd = onEnd
@@ -139,7 +139,8 @@ private final class Dialogue {
     }
 }
 
-/// `WAIT` may take as long as it asks for, and then as long as any other.
+/// Returns the time to wait for a reply, in milliseconds: `WAIT` may take its own timeout in
+/// addition.
 func patience(for line: String) -> UInt64 {
     let words = line.split(separator: " ")
     let patience = LineConnection.patienceMilliseconds
@@ -149,7 +150,7 @@ func patience(for line: String) -> UInt64 {
     return patience + min(asked, UInt64(LineLimits.waitMillisecondsMax))
 }
 
-/// Stops silently when nobody reads what is written.
+/// Writes all bytes; stops silently if the reader has closed its end.
 func writeAll(_ bytes: [UInt8], to descriptor: Int32) {
     var start = 0
     while start < bytes.count {

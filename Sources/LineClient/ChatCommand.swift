@@ -28,14 +28,14 @@ package enum ChatCommand {
         let sentence: String
     }
 
-    /// - Parameter arguments: the words behind `grapevine chat`.
+    /// - Parameter arguments: the words after `grapevine chat`.
     /// - Returns: the exit status of the process.
     package static func run(_ arguments: [String]) -> Int32 {
         if arguments.contains("--help") || arguments.contains("-h") {
             writeAll(Array(usage.utf8), to: 1)
             return 0
         }
-        // A node that hangs up is told as such, and not by the end of this process.
+        // A closed connection must be reported as such, and not end this process by a signal.
         signal(SIGPIPE, SIG_IGN)
         do {
             let options = try options(arguments)
@@ -94,7 +94,7 @@ package enum ChatCommand {
         return (user, nodes, keys)
     }
 
-    /// The value of the first word: behind its `=`, or the word after it.
+    /// Removes the first word, and returns its value: after its `=`, or the next word.
     private static func value(_ words: inout ArraySlice<String>) throws(Misused) -> String {
         let word = words.removeFirst()
         if let equals = word.firstIndex(of: "=") {

@@ -3,11 +3,12 @@ import Glibc
 import NetworkIO
 import TLS
 
-/// Runs a chat machine: its connections, its keyboard and its screen, or lines in their place.
+/// The environment of a chat machine: its connections, its keyboard and its screen, or lines
+/// instead.
 final class ChatShell {
     private static let tickMilliseconds: UInt64 = 100
     private static let readBytesMax = 16_384
-    /// A longer line of an input that is no terminal is cut in two; no message is that long.
+    /// The length from which on an input line is cut in two, in bytes; no message is that long.
     private static let lineBytesMax = 1 << 20
 
     private var machine: ChatMachine
@@ -19,7 +20,7 @@ final class ChatShell {
     private var input: [UInt8] = []
     private var reader: DescriptorWatcher?
     private var signals: [SignalWatcher] = []
-    /// What happened while a machine's directives were carried out.
+    /// The happenings that arrived while directives were being executed.
     private var happenings: [Happening] = []
     private var isBusy = false
     private var lastLines: [String] = []
@@ -110,7 +111,7 @@ final class ChatShell {
         do throws(NetworkError) {
             reader = try DescriptorWatcher(0, on: loop) { [self] in read() }
         } catch {
-            // A file cannot be waited for, and never has to be.
+            // A regular file cannot be watched for input, and is always readable.
             loop.onTurnEnd { [self] in if status == nil, !hasEnded { read() } }
         }
     }
@@ -120,7 +121,7 @@ final class ChatShell {
     private func read() {
         if let terminal {
             let inputs = terminal.read()
-            // A terminal that is gone can be read, and holds nothing.
+            // A terminal that is gone is readable, but has no input.
             if inputs.isEmpty, isInputGone { return on(.terminated(128 + SIGHUP)) }
             for key in decoder.keys(in: inputs) { on(.key(key)) }
             return

@@ -1,21 +1,22 @@
 import LineProtocol
 import NetworkIO
 
-/// A connection to a node, as its client has it: requests out, replies back in their order.
+/// A client's connection to a node: requests are sent, and replies arrive in their order.
 ///
-/// It lives on its loop's thread, as its `Connection` does. A request is answered exactly once: by
-/// its reply, or by the failure that ended the connection.
+/// The connection lives on its loop's thread, as its `Connection` does. A request is answered
+/// exactly once: by its reply, or by the failure that ended the connection.
 package final class LineConnection {
     package typealias Answer = Result<LineReply, LineFailure>
 
-    /// The most requests without a reply; as many as a node's session takes before it stops
-    /// reading, four times.
+    /// The limit of requests without a reply: four times as many as a node's session accepts before
+    /// it stops reading.
     package static let unansweredMax = 4_096
 
-    /// The most bytes that wait for the kernel to take them.
+    /// The limit of bytes that wait for the kernel to accept them.
     package static let queuedBytesMax = 8 << 20
 
-    /// How long a node may say nothing while it owes a reply, unless the request says otherwise.
+    /// The silence after which a node that owes a reply has failed, unless the request says
+    /// otherwise.
     package static let patienceMilliseconds: UInt64 = 10_000
 
     private static let tickMilliseconds: UInt64 = 50
@@ -25,10 +26,10 @@ package final class LineConnection {
         let then: (Answer) -> Void
     }
 
-    /// Told once, after every unanswered request.
+    /// Called once, after every unanswered request has failed.
     package var onClose: ((LineFailure) -> Void)?
 
-    /// Told of each `EVENT` line, once something is watched.
+    /// Called with each `EVENT` line, once a user is watched.
     package var onEvent: ((ReplyFields) -> Void)?
 
     package var unansweredCount: Int { unanswered.count - answered }
@@ -37,11 +38,11 @@ package final class LineConnection {
     private let connection: Connection
     private let loop: EventLoop
     private var cutter = ReplyCutter()
-    /// The first `answered` of these have been answered.
+    /// The requests in order, of which the first `answered` have been answered.
     private var unanswered: [Unanswered] = []
     private var answered = 0
     private var ticker: Timer?
-    /// When the node last said something, or was first asked since it owed nothing.
+    /// The time of the node's last bytes, or of the first request since it owed no reply.
     private var heardNanoseconds: UInt64 = 0
     private var failure: LineFailure?
 
@@ -62,7 +63,7 @@ package final class LineConnection {
         dial(Endpoint(address), on: loop, timeoutMilliseconds: timeoutMilliseconds, then: then)
     }
 
-    /// The same for an address that may be a name.
+    /// Connects to an address that may be a host name.
     package static func dial(
         _ address: Endpoint, on loop: EventLoop, timeoutMilliseconds: UInt64 = 2_000,
         then: @escaping (Result<LineConnection, LineFailure>) -> Void
@@ -73,10 +74,10 @@ package final class LineConnection {
         }
     }
 
-    /// Sends a line behind those that were sent before.
+    /// Sends a line after those that were sent before.
     ///
     /// - Parameter line: without its LF, and not blank: a node does not answer a blank line.
-    /// - Returns: false, and `then` is never called, when the connection is closed or full.
+    /// - Returns: false, and `then` is never called, if the connection is closed or full.
     @discardableResult
     package func send(
         _ line: String, patienceMilliseconds: UInt64 = LineConnection.patienceMilliseconds,
@@ -95,7 +96,7 @@ package final class LineConnection {
         return true
     }
 
-    /// Closes at once; what is unanswered fails with `closed`.
+    /// Closes the connection at once; unanswered requests fail with `closed`.
     package func close() { end(.closed) }
 
     private func end(_ cause: LineFailure) {

@@ -1,8 +1,8 @@
 import NetworkIO
 
-/// Why a request has no reply: it may have been done or not.
+/// The reason why a request has no reply; it may have been executed or not.
 package enum LineFailure: Error, Hashable, Sendable {
-    /// No connection came about, so nothing was asked.
+    /// No connection was established, so nothing was sent.
     case unreachable(NetworkError)
 
     /// This side closed the connection.
@@ -14,10 +14,10 @@ package enum LineFailure: Error, Hashable, Sendable {
     /// The connection broke.
     case lost(NetworkError)
 
-    /// The node kept the connection and said nothing for so long.
+    /// The node kept the connection, but sent nothing for this time.
     case silent(milliseconds: UInt64)
 
-    /// What came was no reply, or one beyond every limit.
+    /// The received bytes are no reply, or exceed the limit of one.
     case notAReply
 }
 

@@ -1,13 +1,13 @@
 import LineProtocol
 
-/// A reply as it came: its data lines, then its status line.
+/// A reply as received: its data lines, then its status line.
 package struct LineReply: Hashable, Sendable {
-    /// Every line of it, each with its LF.
+    /// All lines of the reply, each with its LF.
     package let bytes: [UInt8]
-    /// Where the status line begins in `bytes`.
+    /// The index in `bytes` at which the status line begins.
     package let statusStart: Int
 
-    /// The data lines with their ends, as they came.
+    /// The data lines with their ends, as received.
     package var dataBytes: ArraySlice<UInt8> { bytes[..<statusStart] }
 
     package var isOK: Bool { bytes[statusStart] == UInt8(ascii: "O") }
@@ -17,13 +17,13 @@ package struct LineReply: Hashable, Sendable {
         String(decoding: bytes[statusStart...].dropLast(), as: UTF8.self)
     }
 
-    /// What stands behind `OK`; nil for an `ERR`, and for a line that is none of the protocol.
+    /// The fields of an `OK`; nil for an `ERR`, and for a line outside the protocol.
     package var ok: ReplyFields? {
         guard case .ok(let fields) = ReplyLine(bytes[statusStart...].dropLast()) else { return nil }
         return fields
     }
 
-    /// The code and the sentence of an `ERR`.
+    /// The code and the sentence of an `ERR`; nil for an `OK`.
     package var error: LineError? {
         guard case .error(let error) = ReplyLine(bytes[statusStart...].dropLast()) else {
             return nil
@@ -31,7 +31,7 @@ package struct LineReply: Hashable, Sendable {
         return error
     }
 
-    /// Every line of it, the status line last; one that cannot be read is left out.
+    /// All lines of the reply, the status line last; an unreadable line is omitted.
     package var lines: [ReplyLine] {
         bytes.split(separator: UInt8(ascii: "\n")).compactMap { ReplyLine($0) }
     }
@@ -41,7 +41,7 @@ package struct LineReply: Hashable, Sendable {
         dataBytes.split(separator: UInt8(ascii: "\n"))
     }
 
-    /// The fields of each data line that begins with `noun`; one that cannot be read is left out.
+    /// Returns the fields of each data line that begins with `noun`; an unreadable line is omitted.
     package func data(_ noun: String) -> [ReplyFields] {
         dataLines.compactMap { line in
             guard case .data(noun, let fields) = ReplyLine(line) else { return nil }
@@ -50,22 +50,22 @@ package struct LineReply: Hashable, Sendable {
     }
 }
 
-/// Puts the bytes of one connection together to replies.
+/// The assembly of one connection's bytes into replies.
 struct ReplyCutter {
     struct TooLong: Error {}
 
-    /// The most bytes of one reply: a `HISTORY` of 1,000 messages of the longest text, with room
-    /// for escapes; what is longer is no node of ours.
+    /// The limit of one reply in bytes: enough for a `HISTORY` of 1,000 messages with the longest
+    /// text and its escapes.
     static let replyBytesMax = 64 << 20
 
     private var kept: [UInt8] = []
-    /// Where the line that has not ended begins in `kept`.
+    /// The index in `kept` at which the unfinished line begins.
     private var lineStart = 0
 
-    /// How many bytes are kept of a reply that has not ended.
+    /// The number of bytes kept of an unfinished reply.
     var keptCount: Int { kept.count }
 
-    /// - Parameter event: called with each `EVENT` line, without its end; these stand between
+    /// - Parameter event: called with each `EVENT` line, without its end; these lines stand between
     ///   replies and belong to none.
     mutating func feed(
         _ bytes: UnsafeRawBufferPointer, event: (ArraySlice<UInt8>) -> Void = { _ in },
@@ -93,7 +93,7 @@ struct ReplyCutter {
         }
     }
 
-    /// No data line begins with these words.
+    /// Whether a line is a status line; no data line begins with these words.
     private func isStatus(_ line: ArraySlice<UInt8>) -> Bool {
         line.starts(with: "OK ".utf8) || line.starts(with: "OK\n".utf8)
             || line.starts(with: "ERR ".utf8)

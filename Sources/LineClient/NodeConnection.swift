@@ -5,9 +5,9 @@ import TLS
 
 /// The two connections of a chat client to one node: for requests, and for events.
 ///
-/// When one of them cannot be had, or ends, both are given up, and that is told once.
+/// If one of them cannot be established, or ends, both are closed, and that is reported once.
 final class NodeConnection {
-    /// How long a node may owe a reply before it is held dead.
+    /// The time after which a node that owes a reply is considered dead, in milliseconds.
     private static let patienceMilliseconds: UInt64 = 4_000
     private static let dialMilliseconds: UInt64 = 2_000
 
@@ -46,7 +46,7 @@ final class NodeConnection {
         }
     }
 
-    /// Gives both up; nothing is told any more.
+    /// Closes both connections; nothing is reported any more.
     func close() {
         isOver = true
         requests?.close()

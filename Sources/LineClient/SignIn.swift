@@ -1,13 +1,13 @@
 import LineProtocol
 import TLS
 
-/// `--key-file <file>` of a command line.
+/// The option `--key-file <file>` of a command line.
 enum KeyOption {
     struct Unusable: Error {
         let sentence: String
     }
 
-    /// Takes the option off the words, if it is the first, and reads the file.
+    /// Removes the option from the words, if it is the first, and reads the file.
     static func take(_ words: inout ArraySlice<String>) throws(Unusable) -> [Key] {
         guard let first = words.first, first.hasPrefix("--key-file") else { return [] }
         words = words.dropFirst()
@@ -34,13 +34,13 @@ extension LineConnection {
         case failed(LineFailure)
     }
 
-    /// Tries one key after the other: a node in the middle of a change may know the second alone.
+    /// Tries one key after another: during a change of keys, a node may know only the second.
     func signIn(with keys: [Key], then: @escaping (SignedIn) -> Void) {
         guard let key = keys.first else { return then(.signedIn) }
         let isSent = send("AUTH \(key.text)") { [self] answer in
             switch answer {
             case .success(let reply):
-                // A node that has no key asks for none.
+                // A node without a key requires none.
                 if reply.isOK || reply.error?.code == 403 {
                     then(.signedIn)
                 } else if keys.count > 1 {

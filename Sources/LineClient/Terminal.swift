@@ -2,10 +2,11 @@ import CNcurses
 import ChatClient
 import Glibc
 
-/// The terminal of standard input and output, as ncurses drives it: raw while the client runs, as
-/// before afterwards.
+/// The terminal of standard input and output, driven by ncurses: in raw mode while the client runs,
+/// and restored afterwards.
 ///
-/// ncurses compares what is drawn with what is there: over a slow line a key costs a few bytes.
+/// ncurses sends only the differences from what is shown: over a slow line, a key costs a few
+/// bytes.
 final class Terminal {
     private static let warningPair: Int16 = 1
     private static let mentionPair: Int16 = 2
@@ -13,17 +14,17 @@ final class Terminal {
 
     private var window: UnsafeMutablePointer<WINDOW>?
 
-    /// The type of the terminal, for which ncurses has no description.
+    /// The error of a terminal type that ncurses has no description of.
     struct Unknown: Error {
         let type: String
     }
 
-    /// Nil where either side is no terminal.
+    /// Nil if standard input or output is no terminal.
     init?() {
         guard isatty(0) == 1, isatty(1) == 1 else { return nil }
     }
 
-    /// The columns that characters take, on this terminal as on every other.
+    /// The measure of character widths, which is the same for every terminal.
     static var columns: Columns {
         cncurses_set_locale()
         return Columns { Int(cncurses_columns($0.value)) }
@@ -55,7 +56,7 @@ final class Terminal {
         return Size(columns: Int(window.ws_col), rows: Int(window.ws_row))
     }
 
-    /// The window has another size.
+    /// Adapts ncurses to a new size of the window.
     func resize() {
         let size = size
         resizeterm(Int32(size.rows), Int32(size.columns))
@@ -77,7 +78,7 @@ final class Terminal {
         wrefresh(window)
     }
 
-    /// What is there cannot be relied on.
+    /// Has everything drawn again, since the shown contents cannot be relied on.
     func redraw() { clearok(window, true) }
 
     func ring() { beep() }
@@ -95,12 +96,12 @@ final class Terminal {
         cncurses_set_style(window, UInt32(attributes), pair)
     }
 
-    /// Past ncurses, which has no word for it.
+    /// Writes around ncurses, which has no function for this sequence.
     private func put(_ text: String) { writeAll(Array(text.utf8), to: 1) }
 
     // MARK: - Input
 
-    /// The keys that have come.
+    /// Returns the keys that have arrived.
     func read() -> [KeyInput] {
         var inputs: [KeyInput] = []
         while true {

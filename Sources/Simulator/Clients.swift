@@ -4,21 +4,22 @@ import Node
 import Replication
 import Wire
 
-/// The people: few of them, in few conversations, about few messages, so that they collide.
+/// The simulated users: few users, conversations and messages, so that their writes collide.
 struct Clients {
     struct Session {
         let user: UserID
         let node: Int
-        /// Counts what it did, so that a stale wake-up is known as one.
+        /// The number of its last action; a wake-up with another number is stale.
         var turn = 0
         var left: Int
-        /// The request whose reply it waits for.
+        /// The request whose reply the session waits for.
         var awaited: Int?
-        /// What it asked for, was told "may be done" of, and may come late, as it names it.
+        /// Operations that were answered "may be done" and may be executed late, as the product
+        /// records them.
         var unsettled = Unsettled()
-        /// The same, kept outside of what is checked: the last four processes.
+        /// The same for the last four processes, kept apart from the code under test.
         var lost: [ProcessCounter] = []
-        /// What takes back the last of them: it asks for that next.
+        /// The mutation that undoes the last of them; the session's next request.
         var undoing: Mutation?
 
         mutating func lose(_ operation: Stamp) {
@@ -31,11 +32,11 @@ struct Clients {
     var sessions: [Session] = []
     let conversations: [ConversationID]
     let users: [UserID]
-    /// Messages that anybody might speak of, per conversation.
+    /// Per conversation, the message ids that requests refer to.
     var messages: [[MessageID]]
-    /// Those who asked to leave, per conversation.
+    /// Per conversation, the users who requested to leave.
     var leavers: [[UserID]]
-    /// What was asked before, to be asked again.
+    /// Earlier requests, to be repeated.
     var asked: [Asked] = []
     var texts = 0
 
@@ -64,7 +65,7 @@ struct Clients {
     }
 }
 
-/// One request on its way to a reply.
+/// One request, until its reply.
 struct Request {
     enum State {
         case open
@@ -73,7 +74,7 @@ struct Request {
     }
 
     enum Kind {
-        /// What is stored once it is answered, and of which document.
+        /// The dots that are stored once the write is answered, the document, and the mutation.
         case write(Context, DocumentKey, Mutation)
         case query(Query, Findings, deletionsKnown: Int)
     }
@@ -88,7 +89,7 @@ struct Request {
 }
 
 extension World {
-    /// How long a client waits for a reply before it turns to something else, in microseconds.
+    /// How long a client waits for a reply before it continues, in microseconds.
     private static let patienceMicroseconds: UInt64 = 1_600_000
 
     func onSession(_ index: Int, _ turn: Int) throws(Violation) {
@@ -113,7 +114,7 @@ extension World {
         push(.session(index, turn: turn), after: waits ? World.patienceMicroseconds : think)
     }
 
-    /// A reply came: who waited for it goes on.
+    /// Continues the session that waited for this reply.
     func onReply(to number: Int) {
         let index = requests[number].session
         guard clients.sessions.indices.contains(index), clients.sessions[index].awaited == number
@@ -125,7 +126,7 @@ extension World {
             after: workRandom.between(500...50_000))
     }
 
-    /// Takes back what was not answered, through another node where there is one.
+    /// Undoes a request that was not answered, through another node if there is one.
     private func undo(_ mutation: Mutation, _ index: Int, at node: Int) throws(Violation) {
         let others = nodes.indices.filter { $0 != node && nodes[$0].shell != nil }
         let other = others.isEmpty ? node : workRandom.pick(others)
@@ -153,7 +154,7 @@ extension World {
         }
     }
 
-    // MARK: What they ask for
+    // MARK: Writes
 
     private func mutation(by user: UserID) -> (Mutation, isFresh: Bool) {
         if workRandom.chance(percent: 10) { return (own(by: user), false) }
@@ -182,7 +183,7 @@ extension World {
         }
     }
 
-    /// Who is in the conversation, and what they make of it for themselves.
+    /// Draws an action about a conversation's participants, or about the user's own state in it.
     private func ofUser(_ draw: Int, in room: Int, by user: UserID) -> Mutation.Action {
         let upTo =
             workRandom.chance(percent: 50) ? nil : workRandom.pick(clients.messages[room])
@@ -199,7 +200,7 @@ extension World {
         }
     }
 
-    /// Mostly who left: an invitation changes nothing for those who are there.
+    /// Mostly a user who left: inviting a participant changes nothing.
     private func invitee(to room: Int) -> UserID {
         let leavers = clients.leavers[room]
         let isBack = !leavers.isEmpty && workRandom.chance(percent: 60)
@@ -230,7 +231,7 @@ extension World {
         return (Mutation(send, in: conversation, by: user), isFresh)
     }
 
-    /// A message to do something to, mostly one's own, mostly a late one.
+    /// Draws a message to act upon, preferably one of the user's own.
     private func target(in room: Int, by user: UserID) -> MessageID {
         let conversation = clients.conversations[room]
         for _ in 0..<4 {
@@ -241,18 +242,18 @@ extension World {
         return workRandom.pick(clients.messages[room])
     }
 
-    /// One of the few that are pinned and unpinned all the time.
+    /// Draws one of the two messages that are pinned and unpinned all the time.
     private func favorite(in room: Int) -> MessageID {
         clients.messages[room][workRandom.below(2)]
     }
 
-    /// A text that no other is part of.
+    /// Returns a text that is no part of any other text.
     func text() -> String {
         clients.texts += 1
         return "<text \(clients.texts)>"
     }
 
-    // MARK: Asking
+    // MARK: Reads
 
     private func ask(_ index: Int, at node: Int) throws(Violation) {
         let room = workRandom.below(clients.conversations.count)
@@ -306,7 +307,8 @@ extension World {
         scheduleTurn(shell)
     }
 
-    /// The one that its partition is in; of a user's list, a part of one shard's.
+    /// Returns the shard of the query's partition; for a list over all shards, a random one, whose
+    /// part is read.
     private func shard(of query: Query) -> Int {
         guard let partition = query.partition else { return workRandom.below(plan.shards) }
         return Int(ShardID(of: partition, count: UInt16(plan.shards)).number)

@@ -1,7 +1,7 @@
 import CRDT
 import LineProtocol
 
-/// Whether an answer is one to its request, and what a connection may expect of it.
+/// The checks of single answers: whether each fits its request and what its connection has seen.
 extension ClusterWorld {
     func judge(_ answer: ClusterAnswer, to request: ClusterRequest, on visit: ClusterVisit) {
         if let wrong = fault(in: answer, to: request) {
@@ -32,7 +32,7 @@ extension ClusterWorld {
         }
     }
 
-    /// Notes what the client knows to be done, and on how many disks.
+    /// Records what the client knows to be done, and on how many disks.
     private func noteDone(
         _ answer: ClusterAnswer, _ request: ClusterRequest, on visit: ClusterVisit
     ) {
@@ -42,7 +42,7 @@ extension ClusterWorld {
             count - disksLost(since: request.at, less: ClusterWorld.hearsayMicroseconds),
             ownersLeft(since: request.at, less: ClusterWorld.hearsayMicroseconds))
         if let (name, fact) = ClusterBook.fact(of: request, by: visit.user) {
-            // The disk that it was on may have gone before the answer came.
+            // The disk that held the change may have been lost before the answer came.
             let isSafe = count > disksLost(since: request.at, less: 0)
             guard isSafe || isOnSomeDisk(name, fact) else { return }
             book.acknowledge(name, fact, copies: copies)
@@ -55,7 +55,7 @@ extension ClusterWorld {
         case .retract(let name):
             visit.retracted.insert(name.id)
         case .wait:
-            // What was lost with its disks before the answer came is not there again.
+            // A fact that was lost with its disks before the answer came stays lost.
             for (name, fact) in visit.done
             where book.messages[name.id]?.isAcknowledged(fact) ?? false {
                 book.acknowledge(name, fact, copies: copies)
@@ -64,20 +64,21 @@ extension ClusterWorld {
         }
     }
 
-    /// How long a node may take a process for the one that it was, in microseconds: a connection is
-    /// given up after 6 s of silence.
+    /// The longest time for which a node may count confirmations of a process that has died, in
+    /// microseconds: a peer connection is given up after 6 s of silence.
     private static let hearsayMicroseconds: UInt64 = 7_000_000
 
     private func disksLost(since moment: UInt64, less microseconds: UInt64) -> Int {
         disksLostAt.count { $0 + microseconds >= moment }
     }
 
-    /// The fewest owners that members who left handed over to since then.
+    /// Returns the smallest number of owners to which a leaving member has handed over since
+    /// `moment`.
     private func ownersLeft(since moment: UInt64, less microseconds: UInt64) -> Int {
         handovers.lazy.filter { $0.at + microseconds >= moment }.map(\.owners).min() ?? .max
     }
 
-    /// What is wrong with an answer by itself, if anything.
+    /// Describes what is wrong with an answer, seen on its own; nil if nothing is.
     private func fault(in answer: ClusterAnswer, to request: ClusterRequest) -> String? {
         if let code = answer.code {
             guard answer.data.isEmpty else { return "data lines before an error" }
@@ -113,7 +114,7 @@ extension ClusterWorld {
         return isRight ? nil : "not what was asked for"
     }
 
-    /// Whether it has a line for each of some shards, in order.
+    /// Whether the answer has at most one line per shard, in ascending order.
     private func isDigest(_ answer: ClusterAnswer) -> Bool {
         let shards = answer.lines("DIGEST").map { Int($0["shard"] ?? "") ?? -1 }
         return shards.allSatisfy((0..<plan.shards).contains)
@@ -155,15 +156,16 @@ extension ClusterWorld {
         }
     }
 
-    /// How long a fault may have a node ask another owner than before, in microseconds.
+    /// The time after a fault during which a node may send requests to another owner than before,
+    /// in microseconds.
     static let disturbanceMicroseconds: UInt64 = 8_000_000
 
-    /// Whether all that a node is asked for a conversation, or for a user's own, is answered by one
-    /// copy.
+    /// Whether one shard replica answers all requests that a node receives for a conversation or a
+    /// user.
     ///
-    /// That is its own, or, without faults, that of the owner that it asked first. A client whose
-    /// requests another owner answers from then on sees what that one has, and so does one whose
-    /// node comes to own it, or owns it no more.
+    /// The replica is the node's own or, without faults, that of the owner to which it sends
+    /// requests. A client whose requests another owner answers sees what that owner has, and so
+    /// does a client whose node becomes an owner or ceases to be one.
     func isAnsweredByOneOwner(_ conversation: String, at machine: Int) -> Bool {
         guard !mayOwnersChange else { return false }
         guard !owners(of: conversation).contains(machine) else { return true }
@@ -171,7 +173,7 @@ extension ClusterWorld {
         return now > disturbedAt + ClusterWorld.disturbanceMicroseconds
     }
 
-    /// Whether a message may show as it does.
+    /// Checks that a message may be shown as the line shows it.
     func judgeMessage(_ line: ReplyFields, by user: String) {
         guard let message = book.messages[line["id"] ?? ""] else {
             return fail(.sound, "\(line["id"] ?? "") was never sent")
@@ -213,7 +215,7 @@ extension ClusterAnswer {
 }
 
 extension ClusterRequest {
-    /// What may refuse it: no token is made for a connection to who has not joined yet.
+    /// The error codes that may answer the request; a node that has not joined yet refuses `TOKEN`.
     var codes: [Int] {
         if case .token = kind, isEarly { return [503] }
         return kind.codes
@@ -221,7 +223,7 @@ extension ClusterRequest {
 }
 
 extension ClusterRequest.Kind {
-    /// The noun of its data lines; empty where it has none.
+    /// The noun of the answer's data lines; empty if it has none.
     var noun: String {
         switch self {
         case .history: "MESSAGE"
@@ -238,7 +240,7 @@ extension ClusterRequest.Kind {
         }
     }
 
-    /// The conversation that it reads; nil where it reads none.
+    /// The conversation that the request reads; nil if it reads none.
     var conversation: String? {
         switch self {
         case .history(let conversation, _): conversation
@@ -247,7 +249,7 @@ extension ClusterRequest.Kind {
         }
     }
 
-    /// The errors that may answer it.
+    /// The error codes that may answer a request of this kind.
     var codes: [Int] {
         switch self {
         case .create, .profile: [503]

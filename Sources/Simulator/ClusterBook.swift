@@ -1,4 +1,4 @@
-/// Something about a message that a client is told is done.
+/// A fact about a message that an acknowledgement states.
 enum ClusterFact: Hashable {
     case sent
     case edited(String)
@@ -6,7 +6,7 @@ enum ClusterFact: Hashable {
     case retracted
 }
 
-/// A message as its sender and those who change it know it.
+/// The expectations of one message: what was requested of it, and what was acknowledged.
 struct ClusterMessage {
     struct Name: Hashable, Comparable {
         let id: String
@@ -20,38 +20,38 @@ struct ClusterMessage {
     let name: Name
     let sender: String
     let text: String
-    /// When it was first asked for, and first acknowledged; in microseconds.
+    /// The times of the first request to send it and of the first acknowledgement, in microseconds.
     var askedAt: UInt64?
     var answeredAt: UInt64?
-    /// How often it was sent, and how many of these were answered by a refusal.
+    /// The numbers of requests to send it, and of those among them that were refused.
     var attempts = 0
     var refusals = 0
-    /// Every text that somebody tried to give it.
+    /// The texts of all requested edits.
     var edits: Set<String> = []
-    /// Whether the sender tried to delete it for everyone.
+    /// Whether the sender requested to delete it for everyone.
     var isRetractionAsked = false
-    /// Who tried to delete it for themselves, and who tried to have it back.
+    /// The users who requested to delete it for themselves, and those who requested to restore it.
     var hidesAsked: Set<String> = []
     var restoresAsked: Set<String> = []
-    /// Who tried to pin it, and to say that they have read up to it; and whether anybody tried to
-    /// unpin it.
+    /// The users who requested to pin it, whether any user requested to unpin it, and the users who
+    /// requested a read mark at it.
     var pinsAsked: Set<String> = []
     var isUnpinAsked = false
     var readsAsked: Set<String> = []
-    /// What was acknowledged, in order, and on how many disks at least it then was and still is, if
-    /// nothing was done about those that were lost.
+    /// The acknowledged facts, in order, each with the least number of disks that had it then and
+    /// still have it; replicas that were repaired after a loss do not count.
     private(set) var acknowledged: [(fact: ClusterFact, copies: Int)] = []
 
-    /// Whether a node may have it.
+    /// Whether a node may have the message.
     var mayExist: Bool { attempts > refusals }
 
-    /// Whether it was sent once, and nobody asked to change it.
+    /// Whether it was sent once, and no change of it was requested.
     var isPlain: Bool {
         attempts == 1 && edits.isEmpty && !mayShowDeleted && restoresAsked.isEmpty
             && pinsAsked.isEmpty && !isUnpinAsked
     }
 
-    /// Whether it may show as deleted for everyone.
+    /// Whether the message may be shown as deleted for everyone.
     var mayShowDeleted: Bool { isRetractionAsked || !hidesAsked.isEmpty }
 
     func isAcknowledged(_ fact: ClusterFact) -> Bool { acknowledged.contains { $0.fact == fact } }
@@ -66,7 +66,7 @@ struct ClusterMessage {
         self.text = text
     }
 
-    /// Somebody was told that it is done, and on so many disks.
+    /// Records that a fact was acknowledged as being on a number of disks.
     mutating func acknowledge(_ fact: ClusterFact, copies: Int) {
         if let index = acknowledged.firstIndex(where: { $0.fact == fact }) {
             acknowledged[index].copies = max(acknowledged[index].copies, copies)
@@ -75,16 +75,17 @@ struct ClusterMessage {
         }
     }
 
-    /// No more than so many disks hold it by right.
+    /// Lowers, for each fact, the number of disks that must have it to at most `copies`.
     mutating func cap(copies: Int) {
         for index in acknowledged.indices {
             acknowledged[index].copies = min(acknowledged[index].copies, copies)
         }
     }
 
-    /// A disk is lost that held some of what was acknowledged.
+    /// Records the loss of a disk that held acknowledged facts.
     ///
-    /// - Returns: what may be missing from here on, and what should be somewhere and is not.
+    /// - Returns: the facts that may be missing from now on, and those that should be on another
+    ///   disk and are not.
     mutating func lose(
         _ isHeld: (ClusterFact) -> Bool, isElsewhere: (ClusterFact) -> Bool
     ) -> (forgiven: [ClusterFact], broken: [ClusterFact]) {
@@ -100,17 +101,17 @@ struct ClusterMessage {
     }
 }
 
-/// What clients asked for, and what became of it.
+/// The record of the clients' requests and their outcomes.
 struct ClusterBook {
-    /// In the order in which they were first sent.
+    /// The messages, in the order in which they were first sent.
     private(set) var names: [ClusterMessage.Name] = []
     private(set) var messages: [String: ClusterMessage] = [:]
-    /// Edits asked for.
+    /// The number of requested edits.
     private(set) var edits = 0
-    /// What each user was to be called, in order.
+    /// The names that each user's profile was to get, in order.
     private(set) var profileNames: [String: [String]] = [:]
 
-    /// A name that nobody had.
+    /// Returns a name that no user had before.
     mutating func nameProfile(of user: String) -> String {
         let names = profileNames[user, default: []]
         let name = "\(user).\(names.count + 1)"
@@ -130,7 +131,7 @@ struct ClusterBook {
         return name
     }
 
-    /// The line that sends a message, for the first time or again.
+    /// Returns the request that sends a message, for the first time or again.
     mutating func send(_ name: ClusterMessage.Name) -> ClusterRequest {
         messages[name.id]?.attempts += 1
         let (sender, text) = (messages[name.id]?.sender ?? "", messages[name.id]?.text ?? "")
@@ -138,7 +139,7 @@ struct ClusterBook {
             .send(name), "SEND \(name.conversation) \(sender) id=\(name.id) -- \(text)")
     }
 
-    /// The user's messages that were sent and not acknowledged, as far as they are recent.
+    /// Returns the user's messages among the last 40 whose sending was not acknowledged.
     func unanswered(of user: String) -> [ClusterMessage.Name] {
         names.suffix(40).filter { name in
             guard let message = messages[name.id] else { return false }
@@ -161,7 +162,7 @@ struct ClusterBook {
         messages[name.id]?.edits.insert(text)
     }
 
-    /// Only its sender can, and so deletes it for themselves too.
+    /// Only the sender can delete a message for everyone, and so deletes it for themselves too.
     mutating func noteRetraction(of name: ClusterMessage.Name, by user: String) {
         guard messages[name.id]?.sender == user else { return }
         messages[name.id]?.isRetractionAsked = true
@@ -188,7 +189,7 @@ struct ClusterBook {
         messages[name.id]?.readsAsked.insert(user)
     }
 
-    /// What a request has done once it is acknowledged.
+    /// Returns the fact that an acknowledgement of the request states; nil if it states none.
     static func fact(of request: ClusterRequest, by user: String) -> (
         ClusterMessage.Name, ClusterFact
     )? {
@@ -201,22 +202,22 @@ struct ClusterBook {
         }
     }
 
-    /// - Parameter copies: on how many disks it is, as far as that was said.
+    /// - Parameter copies: the number of disks that have the fact, as far as the answer states it.
     mutating func acknowledge(_ name: ClusterMessage.Name, _ fact: ClusterFact, copies: Int) {
         messages[name.id]?.acknowledge(fact, copies: copies)
-        // Who deletes a message for everyone deletes it for themselves, too.
+        // A message that its sender deletes for everyone is deleted for the sender, too.
         if fact == .retracted, let sender = messages[name.id]?.sender {
             messages[name.id]?.acknowledge(.hidden(from: sender), copies: copies)
         }
     }
 
     mutating func noteRefusal(_ code: Int, of request: ClusterRequest) {
-        // A failure of the node's own leaves open what became of it.
+        // After a failure of the node's own, the outcome is unknown.
         guard case .send(let name) = request.kind, code < 500 else { return }
         messages[name.id]?.refusals += 1
     }
 
-    /// Members are so few that no more disks hold anything.
+    /// Lowers, for each fact, the number of disks that must have it, since few members are left.
     mutating func cap(copies: Int) {
         for name in names { messages[name.id]?.cap(copies: copies) }
     }

@@ -3,44 +3,45 @@ import Node
 import Replication
 import Wire
 
-/// A message as one that may answer others.
+/// A message together with those that it may answer.
 struct ClusterReply {
     let conversation: String
     let askedAt: UInt64
-    /// The messages that whoever accepted it had before.
+    /// The messages that the accepting node, or the sender's connection, had seen before.
     let causes: Set<String>
-    /// What was there of each machine then.
+    /// Per machine, the state of its process when the message was sent; nil if none ran.
     let glances: [ClusterGlance?]
 }
 
-/// What of a running process tells whether it told of changes as they came.
+/// The state of a process that shows later whether it announced changes as they came.
 struct ClusterGlance {
     let process: Int
     let pullsBegun: UInt64
     let isPulling: Bool
 }
 
-/// In which order watchers are told of messages.
+/// The checks of the order in which watchers are told of messages.
 ///
-/// What is pushed is told behind all that its node had before, wherever that comes from. There is
-/// no such order in what is pulled, nor in what is read from a disk for who was away; and who has
-/// just started, or has a full disk, does not take all that is pushed.
+/// A pushed change is announced after everything that its node had before, wherever that came from.
+/// Pulled changes have no such order, nor have changes that are read from disk for a watcher that
+/// was away; and a node that has just started, or whose disk is full, does not accept every push.
 extension ClusterWorld {
-    /// How long a cause is waited for, in microseconds: after that, an answer is told before it.
+    /// The time for which a node waits for a cause, in microseconds; after that, it announces the
+    /// answer first.
     private var causePatienceMicroseconds: UInt64 { plan.causePatienceMilliseconds * 1_000 }
-    /// How many messages are looked at, from the latest back, to find those of that time.
+    /// The number of latest messages that are examined as possible causes.
     private static let causesLookedAt = 200
-    /// How long a pull that was given up may still bring something, in microseconds: a connection
-    /// is given up after 6 s.
+    /// The time for which a pull that was given up may still bring documents, in microseconds: a
+    /// peer connection is given up after 6 s.
     private static let brokenPullMicroseconds: UInt64 = 7_000_000
-    /// How long a node that is ready, or has room on its disk again, may take to tell its watchers
-    /// itself and to take what it is pushed, in microseconds.
+    /// The time in which a node that became ready, or has disk space again, begins to announce
+    /// changes itself and to accept pushes, in microseconds.
     private static let settlingMicroseconds: UInt64 = 250_000
 
-    // MARK: What is asked
+    // MARK: Sent messages
 
-    /// A message is sent: it may answer all that its node has of the shard, or else what its
-    /// connection was shown.
+    /// Records the causes of a message that is being sent: it may answer all that its node has of
+    /// the shard or, if the node has no ready replica, what its connection was shown.
     func noteCauses(of name: ClusterMessage.Name, on visit: ClusterVisit) {
         guard book.messages[name.id]?.attempts == 1 else {
             replies[name.id] = nil
@@ -64,15 +65,15 @@ extension ClusterWorld {
         ShardID(of: conversation, count: UInt16(plan.shards))
     }
 
-    /// Whether it was sent once, not long ago, and nothing else was asked of it: then its sending
-    /// is all that there is to tell.
+    /// Whether a message was sent once and recently, and no change of it was requested: then its
+    /// sending is its only event.
     private func isPlain(_ id: String) -> Bool {
         guard let message = book.messages[id], let askedAt = message.askedAt else { return false }
         return now < askedAt + causePatienceMicroseconds && message.isPlain
     }
 
-    /// Whether somebody can have seen it there: a message may come before its conversation, and is
-    /// shown to nobody until then.
+    /// Whether a user can have seen a message on a machine: a message may arrive before its
+    /// conversation, and is shown to nobody until then.
     private func isStored(_ name: ClusterMessage.Name, at machine: ClusterMachine) -> Bool {
         let conversation = ConversationID(checked: name.conversation)
         let message = DocumentKey.message(MessageID(checked: name.id), in: conversation)
@@ -83,9 +84,9 @@ extension ClusterWorld {
         }
     }
 
-    // MARK: What is told
+    // MARK: Announced messages
 
-    /// A watcher is told of a message.
+    /// Checks the order when a watcher is told of a message.
     func judgeOrder(_ id: String, for watcher: ClusterWatcher, on visit: ClusterVisit) {
         if let reply = visit.overtaken.removeValue(forKey: id),
             book.messages[id]?.attempts == 1
@@ -111,14 +112,15 @@ extension ClusterWorld {
         }
     }
 
-    /// Those who may tell a node of a shard: itself where it was ready before, else any.
+    /// Returns the machines that may announce a shard to a node: itself if it was ready before,
+    /// else all.
     private func tellers(of shard: ShardID, to index: Int, since moment: UInt64) -> [Int] {
         let readySince = machines[index].process?.readySince[shard]
         let isOwn = readySince.map { $0 + ClusterWorld.settlingMicroseconds < moment } ?? false
         return isOwn ? [index] : Array(machines.indices)
     }
 
-    /// Whether what a machine tells came to it by a push, and was told at once.
+    /// Whether a machine received all that it announces by pushes, and announced it at once.
     private func isLive(_ index: Int, since reply: ClusterReply) -> Bool {
         let machine = machines[index]
         guard let before = reply.glances[index] else { return machine.process == nil }
@@ -131,7 +133,7 @@ extension ClusterWorld {
             } ?? true
     }
 
-    /// Whether a machine surely took all pushes from then on.
+    /// Whether a machine certainly accepted all pushes since `moment`.
     private func tookAll(of shard: ShardID, _ index: Int, since moment: UInt64) -> Bool {
         let machine = machines[index]
         guard machine.fullBy == 0, machine.isCalm(since: moment, ClusterWorld.settlingMicroseconds)
@@ -151,7 +153,7 @@ extension ClusterWorld {
         }
     }
 
-    /// Nil where no process runs.
+    /// Returns the state of a machine's process; nil if none runs.
     private func glance(_ machine: ClusterMachine) -> ClusterGlance? {
         guard let process = machine.process else { return nil }
         let tally = machine.executor.run { process.node.assumeIsolated { $0.metrics().copies } }
@@ -164,12 +166,12 @@ extension ClusterWorld {
             isPulling: tally.pullsBegun > tally.pullsDone + tally.pullsBroken)
     }
 
-    /// After each step of a process, inside it.
+    /// Records, within each step of a process, whether it announces changes as they come.
     func noteReading(by process: ClusterProcess) {
         if process.node.assumeIsolated({ $0.untold }) != nil { process.readBackAt = now }
     }
 
-    /// After each step of a process, inside it.
+    /// Records, within each step of a process, since when each of its shards is ready.
     func noteReady(_ process: ClusterProcess) {
         for number in 0..<UInt16(plan.shards) {
             let shard = ShardID(number)

@@ -2,27 +2,29 @@ import CRDT
 import LineProtocol
 import Wire
 
-/// The phases of a run, and what every node must say at its end.
+/// The phases of a run, and the checks of every node at its end.
 extension ClusterWorld {
-    /// How long nodes may take to form a cluster, in microseconds.
+    /// The limit of the time in which nodes form a cluster, in microseconds.
     private static let formMicroseconds: UInt64 = 10_000_000
-    /// How long the nodes may take to be level once everything works, in microseconds: a silent
-    /// connection is given up after 6 s, and a node that stops has 3.
+    /// The limit of the time in which nodes are in sync once all faults have ended, in
+    /// microseconds: a silent connection is given up after 6 s, and a node that stops has 3.
     private static let levelMicroseconds: UInt64 = 25_000_000
-    /// How long a member may take to come or go once everything works, in microseconds: the longest
-    /// is to be evicted, and to come back.
+    /// The limit of the time in which a member joins or leaves once all faults have ended, in
+    /// microseconds; the longest move is an eviction followed by a return.
     private static let moveMicroseconds: UInt64 = 40_000_000
-    /// How often an operator says again who is not coming back, in microseconds.
+    /// The interval in which an operator repeats `FORGET` for members that never return, in
+    /// microseconds.
     private static let forgetMicroseconds: UInt64 = 2_000_000
-    /// How old what a co-owner confirmed may be, in microseconds, where a node calls itself level.
+    /// The age that a co-owner's confirmations may have when a node reports that it is in sync, in
+    /// microseconds.
     private static let confirmedMicroseconds: UInt64 = 2_000_000
-    /// After how long nothing that was asked is still on its way, and nobody is shown to type, in
-    /// microseconds: a request is given up after 3 s, and typing ends after 6.
+    /// The time after which no request is under way and no typing is shown, in microseconds: a
+    /// request is given up after 3 s, and typing ends after 6.
     private static let idleMicroseconds: UInt64 = 6_100_000
-    /// After how long a stamp surely is behind every earlier one, in microseconds: clocks differ by
-    /// less.
+    /// The time after which a stamp is certainly later than every earlier one, in microseconds:
+    /// clocks differ by less.
     private static let apartMicroseconds: UInt64 = 300_000
-    /// How long one question may take in the quiet, in microseconds.
+    /// The limit of the time for one exchange in the quiet phase, in microseconds.
     private static let questionMicroseconds: UInt64 = 5_000_000
 
     func run() {
@@ -53,7 +55,7 @@ extension ClusterWorld {
         beginWatchers()
         beginPhones()
         _ = run(until: clientsUntil)
-        // The last fault may begin with the end of the chaos; all of them end by themselves.
+        // The last fault may begin with the end of the chaos; every fault ends by itself.
         let last = plan.faults.map { $0.at + $0.milliseconds }.max() ?? 0
         let end = clientsUntil - plan.chaosMilliseconds * 1_000 + last * 1_000
         _ = run(until: max(end, clientsUntil) + 1_000)
@@ -62,7 +64,7 @@ extension ClusterWorld {
 
     private func heal() {
         note("heal", 0)
-        // A client that was let go of a moment ago says goodbye.
+        // Clients that still have a connection end their lines.
         for client in clients { act(client) }
         for machine in members where plan.faults.contains(where: \.isBlock) {
             _ = order("UNBLOCK *", codes: [], to: machine.index)
@@ -82,11 +84,11 @@ extension ClusterWorld {
         }
     }
 
-    // MARK: Questions
+    // MARK: Exchanges
 
-    /// Asks a node some lines on a connection of their own.
+    /// Sends lines to a node on a connection of their own, and runs until they are answered.
     ///
-    /// - Returns: nil where something is wrong, or it takes no clients.
+    /// - Returns: the answers; nil after a violation, or if the node takes no clients.
     private func ask(_ requests: [ClusterRequest], of index: Int, as user: String)
         -> [ClusterAnswer]?
     {
@@ -108,9 +110,9 @@ extension ClusterWorld {
         return []
     }
 
-    // MARK: Levelling
+    // MARK: Convergence
 
-    /// Waits until every node says that all of them are there and level.
+    /// Waits until every node reports that all members are alive and in sync.
     private func settle() -> Bool {
         let began = now
         var last = ""
@@ -123,12 +125,12 @@ extension ClusterWorld {
         return false
     }
 
-    /// Waits until nothing is open that people asked for: what is accepted behind the last reads is
-    /// in none of them.
+    /// Waits until no client or device has a connection: a change that is accepted after the last
+    /// reads would be in none of them.
     ///
-    /// Who asks for much at a time waits for each of their requests, however level the nodes are.
+    /// A client with many open requests waits for each of them, however well in sync the nodes are.
     ///
-    /// - Returns: false where something is wrong.
+    /// - Returns: false if a violation was found.
     func hearOut() -> Bool {
         let isOpen = { [clients, phones] in
             clients.contains { $0.visit != nil } || phones.contains { $0.visit != nil }
@@ -140,7 +142,7 @@ extension ClusterWorld {
         return finding == nil
     }
 
-    /// What the first node says that is not level, if there is one.
+    /// Returns what the first node that is not in sync reports; nil if all are.
     private func firstUnsettled() -> String? {
         for machine in members {
             if let unsettled = unsettled(machine.index) { return unsettled }
@@ -148,7 +150,7 @@ extension ClusterWorld {
         return nil
     }
 
-    /// Why a node is not level, if so.
+    /// Returns the reason why a node is not in sync; nil if it is.
     private func unsettled(_ index: Int) -> String? {
         let name = "n\(index + 1)"
         let requests = [ClusterRequest(.status, "STATUS"), ClusterRequest(.members, "MEMBERS")]
@@ -162,9 +164,9 @@ extension ClusterWorld {
         guard status?.isTrue("converged") ?? false else {
             return "\(name) is not level with the others"
         }
-        // It looks each tick whether there is room again.
+        // The node measures the free space at each tick.
         guard status?["disk"] != "full" else { return "\(name) says that its disk is full" }
-        // It hears with its next probes that a clock was corrected.
+        // The node learns with its next probes that its clock was corrected.
         let offset = (status?["clock"]).flatMap { Int64($0.dropLast("ms".count)) } ?? 0
         guard offset.magnitude <= WallTime.maxOffsetMillisecondsDefault else {
             return "\(name) says that its clock is wrong"
@@ -172,7 +174,7 @@ extension ClusterWorld {
         return nil
     }
 
-    /// What a node says of the members that is not so.
+    /// Returns what a node's member table has wrong; nil if it is right.
     private func unsettled(_ lines: [ReplyFields], at index: Int) -> String? {
         let alive = lines.filter { $0["state"] == "alive" }.compactMap { $0["name"] }
         guard alive == members.map(\.name).sorted() else {
@@ -183,9 +185,10 @@ extension ClusterWorld {
             guard let name = line["name"], gone.contains(name) else { return "sees another member" }
             let isEvicted = line.isTrue("evicted")
             guard line["state"] != "left" || isEvicted else { continue }
-            // Whoever was told that it goes may have been emptied before it told the others, and
-            // who dies with its last word on its lips is dead to them. Who is evicted may hold what
-            // nobody else does, and a minority evicts nobody.
+            // The node that was told of a departure may have been wiped before it told the others,
+            // and a node that dies while it announces its departure is dead to them. An evicted
+            // node may hold what no other does, and a minority evicts nobody: these have to be
+            // forgotten by an operator.
             if isEvicted || !isEvictedByThemselves(lines) {
                 _ = order("FORGET \(name)", codes: [409], to: index)
             }
@@ -194,16 +197,17 @@ extension ClusterWorld {
         return nil
     }
 
-    /// Whether those that are left evict the dead without being told to.
+    /// Whether the remaining members evict the dead ones without an operator.
     private func isEvictedByThemselves(_ lines: [ReplyFields]) -> Bool {
         let count = lines.count { $0["state"] != "left" || $0.isTrue("evicted") }
         return plan.moves.allSatisfy { $0.kind == .evict } && members.count * 2 > count
     }
 
-    // MARK: The last reads
+    // MARK: Final reads
 
     private func afterwards() {
-        // A conversation whose every copy was destroyed is made again; what remains in it shows.
+        // A conversation of which every replica was destroyed is created again; what is left then
+        // shows.
         let first = members[0].index
         for answer in needed(conversations.map(createLine), of: first) where answer.code != nil {
             fail(.answered, "n\(first + 1) refuses \(answer.summary) in the quiet")
@@ -211,7 +215,7 @@ extension ClusterWorld {
         preparePhones()
         _ = run(until: now + ClusterWorld.apartMicroseconds)
         for machine in members { writeToAll(at: machine.index) }
-        // What a node says of the others is at most two seconds old: no older than these writes.
+        // A node's report about the others is at most two seconds old: not older than these writes.
         _ = run(until: now + ClusterWorld.confirmedMicroseconds)
         guard settle() else { return }
         settleWatchers()
@@ -231,7 +235,7 @@ extension ClusterWorld {
         checkRemovals()
     }
 
-    /// A message sent in the quiet is soon on all of its owners.
+    /// Checks that a message sent in the quiet phase reaches all of its owners.
     private func writeToAll(at index: Int) {
         let name = ClusterMessage.Name(id: "last.\(index)", conversation: conversations[0])
         let request = book.send(book.add(name, from: ClusterClient.user(0), text: "last \(index)"))
@@ -246,7 +250,8 @@ extension ClusterWorld {
         }
     }
 
-    /// Every owner of a shard prints the same line for it, and nobody else prints one.
+    /// Checks that all owners of a shard print the same `DIGEST` line, and no other node prints
+    /// one.
     private func checkDigests() {
         var said: [Int: (line: [String], by: Int)] = [:]
         for machine in members {
@@ -278,7 +283,7 @@ extension ClusterWorld {
                     .history(conversation: $0, isWhole: true),
                     "HISTORY \($0) \(user) limit=\(LineLimits.historyMax)")
             }
-            // The texts that a message had are the same for all of its readers.
+            // The list of a message's texts is the same for all of its readers.
             let named = index == 0 ? book.names : []
             let edits = named.map {
                 ClusterRequest(.edits($0), "EDITS \($0.conversation) \($0.id) \(user)")
@@ -287,7 +292,7 @@ extension ClusterWorld {
         }
     }
 
-    /// What the owners of a conversation show of it is right, and the same.
+    /// Checks that the owners of a conversation answer reads correctly and equally.
     private func checkReads(_ requests: [ClusterRequest], by user: String) {
         var first: [Int: (said: [ReplyLine], by: Int)] = [:]
         for machine in members where finding == nil {

@@ -1,15 +1,15 @@
 import LineProtocol
 import Session
 
-/// Somebody who talks to one node after the other.
+/// A client that connects to one node after another.
 final class ClusterClient {
     let index: Int
     let user: String
-    /// The connection that it has, if any.
+    /// The client's connection; nil if it has none.
     var visit: ClusterVisit?
-    /// What it carries from connection to connection.
+    /// The token that the client carries from connection to connection.
     var token: ClusterToken?
-    /// How many messages it has named.
+    /// The number of message ids that the client has chosen.
     var messages = 0
 
     init(_ index: Int) {
@@ -20,7 +20,7 @@ final class ClusterClient {
     static func user(_ index: Int) -> String { "u\(index)" }
 }
 
-/// What comes to a client.
+/// A message to a client: an answer or an event.
 enum ClusterHeard {
     case answer(ClusterAnswer, to: ClusterRequest)
     case event(ReplyFields)
@@ -33,49 +33,51 @@ final class ClusterVisit {
     let address: ClusterAddress
     /// Nil once the process is gone.
     var session: Session?
-    /// Asked and not answered, in order.
+    /// The requests without an answer, in order.
     var open: [ClusterRequest] = []
     var answers: [ClusterAnswer] = []
-    /// What came of the answer at the head.
+    /// The data lines of the answer that is being received.
     private var data: [ReplyLine] = []
     private var tail: [UInt8] = []
-    /// What travels to the process, in order.
+    /// The bytes on their way to the process, in order.
     var travelling: [[UInt8]] = []
-    /// Replies that travel to the client.
+    /// The reply bytes on their way to the client.
     var returning: [UInt8] = []
-    /// What has arrived, while it takes no lines.
+    /// The bytes that have arrived while the process reads no lines.
     var heldLines: [[UInt8]] = []
     var isHeld = false
     var hasEnded = false
-    /// When the last lines arrive there, and the last replies here; in microseconds.
+    /// The arrival times of the last lines at the process and of the last replies here, in
+    /// microseconds.
     var linesAt: UInt64 = 0
     var repliesAt: UInt64 = 0
-    /// Messages acknowledged on this connection, and whether every owner had them then.
+    /// The messages acknowledged on this connection, and whether every owner had each then.
     var sent: [(name: ClusterMessage.Name, isEverywhere: Bool)] = []
-    /// What was acknowledged on it.
+    /// The facts acknowledged on this connection.
     var done: [(name: ClusterMessage.Name, fact: ClusterFact)] = []
-    /// What its client has seen on it, or came with.
+    /// The messages that the client has seen on this connection or that its token covers.
     var known = ClusterKnowledge()
-    /// Whether it came with a token.
+    /// Whether the client began with a token.
     var goesForward = false
-    /// Messages deleted for everyone on it.
+    /// The messages deleted for everyone on this connection.
     var retracted: Set<String> = []
-    /// Whose it is, where it is for watching, and whether events may come on it.
+    /// The watcher whose connection this is, if any, and whether events may come on it.
     weak var watcher: ClusterWatcher?
     var isWatching = false
-    /// Since when, in microseconds.
+    /// The time since which it watches, in microseconds.
     var watchedAt: UInt64?
-    /// Messages that were not told and should have been, each with the one that was told first.
+    /// The messages that should have been announced earlier, each with the message that was
+    /// announced before it.
     var overtaken: [String: String] = [:]
-    /// Where it is shown that somebody types.
+    /// The places where typing is shown to the client.
     var typing: Set<TypingPlace> = []
-    /// Whose it is, where it is a device's, and what that has done: before the token that it came
-    /// with, and on the connection itself.
+    /// The device whose connection this is, if any, with its actions before the token that it
+    /// brought (`doneBefore`) and on this connection (`doneHere`).
     weak var phone: ClusterPhone?
     var doneBefore = ClusterPhoneDeeds()
     var doneHere = ClusterPhoneDeeds()
 
-    /// In a trace.
+    /// The name of the connection in a trace.
     var title: String {
         "visit \(id) of " + (watcher.map { "watcher \($0.index), " } ?? "") + user
     }
@@ -87,10 +89,10 @@ final class ClusterVisit {
         self.session = session
     }
 
-    /// Takes what a process wrote.
+    /// Parses what a process wrote.
     ///
-    /// - Returns: the answers that it completes, each with its request, and events between them;
-    ///   nil for a line that is none of the protocol's, or stands where it may not.
+    /// - Returns: the completed answers, each with its request, and the events between them; nil if
+    ///   a line is not part of the protocol or stands where it may not.
     func take(_ bytes: [UInt8]) -> [ClusterHeard]? {
         var found: [ClusterHeard] = []
         tail += bytes
@@ -116,15 +118,15 @@ final class ClusterVisit {
         return found
     }
 
-    /// Whether it stands between answers.
+    /// Whether no request is open and no line is incomplete.
     var isBetween: Bool { open.isEmpty && tail.isEmpty && data.isEmpty }
 }
 
-/// Clients, and what travels between them and the nodes.
+/// The clients, and the bytes that travel between them and the nodes.
 extension ClusterWorld {
-    /// The most requests that a client leaves open before it waits.
+    /// The limit of open requests at which a client waits.
     private static let openMax = 24
-    /// How long an answer may take, pauses of the node included, in microseconds.
+    /// The limit of the time to an answer, pauses of the node included, in microseconds.
     static let answerMicrosecondsMax: UInt64 = 25_000_000
 
     func visits(at address: ClusterAddress) -> [ClusterVisit] {
@@ -132,10 +134,12 @@ extension ClusterWorld {
             .sorted { $0.id < $1.id }
     }
 
-    /// A process takes clients from its beginning, and refuses what it cannot answer yet: an
-    /// operator may have to say that those with what it misses do not come back.
+    /// Opens a connection to a node.
     ///
-    /// - Returns: nil where nobody takes clients.
+    /// A process accepts clients from its start, and refuses what it cannot answer yet: an operator
+    /// may have to tell it that members it waits for never return.
+    ///
+    /// - Returns: nil if the machine runs no process or that process is stopping.
     func openVisit(to index: Int, as user: String) -> ClusterVisit? {
         guard let process = machines[index].process, process.stopBy == nil else { return nil }
         nextID += 1
@@ -149,9 +153,9 @@ extension ClusterWorld {
         return visit
     }
 
-    // MARK: What a client does
+    // MARK: Client actions
 
-    /// Whether people still act; who has come and may not, ends what he says.
+    /// Whether clients still act; ends the lines of an open connection if they do not.
     func isOpen(for visit: ClusterVisit?) -> Bool {
         if now < clientsUntil { return true }
         if let visit, !visit.hasEnded { endLines(of: visit) }
@@ -198,7 +202,7 @@ extension ClusterWorld {
         request.asked(at: now, isEarly: !(process(visit.address)?.isReady ?? true))
     }
 
-    /// Lines arrive in pieces that end anywhere.
+    /// Sends bytes in pieces of arbitrary length.
     private func transmit(_ bytes: [UInt8], on visit: ClusterVisit) {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -211,7 +215,7 @@ extension ClusterWorld {
         }
     }
 
-    /// The client sends no more, and waits for its answers.
+    /// Ends the client's lines; the client still waits for its answers.
     func endLines(of visit: ClusterVisit) {
         visit.hasEnded = true
         if clientRandom.chance(percent: 20) {
@@ -223,7 +227,7 @@ extension ClusterWorld {
         push(.endOfLines(visit.id), at: visit.linesAt)
     }
 
-    /// The client is gone, whatever was on its way.
+    /// Closes the client's connection at once, with all that is under way.
     func leave(_ visit: ClusterVisit) {
         coverage.count("client gone")
         let session = visit.session
@@ -317,7 +321,7 @@ extension ClusterWorld {
         String(decoding: bytes.suffix(200), as: UTF8.self)
     }
 
-    /// The process, or its end of the connection, is gone.
+    /// Ends a connection whose process, or whose end at the process, is gone.
     func onVisitOver(_ id: UInt64, isInOrder: Bool) {
         guard let visit = visits[id] else { return }
         if isInOrder, !visit.isBetween {
@@ -340,7 +344,7 @@ extension ClusterWorld {
         for phone in phones where phone.visit === visit { phone.visit = nil }
     }
 
-    /// Twice a second: whether anybody waits for too long.
+    /// Checks twice a second that no request waits for too long.
     func look() {
         push(.look, after: 500_000)
         for visit in visits.values.sorted(by: { $0.id < $1.id }) {

@@ -1,12 +1,13 @@
 import LineProtocol
 
-/// Clocks that were years off, and what is left of that once they are right.
+/// The checks that a clock that was years off has no effect once it is corrected.
 extension ClusterWorld {
-    /// How far a timestamp may be from the time of its acceptance, in milliseconds: what the clocks
-    /// of two machines differ by, and as much as one of them believes.
+    /// The limit of the difference between a timestamp and the time of its acceptance, in
+    /// milliseconds: the difference of two machines' clocks, and the offset that one of them
+    /// believes.
     private static let apartMilliseconds: Int64 = 1_000
 
-    /// What is accepted in the quiet bears the time of its acceptance, whatever clocks once said.
+    /// Checks that a message accepted in the quiet phase bears the time of its acceptance.
     func checkTime(_ text: String?, at index: Int) {
         guard let text, let time = LineTime.parse(text) else {
             return fail(.times, "n\(index + 1) says no time: \(text ?? "")")

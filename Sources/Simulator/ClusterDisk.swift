@@ -4,17 +4,17 @@ import Node
 import Replication
 import Wire
 
-/// The disk of one machine, as its processes see it: commits wait in line, each is there as a
-/// whole or not at all.
+/// The disk of one machine as its processes see it: commits are queued, and each takes effect
+/// completely or not at all.
 actor ClusterDisk: Store {
     private struct Commit {
         let writes: [ShardWrite]
         let drops: [ShardID]
         let settings: [Setting]
         let ticket: UInt64
-        /// How many commits the process knew to have failed.
+        /// The number of failed commits that the process knew of.
         let failuresKnown: Int
-        /// Whether it has to pass on a full disk.
+        /// Whether the commit must succeed on a full disk.
         let isUrgent: Bool
     }
 
@@ -29,7 +29,7 @@ actor ClusterDisk: Store {
     private var isFull = false
     private var isUrgent = false
 
-    /// The most bytes of a batch: far fewer than a real one has, so that pulls have several.
+    /// The limit of a batch in bytes; far smaller than the product's, so that pulls have several.
     private static let batchBytesMax = 400
     private static let sizeBytes: UInt64 = 1 << 40
 
@@ -59,14 +59,14 @@ actor ClusterDisk: Store {
         return found
     }
 
-    /// A process starts: its desk is told of commits.
+    /// Sets the desk of a starting process, which is notified of commits.
     func serve(_ desk: ClusterDesk) { self.desk = desk }
 
     var isWaiting: Bool { !waiting.isEmpty }
 
     func setFull(_ isFull: Bool) { self.isFull = isFull }
 
-    /// The first commit in line is over: it is on the disk, or failed.
+    /// Ends the first commit in the queue: it is applied, or it fails.
     func finish() -> (ticket: UInt64, failure: StoreFailure?)? {
         guard !waiting.isEmpty else { return nil }
         let commit = waiting.removeFirst()
@@ -79,9 +79,10 @@ actor ClusterDisk: Store {
         return (commit.ticket, nil)
     }
 
-    /// The process is gone, and with it what was not finished.
+    /// Discards the commits of a process that is gone.
     ///
-    /// - Parameter keepsFirst: the commit under way was just done, and nobody heard of it.
+    /// - Parameter keepsFirst: whether the commit under way is applied without anybody being
+    ///   notified.
     func onCrash(keepsFirst: Bool) {
         if keepsFirst, !isFull, let first = waiting.first, first.failuresKnown == failures {
             apply(first)
@@ -101,7 +102,7 @@ actor ClusterDisk: Store {
         disk.state.shards.contains { $0.documents[key] != nil }
     }
 
-    /// Everything that it holds.
+    /// The bytes of every document on the disk.
     var documents: [DocumentKey: [UInt8]] {
         var found: [DocumentKey: [UInt8]] = [:]
         for shard in disk.state.shards {

@@ -2,8 +2,8 @@ import Synchronization
 
 /// The executor of one simulated machine: its actors run in the world's loop and nowhere else.
 ///
-/// A process's event loop does the same: jobs run one after the other in the order in which they
-/// were made. Who touches an actor from outside of a step of its machine is stopped at once.
+/// As in a process's event loop, jobs run one after another in the order in which they were
+/// enqueued. Access to an actor from outside a step of its machine fails a precondition.
 final class ClusterExecutor: SerialExecutor {
     private let isInside = Atomic(false)
     private let jobs = Mutex<[UnownedJob]>([])
@@ -15,7 +15,7 @@ final class ClusterExecutor: SerialExecutor {
         jobs.withLock { $0.append(job) }
     }
 
-    /// One step of the machine, and all the jobs that come of it.
+    /// Runs one step of the machine, and all jobs that result from it.
     func run<Value>(_ step: () -> Value) -> Value {
         precondition(
             !isInside.exchange(true, ordering: .relaxed), "a step is over before the next begins")

@@ -3,11 +3,11 @@ import Chat
 import Node
 import Wire
 
-/// The faults of a plan, as they begin and end.
+/// The execution of a plan's faults: their beginnings and ends.
 extension ClusterWorld {
     func begin(_ fault: ClusterFault, _ index: Int) {
         note(fault.kind.rawValue, fault.node, fault.milliseconds)
-        // What ends by itself, a pause for one, ends by then.
+        // A fault without an end event, such as a pause, is over by then.
         disturbedAt = max(disturbedAt ?? 0, now + fault.milliseconds * 1_000)
         noteDisturbed(fault, until: now + fault.milliseconds * 1_000)
         coverage.count(fault.kind.rawValue)
@@ -63,7 +63,7 @@ extension ClusterWorld {
         }
     }
 
-    /// Ten of them, in milliseconds.
+    /// The error of a wrong clock: ten years, in milliseconds.
     private static let years: Int64 = 10 * 365 * 86_400_000
 
     private func setClock(_ machine: ClusterMachine, error: Int64) {
@@ -78,7 +78,7 @@ extension ClusterWorld {
         let machine = machines[fault.node]
         switch fault.kind {
         case .stop:
-            // Who was suspended meanwhile still has to stop.
+            // A process that was suspended meanwhile still has to stop.
             let late = machine.pausedUntil > now ? machine.pausedUntil - now : 0
             restart(fault.node, after: late > 0 ? late + ClusterProcess.stopMicroseconds : 0)
         case .cut, .cutOneWay, .isolate:
@@ -90,14 +90,14 @@ extension ClusterWorld {
         case .diskFull: setFull(machine, by: -1)
         case .diskSlow: machine.isSlow -= 1
         case .block, .blockIn, .blockOut:
-            // What cannot be asked for here is asked for at the heal.
+            // If the node takes no clients now, the heal sends `UNBLOCK` again.
             _ = order("UNBLOCK \(machines[fault.other].name)", codes: [404], to: fault.node)
         case .wrongClock: setClock(machine, error: 0)
         case .kill, .killAll, .wipe, .pause, .suspend, .reset: break
         }
     }
 
-    /// Notes who may not hear whom, or take his time to.
+    /// Records the machines whose communication a fault prevents or delays.
     private func noteDisturbed(_ fault: ClusterFault, until moment: UInt64) {
         let concerned: [Int]
         switch fault.kind {
@@ -132,7 +132,7 @@ extension ClusterWorld {
 
     // MARK: Processes
 
-    /// `kill -9`, or the end of a process by itself.
+    /// Ends a process as `kill -9` does, or as if it had ended by itself.
     func kill(_ index: Int) {
         let machine = machines[index]
         machine.pausedUntil = 0
@@ -155,7 +155,7 @@ extension ClusterWorld {
         push(.start(index), after: microseconds)
     }
 
-    /// Empties the folder of a machine, unless it is the last that knows the cluster.
+    /// Empties the folder of a machine, unless no other machine knows the cluster.
     ///
     /// - Returns: whether it did.
     func wipe(_ machine: ClusterMachine) -> Bool {
@@ -172,7 +172,7 @@ extension ClusterWorld {
         return true
     }
 
-    /// Whether no other machine that is to run again knows which cluster this is.
+    /// Whether no other machine that will run again knows the cluster.
     func isLastToKnow(_ machine: ClusterMachine) -> Bool {
         !machines.contains { other in
             other.index != machine.index && !other.isGone
@@ -182,7 +182,8 @@ extension ClusterWorld {
         }
     }
 
-    /// What was said to be on more disks than were lost has to be on another.
+    /// Checks that every fact acknowledged on more disks than were lost is on another disk, and
+    /// stops expecting those that were on lost disks only.
     private func noteLosses(_ machine: ClusterMachine, _ others: [ClusterMachine]) {
         disksLostAt.append(now)
         let mine = messages(on: machine)
@@ -223,7 +224,7 @@ extension ClusterWorld {
         switch fact {
         case .sent: true
         case .retracted: message.isRetracted
-        // Who has it back may have it, whatever came first.
+        // A user who requested a restore may see the message, whichever request was executed first.
         case .hidden(let user):
             known.restoresAsked.contains(user)
                 || message.deletedBy.elements.contains { $0.text == user }

@@ -1,12 +1,12 @@
 import LineProtocol
 
-/// What a full disk may refuse.
+/// The checks of what a node refuses when its disk is full.
 extension ClusterWorld {
-    /// How long a node may take to notice how full its disk is, with all that it had handed to the
-    /// disk before, in microseconds.
+    /// The limit of the time in which a node notices how full its disk is, with all commits that it
+    /// handed in before, in microseconds.
     private static let noticeMicroseconds: UInt64 = 250_000
 
-    /// Deletions pass on a full disk, once its node knows that it is one.
+    /// Checks that deletions succeed on a full disk once the node knows that it is full.
     func judgeRefusal(_ answer: ClusterAnswer, to request: ClusterRequest) {
         guard case .error(let error) = answer.status, error.code == 503,
             error.sentence.hasPrefix("The disk is full")
@@ -23,7 +23,7 @@ extension ClusterWorld {
         fail(.sound, "a full disk refuses \(request.text)")
     }
 
-    /// Notes what passed where nothing else does.
+    /// Counts the requests that succeeded although the disk was full.
     func notePassed(_ request: ClusterRequest, at machine: Int) {
         guard machines[machine].fullBy > 0 else { return }
         switch request.kind {
@@ -34,7 +34,7 @@ extension ClusterWorld {
 }
 
 extension ClusterMachine {
-    /// Whether neither its disk nor its process changed its state shortly before.
+    /// Whether neither the disk nor the process of the machine changed its state shortly before.
     func isCalm(since moment: UInt64, _ microseconds: UInt64) -> Bool {
         max(fullChangedAt, pausedUntil) + microseconds < moment
     }

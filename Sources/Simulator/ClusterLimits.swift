@@ -2,17 +2,18 @@ import LineProtocol
 import Node
 import Wire
 
-/// Whether what waits in a node stays within the limits that it was given.
+/// The checks that the queues of a node stay within their limits.
 extension ClusterWorld {
-    /// After each step of a process, inside it.
+    /// Checks a process's queues, within each of its steps.
     func checkLimits(of process: ClusterProcess) {
         let load = process.node.assumeIsolated { $0.load }
         let limits = plan.peerLimits
         for link in load.links {
-            // What is beside the shards may begin below both limits and end one frame above them.
+            // Frames that concern no shard may begin below both limits and end one frame above
+            // them.
             let queueMax = limits.queueBytesMax + limits.controlBytesMax + link.largestFrame
             expect(link.queuedBytes, atMost: queueMax, "bytes for a peer")
-            // And what says that others found no room.
+            // Refusals, for which `controlBytesMax` more is allowed, are queued with the responses.
             expect(
                 link.answerBytes, atMost: limits.answerBytesMax + limits.controlBytesMax,
                 "bytes of answers to a peer")
@@ -32,7 +33,7 @@ extension ClusterWorld {
         if amount > limit { fail(.bounded, "\(amount) \(what), at most \(limit) may wait") }
     }
 
-    /// Nobody asks anything any more: nothing waits, so nothing that waits is forgotten for ever.
+    /// Checks that nothing waits in any node once nobody requests anything: a leak would remain.
     func checkNothingWaits() {
         for machine in machines {
             guard let process = machine.process else { continue }

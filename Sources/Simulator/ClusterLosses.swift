@@ -1,16 +1,17 @@
 import Chat
 import Wire
 
-/// What was lost with disks, acknowledged or not: whoever was told of it is told nothing else.
+/// The documents that were lost with disks, acknowledged or not; watchers who were told of them are
+/// not told of the loss.
 struct ClusterLosses {
     private(set) var keys: Set<DocumentKey> = []
-    /// Conversations of which every copy was destroyed.
+    /// The conversations of which every replica was destroyed.
     private(set) var conversations: Set<String> = []
 
-    /// Notes what one disk alone had of a document.
+    /// Records the part of a document that only one disk had.
     ///
-    /// - Parameter others: the states of it that the other disks have.
-    /// - Returns: whether it had something.
+    /// - Parameter others: the document's states on the other disks.
+    /// - Returns: whether the disk had anything that the others lack.
     mutating func note(_ document: Document, besides others: [Document]) -> Bool {
         guard var rest = others.first else {
             keys.insert(document.key)
@@ -24,7 +25,7 @@ struct ClusterLosses {
         return all != rest
     }
 
-    /// Whether something of a message, or all of its conversation, was lost.
+    /// Whether part of a message, or its whole conversation, was lost.
     func concern(_ name: ClusterMessage.Name) -> Bool {
         let key = DocumentKey.message(
             MessageID(checked: name.id), in: ConversationID(checked: name.conversation))
@@ -33,7 +34,7 @@ struct ClusterLosses {
 }
 
 extension ClusterWorld {
-    /// A disk is about to be emptied.
+    /// Records the documents on a disk that is about to be emptied.
     func noteLostDocuments(of machine: ClusterMachine, _ others: [ClusterMachine]) {
         let notOwner = others.map(documents)
         for (key, document) in documents(on: machine)
@@ -42,8 +43,8 @@ extension ClusterWorld {
         }
     }
 
-    /// A machine is to be forgotten, or evicted, and may come back with its disk: what it alone
-    /// knows of a device is given up, and there again later.
+    /// Records the device states that only one machine has, when it is to be forgotten or evicted:
+    /// they are given up, and may return with its disk.
     func noteGivenUp(_ machine: ClusterMachine, besides others: [ClusterMachine]) {
         let notOwner = others.map(documents)
         for (key, document) in documents(on: machine) {

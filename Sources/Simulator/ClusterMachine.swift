@@ -9,33 +9,33 @@ final class ClusterMachine {
     let name: String
     let disk: ClusterDisk
     let executor = ClusterExecutor()
-    /// Whom its next process asks for the cluster.
+    /// The addresses that its next process dials to join the cluster.
     var join: [String]
     var process: ClusterProcess?
-    /// `SIGSTOP` until then, in microseconds.
+    /// The time until which the process is stopped, as by `SIGSTOP`, in microseconds.
     var pausedUntil: UInt64 = 0
-    /// How long it was suspended since the run began.
+    /// The time for which the machine was suspended since the run began, in microseconds.
     var suspendedMicroseconds: UInt64 = 0
-    /// It is no member at the moment, and nothing starts it before it is one again.
+    /// Whether it is no member at the moment; nothing starts it before it is one again.
     var isOut = false
-    /// It never comes back.
+    /// Whether it never returns.
     var isGone = false
-    /// Asked to leave.
+    /// Whether it was requested to leave.
     var isLeaving = false
-    /// When a start is due, while there is no process.
+    /// Whether a start is scheduled, while no process runs.
     var isStartDue = false
-    /// How many faults have filled the disk.
+    /// The number of active faults that fill the disk.
     var fullBy = 0
-    /// When one last filled it, or ended.
+    /// The time at which such a fault last began or ended, in microseconds.
     var fullChangedAt: UInt64 = 0
-    /// How many faults make every commit take up to half a second.
+    /// The number of active faults that make every commit take up to half a second.
     var isSlow = 0
-    /// When a fault last kept it from others or was to end, in microseconds.
+    /// The time at which a fault last kept it from others, or will end, in microseconds.
     var disturbedAt: UInt64?
     private let wallOffsetMilliseconds: UInt64
-    /// Whether its processes say what they hear.
+    /// Whether its processes log at debug level.
     private let isTraced: Bool
-    /// How far the wall clock is off, in milliseconds.
+    /// The error of the wall clock, in milliseconds.
     var wallErrorMilliseconds: Int64 = 0
 
     /// Milliseconds since 1970 at the beginning of every run.
@@ -54,7 +54,7 @@ final class ClusterMachine {
 
     var address: String { ClusterMachine.address(of: index) }
 
-    /// What its wall clock says, in milliseconds since 1970.
+    /// Returns the time that its wall clock shows, in milliseconds since 1970.
     func wallMilliseconds(at now: UInt64) -> UInt64 {
         UInt64(clamping: Int64(wallOffsetMilliseconds + now / 1_000) + wallErrorMilliseconds)
     }
@@ -63,9 +63,9 @@ final class ClusterMachine {
 
     static func address(of index: Int) -> String { "\(name(of: index)):7101" }
 
-    /// Puts a process together, as `Server` does.
+    /// Creates a process, as `Server` does.
     ///
-    /// - Parameter id: no other process of the run has it.
+    /// - Parameter id: unique within the run.
     func boot(_ id: Int, by plan: ClusterPlan, now: UInt64, random: inout SeededRandom)
         -> ClusterProcess
     {
@@ -100,7 +100,7 @@ final class ClusterMachine {
                 executor: executor, store: disk, entropy: entropy, clock: desk, host: desk))
     }
 
-    /// A session for a client that connected.
+    /// Creates a session for a client that connected.
     func makeSession(_ id: UInt64, in process: ClusterProcess) -> Session {
         let session = Session(
             id, node: process.node, clock: process.desk,
@@ -121,17 +121,19 @@ final class ClusterProcess {
     var isReady = false
     var isHoldingClients = false
     var isToldToStop = false
-    /// Since when each shard was ready at every tick, in microseconds.
+    /// Per shard, the time since which it was ready at every step, in microseconds.
     var readySince: [ShardID: UInt64] = [:]
-    /// When it last read from its disk for who was away, or waited for who does; in microseconds.
+    /// The time of its last replay, in microseconds: it read missed events from disk, or one of its
+    /// watchers lacked some.
     var readBackAt: UInt64?
-    /// How many of its pulls broke, and when that was last seen to grow, in microseconds.
+    /// The number of its broken pulls, and the time at which it was last seen to grow, in
+    /// microseconds.
     var pullsBroken: UInt64 = 0
     var pullBrokenAt: UInt64?
-    /// When it is cut short, once it was told to stop; in microseconds.
+    /// The time at which a stopping process is killed, in microseconds.
     var stopBy: UInt64?
 
-    /// How long an orderly end may take, in microseconds.
+    /// The limit of the time for an orderly end, in microseconds.
     static let stopMicroseconds: UInt64 = 3_000_000
 
     init(_ id: Int, node: Node, desk: ClusterDesk) {
@@ -141,7 +143,7 @@ final class ClusterProcess {
     }
 }
 
-/// A process by name: what is meant for one that is gone reaches nobody.
+/// The name of one process: an event for a process that is gone has no effect.
 struct ClusterAddress: Hashable {
     let machine: Int
     let process: Int

@@ -2,12 +2,12 @@ import Chat
 import LineProtocol
 import Wire
 
-/// Pins, and how far users have read: asked for in some runs, and told to those who watch.
+/// Pins and read marks: requested in some runs, and announced to watchers.
 extension ClusterWorld {
-    /// How often a client asks for one of these, in those runs.
+    /// The percentage of requests that concern marks, in those runs.
     private static let marksPercent = 12
 
-    /// Nil where it asks for something else.
+    /// Draws a request that concerns marks; nil in most cases.
     func markRequest(_ client: ClusterClient) -> ClusterRequest? {
         guard plan.setsMarks, markRandom.chance(percent: ClusterWorld.marksPercent),
             !book.names.isEmpty
@@ -24,7 +24,7 @@ extension ClusterWorld {
         return ClusterRequest(.pin(isOn: isOn), (isOn ? "PIN " : "UNPIN ") + place)
     }
 
-    /// Whether somebody gave cause for an event of a pin, or of how far somebody has read.
+    /// Checks that a request caused an event about a pin or a read mark.
     func judgeMark(_ event: ReplyFields, _ kind: String) {
         let (id, by) = (event["id"] ?? "", event["by"])
         guard let message = book.messages[id], event["conversation"] == message.name.conversation
@@ -38,10 +38,10 @@ extension ClusterWorld {
         if !isCaused { fail(.sound, "a \(kind) of \(id) by \(by ?? "nobody"), never asked for") }
     }
 
-    /// Each watcher of the user from the beginning knows how far everybody has read, as a node
-    /// shows it.
+    /// Checks that each of the user's watchers that watched from the beginning knows everybody's
+    /// read marks as a node shows them.
     ///
-    /// - Parameter lines: all of `HISTORY`.
+    /// - Parameter lines: the complete `HISTORY`.
     func checkMarks(
         told user: String, in conversation: String, _ lines: [ReplyFields], node: String
     ) {
@@ -64,7 +64,8 @@ extension ClusterWorld {
     ) -> String? {
         var place = -1
         if let mark {
-            // What was sent twice stands where the first sending was, whatever was marked.
+            // A message that was sent twice is listed at its first sending, whichever one was
+            // marked.
             guard let message = book.messages[mark], message.attempts == 1,
                 !losses.concern(message.name),
                 let found = lines.firstIndex(where: { $0["id"] == mark })

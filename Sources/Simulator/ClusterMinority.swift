@@ -1,15 +1,14 @@
 import Chat
 import Wire
 
-/// A node that is cut off for longer than the others keep the shards of the dead: it evicts nobody,
-/// and knows no less than it did.
+/// The checks of a node that is cut off for longer than the eviction time: it evicts nobody, and
+/// still finds what it knew.
 extension ClusterWorld {
-    /// Whether a shard's owners may be others than those of all members.
+    /// Whether a shard may have other owners than those computed from all members.
     var mayOwnersChange: Bool { hasMoved || plan.cutsMinority }
 
-    /// Notes the conversations that all of their owners have on their disks, and whoever else has a
-    /// copy of their shard: from here on nobody may say that there are none, as long as no disk is
-    /// lost.
+    /// Records the conversations that all of their owners have on disk, as has every other node
+    /// with a replica of their shard: from now on, no node may deny them unless a disk is lost.
     func noteFound() {
         for conversation in conversations {
             let id = ConversationID(checked: conversation)
@@ -26,9 +25,9 @@ extension ClusterWorld {
         }
     }
 
-    /// Whether a node denies what is on the disks of all who owned it.
+    /// Checks that a node does not deny a conversation that all of its owners had on disk.
     ///
-    /// What was asked before that may have been answered long since, behind a reply that waits.
+    /// A request sent before that may have been answered before, its answer waiting behind another.
     func judgeNotFound(_ answer: ClusterAnswer, to request: ClusterRequest, on visit: ClusterVisit)
     {
         guard answer.code == 404, case .history(let conversation, _) = request.kind,

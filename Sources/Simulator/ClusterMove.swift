@@ -1,24 +1,24 @@
 import Node
 
-/// A member that comes or goes.
+/// A member that joins, leaves or dies during a run.
 struct ClusterMove {
     enum Kind: String, CaseIterable {
-        /// It comes for the first time, with an empty folder.
+        /// The member joins for the first time, with an empty folder.
         case join
-        /// It is asked to `LEAVE`.
+        /// The member receives `LEAVE`.
         case leave
-        /// It is killed, and the others are asked to `FORGET` it.
+        /// The member is killed, and the others receive `FORGET` for it.
         case forget
-        /// It is killed for longer than the others wait for it.
+        /// The member is killed for longer than the eviction time.
         case evict
     }
 
-    /// What comes of it afterwards.
+    /// The return of the member afterwards.
     enum Return: String, CaseIterable {
         case never
-        /// Under the same name, with its folder as it was.
+        /// The member returns under the same name, with its folder as it was.
         case old
-        /// Under the same name, with an empty folder.
+        /// The member returns under the same name, with an empty folder.
         case wiped
     }
 
@@ -26,15 +26,15 @@ struct ClusterMove {
     let kind: Kind
     let node: Int
     let comesBack: Return
-    /// How long it is out before it comes back.
+    /// The time between its departure and its return.
     let milliseconds: UInt64
 }
 
 extension ClusterPlan {
-    /// How many machines there are in all, those that join later too.
+    /// The number of all machines, including those that join later.
     var machines: Int { max(nodes, (moves.map(\.node).max() ?? 0) + 1) }
 
-    /// Each of another machine; one of the first machines at least stays.
+    /// Draws the moves, each of another machine; at least one of the first machines stays.
     static func moves(
         _ nodes: Int, _ chaos: UInt64, _ random: inout SeededRandom
     ) -> ([ClusterMove], evictAfterMilliseconds: UInt64) {

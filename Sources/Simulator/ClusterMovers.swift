@@ -1,22 +1,22 @@
 import Placement
 import Wire
 
-/// How far a machine is with its move.
+/// The progress of one machine's move.
 final class ClusterMover {
     enum Step {
         case notYet
-        /// Asked to leave, as this process.
+        /// The machine received `LEAVE` as this process.
         case leaving(process: Int)
-        /// Killed, and about to be forgotten or evicted.
+        /// The machine was killed, and is about to be forgotten or evicted.
         case dead(since: UInt64)
-        /// No member, since then.
+        /// The machine is no member since that time.
         case out(since: UInt64)
         case over
     }
 
     let move: ClusterMove
     var step = Step.notYet
-    /// On which an operator was last asked.
+    /// The connection on which an operator last sent a line.
     var visit: ClusterVisit?
 
     init(_ move: ClusterMove) { self.move = move }
@@ -26,15 +26,16 @@ final class ClusterMover {
     }
 }
 
-/// Members that come and go, by the word of operators.
+/// The moves of members, by the commands of operators.
 extension ClusterWorld {
-    /// How often an operator looks after a move, in microseconds.
+    /// The interval in which an operator checks a move, in microseconds.
     private static let lookMicroseconds: UInt64 = 200_000
-    /// How long others may take to hold dead who was killed, in microseconds: a half-open
-    /// connection is given up after 6 s.
+    /// The limit of the time until the others consider a killed node dead, in microseconds: a
+    /// half-open connection is given up after 6 s.
     private static let deathMicroseconds: UInt64 = 7_000_000
 
-    /// After how long without an answer a node is not forgotten after all, in microseconds.
+    /// The time after which a killed node counts as out although no other node confirmed it, in
+    /// microseconds.
     private static let vainMicroseconds: UInt64 = 15_000_000
 
     func go(_ mover: ClusterMover) {
@@ -45,7 +46,7 @@ extension ClusterWorld {
         case .leaving(let process): continueLeave(mover, machine, process)
         case .dead(let since):
             let isOut = move.kind == .forget ? isForgotten(mover) : isEvicted(since)
-            // Where nobody is left to ask, the others may wait for this one.
+            // If no node is left to receive the command, the others may be waiting for this one.
             let isVain = now >= since + ClusterWorld.vainMicroseconds
             if isOut || isVain { mover.step = .out(since: now) }
         case .out(let since):
@@ -84,7 +85,7 @@ extension ClusterWorld {
         }
     }
 
-    // MARK: Leaving
+    // MARK: Orderly departures
 
     private func continueLeave(_ mover: ClusterMover, _ machine: ClusterMachine, _ process: Int) {
         if machine.isOut {
@@ -96,29 +97,30 @@ extension ClusterWorld {
         }
         let isRefused = mover.visit?.answers.first.map { $0.code != nil } ?? false
         guard isRefused || machine.process?.id != process else { return }
-        // A process that is killed on its way out comes back as a member.
+        // A process that is killed while it leaves returns as a member.
         coverage.count("did not leave")
         machine.isLeaving = false
         mover.step = .over
     }
 
-    /// A process ends by itself, since everything that it held is with others.
+    /// Records that a process ended by itself, since other nodes hold everything that it held.
     func onHandedOver(_ machine: ClusterMachine) {
         let documents = machine.executor.run {
             machine.disk.assumeIsolated { $0.documents.count }
         }
         if documents > 0 { fail(.placed, "\(machine.name) leaves with \(documents) documents") }
         machine.isOut = true
-        // Who is cut off from all that are left may hand over to them in parts.
+        // With a short eviction time, a node that is cut off from the others may hand over to fewer
+        // owners, at worst one.
         let owners = machines.count { !$0.isOut && !$0.isLeaving }
         let left = evictsSoon ? 1 : max(1, owners)
         handovers.append((now, left))
         book.cap(copies: left)
     }
 
-    // MARK: Going without a word
+    // MARK: Deaths
 
-    /// Says to some other node that it is to be forgotten, until one has done so.
+    /// Sends `FORGET` to some other node, until one has accepted it.
     private func isForgotten(_ mover: ClusterMover) -> Bool {
         if let answer = mover.visit?.answers.first, answer.code == nil {
             coverage.count("move: forget")
@@ -132,11 +134,11 @@ extension ClusterWorld {
         return false
     }
 
-    /// Says to every node once more who is not coming back: the one that was asked may have heard
-    /// of an earlier life alone, and a later one undoes that.
+    /// Sends `FORGET` to every node for the members that never return: a node that received it
+    /// before may have known only an earlier life of the member, and a later life undoes it.
     ///
-    /// A minority evicts nobody, and who leaves waits for every owner: there, those who were to be
-    /// evicted are named, too.
+    /// A minority evicts nobody, and a leaving node waits for every owner; there, the members that
+    /// were to be evicted are named as well.
     func forgetAgain() {
         let gone = movers.filter { machines[$0.move.node].isGone }
         let dead = gone.filter { $0.move.kind == .evict }
@@ -156,7 +158,7 @@ extension ClusterWorld {
         return true
     }
 
-    // MARK: Coming back
+    // MARK: Returns
 
     private func end(_ mover: ClusterMover, _ machine: ClusterMachine) {
         mover.step = .over
@@ -174,9 +176,9 @@ extension ClusterWorld {
 
     // MARK: Operators
 
-    /// Asks a node something on a connection of its own.
+    /// Sends a line to a node on a connection of its own.
     ///
-    /// - Returns: nil where it takes no clients.
+    /// - Returns: nil if the node takes no clients.
     func order(_ line: String, codes: [Int], to index: Int) -> ClusterVisit? {
         guard let visit = openVisit(to: index, as: ClusterClient.user(0)) else { return nil }
         ask([ClusterRequest(.operate(codes), line)], on: visit)
@@ -186,13 +188,14 @@ extension ClusterWorld {
 
     // MARK: Members
 
-    /// Whether a plan's nodes are soon out of the ring when they are not heard of.
+    /// Whether the plan's eviction time is shorter than a minute.
     private var evictsSoon: Bool { plan.evictAfterMilliseconds < 60_000 }
 
-    /// Those that are members, or will be again.
+    /// The machines that are members, or will be again.
     var members: [ClusterMachine] { machines.filter { !$0.isGone && !$0.isOut } }
 
-    /// The numbers of the machines that own a shard, ascending, once all agree on the members.
+    /// Returns the numbers of the machines that own a shard, ascending, once all agree on the
+    /// members.
     func owners(of shard: ShardID) -> [Int] {
         let names = members.map { NodeName(checked: $0.name) }
         let owners = Placement.owners(of: shard, among: names, replicas: plan.replicas)

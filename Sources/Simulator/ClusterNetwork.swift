@@ -1,37 +1,37 @@
 import Node
 
-/// A connection between two processes: two ends, and what travels from each to the other.
+/// A connection between two processes: two ends, and the items in transit from each to the other.
 struct ClusterConnection {
     struct End {
         let address: ClusterAddress
         let channel: UInt64
-        /// The process has been told of it, and it has not ended there.
+        /// Whether the process knows the connection, and it has not ended there.
         var isOpen = false
-        /// The process was told that it ended, or ended it, or never took it.
+        /// Whether the process closed it, was told of its end, or never accepted it.
         var isOver = false
-        /// Nothing is taken in.
+        /// Whether the process accepts no bytes.
         var isPaused = false
     }
 
     enum Item {
         case bytes([UInt8])
-        /// The other side closed it, or its process is gone.
+        /// The other end closed the connection, or its process is gone.
         case end
     }
 
-    /// The dialler's, and the other's.
+    /// The dialling end and the accepting end.
     var ends: [End]
-    /// What left each end and has not arrived, and when it does.
+    /// Per sending end, the items in transit with their arrival times.
     var pipes: [[(at: UInt64, item: Item)]] = [[], []]
-    /// When the last of each pipe arrives: nothing overtakes.
+    /// Per sending end, the arrival time of its last item: no item overtakes another.
     var lastAt: [UInt64] = [0, 0]
     /// The address that was dialled.
     let dialed: String
 }
 
-/// The network between whole nodes: ordered streams, delays, cuts that stall what travels.
+/// The network between whole nodes: ordered streams with delays, and cuts that stall them.
 extension ClusterWorld {
-    /// How long the other side may take to answer a dial, in microseconds.
+    /// The time after which an unanswered dial fails, in microseconds.
     private static let dialMicroseconds: UInt64 = 1_000_000
 
     func isCut(from: Int, to: Int) -> Bool { cuts[[from, to], default: 0] > 0 }
@@ -102,14 +102,14 @@ extension ClusterWorld {
         push(.arrival(number, from: end), at: at)
     }
 
-    /// What was stalled goes on.
+    /// Lets stalled items arrive.
     func kick(_ number: Int, from end: Int) {
         for _ in connections[number].pipes[end] {
             push(.arrival(number, from: end), after: networkRandom.between(10...400))
         }
     }
 
-    /// The first of what left an end arrives, unless something is in its way.
+    /// Delivers the first item in transit from an end, unless a cut or the receiver prevents it.
     func onArrival(_ number: Int, from end: Int) {
         let connection = connections[number]
         let (source, target) = (connection.ends[end], connection.ends[1 - end])
@@ -155,7 +155,7 @@ extension ClusterWorld {
 
     // MARK: Ends
 
-    /// A process closes its end: what it sent before still arrives.
+    /// Closes a process's end: items that it sent before still arrive.
     func closeChannel(_ channel: UInt64) {
         guard let (number, end) = channels[channel], !connections[number].ends[end].isOver else {
             return
@@ -171,7 +171,7 @@ extension ClusterWorld {
         if !isPaused { kick(number, from: 1 - end) }
     }
 
-    /// A process is gone; one time in six its machine says nothing of it.
+    /// Ends the connections of a process that is gone; for 16 % of them, the machine sends no end.
     func dropConnections(of address: ClusterAddress) {
         for number in connections.indices {
             for end in 0...1
@@ -189,7 +189,8 @@ extension ClusterWorld {
         }
     }
 
-    /// Breaks what is up between two machines: both ends hear of it, with nothing in between.
+    /// Breaks the connections between two machines: both ends are told, and items in transit are
+    /// lost.
     func breakConnections(_ one: Int, _ other: Int) {
         for number in connections.indices {
             let pair = connections[number].ends.map(\.address.machine)
@@ -202,7 +203,7 @@ extension ClusterWorld {
         }
     }
 
-    /// A cut is over: the connections that it stalled go on, or turn out to be broken.
+    /// Ends a cut: the connections that it stalled continue, or turn out to be broken.
     func mend(_ one: Int, _ other: Int) {
         guard !isCut(from: one, to: other), !isCut(from: other, to: one) else { return }
         if networkRandom.chance(percent: 35) {

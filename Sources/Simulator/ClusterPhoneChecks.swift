@@ -1,8 +1,8 @@
 import LineProtocol
 
-/// What every node says in the quiet of what devices are notified of.
+/// The checks of notifications in the quiet phase, on every node.
 extension ClusterWorld {
-    /// Has every device there, and viewing nothing: of what is sent from then on it is notified.
+    /// Adds every device, with no viewed conversation: it must be notified of all later messages.
     func preparePhones() {
         for phone in phones {
             for ringing in [ClusterRequest.Ringing.add, .view(nil)] {
@@ -62,7 +62,7 @@ extension ClusterWorld {
         }
     }
 
-    /// Why a device is not to be notified of a message; nil where it may be.
+    /// Describes why a device may not be notified of a message; nil if it may.
     private func excess(
         _ line: ReplyFields, of message: ClusterMessage, for phone: ClusterPhone
     ) -> (invariant: Invariant, why: String)? {
@@ -83,7 +83,7 @@ extension ClusterWorld {
         return nil
     }
 
-    /// Whether a device is surely to be notified of a message.
+    /// Whether a device must certainly be notified of a message.
     private func isDue(_ message: ClusterMessage, for phone: ClusterPhone) -> Bool {
         message.sender != phone.user && message.isAcknowledged(.sent)
             && !message.isRetractionAsked && !message.hidesAsked.contains(phone.user)
@@ -92,7 +92,7 @@ extension ClusterWorld {
             && !phone.book.mayBePassedOver(message)
     }
 
-    /// Takes all off, at some node each.
+    /// Acknowledges all notifications of every device, at the first member.
     func emptyPhones() {
         for phone in phones where finding == nil {
             guard let last = phone.book.list.last else { continue }
@@ -100,13 +100,14 @@ extension ClusterWorld {
         }
     }
 
-    /// Nothing that was taken off is listed anywhere.
+    /// Checks that no node lists an acknowledged notification.
     func checkPhonesAreEmpty() {
         for phone in phones {
             for machine in members where finding == nil {
                 let answers = needed(
                     [request(.list, of: phone)], of: machine.index, as: phone.user)
-                // What was lost with a disk and sent again is another message under its id.
+                // A message that was lost with a disk and sent again is another message with the
+                // same id.
                 let left = answers.flatMap { messages(in: $0) }.map(\.message).filter { id in
                     book.messages[id].map { !losses.concern($0.name) } ?? true
                 }

@@ -3,13 +3,13 @@ import LineProtocol
 import Wire
 
 extension ClusterRequest {
-    /// What a device asks, or its user for it.
+    /// A request of a device or, for it, of its user.
     enum Ringing {
         case add
         case remove
         case view(String?)
         case list
-        /// Up to the notification with this id.
+        /// Acknowledges the notifications up to the one with this id.
         case acknowledge(String)
 
         var name: String {
@@ -24,11 +24,11 @@ extension ClusterRequest {
     }
 }
 
-/// What a device has done, as far as somebody knows of it.
+/// The completed actions of a device that a node may know.
 struct ClusterPhoneDeeds {
-    /// Messages that it has taken off.
+    /// The messages whose notifications it has acknowledged.
     var acknowledged: Set<String> = []
-    /// What it has viewed, by the numbers in its book.
+    /// The viewings that it has reported, by their numbers in its book.
     var viewings: Set<Int> = []
 
     mutating func formUnion(_ other: ClusterPhoneDeeds) {
@@ -37,17 +37,17 @@ struct ClusterPhoneDeeds {
     }
 }
 
-/// A device that is notified, by one node after the other.
+/// A device that fetches its notifications from one node after another.
 final class ClusterPhone {
     let index: Int
     let user: String
     let device: String
-    /// The connection that it has, if any.
+    /// The device's connection; nil if it has none.
     var visit: ClusterVisit?
-    /// What it carries to the next, and what that stands for.
+    /// The token that it carries to the next connection, with the actions that the token covers.
     var token: (text: String, done: ClusterPhoneDeeds)?
-    /// Whether that stands for what was last listed, too: who has not heard of a list takes nothing
-    /// off it.
+    /// Whether the token covers the last list, too: a node that does not know of a list removes
+    /// nothing from it.
     var isListKnown = false
     var book = PhoneBook()
 
@@ -60,7 +60,7 @@ final class ClusterPhone {
     var key: DocumentKey { .device(DeviceID(checked: device), of: UserID(checked: user)) }
 }
 
-/// Devices, and what they are notified of.
+/// The devices and their notifications.
 extension ClusterWorld {
     func beginPhones() {
         for index in 0..<plan.phones {
@@ -70,7 +70,7 @@ extension ClusterWorld {
         }
     }
 
-    // MARK: What a device asks
+    // MARK: Requests
 
     func act(_ phone: ClusterPhone) {
         guard isOpen(for: phone.visit) else { return }
@@ -124,7 +124,7 @@ extension ClusterWorld {
         return ClusterRequest(.ring(ringing), line)
     }
 
-    // MARK: What it is answered
+    // MARK: Answers
 
     func noteRung(_ answer: ClusterAnswer, _ request: ClusterRequest, on visit: ClusterVisit) {
         guard let phone = visit.phone else { return }
@@ -158,7 +158,7 @@ extension ClusterWorld {
         guard let phone = visit.phone else { return }
         switch request.kind {
         case .ring where code == 404: phone.book.noteMissing()
-        // What it is to see cannot be had here: it tries another node.
+        // The node lacks what the token covers: the device tries another node.
         case .since: if !visit.hasEnded { endLines(of: visit) }
         default: break
         }
@@ -168,12 +168,12 @@ extension ClusterWorld {
         answer.lines("NOTIFICATION").map { ($0["id"] ?? "", $0["message"] ?? "") }
     }
 
-    /// What whoever answers on a connection surely knows of what its device has done.
+    /// Returns the device's actions that the node of a connection certainly knows.
     private func surelyKnown(on visit: ClusterVisit) -> ClusterPhoneDeeds {
-        // Where copies move, nobody may have what a token stands for.
+        // While shard replicas move, possibly no node has what a token covers.
         guard !mayOwnersChange else { return ClusterPhoneDeeds() }
         var known = visit.doneBefore
-        // Who brought no token may be shown what another owner has, where the first is silent.
+        // Without a token, another owner may answer if the first is silent.
         if isAnsweredByOneOwner(visit.user, at: visit.address.machine) {
             known.formUnion(visit.doneHere)
         }
@@ -199,7 +199,7 @@ extension ClusterWorld {
         }
     }
 
-    /// Whether somebody gave cause for a notification.
+    /// Checks that a notification has a cause.
     func judgeNotification(_ line: ReplyFields, of phone: ClusterPhone) {
         let id = line["message"] ?? ""
         guard let message = book.messages[id], message.mayExist,
@@ -215,8 +215,8 @@ extension ClusterWorld {
         }
     }
 
-    /// Whether every disk that has the device, also of who is away and may come back, has the same
-    /// of what it viewed.
+    /// Whether all disks with the device, including those of machines that are away and may return,
+    /// have the same viewings of it.
     private func areViewingsLevel(of phone: ClusterPhone) -> Bool {
         var found: Set<[Viewing]> = []
         for machine in machines where !machine.isGone {
@@ -234,7 +234,7 @@ extension ClusterWorld {
         return found.count < 2
     }
 
-    /// A disk is lost that knew something of a device that no other did.
+    /// Records that a disk was lost which alone knew something of a device.
     func noteLost(_ key: DocumentKey) {
         for phone in phones where phone.key == key { phone.book.lose(at: now) }
     }

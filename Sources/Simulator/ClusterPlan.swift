@@ -2,38 +2,39 @@ import Node
 import Placement
 import Replication
 
-/// Something that goes wrong with a whole node, and for how long.
+/// A fault of whole nodes at a given moment, with its duration.
 struct ClusterFault {
     enum Kind: String, CaseIterable {
-        /// `kill -9`, started again after a while.
+        /// `kill -9`; the node starts again after `milliseconds`.
         case kill
         /// `kill -9` of every node at once.
         case killAll = "kill-all"
-        /// Killed, and its folder emptied: it joins again under the same name.
+        /// The process is killed and its folder emptied; the node joins again under the same name.
         case wipe
-        /// Told to stop by `SHUTDOWN`, and started again.
+        /// The process receives `SHUTDOWN`, and starts again.
         case stop
         /// `SIGSTOP`.
         case pause
-        /// The machine is suspended: its monotonic clock stands still.
+        /// The machine is suspended: its monotonic clock stops.
         case suspend
         /// Nothing travels between `node` and `other`.
         case cut
-        /// Nothing travels from `node` to `other`; the other way works.
+        /// Nothing travels from `node` to `other`; the other direction works.
         case cutOneWay = "cut-one-way"
-        /// Cut from everybody.
+        /// The node is cut off from all others.
         case isolate
-        /// The connections between the two break, with all that is in flight.
+        /// The connections between the two nodes break; all bytes in flight are lost.
         case reset
         /// Commits fail.
         case diskFull = "disk-full"
         /// Commits take up to half a second.
         case diskSlow = "disk-slow"
-        /// `node` is asked to drop what comes from `other`, what goes there, or both.
+        /// `node` receives `BLOCK` for `other`: it drops what comes from there, what goes there, or
+        /// both.
         case block
         case blockIn = "block-in"
         case blockOut = "block-out"
-        /// The wall clock of `node` is years ahead, or behind where `other` is odd.
+        /// The wall clock of `node` is ten years ahead, or behind if `other` is odd.
         case wrongClock = "wrong-clock"
     }
 
@@ -41,43 +42,44 @@ struct ClusterFault {
     let kind: Kind
     let node: Int
     let other: Int
-    /// How long it lasts.
+    /// The duration of the fault.
     let milliseconds: UInt64
 
     var isBlock: Bool { [.block, .blockIn, .blockOut].contains(kind) }
 }
 
-/// All that decides a run of whole nodes.
+/// The inputs that decide a run of whole nodes.
 struct ClusterPlan {
     let seed: UInt64
     let nodes: Int
     let shards: Int
-    /// How many members own each shard.
+    /// The number of owners of each shard.
     let replicas: Replicas
     let clients: Int
-    /// How many of their users' events are watched.
+    /// The number of watchers.
     let watchers: Int
-    /// How many devices are notified.
+    /// The number of devices that fetch notifications.
     let phones: Int
-    /// How long faults and clients go on, in milliseconds after the cluster has formed.
+    /// The duration of faults and client load, in milliseconds after the cluster has formed.
     let chaosMilliseconds: UInt64
     let faults: [ClusterFault]
     let moves: [ClusterMove]
-    /// How long a dead member keeps its shards.
+    /// The time after which a dead member is evicted.
     let evictAfterMilliseconds: UInt64
-    /// Whether one node is cut off for longer than that, which is to change nothing that it says.
+    /// Whether one node is cut off for longer than the eviction time, which must not change its
+    /// answers.
     let cutsMinority: Bool
-    /// How much may wait for one other node.
+    /// The limits of the queues to one peer.
     let peerLimits: PeerLimits
-    /// Whether clients pin messages, and say how far they have read.
+    /// Whether clients pin messages and set read marks.
     let setsMarks: Bool
     /// Whether clients set profiles.
     let setsProfiles: Bool
-    /// How long the texts are that are sent, in bytes; nil for short ones.
+    /// The length of the padding of message texts, in bytes; nil for short texts.
     let textBytes: Int?
-    /// How long who watches waits for what an event may answer.
+    /// The time for which a node holds an event back whose cause is missing.
     let causePatienceMilliseconds: UInt64
-    /// Whether those who watch hardly stay, and hardly stay away.
+    /// Whether watchers disconnect often and return quickly.
     let isRestless: Bool
 
     init(seed: UInt64) {
@@ -115,8 +117,8 @@ struct ClusterPlan {
         evictAfterMilliseconds = minority?.evictAfter ?? evictAfter
         if let minority { faults.append(minority.fault) }
         var clockRandom = SeededRandom(seed: seed, stream: 116)
-        // What devices are notified of, and how far marks reach, goes by timestamps: the rules for
-        // both count on clocks that are right.
+        // Notifications and read marks depend on timestamps; their checks assume clocks that are
+        // right.
         if phones == 0, !setsMarks, clockRandom.chance(percent: 50) {
             faults.append(ClusterPlan.fault(nodes, chaos, of: [.wrongClock], &clockRandom))
         }
@@ -131,7 +133,7 @@ struct ClusterPlan {
             + (moves.isEmpty ? 0 : moveRandom.between(1_000...6_000))
     }
 
-    /// A cut behind which much comes to wait, and which no connection is given up for.
+    /// Draws a cut behind which queues fill, too short for a connection to be given up.
     private static func longCut(_ nodes: Int, _ chaos: UInt64, _ random: inout SeededRandom)
         -> ClusterFault
     {
@@ -141,11 +143,12 @@ struct ClusterPlan {
             other: (node + 1 + random.below(nodes - 1)) % nodes, milliseconds: 5_000)
     }
 
-    /// How long a cut takes to become a death, in milliseconds: silence kills in 6 s.
+    /// The time until a cut-off node is considered dead, in milliseconds: silence of 6 s.
     private static let deathMilliseconds: UInt64 = 6_500
 
-    /// A node that is cut off for longer than members take to be evicted; from dice of its own, so
-    /// that what is drawn here changes nothing else of a seed's plan.
+    /// Draws a node that is cut off for longer than the eviction time.
+    ///
+    /// Uses a random stream of its own, so that these draws change nothing else of a seed's plan.
     private static func minority(
         _ seed: UInt64, _ nodes: Int, _ chaos: UInt64
     ) -> (fault: ClusterFault, evictAfter: UInt64)? {
@@ -159,31 +162,33 @@ struct ClusterPlan {
         return (fault, evictAfter)
     }
 
-    /// Limits that the load of a few clients meets behind a cut; no single answer is beyond them.
+    /// Limits so low that the load of a few clients reaches them behind a cut; no single response
+    /// exceeds them.
     private static let tight = PeerLimits(
         queueBytesMax: 8 << 10, queueBytesShort: 4 << 10, controlBytesMax: 4 << 10,
         answerBytesMax: 1_536 << 10, vectorBytesMax: 64)
 
-    /// The numbers of copies that are drawn, each as often as it stands here.
+    /// The numbers of replicas to draw from; each is as likely as it is frequent in the list.
     private static let replicasDrawn: [Replicas] = [.all, .count(2), .count(3)]
 
-    /// Whether those who watch come and go while some causes are awaited and others were given up:
-    /// that is rare where each is waited for as long as nodes do.
+    /// Draws whether watchers reconnect often, and how long nodes wait for the cause of an event.
     ///
-    /// From dice of its own, so that what is drawn here changes nothing else of a seed's plan.
+    /// With the product's patience, a watcher rarely reconnects while some causes are awaited and
+    /// others were given up. Uses a random stream of its own, so that these draws change nothing
+    /// else of a seed's plan.
     private static func restlessness(_ seed: UInt64) -> (Bool, causeMilliseconds: UInt64) {
         var random = SeededRandom(seed: seed, stream: 124)
         guard random.chance(percent: 25) else { return (false, Causes.patienceMillisecondsDefault) }
         return (true, random.pick([5, 20, 60, 200]))
     }
 
-    /// From dice of its own, so that what is drawn here changes nothing else of a seed's plan.
+    /// Uses a random stream of its own, so that these draws change nothing else of a seed's plan.
     private static func replicas(_ seed: UInt64) -> Replicas {
         var random = SeededRandom(seed: seed, stream: 106)
         return random.pick(replicasDrawn)
     }
 
-    /// From dice of its own, likewise.
+    /// Uses a random stream of its own, too.
     private static func listeners(_ seed: UInt64) -> (watchers: Int, phones: Int) {
         var random = SeededRandom(seed: seed, stream: 110)
         return (random.pick([0, 1, 1, 2, 3]), random.pick([0, 1, 1, 2]))
@@ -211,7 +216,7 @@ struct ClusterPlan {
             milliseconds: milliseconds)
     }
 
-    /// How often each kind is drawn.
+    /// The kinds of fault to draw from; a kind is as likely as it is frequent in the list.
     private static let lots: [ClusterFault.Kind] = [
         .kill, .kill, .kill, .killAll, .wipe, .wipe, .stop, .pause, .cut, .cut, .cutOneWay,
         .isolate, .reset, .diskFull, .diskFull, .diskSlow,

@@ -1,7 +1,7 @@
 import Node
 import Session
 
-/// What a process asked of the world outside, in the order in which it did.
+/// A request of a process to the outside world.
 enum ClusterEffect: Sendable {
     case dial(String)
     case ready
@@ -11,17 +11,18 @@ enum ClusterEffect: Sendable {
     case log(String)
     case commit
     case emptyLog
-    /// On a connection to another node.
+    /// An effect on a connection to another node, as are the next two.
     case send(channel: UInt64, [UInt8])
     case pause(channel: UInt64, Bool)
     case close(channel: UInt64)
-    /// On a client's connection.
+    /// An effect on a client's connection, as are the next two.
     case reply(visit: UInt64, [UInt8])
     case holdLines(visit: UInt64, Bool)
     case finish(visit: UInt64)
 }
 
-/// What surrounds one process: its clocks, and a list of what it did, for the world to carry out.
+/// The surroundings of one process: its clocks, and the list of its effects, which the world
+/// executes.
 actor ClusterDesk: Host, Clock {
     private nonisolated let executor: ClusterExecutor
     private let wallOffsetMilliseconds: UInt64
@@ -29,10 +30,10 @@ actor ClusterDesk: Host, Clock {
     private var wallErrorMilliseconds: Int64 = 0
     /// Microseconds since the run began.
     private var worldMicroseconds: UInt64 = 0
-    /// The same by the machine's monotonic clock, which stands still while it is suspended.
+    /// The same by the machine's monotonic clock, which stops while the machine is suspended.
     private var nowMicroseconds: UInt64 = 0
     private var effects: [ClusterEffect] = []
-    /// Bytes that were sent and not taken yet, by channel or visit.
+    /// The number of bytes sent and not yet received, by channel or visit.
     private var queued: [UInt64: Int] = [:]
 
     init(on executor: ClusterExecutor, wallOffsetMilliseconds: UInt64, isDebugging: Bool) {
@@ -45,7 +46,7 @@ actor ClusterDesk: Host, Clock {
 
     // MARK: The world's side
 
-    /// - Parameter behind: how long the machine was suspended since the run began.
+    /// - Parameter behind: the time for which the machine was suspended since the run began.
     func setNow(_ microseconds: UInt64, behind: UInt64) {
         worldMicroseconds = microseconds
         nowMicroseconds = max(nowMicroseconds, microseconds - min(microseconds, behind))
@@ -58,7 +59,7 @@ actor ClusterDesk: Host, Clock {
         return effects
     }
 
-    /// The other side took some of what was sent.
+    /// Records that the other side received some of the sent bytes.
     func onTaken(_ count: Int, from id: UInt64) { queued[id, default: 0] -= count }
 
     // MARK: The process's side

@@ -1,17 +1,17 @@
 import LineProtocol
 
-/// Profiles: set in some runs, and told to those who share a conversation.
+/// Profiles: set in some runs, and announced to those who share a conversation.
 extension ClusterWorld {
-    /// How often a client sets one, in those runs.
+    /// The percentage of requests that set a profile, in those runs.
     private static let profilesPercent = 6
-    /// How long it may take in the quiet until all who are to be told a profile are, in
-    /// microseconds: who left comes back within half a second, and what shards could not be asked
-    /// for is asked again after one.
+    /// The limit of the time in the quiet phase until a profile is announced to all entitled
+    /// watchers, in microseconds: a disconnected watcher returns within half a second, and shards
+    /// that could not be asked are asked again after one.
     private static let profileMicroseconds: UInt64 = 10_000_000
-    /// Somebody in no conversation.
+    /// A user who is in no conversation.
     private static let stranger = "stranger"
 
-    /// Nil where it asks for something else.
+    /// Draws a request that sets a profile; nil in most cases.
     func profileRequest(_ client: ClusterClient) -> ClusterRequest? {
         guard plan.setsProfiles, profileRandom.chance(percent: ClusterWorld.profilesPercent) else {
             return nil
@@ -24,9 +24,9 @@ extension ClusterWorld {
         ClusterRequest(.profile, "PROFILE \(user) name=\(book.nameProfile(of: user))")
     }
 
-    // MARK: What is told
+    // MARK: Events
 
-    /// Whether a profile is what somebody made of it, and a watcher's to know.
+    /// Checks that a profile was requested so, and that the watcher may know it.
     func judgeProfile(_ event: ReplyFields, for watcher: ClusterWatcher) {
         let user = event["user"] ?? ""
         guard user != ClusterWorld.stranger else {
@@ -42,10 +42,10 @@ extension ClusterWorld {
         }
     }
 
-    // MARK: In the quiet
+    // MARK: The quiet phase
 
-    /// A profile that is set is soon told to all who watch, and to those who were away with their
-    /// tokens.
+    /// Checks that a profile is soon announced to all watchers, including those that were away and
+    /// return with their tokens.
     func checkProfiles() {
         for (index, machine) in members.enumerated() where !watchers.isEmpty && finding == nil {
             checkProfile(setAt: machine, away: { ($0 + index) % 2 == 1 })

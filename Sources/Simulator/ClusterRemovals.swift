@@ -1,12 +1,12 @@
 import LineProtocol
 
-/// Devices that are removed in the quiet, and added again.
+/// The checks of devices that are removed in the quiet phase, and added again.
 extension ClusterWorld {
-    /// How long a change of a device may take to be everywhere in the quiet, in microseconds.
+    /// The limit of the time in which a device's change reaches every node, in microseconds.
     private static let removalMicroseconds: UInt64 = 1_000_000
 
-    /// Nobody lists anything for a device that is removed, and one that is added again begins with
-    /// nothing, on whichever node.
+    /// Checks on every node that a removed device has no list, and that a device that is added
+    /// again begins with an empty one.
     func checkRemovals() {
         let (first, last) = (members[0].index, members[members.count - 1].index)
         for phone in phones { ring(.remove, of: phone, at: first) }

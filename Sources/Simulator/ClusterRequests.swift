@@ -1,7 +1,7 @@
 import LineProtocol
 import Wire
 
-/// One line that a client sends, and what it is for.
+/// One line that a client sends, with its purpose.
 struct ClusterRequest {
     enum Kind {
         case create
@@ -14,7 +14,7 @@ struct ClusterRequest {
         case pin(isOn: Bool)
         case read
         case profile
-        /// - Parameter isWhole: it asks for all there is.
+        /// - Parameter isWhole: whether it requests the complete history.
         case history(conversation: String, isWhole: Bool)
         case digest
         case status
@@ -28,9 +28,9 @@ struct ClusterRequest {
         case unwatch
         case ring(Ringing)
         case type(TypingPlace, isOn: Bool)
-        /// What an operator asks, and the codes that may answer it.
+        /// A command of an operator, with the error codes that may answer it.
         case operate([Int])
-        /// Answered by this code.
+        /// A bad line, which must be answered by this code.
         case bad(Int)
 
         var name: String {
@@ -67,7 +67,7 @@ struct ClusterRequest {
     let kind: Kind
     let line: [UInt8]
     private(set) var at: UInt64 = 0
-    /// Whether its node was not ready yet.
+    /// Whether the node was not ready when the request was sent.
     private(set) var isEarly = false
 
     init(_ kind: Kind, _ line: [UInt8]) {
@@ -86,24 +86,24 @@ struct ClusterRequest {
     var text: String { String(decoding: line.prefix(120), as: UTF8.self) }
 }
 
-/// What came for one request.
+/// The answer to one request.
 struct ClusterAnswer {
     let data: [ReplyLine]
     let status: ReplyLine
 
-    /// The code of an `ERR`.
+    /// The code of an `ERR`; nil for an `OK`.
     var code: Int? {
         if case .error(let error) = status { return error.code }
         return nil
     }
 
-    /// What stands behind an `OK`.
+    /// The fields of an `OK`; nil for an `ERR`.
     var fields: ReplyFields? {
         if case .ok(let fields) = status { return fields }
         return nil
     }
 
-    /// The data lines with this noun.
+    /// Returns the data lines with this noun.
     func lines(_ noun: String) -> [ReplyFields] {
         data.compactMap { line in
             guard case .data(let found, let fields) = line, found == noun else { return nil }
@@ -112,13 +112,13 @@ struct ClusterAnswer {
     }
 }
 
-/// What clients ask for, drawn by chance.
+/// The random requests of clients.
 extension ClusterWorld {
     private static let conversations = 3
 
     static func conversation(_ index: Int) -> String { "c\(index)" }
 
-    /// The request that makes a conversation: the same from everybody.
+    /// Returns the request that creates a conversation; it is the same for all clients.
     func createLine(_ conversation: String) -> ClusterRequest {
         let users = (0..<plan.clients).map(ClusterClient.user).joined(separator: ",")
         return ClusterRequest(
@@ -154,7 +154,7 @@ extension ClusterWorld {
     }
 
     private func send(_ client: ClusterClient, to conversation: String) -> ClusterRequest {
-        // What had no answer, or no good one, is sent once more.
+        // Repeats messages that were answered by an error or not at all.
         let again = book.unanswered(of: client.user)
         if !again.isEmpty, clientRandom.chance(percent: 40) {
             coverage.count("sent again")

@@ -7,7 +7,7 @@ package struct ClusterRun: Sendable {
     package let messages: Int
     package let coverage: Coverage
 
-    /// - Parameter tracer: is handed a line for each thing that happens.
+    /// - Parameter tracer: receives one line for each event.
     package init(seed: UInt64, tracer: ((String) -> Void)? = nil) {
         let world = ClusterWorld(ClusterPlan(seed: seed), tracer: tracer)
         world.run()
@@ -19,7 +19,7 @@ package struct ClusterRun: Sendable {
         coverage = world.coverage
     }
 
-    /// The run of a seed, made twice: that the second differs is a finding, too.
+    /// Runs a seed twice; a difference between the two runs is a violation, too.
     package static func twice(seed: UInt64) -> ClusterRun {
         var run = ClusterRun(seed: seed)
         if let difference = ClusterRun(seed: seed).trace.firstDifference(from: run.trace) {

@@ -1,10 +1,10 @@
 import LineProtocol
 
-/// What a client knows of messages: a connection that goes forward shows no less.
+/// A client's knowledge of messages: a connection that begins with a token must not show less.
 struct ClusterKnowledge {
-    /// Messages that were shown, or acknowledged.
+    /// The messages that were shown or acknowledged.
     var present: Set<ClusterMessage.Name> = []
-    /// Those that were deleted for everyone.
+    /// The messages that were deleted for everyone.
     var retracted: Set<ClusterMessage.Name> = []
 
     mutating func formUnion(_ other: ClusterKnowledge) {
@@ -13,15 +13,16 @@ struct ClusterKnowledge {
     }
 }
 
-/// A token, and what its client knew when it was given it.
+/// A token, with its client's knowledge at the time of its issue.
 struct ClusterToken {
     let text: String
     let knowledge: ClusterKnowledge
 }
 
-/// Clients that carry tokens from node to node.
+/// The clients' use of tokens across nodes.
 extension ClusterWorld {
-    /// What a client says first on a connection.
+    /// Sends a client's first line on a connection: `SINCE`, if it has a token, with 70 %
+    /// probability.
     func greet(_ client: ClusterClient) {
         guard let visit = client.visit, let token = client.token,
             clientRandom.chance(percent: 70)
@@ -29,7 +30,7 @@ extension ClusterWorld {
         ask([ClusterRequest(.since(token), "SINCE \(token.text)")], on: visit)
     }
 
-    /// Notes what a client learns from an answer.
+    /// Records what a client learns from an answer.
     func noteKnown(_ answer: ClusterAnswer, _ request: ClusterRequest, on visit: ClusterVisit) {
         switch request.kind {
         case .send(let name): visit.known.present.insert(name)
@@ -46,7 +47,7 @@ extension ClusterWorld {
         }
     }
 
-    /// Notes what a client is shown, and whether it is older than what it knew.
+    /// Records what a client is shown, and checks that it is not older than its knowledge.
     func judgeForward(
         _ answer: ClusterAnswer, of conversation: String, isWhole: Bool, on visit: ClusterVisit
     ) {
@@ -62,13 +63,14 @@ extension ClusterWorld {
         for (id, isDeleted) in shown {
             let name = ClusterMessage.Name(id: id, conversation: conversation)
             visit.known.present.insert(name)
-            // Whom all have hidden shows as deleted, too, and need not for ever.
+            // A message that all participants have hidden shows as deleted, too, but may show
+            // again.
             let isHidden = book.messages[id].map { $0.hidesAsked.count >= plan.clients } ?? true
             if isDeleted, !isHidden { visit.known.retracted.insert(name) }
         }
     }
 
-    /// - Parameter isDeleted: how it shows; nil where it does not.
+    /// - Parameter isDeleted: whether it shows as deleted; nil if it does not show.
     private func judge(
         _ name: ClusterMessage.Name, _ isDeleted: Bool?, isWhole: Bool, on visit: ClusterVisit
     ) {

@@ -1,6 +1,6 @@
 import Wire
 
-/// What happened in a run, in order, as far as it takes to see that another run was the same.
+/// The events of a run in order, in enough detail to compare two runs.
 package struct ClusterTrace: Sendable {
     package struct Entry: Hashable, Sendable, CustomStringConvertible {
         /// Microseconds since the run began.
@@ -15,7 +15,7 @@ package struct ClusterTrace: Sendable {
     }
 
     package private(set) var entries: [Entry] = []
-    /// Over every entry.
+    /// The hash over all entries.
     package private(set) var hash: UInt64 = 0
 
     mutating func note(_ entry: Entry) {
@@ -27,7 +27,7 @@ package struct ClusterTrace: Sendable {
         hash = checksum(writer.bytes, seed: checksum(of: entry.what))
     }
 
-    /// Where two runs part, in words; nil where they are the same.
+    /// Describes the first difference between two runs; nil if they are equal.
     package func firstDifference(from other: ClusterTrace) -> String? {
         guard hash != other.hash || entries.count != other.entries.count else { return nil }
         let index =

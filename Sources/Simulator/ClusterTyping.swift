@@ -1,7 +1,7 @@
 import CRDT
 import LineProtocol
 
-/// Where somebody types.
+/// A place where a user types.
 struct TypingPlace: Hashable, Comparable {
     let conversation: String
     let user: String
@@ -11,18 +11,19 @@ struct TypingPlace: Hashable, Comparable {
     }
 }
 
-/// What one connection says of one place; times in microseconds.
+/// The typing notices of one connection about one place; times in microseconds.
 struct TypingWord {
     let machine: Int
-    /// How often it said that its user types without an answer so far.
+    /// The number of notices without an answer.
     var open = 0
-    /// By when the last time was that this was accepted.
+    /// The latest time at which a notice was accepted.
     var saidBy: UInt64 = 0
-    /// The same by the wall clock of its machine, in milliseconds since 1970; at least that.
+    /// The same by the wall clock of its machine, in milliseconds since 1970; the greatest such
+    /// time.
     var wallMilliseconds: UInt64 = 0
-    /// When it said that this is over, or was closed.
+    /// The time at which the connection ended the notice, or was closed.
     var endedAt: UInt64?
-    /// Whether its process is gone, and not the connection alone.
+    /// Whether the process is gone, and not only the connection.
     var isOfDead = false
 
     mutating func noteSaid(at machine: ClusterMachine, _ now: UInt64) {
@@ -35,14 +36,14 @@ struct TypingWord {
     }
 }
 
-/// Who types, and for how long that may be shown.
+/// The checks of typing: whose is shown, and for how long.
 extension ClusterWorld {
-    /// How long typing is shown after it was last said, in microseconds.
+    /// The time for which typing is shown after its last notice, in microseconds.
     private static let shownMicroseconds: UInt64 = 6_000_000
-    /// How long it is shown after its connection closed, where nothing is in the way.
+    /// The time for which it is shown after its connection closed, if nothing delays the event.
     private static let closedMicroseconds: UInt64 = 1_000_000
-    /// How long its end may take to be noticed and to come to a client: a late tick, and a slow
-    /// reply.
+    /// The limit of the time in which its end is noticed and reaches a client, in microseconds: a
+    /// late tick, and a slow reply.
     private static let noticeMicroseconds: UInt64 = 250_000
 
     func typingLine(_ client: ClusterClient, in conversation: String) -> ClusterRequest {
@@ -57,7 +58,7 @@ extension ClusterWorld {
             "TYPING \(place.conversation) \(place.user) \(isOn ? "on" : "off")")
     }
 
-    // MARK: What is said
+    // MARK: Notices
 
     func noteTypingAsked(_ request: ClusterRequest, on visit: ClusterVisit) {
         guard case .type(let place, let isOn) = request.kind, isOn else { return }
@@ -82,7 +83,7 @@ extension ClusterWorld {
         typing[place]?[visit.id]?.endedAt = isOn ? nil : now
     }
 
-    /// Who sends what they typed types no more; what the connection says behind it is open yet.
+    /// Ends a notice when its user sends a message; a notice that is still open begins after it.
     private func noteSent(by place: TypingPlace, on visit: ClusterVisit) {
         guard let word = typing[place]?[visit.id], word.open == 0, word.endedAt == nil else {
             return
@@ -90,7 +91,7 @@ extension ClusterWorld {
         typing[place]?[visit.id]?.endedAt = now
     }
 
-    /// A connection is closed, or its process is gone.
+    /// Ends all notices of a connection that is closed or whose process is gone.
     func noteTypingEnd(of visit: ClusterVisit) {
         for place in typing.keys {
             guard var word = typing[place]?[visit.id] else { continue }
@@ -102,7 +103,7 @@ extension ClusterWorld {
         }
     }
 
-    // MARK: What is shown
+    // MARK: Events
 
     func hearTyping(_ event: ReplyFields, on visit: ClusterVisit) {
         let place = TypingPlace(
@@ -115,10 +116,10 @@ extension ClusterWorld {
         judgeTyping(on: visit)
     }
 
-    /// Whether all that a watcher is shown may still be.
+    /// Checks that every place where a watcher sees typing may still be shown.
     func judgeTyping(on visit: ClusterVisit) {
         let machine = machines[visit.address.machine]
-        // Who is stopped tells nobody anything.
+        // A stopped process sends no events.
         guard now > machine.pausedUntil + ClusterWorld.noticeMicroseconds else { return }
         for place in visit.typing.sorted() {
             let words = typing[place] ?? [:]
@@ -145,10 +146,11 @@ extension ClusterWorld {
         return now <= until + ClusterWorld.noticeMicroseconds
     }
 
-    /// Whether the monotonic clock of a machine stood still, and no wall clock says so far that a
-    /// word is over.
+    /// Whether a machine that was suspended may still show a notice, since its wall clock does not
+    /// show yet that the notice is over.
     ///
-    /// Those of two machines may be apart by what a node is told, its own is its own.
+    /// The wall clocks of two machines may differ; a machine's own notice is compared with its own
+    /// clock.
     private func mayBelieveForLonger(_ word: TypingWord, _ machine: ClusterMachine) -> Bool {
         guard machine.suspendedMicroseconds > 0 else { return false }
         let apart =
@@ -157,7 +159,7 @@ extension ClusterWorld {
         return machine.wallMilliseconds(at: now) <= word.wallMilliseconds + apart + late / 1_000
     }
 
-    /// Whether nothing kept two machines from hearing each other since some moment.
+    /// Whether nothing kept two machines from hearing each other since `moment`.
     private func isCalm(_ one: Int, _ other: Int, since moment: UInt64) -> Bool {
         let last = max(machines[one].disturbedAt ?? 0, machines[other].disturbedAt ?? 0)
         guard one != other else {
@@ -167,21 +169,22 @@ extension ClusterWorld {
         return !mayOwnersChange && last + ClusterWorld.disturbanceMicroseconds < moment
     }
 
-    // MARK: In the quiet
+    // MARK: The quiet phase
 
-    /// Typing is shown at once on every node, and its end as soon as its connection is closed.
+    /// Checks that typing is shown at once on every node, and that it ends when its connection
+    /// closes.
     func checkTyping() {
         let place = TypingPlace(conversation: conversations[0], user: ClusterClient.user(0))
         for machine in members where finding == nil {
             guard let visit = beginTyping(place, at: machine) else { return }
             leave(visit)
             _ = run(until: now + ClusterWorld.closedMicroseconds)
-            // Others may still be shown whose node is gone.
+            // Typing of other users may still be shown if their node is gone.
             expectNoTyping("whose connection was closed") { $0 == place }
         }
     }
 
-    /// Somebody begins to type, and says no more.
+    /// Starts typing without any further notice.
     func beginTyping() -> ClusterVisit? {
         beginTyping(
             TypingPlace(conversation: conversations[0], user: ClusterClient.user(0)),
@@ -203,7 +206,7 @@ extension ClusterWorld {
         return nil
     }
 
-    /// Nobody of these types any more.
+    /// Checks that no typing is shown at the given places.
     func expectNoTyping(_ why: String, of isMeant: (TypingPlace) -> Bool = { _ in true }) {
         for watcher in watchers {
             guard let place = watcher.visit?.typing.filter(isMeant).min() else { continue }

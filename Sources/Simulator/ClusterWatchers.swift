@@ -2,23 +2,23 @@ import CRDT
 import LineProtocol
 import Node
 
-/// Somebody who watches at one node after the other, and comes back with the last token.
+/// A client that watches at one node after another, and returns with its last token.
 final class ClusterWatcher {
     let index: Int
     let user: String
-    /// The connection that it has, if any.
+    /// The watcher's connection; nil if it has none.
     var visit: ClusterVisit?
-    /// With which it comes back.
+    /// The token with which it returns.
     var token: String?
-    /// Where it last was.
+    /// The machine to which it connected last.
     var machine: Int?
     var book: WatcherBook
-    /// The first message that it is to be told of, as a place in the book of all; nil before it was
-    /// first answered.
+    /// The index, in the book of all messages, of the first one that it must be told of; nil before
+    /// its first answer.
     var dueFrom: Int?
-    /// Whether it begins with what comes from then on, and not with all that there ever was.
+    /// Whether it begins with later messages only, and not with all that exist.
     let beginsLate: Bool
-    /// The messages that were told since it last began to watch, if not with a token.
+    /// The messages that were announced since it last began to watch; nil if it began with a token.
     var told: Set<String>?
 
     init(_ index: Int, user: String, beginsLate: Bool) {
@@ -29,12 +29,12 @@ final class ClusterWatcher {
     }
 }
 
-/// Those who watch, and what they are told.
+/// The watchers and the events that they receive.
 extension ClusterWorld {
-    /// How long a watcher may take to be answered in the quiet, in microseconds.
+    /// The limit of the time to an answer for a watcher in the quiet phase, in microseconds.
     private static let watchMicroseconds: UInt64 = 5_000_000
-    /// How long it may take then until all is told that was missed, in microseconds: over a link of
-    /// little room an event comes at a time.
+    /// The limit of the time after that until all missed events are sent, in microseconds: over a
+    /// connection with tight limits, events travel one at a time.
     private static let catchUpMicroseconds: UInt64 = 60_000_000
 
     func beginWatchers() {
@@ -46,7 +46,7 @@ extension ClusterWorld {
         }
     }
 
-    // MARK: What a watcher does
+    // MARK: Requests
 
     func act(_ watcher: ClusterWatcher) {
         guard !isWatchingOver else { return }
@@ -89,19 +89,19 @@ extension ClusterWorld {
             .watch(isResumed: watcher.token != nil), "WATCH \(watcher.user)" + since)
     }
 
-    /// Notes what a watcher's connection was answered.
+    /// Records the answer to a watcher's request.
     func noteWatched(_ answer: ClusterAnswer, _ request: ClusterRequest, on visit: ClusterVisit) {
         guard let watcher = visit.watcher else { return }
         switch request.kind {
         case .token:
-            // Nothing was written or read on this connection: it stands for the beginning.
+            // Nothing was written or read on this connection: the token stands for the beginning.
             watcher.token = answer.fields?["token"]
             watcher.dueFrom = 0
             if !visit.hasEnded { ask([watchLine(watcher)], on: visit) }
         case .watch(let isResumed):
             watcher.dueFrom = watcher.dueFrom ?? book.names.count
             watcher.token = answer.fields?["token"]
-            // What comes behind a token may come twice.
+            // Events after a token may come twice.
             watcher.told = isResumed ? nil : []
             visit.isWatching = true
             visit.watchedAt = now
@@ -114,7 +114,7 @@ extension ClusterWorld {
         }
     }
 
-    /// A watcher is refused, or the token that it begins with: it tries another node.
+    /// Lets a watcher that was refused, or whose token was refused, try another node.
     func noteUnwatched(_ request: ClusterRequest, on visit: ClusterVisit) {
         guard visit.watcher != nil, !visit.hasEnded else { return }
         switch request.kind {
@@ -126,7 +126,7 @@ extension ClusterWorld {
         endLines(of: visit)
     }
 
-    // MARK: What a watcher is told
+    // MARK: Events
 
     func hear(_ event: ReplyFields, on visit: ClusterVisit) {
         guard let watcher = visit.watcher, visit.isWatching else {
@@ -145,12 +145,12 @@ extension ClusterWorld {
         guard !isKnown, watcher.dueFrom == 0, let id = event["id"],
             let message = book.messages[id], !losses.concern(message.name)
         else { return }
-        // What was deleted by the same commit is told of with its pin, and without its sending.
+        // A message that was deleted in the commit of its pin is announced with the pin only.
         if ["pin", "unpin"].contains(kind), message.mayShowDeleted { return }
         fail(.reads, "\(watcher.user) is told of the \(kind) of \(id), and not of its sending")
     }
 
-    /// Whether it is an event that somebody gave cause for.
+    /// Checks that an event has a cause.
     private func judge(_ event: ReplyFields, _ kind: String, for watcher: ClusterWatcher) {
         if ["pin", "unpin", "read"].contains(kind) { return judgeMark(event, kind) }
         if kind == "profile" { return judgeProfile(event, for: watcher) }
@@ -164,7 +164,7 @@ extension ClusterWorld {
             fail(.sound, "\(watcher.user) is told that \(id) is restored, which nobody asked for")
         }
         guard kind == "message", watcher.told?.insert(id).inserted == false else { return }
-        // Only a fault, or a second sending, has it told twice to who has seen the first.
+        // Without faults, a message that was sent once is announced once.
         guard disturbedAt == nil, !hasMoved, message.attempts == 1 else { return }
         fail(.oneChange, "\(watcher.user) is told of the sending of \(id) twice")
     }
@@ -180,9 +180,9 @@ extension ClusterWorld {
         fail(.sound, "a deletion of \(message.name.id) that nobody asked for: \(event.pairs)")
     }
 
-    // MARK: In the quiet
+    // MARK: The quiet phase
 
-    /// Waits until everybody who watches is answered, and told all.
+    /// Waits until all watchers are answered and have received all events.
     func settleWatchers() {
         let areAnswered = run(until: now + ClusterWorld.watchMicroseconds) { [watchers] in
             watchers.allSatisfy { $0.visit?.isWatching ?? false }
@@ -192,7 +192,7 @@ extension ClusterWorld {
             return
         }
         let isAllTold = run(until: now + ClusterWorld.catchUpMicroseconds) { [machines, watchers] in
-            // The last of it may be on its way to the client.
+            // The last events may be on their way to the client.
             watchers.allSatisfy { $0.visit?.returning.isEmpty ?? true }
                 && machines.allSatisfy { $0.untold == nil }
         }
@@ -203,11 +203,11 @@ extension ClusterWorld {
         fail(.answered, "who watches is not told all in the quiet: \(reasons)")
     }
 
-    /// Each watcher of the user knows a message as a node shows it.
+    /// Checks that each of the user's watchers knows a message as a node shows it.
     ///
     /// - Parameters:
-    ///   - place: of the message among all.
-    ///   - line: of `HISTORY`; nil where it does not show it.
+    ///   - place: the index of the message among all.
+    ///   - line: the line of `HISTORY`; nil if it does not contain the message.
     func checkWatchers(
         of user: String, _ name: ClusterMessage.Name, at place: Int, as line: ReplyFields?,
         node: String
@@ -221,7 +221,7 @@ extension ClusterWorld {
         }
     }
 
-    /// All that was to be told is told.
+    /// Disconnects all watchers, once all events have been received.
     func dismissWatchers() {
         isWatchingOver = true
         for watcher in watchers {

@@ -4,7 +4,7 @@ import Node
 import Session
 import Wire
 
-/// Something that is to happen in a world of whole nodes.
+/// A scheduled event in a world of whole nodes.
 enum ClusterEvent {
     case start(Int)
     case tick(ClusterAddress)
@@ -17,7 +17,7 @@ enum ClusterEvent {
     case closed(ClusterAddress, channel: UInt64)
     case fault(Int)
     case faultEnds(Int)
-    /// Of the machine with this number.
+    /// The move of the machine with this number.
     case move(Int)
     case client(Int)
     case watcher(Int)
@@ -30,10 +30,10 @@ enum ClusterEvent {
     case look
 }
 
-/// Whole nodes in one process: the actors of real ones on their own executors, in virtual time,
-/// between simulated disks, a simulated network, and clients that speak in lines.
+/// A world of whole nodes in one process: the actors of the product on executors of their own, in
+/// virtual time, with simulated disks, a simulated network, and clients that send lines.
 ///
-/// The world is one loop over events; all that decides comes from the plan and its seed.
+/// The world is one loop over events; the plan and its seed determine every decision.
 final class ClusterWorld {
     let plan: ClusterPlan
     var now: UInt64 = 0
@@ -44,26 +44,26 @@ final class ClusterWorld {
     // The network.
     var networkRandom: SeededRandom
     var connections: [ClusterConnection] = []
-    /// Where a channel leads: its connection, and which end it is.
+    /// The connection of each channel, and the end that the channel is.
     var channels: [UInt64: (connection: Int, end: Int)] = [:]
-    /// How many faults keep anything from going from the first to the second.
+    /// The number of faults that prevent traffic from the first machine of a pair to the second.
     var cuts: [[Int]: Int] = [:]
-    /// When a fault last began or ended, in microseconds.
+    /// The time at which a fault last began or ended, or will end, in microseconds.
     var disturbedAt: UInt64?
     /// The last id of a channel or visit.
     var nextID: UInt64 = 0
 
-    // Members that come and go.
+    // Moves of members.
     var moveRandom: SeededRandom
     let movers: [ClusterMover]
-    /// Whether any has, yet.
+    /// Whether any move has begun.
     var hasMoved = false
-    /// Conversations that were on the disks of all who had to do with them before a node was cut
-    /// off, and since when.
+    /// The conversations that all their owners had on disk before a node was cut off, with the time
+    /// since when, in microseconds.
     var found: [String: UInt64] = [:]
-    /// When disks were lost with all that was on them, in microseconds.
+    /// The times at which disks were lost with all their documents, in microseconds.
     var disksLostAt: [UInt64] = []
-    /// When members left in order, in microseconds, and to how many owners they handed over.
+    /// The times of orderly departures, in microseconds, with the number of owners that took over.
     var handovers: [(at: UInt64, owners: Int)] = []
 
     // The clients.
@@ -71,21 +71,21 @@ final class ClusterWorld {
     var clients: [ClusterClient] = []
     var visits: [UInt64: ClusterVisit] = [:]
     var book = ClusterBook()
-    /// When clients stop asking, in microseconds.
+    /// The time at which clients stop, in microseconds.
     var clientsUntil: UInt64 = 0
 
     var markRandom: SeededRandom
     var profileRandom: SeededRandom
 
-    // Those who watch.
+    // The watchers.
     var watchRandom: SeededRandom
     var watchers: [ClusterWatcher] = []
-    /// Whether they are not to come back any more.
+    /// Whether watchers return no more.
     var isWatchingOver = false
     var losses = ClusterLosses()
-    /// Messages, each as what it may answer, by id.
+    /// The messages with their possible causes, by id.
     var replies: [String: ClusterReply] = [:]
-    /// What was said of typing, by the connection's number.
+    /// The typing notices, by the connection's number.
     var typing: [TypingPlace: [UInt64: TypingWord]] = [:]
 
     // Devices.
@@ -99,7 +99,7 @@ final class ClusterWorld {
     var coverage = Coverage()
     let tracer: ((String) -> Void)?
 
-    /// The most that the wall clocks of two machines differ by.
+    /// The greatest difference of the wall clocks of two machines.
     private static let wallAheadMillisecondsMax: UInt64 = 200
     private static let tickMicroseconds = Node.tickMilliseconds * 1_000
 
@@ -136,9 +136,9 @@ final class ClusterWorld {
 
     func push(_ event: ClusterEvent, at moment: UInt64) { queue.push(event, at: max(now, moment)) }
 
-    /// Lets things happen until `isDone`.
+    /// Executes events until `isDone`.
     ///
-    /// - Returns: false where time was up first, or something is wrong.
+    /// - Returns: false if the deadline passed first, or a violation was found.
     func run(until deadline: UInt64, or isDone: () -> Bool = { false }) -> Bool {
         while finding == nil {
             if isDone() { return true }
@@ -171,7 +171,7 @@ final class ClusterWorld {
 
     func digest(_ bytes: [UInt8]) -> UInt64 { checksum(bytes) }
 
-    /// On whose process it happens.
+    /// Returns the machine on whose process an event happens; nil if on none.
     private func machine(of event: ClusterEvent) -> Int? {
         switch event {
         case .tick(let address), .turn(let address), .stored(let address),
@@ -231,7 +231,7 @@ final class ClusterWorld {
         return process
     }
 
-    /// Has a process do something, and carries out what comes of it.
+    /// Runs a step of a process, and executes its effects.
     func step(
         _ address: ClusterAddress, _ what: String, _ detail: UInt64 = 0,
         _ body: (ClusterProcess) -> Void
@@ -317,7 +317,7 @@ final class ClusterWorld {
         push(.stored(address), after: time)
     }
 
-    // MARK: What a process did
+    // MARK: Effects
 
     private func carryOut(
         _ effect: ClusterEffect, of process: ClusterProcess, at address: ClusterAddress
@@ -330,7 +330,7 @@ final class ClusterWorld {
         case .clientsHeld(let isHeld): holdClients(isHeld, of: process, at: address)
         case .log(let line):
             tracer?("    n\(address.machine + 1) \(line)")
-            // The network changes no byte of what it carries.
+            // The network changes no bytes, so a refused frame is a defect.
             if line.contains("frame refused:") || line.contains("unreadable frame:") {
                 fail(.badRecord, "n\(address.machine + 1) \(line)")
             }
@@ -377,7 +377,7 @@ final class ClusterWorld {
         }
     }
 
-    /// Whether all that a stopping process had begun is done.
+    /// Ends a stopping process once all that it had begun is done, or its time is over.
     private func continueStop(_ address: ClusterAddress) {
         guard let process = process(address), let stopBy = process.stopBy else { return }
         let sessions = visits(at: address).compactMap(\.session)

@@ -1,4 +1,4 @@
-/// How often each thing happened that a set of runs is there to see.
+/// Counts of the situations that a set of runs should reach.
 package struct Coverage: Sendable {
     private(set) var counts: [String: Int] = [:]
 
@@ -10,12 +10,12 @@ package struct Coverage: Sendable {
         counts.merge(other.counts) { $0 + $1 }
     }
 
-    /// Ascending by name.
+    /// The counts, ascending by name.
     package var list: [(name: String, count: Int)] {
         counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    /// What must happen somewhere in a large set of runs.
+    /// Returns the required situations that did not occur in a large set of runs.
     package func missing(in world: WorldKind) -> [String] {
         let required =
             switch world {
@@ -58,7 +58,7 @@ package struct Coverage: Sendable {
 
     private static let required: [String] =
         Fault.Kind.allCases.map(\.rawValue)
-        // These are changes each time they are asked for; none is ever only repeated.
+        // These actions change something each time; none of them is ever only a repetition.
         + ["hide", "retract", "restore", "archive", "unarchive", "leave", "hide chat"]
         + [
             "create", "send", "edit", "pin", "unpin", "invite", "read", "deliver", "profile",

@@ -4,7 +4,7 @@ import Node
 import Replication
 import Wire
 
-/// What is checked whenever a commit reaches a disk: its documents, and what it claims.
+/// The checks that are made when a commit reaches a disk: of its documents and of its header.
 extension World {
     func apply(_ commit: SimDisk.Commit, on node: SimNode) throws(Violation) {
         for part in commit.parts {
@@ -37,7 +37,8 @@ extension World {
         }
     }
 
-    /// One more complete copy to catch up with: perhaps completed by the very one that has to.
+    /// Lowers the minimums of the other nodes to the newly completed replica, since one of them may
+    /// have completed it.
     private func onCompleted(_ node: SimNode, _ shard: Int, _ header: ReplicaHeader) {
         for other in nodes where other !== node {
             other.minimums[shard] = other.minimums[shard].intersection(header.vector)
@@ -94,7 +95,7 @@ extension World {
         guard document.encoded == record.bytes else { throw fail(.oneDot, "not canonically") }
         let digest = Document.digest(of: record.key, bytes: record.bytes)
         if checked.insert(digest).inserted { try Model(of: document, in: ledger).check(document) }
-        // What a clock years ahead wrote does not count as seen.
+        // A stamp from further ahead than the clock believes does not count as seen.
         if commit.wall?.believes(document.greatestTime) ?? false {
             node.disk.state.shards[shard].believe(document.greatestTime)
         }
@@ -111,7 +112,7 @@ extension World {
         node.disk.state.shards[shard].indexKeys[key] ?? []
     }
 
-    /// What the header counts is what is there, and what it newly claims is in the documents.
+    /// Checks that the header matches the documents, and that they contain what it newly claims.
     private func check(
         _ header: ReplicaHeader, after before: ReplicaHeader, _ shard: Int, at wall: WallTime?,
         on node: SimNode
@@ -145,7 +146,7 @@ extension World {
         }
     }
 
-    /// Every claim of a disk against its documents, and every document against the model.
+    /// Checks all headers of a disk against its documents, and all documents against the model.
     func checkWhole(_ node: SimNode) throws(Violation) {
         for (shard, disk) in node.disk.state.shards.enumerated() {
             var digest = Hash128.zero
@@ -182,7 +183,7 @@ extension World {
         }
     }
 
-    /// No text of a message that is deleted for everyone is left in its bytes.
+    /// Checks that the bytes of a deleted document contain none of its texts.
     private func checkPurged(
         _ document: Document, _ bytes: [UInt8], on node: SimNode
     ) throws(Violation) {
@@ -199,7 +200,7 @@ extension World {
 }
 
 extension Vector {
-    /// Every dot in it, ascending.
+    /// Every dot in the vector, ascending.
     var dots: [Dot] {
         entries.flatMap { entry in
             entry.seqs.ranges.flatMap { range in

@@ -4,40 +4,40 @@ import Node
 import Replication
 import Wire
 
-/// What one disk holds of one shard, as the bytes that were committed.
+/// One shard on one disk, as the bytes that were committed.
 struct ShardDisk {
     struct StoredDocument {
         let bytes: [UInt8]
         let changedBy: Context
         let time: HybridTimestamp
         let digest: Hash128
-        /// The greatest stamp in it.
+        /// The greatest stamp in the document.
         let greatest: HybridTimestamp
-        /// Whether a byte of it has flipped: the checksum says so to whoever reads it.
+        /// Whether a byte has flipped; a reader detects it by the checksum.
         var isBad = false
     }
 
-    /// Whether a process that starts from it holds nothing of the shard.
+    /// Whether a process that starts from this disk has no replica of the shard.
     var isEmpty: Bool { !claim.isAnything && keys.isEmpty }
 
     /// Nil before the first commit.
     var header: [UInt8]?
-    /// What headers that name it build on; it is not written with each of them.
+    /// The base that the header refers to; it is not rewritten with every header.
     var base: [UInt8]?
-    /// What the header says.
+    /// The decoded header.
     var claim = ReplicaHeader(isComplete: false)
     var documents: [DocumentKey: StoredDocument] = [:]
     /// The keys of `documents`, ascending.
     var keys: [DocumentKey] = []
-    /// The index: the words of each document that carries any.
+    /// The index: the index keys of each document that has any.
     var indexKeys: [DocumentKey: [String]] = [:]
     /// The index of counted runs.
     private(set) var runs: [CountedRunKey: CountedRun] = [:]
-    /// The documents that damaged rows of the index lead to; a row's checksum shows the damage.
+    /// The documents whose index rows are damaged; a row's checksum reveals the damage.
     var misindexed: Set<DocumentKey> = []
-    /// The sum of the documents' digests, counted apart from the header.
+    /// The sum of the documents' digests, computed independently of the header.
     var digest = Hash128.zero
-    /// The greatest stamp of a document that the node's clock believed when it came.
+    /// The greatest stamp of a document that the node's clock believed when the document arrived.
     var believed = HybridTimestamp.zero
 
     mutating func put(_ document: StoredDocument, at key: DocumentKey) {
@@ -67,7 +67,7 @@ struct ShardDisk {
     /// The keys of the documents whose bytes are bad, ascending.
     var badKeys: [DocumentKey] { keys.filter { documents[$0]?.isBad ?? false } }
 
-    /// The header that the documents but these make by themselves.
+    /// Returns the header of the documents that remain without `bad`.
     func header(without bad: Set<DocumentKey>) -> ReplicaHeader {
         var vector = Vector()
         var (digest, greatest) = (Hash128.zero, HybridTimestamp.zero)
@@ -85,7 +85,7 @@ struct ShardDisk {
     }
 }
 
-/// All that one disk holds.
+/// The state of one disk.
 struct DiskState {
     var shards: [ShardDisk]
 

@@ -1,4 +1,4 @@
-/// What happens when, earliest first; of one instant, in the order in which it was put in.
+/// A queue of events ordered by time; events of equal time leave in the order of their arrival.
 struct EventQueue<Event> {
     private struct Entry {
         let at: UInt64
@@ -6,7 +6,7 @@ struct EventQueue<Event> {
         let event: Event
     }
 
-    /// A binary heap, the earliest at its root.
+    /// A binary heap with the earliest entry at its root.
     private var heap: [Entry] = []
     private var pushed: UInt64 = 0
 
@@ -23,7 +23,7 @@ struct EventQueue<Event> {
         }
     }
 
-    /// When the next is due.
+    /// The time of the next event, in microseconds; nil if the queue is empty.
     var nextAt: UInt64? { heap.first?.at }
 
     mutating func pop() -> (at: UInt64, event: Event)? {

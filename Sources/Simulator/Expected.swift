@@ -3,17 +3,17 @@ import Chat
 import Node
 import Wire
 
-/// What everybody must be shown of one conversation, told from the changes that a disk holds.
+/// The views of one conversation that its users must be shown, derived from the changes on a disk.
 ///
-/// As naive as the model that it asks: it looks at everything and keeps nothing.
+/// As naive as `Model`, on which it builds: it reads everything each time and caches nothing.
 struct Expected {
     let id: ConversationID
     private let room: Model
-    /// In the order of their sending.
+    /// The messages in the order in which they were sent.
     private let messages: [(position: HistoryPosition, model: Model)]
     private let participantStates: [UserID: Model]
 
-    /// Nil where the disk has no such conversation.
+    /// Nil if the disk has no such conversation.
     init?(_ id: ConversationID, on disk: ShardDisk, in ledger: Ledger) {
         var room: Model?
         var messages: [(position: HistoryPosition, model: Model)] = []
@@ -38,7 +38,7 @@ struct Expected {
 
     var participants: [UserID] { room.participants }
 
-    /// What `user` sees, oldest first; what is deleted for everyone included.
+    /// Returns the messages that `user` sees, oldest first, including those deleted for everyone.
     func shown(to user: UserID) -> [(position: HistoryPosition, model: Model)] {
         let hidden = hiddenVector(of: user)
         return messages.filter { message in
@@ -48,7 +48,7 @@ struct Expected {
         }
     }
 
-    /// Whether a list shows it to `user`.
+    /// Whether the conversation is in `user`'s chat list.
     func isListed(for user: UserID) -> Bool {
         participants.contains(user) && (hiddenVector(of: user) == nil || !shown(to: user).isEmpty)
     }
@@ -96,7 +96,7 @@ struct Expected {
         shown(to: user).last { !$0.model.isRetracted }.map { ($0.position.id, $0.model.lastText) }
     }
 
-    /// Newest pin first.
+    /// The pinned messages, in descending order of their pins' stamps.
     func pinned(for user: UserID) -> [MessageID] {
         shown(to: user).compactMap { position, model in
             model.isRetracted ? nil : model.pinnedAt.map { ($0, position.id) }

@@ -4,7 +4,7 @@ import Node
 import Replication
 import Wire
 
-/// Carrying out a plan's faults, and ending those that last.
+/// The execution of a plan's faults: their beginnings and ends.
 extension World {
     private static let year2100: Int64 = 4_102_444_800_000
 
@@ -45,7 +45,7 @@ extension World {
         push(.end(fault), after: lasts)
     }
 
-    /// - Returns: false where there is nothing to strike.
+    /// - Returns: false if the fault has no target.
     private func strike(_ fault: Fault, _ node: SimNode) throws(Violation) -> Bool {
         switch fault.kind {
         case .crash:
@@ -95,7 +95,7 @@ extension World {
         return true
     }
 
-    /// The documents are there, and nothing of them may get lost.
+    /// Damages an index row; the documents stay intact, so none of their changes may be lost.
     private func flipIndex(_ number: Int, on node: SimNode) -> Bool {
         let shard = number % plan.shards
         let keys = node.disk.state.shards[shard].keys
@@ -151,7 +151,8 @@ extension World {
         for end in [0, 1] { onClosed(index, end) }
     }
 
-    /// A clock that does not believe the greatest stamp that it has seen forgets the others, too.
+    /// Makes a node's clock forget all times seen, if its wall clock no longer believes the
+    /// greatest of them.
     private func forgetUnbelieved(_ node: SimNode) {
         let shards = node.disk.state.shards
         let shell = node.shell
@@ -169,7 +170,7 @@ extension World {
         node.disk.forgetTimes()
     }
 
-    /// It shows what it was changed to while it stood still.
+    /// Ends a freeze: the clock shows the changes that were made to it meanwhile.
     private func thawClock(of node: SimNode) {
         node.wall.thaw(now: now)
         forgetUnbelieved(node)
@@ -185,7 +186,7 @@ extension World {
         forgetUnbelieved(node)
     }
 
-    /// The last fault is over: all that lasts ends, and whoever is down starts.
+    /// Ends all faults that still last, and starts every node that is down.
     func heal() {
         conditions.isFair = true
         conditions.narrow = conditions.narrow.map { $0.map { _ in 0 } }
@@ -199,7 +200,8 @@ extension World {
             conditions.cuts[from][to] = 0
             onCutEnded(from: from, to: to)
         }
-        // Who was given up and lives says so; who left ends what it began.
+        // An evicted node that lives becomes a member again; a node that was leaving completes its
+        // leave.
         for node in nodes {
             if !node.isLeaving { setMember(node.index, true) }
             start(node)

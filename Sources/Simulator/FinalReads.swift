@@ -4,7 +4,7 @@ import Node
 import Replication
 import Wire
 
-/// What everyone reads at the end, against the ledger's own idea of it.
+/// The final reads of every user at every node, compared with expectations from the ledger.
 extension World {
     func checkViews(at node: SimNode) throws(Violation) {
         guard let shell = node.shell else { return }
@@ -20,7 +20,7 @@ extension World {
         }
     }
 
-    /// Nil where the user may not ask it.
+    /// Returns a query's result; nil if the node refuses it to the user.
     private func found(
         _ query: Query, for user: UserID, _ shard: Int, _ node: SimNode
     ) throws(Violation) -> Findings? {
@@ -95,7 +95,7 @@ extension World {
         }
     }
 
-    /// The user's action items, by the changes that the disk holds.
+    /// Compares the user's action items with those that follow from the changes on the disk.
     private func checkItems(
         of user: UserID, _ shard: Int, _ node: SimNode
     ) throws(Violation) {
@@ -115,7 +115,7 @@ extension World {
         }
     }
 
-    /// What a shard tells of a user's list.
+    /// Compares one shard's part of a user's chat list and unread counts with the expectation.
     private func checkLists(
         _ rooms: [Expected], for user: UserID, _ shard: Int, _ node: SimNode
     ) throws(Violation) {
@@ -153,7 +153,7 @@ extension World {
             invariant: .kept, explanation: "\(node.name) shows \(user) of \(room.id): \(what)")
     }
 
-    /// Counts the pairs of changes that were made without knowing of each other.
+    /// Counts the pairs of concurrent changes of one document, by verbs.
     func countConflicts() {
         var keys: Set<DocumentKey> = []
         for entry in ledger.entries where keys.insert(entry.mutation.key).inserted {
@@ -170,7 +170,7 @@ extension World {
 }
 
 extension Model {
-    /// What shows to who did not hide it.
+    /// The text that a user sees who has not hidden the message.
     var shownText: String? {
         isRetracted ? MessageView.placeholder : lastText
     }

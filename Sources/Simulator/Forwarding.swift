@@ -4,37 +4,38 @@ import Node
 import Replication
 import Wire
 
-/// Where operations go: to the node that executes them, sometimes to two, sometimes late.
+/// The path of operations to the nodes that execute them: normally once, sometimes twice or late.
 ///
-/// The node that reads the line names the operation before it goes anywhere. An answer may be lost,
-/// so that the next member is asked; and a request may be executed when nobody waits for it any
-/// more, also after everything else, as where the clock stood still of a process that had it.
+/// The node that reads a line gives the operation its identity before it goes anywhere. A response
+/// may be lost, so that the next owner gets the same request; and a request may be executed when
+/// nobody waits for it any more, even after everything else, as when a stopped process resumes.
 extension World {
-    /// A request that is on its way to a member.
+    /// A request on its way to another member.
     struct Forward {
         let operation: Operation
         let attempt: PeerRequest.Attempt
         let level: AckLevel
-        /// Whose reply it is; nil where nobody waits any longer.
+        /// The session that waits for the reply; nil if none does.
         let session: Int?
-        /// What its client had asked for before, and might come late.
+        /// Operations that the client requested before and that may still be executed late.
         let lost: [ProcessCounter]
     }
 
-    /// What becomes of a request.
+    /// The outcome of a request on the network.
     private enum Fate {
         case answered
-        /// It is executed, and once more later.
+        /// The request is executed and answered, and executed once more later.
         case answeredThenLate
-        /// The answer is lost: the next member is asked.
+        /// The request is executed, but the response is lost; the next owner gets the same request.
         case answeredElsewhere
-        /// Nobody answers: its client is told that it may be done, and later it is.
+        /// The request is not answered: the client learns that it may have been executed, and it is
+        /// executed later.
         case late
-        /// Likewise, and it was done at once, too.
+        /// The request is executed at once and again later, and never answered.
         case lost
     }
 
-    /// How often an operation may get a greater time.
+    /// The limit of times that an operation may be given a greater timestamp.
     private static let raisesMax = 8
 
     func submit(
@@ -83,7 +84,7 @@ extension World {
         }
     }
 
-    /// What takes a mutation back, if it adds something to a set.
+    /// Returns the mutation that undoes a mutation which adds an element to a set; nil for others.
     private func undoing(_ mutation: Mutation) -> Mutation? {
         guard let conversation = mutation.conversation else { return nil }
         let user = mutation.user
@@ -110,19 +111,19 @@ extension World {
         Int(ShardID(of: mutation.partition, count: UInt16(plan.shards)).number)
     }
 
-    /// Whether a node would execute what it is asked of a shard.
+    /// Whether a node would execute a request for a shard now.
     private func answers(_ shard: Int, at node: SimNode) -> Bool {
         guard let shell = node.shell, !shell.isUnwell, shell.isHeld[shard] else { return false }
         return node.pausedUntil <= now && shell.machines[shard].copy.isReady
     }
 
-    /// Some of what is on its way arrives.
+    /// Executes, with a probability of 10 %, one of the late requests.
     func arriveLate() throws(Violation) {
         guard !late.isEmpty, workRandom.chance(percent: 10) else { return }
         try arriveLate(late.remove(at: workRandom.below(late.count)))
     }
 
-    /// All that is on its way arrives.
+    /// Executes all late requests.
     func arriveAllLate() throws(Violation) {
         let all = late
         late = []
@@ -139,9 +140,10 @@ extension World {
 
     /// Executes an operation at a node.
     ///
-    /// - Parameter reader: who read its line and is answered, and may give it a greater time as
-    ///   long as it was executed nowhere; nil where the answer does not come.
-    /// - Returns: what was executed.
+    /// - Parameter reader: the node that read the line and gets the response; as long as the
+    ///   operation was executed nowhere, it may give it a greater timestamp. Nil if the response is
+    ///   lost.
+    /// - Returns: the operation as it was executed; nil if it was not.
     @discardableResult
     private func execute(
         _ forward: Forward, in shard: Int, at node: SimNode, from reader: SimNode?

@@ -1,5 +1,5 @@
-/// Seeds that once broke something, of the nodes or of a world's own rules: each is run again by
-/// every test run.
+/// Seeds that once revealed a defect, in the nodes or in a world's own rules; every test run
+/// repeats them.
 package enum KeptSeeds {
     package static func of(_ world: WorldKind) -> [UInt64] {
         switch world {

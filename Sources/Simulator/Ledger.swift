@@ -3,7 +3,7 @@ import Chat
 import Replication
 import Wire
 
-/// Every change that any node ever accepted, kept outside of all of them.
+/// The record of every change that any node accepted, kept outside of all nodes.
 struct Ledger {
     /// One execution of an operation that changed a document.
     struct Entry {
@@ -11,27 +11,28 @@ struct Ledger {
         let shard: Int
         let node: Int
         let mutation: Mutation
-        /// Which operation it is.
+        /// The identity and time of the operation.
         let operation: Stamp
-        /// What its client had asked for before, and might come late.
+        /// Operations that the client requested before and that may still be executed late.
         var unsettled: [ProcessCounter] = []
-        /// Its process does not follow its time: what that asks for next may be earlier.
+        /// Whether the operation's process does not follow its time, so that its next operation may
+        /// be earlier.
         var isAhead = false
-        /// What the document named as its changes when this one was in: its past, and itself.
+        /// All changes that the document contained after this one, including this one.
         let past: Context
-        /// When it was written; nil where it leaves no stamp in the document.
+        /// The stamp that the change left in the document; nil if it leaves none.
         let stamp: Stamp?
-        /// When the message was sent that it edits.
+        /// For an edit, the stamp of the sending that it edits.
         let base: Stamp?
-        /// How far it says that its user came.
+        /// For a read or delivery mark, the position that it states.
         var mark: Mark?
-        /// What it says that its user hides.
+        /// For hiding a conversation, the vector that it hides.
         var hidden: Hidden?
-        /// The document's bytes at that moment, hashed.
+        /// The hash of the document's bytes right after the change.
         let bytes: Hash128
-        /// On how many disks a client was told that it is.
+        /// The greatest number of disks that a client was told the change is on.
         var acknowledgedOn = 0
-        /// Every disk that held it was destroyed: nobody can keep it.
+        /// Whether every disk that held the change was destroyed, so that no node can have kept it.
         var isLost = false
     }
 
@@ -40,13 +41,13 @@ struct Ledger {
         let dot: Dot
     }
 
-    /// An operation, whatever time it has.
+    /// The identity of an operation, regardless of its time.
     private struct OperationName: Hashable {
         let process: ProcessID
         let counter: UInt64
     }
 
-    /// The operations of a process up to `last` that are later than `believed`.
+    /// The operations of a process up to `last` whose times are later than `believed`.
     private struct Forgotten {
         let last: Stamp
         let believed: HybridTimestamp
@@ -58,23 +59,23 @@ struct Ledger {
     }
 
     private(set) var entries: [Entry] = []
-    /// The execution of each operation that came first.
+    /// The index in `entries` of the first execution of each operation.
     private var operations: [OperationName: Int] = [:]
     private var ahead: Set<OperationName> = []
-    /// What the clocks of processes forgot, as they were set back.
+    /// The times that clocks no longer believed after they were set back.
     private var forgotten: [Forgotten] = []
     private var numbers: [ShardDot: Int] = [:]
     private var ofKey: [DocumentKey: [Int]] = [:]
 
-    /// An operation got a time that its process does not follow.
+    /// Records that an operation got a time that its process does not follow.
     mutating func noteAhead(_ operation: Stamp) {
         ahead.insert(OperationName(process: operation.process, counter: operation.counter))
     }
 
-    /// A clock was set back so far that it believes no operation later than `believed`: its process
-    /// asks for the next ones at earlier times.
+    /// Records that a clock was set back so far that it believes no operation later than
+    /// `believed`: its process gives the next operations earlier times.
     ///
-    /// - Parameter last: the last operation that the process asked for.
+    /// - Parameter last: the last operation that the process issued.
     mutating func noteForgotten(_ last: Stamp, believed: HybridTimestamp) {
         let times = Forgotten(last: last, believed: believed)
         forgotten.append(times)
@@ -83,7 +84,7 @@ struct Ledger {
         }
     }
 
-    /// Adds a change; fails where another has its dot.
+    /// Adds a change; throws if its dot or its operation already names another one.
     mutating func add(_ entry: Entry) throws(Violation) {
         let name = ShardDot(shard: entry.shard, dot: entry.dot)
         if let other = numbers[name] {
@@ -116,7 +117,7 @@ struct Ledger {
         numbers[ShardDot(shard: shard, dot: dot)].map { entries[$0] }
     }
 
-    /// The changes of a document, in the order in which they were accepted.
+    /// Returns the changes of a document in the order in which they were accepted.
     func entries(of key: DocumentKey) -> [Entry] { (ofKey[key] ?? []).map { entries[$0] } }
 
     mutating func noteAcknowledged(_ context: Context, of key: DocumentKey, on copies: Int) {
@@ -125,7 +126,7 @@ struct Ledger {
         }
     }
 
-    /// Notes which acknowledged changes no disk holds any more.
+    /// Marks the acknowledged changes that no disk holds any more.
     mutating func noteLost(where isHeld: (Entry) -> Bool) {
         for index in entries.indices
         where entries[index].acknowledgedOn > 0 && !entries[index].isLost {
@@ -135,17 +136,17 @@ struct Ledger {
 }
 
 extension Ledger.Entry {
-    /// Whether this change was made by who knew of `other`.
+    /// Whether the node that made this change knew `other`.
     func knew(of other: Ledger.Entry) -> Bool { dot != other.dot && past.contains(other.dot) }
 
-    /// Whether it comes behind `other` in the lines of one process.
+    /// Whether this operation was issued by the same process as `other`, and later.
     func follows(_ other: Ledger.Entry) -> Bool {
         operation.process == other.operation.process
             && operation.counter > other.operation.counter
     }
 
-    /// Whether it is a remove that takes an add away: it knew of one of the add's executions and
-    /// is later, or its client had asked for the add before.
+    /// Whether this change is a remove that undoes `add`: either it knew one of the add's
+    /// executions and has a greater time, or its client named the add as possibly still to come.
     func takesAway(_ add: Ledger.Entry, executedAs executions: [Ledger.Entry]) -> Bool {
         let isNamed = unsettled.contains {
             $0.process == add.operation.process && $0.counter >= add.operation.counter
@@ -154,7 +155,7 @@ extension Ledger.Entry {
         return isNamed || (isKnown && add.operation.time < operation.time)
     }
 
-    /// What was done, to be read in an explanation.
+    /// A description for explanations of violations.
     var words: String {
         "\(dot.short) on n\(node + 1): \(mutation.user) \(mutation.action.words) "
             + "in \(mutation.partition)"
@@ -162,7 +163,7 @@ extension Ledger.Entry {
 }
 
 extension Dot {
-    /// Enough of it to tell dots of one run apart.
+    /// An abbreviation that distinguishes the dots of one run.
     var short: String { "\(replica.description.prefix(6)):\(seq)" }
 }
 
@@ -216,7 +217,7 @@ extension Mutation.Action {
         }
     }
 
-    /// The text that it brings into a message.
+    /// The text that the action brings into a document; nil if none.
     var text: String? {
         switch self {
         case .send(_, _, _, let text), .edit(_, let text), .seed(_, let text): text

@@ -1,9 +1,9 @@
 import Membership
 import Wire
 
-/// What must hold in the world of members, at each step and after each episode.
+/// The invariants of the world of members, checked at each step and after each episode.
 extension MembersWorld {
-    /// The most that one event may bring to send: a table to each, and something for each.
+    /// The limit of gossip messages that one event may cause: a table and one more to each member.
     static let outboxMax = 1_024
 
     var running: [MembersNode] { nodes.filter { $0.isRunning && !$0.hasLeft } }
@@ -43,9 +43,9 @@ extension MembersWorld {
         }
     }
 
-    /// Runs until all living members have one table in which they, and no others, are alive.
+    /// Runs until all living members have the same table, in which they alone are alive.
     ///
-    /// - Parameter isOfLiving: looks at what they say of each other alone.
+    /// - Parameter isOfLiving: whether to compare only what the living members say of each other.
     func awaitOneView(
         ofLiving isOfLiving: Bool = false, within milliseconds: UInt64, after what: String
     ) throws(Violation) {
@@ -90,7 +90,7 @@ extension MembersWorld {
         return nil
     }
 
-    /// - Parameter states: which one of the victim's states will do.
+    /// - Parameter states: the states of a victim that satisfy the requirement.
     func require(
         _ victims: [MembersNode], _ states: ClosedRange<MemberState>, at observers: [MembersNode],
         _ invariant: Invariant, after what: String

@@ -1,22 +1,25 @@
 import Membership
 import Wire
 
-/// What happens to members: each episode has faults, a heal, and checks.
+/// The episodes of the world of members; each has faults, a heal, and checks.
 extension MembersWorld {
-    /// After the links are possible again.
+    /// The limit of the time from a heal until all members have one view, in milliseconds.
     static let oneViewWithin: UInt64 = 1_000
-    /// From a kill to the last member's knowing of it.
+    /// The limit of the time from a kill until every member considers the victim dead, in
+    /// milliseconds.
     static let killSeenWithin: UInt64 = 1_000
-    /// From the last word of a silent member to the last one's holding it dead.
+    /// The limit of the time from a member's last message until all consider it dead, in
+    /// milliseconds.
     static let silenceSeenWithin: UInt64 = 6_100
-    /// Bytes a second and pair, of five members or more at rest.
+    /// The limit of gossip between two members at rest, in bytes per second, in clusters of five or
+    /// more.
     static let idleBytesMax: UInt64 = 60
 
     func runEpisodes() throws(Violation) {
         let count = random.chance(percent: 70) ? 2 + random.below(4) : 5 + random.below(7)
         try found(members: count)
         for _ in 0..<(2 + random.below(4)) {
-            // Beyond the grace after a start or a pause.
+            // Waits longer than the grace period of a start or a pause.
             try run(milliseconds: 1_200 + random.between(0...1_000))
             mayDie = []
             try runEpisode()
@@ -41,7 +44,7 @@ extension MembersWorld {
         }
     }
 
-    /// The first founds the cluster, the others join it at about the same time.
+    /// Starts the first member, which founds the cluster, and the others, which join it.
     func found(members count: Int) throws(Violation) {
         for index in 0..<count {
             let node = add(NodeName(checked: "n\(index)"))
@@ -82,7 +85,7 @@ extension MembersWorld {
         try awaitOneView(within: MembersWorld.oneViewWithin, after: "a start")
     }
 
-    /// The dead are evicted where more than half of the members are left, and else nobody is.
+    /// Requires that a majority evicts the dead members, and that a minority evicts nobody.
     private func requireEviction(of victims: [MembersNode]) throws(Violation) {
         let members = running.first?.core?.table.entries.count { $0.state != .left } ?? 0
         let isMajority = running.count * 2 > members
@@ -92,7 +95,7 @@ extension MembersWorld {
             victims, states, at: running, isMajority ? .seenDead : .eviction, after: "eviction")
     }
 
-    /// With its table or without, and sometimes with a clock that went back.
+    /// Starts a killed member with or without its table, and sometimes with a clock that went back.
     private func startAgain(_ node: MembersNode) {
         let contact = running.map(\.slot).filter { $0 != node.slot }.min()
         let keepsTable = random.chance(percent: 60) || contact == nil
@@ -143,7 +146,7 @@ extension MembersWorld {
         try run(milliseconds: 1_500)
     }
 
-    /// Two sides, of which neither hears the other.
+    /// Splits the members into two sides that do not hear each other.
     private func cutInTwo() throws(Violation) {
         guard running.count >= 2 else { return }
         let mixed = running.shuffled(using: &random)
@@ -171,10 +174,10 @@ extension MembersWorld {
         try awaitOneView(within: MembersWorld.oneViewWithin, after: "the cut")
     }
 
-    /// Some links cut, one way or both, and everybody is still heard by somebody.
+    /// Cuts some connections in one or both directions; every member is still heard by another.
     private func cutPartly() throws(Violation) {
         let members = running.shuffled(using: &random)
-        // The first keeps all its links: it hears everybody and is heard by everybody.
+        // The first keeps all its connections: it hears everybody and is heard by everybody.
         for one in members.dropFirst() {
             for other in members.dropFirst() where one.slot != other.slot {
                 if random.chance(percent: 30) { cut(one.slot, other.slot) }
@@ -227,7 +230,8 @@ extension MembersWorld {
                 reset(one, other)
             }
         }
-        // Of two on slow links, the dial may come later than the death of who cannot be asked for.
+        // With two members on slow connections, no third can be asked for an indirect probe: a
+        // member may be considered dead before the new dial succeeds.
         if isSlow, running.count < 3 { mayDie = Set(running.map(\.name)) }
         coverage.count("reset")
         try awaitOneView(within: MembersWorld.oneViewWithin, after: "resets")
@@ -250,13 +254,13 @@ extension MembersWorld {
         }
         kill(random.chance(percent: 50) ? first : second)
         coverage.count("twins")
-        // What one of them said last may still be on its way; so may its outbidding.
+        // The last message of the killed twin may still be under way, and so may its refutation.
         try run(milliseconds: 2_500)
         hasTwins = false
         try awaitOneView(within: MembersWorld.oneViewWithin, after: "a twin's end")
     }
 
-    /// Everything at once, and anything may come of it, until the heal.
+    /// Applies random faults, after which any member may be considered dead until the heal.
     private func chaos() throws(Violation) {
         mayDie = Set(nodes.map(\.name))
         for _ in 0..<(3 + random.below(12)) {
@@ -268,7 +272,7 @@ extension MembersWorld {
         coverage.count("chaos")
         try awaitOneView(
             ofLiving: true, within: MembersWorld.oneViewWithin, after: "chaos")
-        // Who died behind a cut died in silence, and a pause puts off the judgement.
+        // A member that died behind a cut died in silence, and a pause delays its detection.
         try run(milliseconds: MembersWorld.silenceSeenWithin + Timing.grace)
         try awaitOneView(within: MembersWorld.oneViewWithin, after: "chaos and silence")
     }

@@ -1,12 +1,12 @@
 import Membership
 
-/// Evictions, held against what the world knows of cuts, kills and pauses.
+/// The checks of evictions against the world's true cuts, kills and pauses.
 extension MembersWorld {
-    /// How long a process may take to notice that it hears too few, in milliseconds: what it counts
-    /// as silence, and a slow link.
+    /// The limit of the time in which a process notices that it hears too few members, in
+    /// milliseconds: the silence that it tolerates, and a slow connection.
     private static let noticedWithin: UInt64 = 3_000
 
-    /// Notes whether a process can hear more than half of the members, before each of its ticks.
+    /// Records, before each tick of a process, whether it can hear more than half of the members.
     func noteHearing(of node: MembersNode) {
         let isAwakeAgain = now - node.lastTickAt > MembersWorld.noticedWithin
         if hearsMajority(node), !isAwakeAgain {
@@ -21,7 +21,7 @@ extension MembersWorld {
         }
     }
 
-    /// Whether something of more than half of the members, itself among them, can get to a process.
+    /// Whether messages of more than half of the members, itself included, can reach a process.
     private func hearsMajority(_ node: MembersNode) -> Bool {
         let members = (node.core?.table.entries ?? []).filter { $0.state != .left }
         let audible = Set(
@@ -29,7 +29,8 @@ extension MembersWorld {
         return members.count { audible.contains($0.member.name) } * 2 > members.count
     }
 
-    /// What a tick evicts is evicted by this process, not by what it was told.
+    /// Checks the evictions that a tick decided; those that gossip brought are decisions of other
+    /// nodes.
     func checkEvictions(by node: MembersNode, since before: MemberTable?) {
         guard let core = node.core, let evictAfter, before?.hash != core.table.hash else { return }
         for entry in core.table.entries where entry.state == .evicted {

@@ -1,12 +1,12 @@
 import Membership
 import Wire
 
-/// A connection between two machines; each end notices its end by itself.
+/// A connection between two machines; each end notices independently that it is over.
 struct MembersConnection {
-    /// The earliest time, in microseconds, at which the next frame arrives, by the sender's slot:
+    /// The earliest arrival time of the next frame, in microseconds, by the sender's slot; the
     /// frames of one direction keep their order.
     var arrivals: [Int: UInt64] = [:]
-    /// What waits at the sender for a cut to heal.
+    /// The frames that wait at the sender until a cut heals, by the sender's slot.
     var held: [Int: [(to: Int, event: MembersEvent)]] = [:]
 }
 
@@ -16,19 +16,19 @@ struct MembersAttempt {
     var isOver = false
 }
 
-/// Links: dials, frames, resets, cuts.
+/// The network of the world of members: dials, frames, resets and cuts.
 extension MembersWorld {
     func isCut(_ from: Int, _ to: Int) -> Bool { cuts.contains([from, to]) }
 
     func delay() -> UInt64 { random.between(isSlow ? 1_000...50_000 : 100...5_000) }
 
-    /// Cuts one direction.
+    /// Cuts the direction `from` → `to`.
     func cut(_ from: Int, _ to: Int) {
         note("cut \(from)→\(to)")
         cuts.insert([from, to])
     }
 
-    /// Takes all cuts away: what was held back is sent again within a fifth of a second.
+    /// Removes all cuts; frames that were held back arrive within 200 ms and the network's delay.
     func healCuts() {
         guard !cuts.isEmpty else { return }
         note("heal")
@@ -57,14 +57,14 @@ extension MembersWorld {
         links[end.link].held[node.slot, default: []].append((peer, event))
     }
 
-    /// Says that a link is over, as far as that gets through.
+    /// Tells the other end that a connection is over, unless a cut prevents it.
     func close(_ link: Int, from: Int, to: Int) {
         links[link].held[from] = nil
         guard !isCut(from, to) else { return }
         put(.closed(from: from, link: link), on: link, from: from, to: to)
     }
 
-    /// Breaks the link between two machines for both.
+    /// Resets the connection between two machines for both.
     func reset(_ one: MembersNode, _ other: MembersNode) {
         guard let end = one.ends[other.slot], other.ends[one.slot]?.link == end.link else { return }
         note("reset \(one.slot)–\(other.slot)")
@@ -105,7 +105,7 @@ extension MembersWorld {
         guard node.isRunning else {
             return push(.refused(by: node.slot, attempt: attempt), to: slot, after: delay())
         }
-        // Of two that dial each other, the dial of the lower stands.
+        // If two machines dial each other, the dial of the machine with the lower slot is used.
         if let own = node.dials[slot]?.attempt {
             guard node.slot > slot else { return }
             attempts[own].isOver = true
@@ -139,14 +139,14 @@ extension MembersWorld {
         attempts[attempt].isOver = true
         node.dials[slot]?.attempt = nil
         coverage.count("refused dial")
-        // Another machine may have the name by now, and a link.
+        // Another machine may have the name by now, and a connection.
         guard let name = name(at: slot, by: node),
             !node.ends.values.contains(where: { $0.name == name })
         else { return }
         call(node) { $0.onRefused(name, now: now) }
     }
 
-    /// Whom a node expects at an address.
+    /// Returns the member that a node expects at an address.
     private func name(at slot: Int, by node: MembersNode) -> NodeName? {
         node.core?.table.entries.first { $0.member.gossip == "host:\(slot)" }?.member.name
     }
@@ -155,7 +155,7 @@ extension MembersWorld {
 
     func onFrame(_ node: MembersNode, from slot: Int, link: Int, _ frame: MembersFrame) {
         guard node.isRunning, node.ends[slot]?.link == link else {
-            // Nobody is at this end: the sender gets a reset.
+            // No connection exists at this end any more: the sender gets a reset.
             if !isCut(node.slot, slot) {
                 push(.closed(from: node.slot, link: link), to: slot, after: delay())
             }
@@ -179,7 +179,7 @@ extension MembersWorld {
         }
     }
 
-    /// A node keeps one link to a name: the last.
+    /// Closes all other connections to a name: a node keeps only the latest one.
     private func replaceLinks(of node: MembersNode, to name: NodeName, by slot: Int) {
         for (other, end) in node.ends.sorted(by: { $0.key < $1.key })
         where other != slot && end.name == name {
@@ -195,7 +195,7 @@ extension MembersWorld {
         node.dials[slot] = MembersNode.Dial(nextAt: now + MembersNode.dialPauseMin)
         coverage.count("closed link")
         note("\(node.slot) closed \(slot) link \(link)")
-        // Another machine may have taken the name over: its link is the one that counts.
+        // If another machine has taken over the name, only its connection counts.
         guard let name = end.name, !node.ends.values.contains(where: { $0.name == name }) else {
             return
         }

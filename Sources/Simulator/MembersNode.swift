@@ -1,18 +1,18 @@
 import Membership
 import Wire
 
-/// A machine in the world of members: a place with an address, where processes run.
+/// A machine in the world of members: an address at which processes run.
 final class MembersNode {
-    /// The end of a link, as this machine's process sees it.
+    /// One end of a connection, as this machine's process sees it.
     struct End {
         let link: Int
-        /// When something last came over it, in milliseconds.
+        /// The time at which a frame last arrived over it, in milliseconds.
         var heardAt: UInt64
-        /// What the other end has said it is called.
+        /// The name that the other end has stated; nil before its hello.
         var name: NodeName?
     }
 
-    /// How it goes with dialling one address.
+    /// The state of dialling one address; times in milliseconds.
     struct Dial {
         var attempt: Int?
         var givenUpAt: UInt64 = 0
@@ -22,32 +22,34 @@ final class MembersNode {
 
     static let dialPauseMin: UInt64 = 100
     static let dialPauseMax: UInt64 = 500
-    /// How long a dial may hang.
+    /// The time after which an unanswered dial is abandoned, in milliseconds.
     static let dialTimeout: UInt64 = 300
-    /// After which silence a link is given up and dialled anew.
+    /// The silence after which a connection is given up and dialled anew, in milliseconds.
     static let linkSilenceMax: UInt64 = 2_000
 
     let slot: Int
     let name: NodeName
     var core: Membership?
-    /// Counts the processes that ran here: what was meant for an older one is dropped.
+    /// The number of processes started here; events for an earlier one are dropped.
     var generation = 0
     var isPaused = false
-    /// What waits for the end of a pause.
+    /// The events that wait for the end of a pause.
     var inbox: [MembersEvent] = []
-    /// By the slot of the other machine.
+    /// The ends of open connections, by the slot of the other machine.
     var ends: [Int: End] = [:]
     var dials: [Int: Dial] = [:]
-    /// Whom a process without a table dials.
+    /// The slot that a process without a member table dials.
     var contact: Int?
-    /// What the last process kept on its disk.
+    /// The member table that the last process left on disk.
     var savedTable: MemberTable?
     var lastTickAt: UInt64 = 0
     var lastIncarnation: UInt64 = 0
-    /// How often the process was told of another life of a name.
+    /// Per name, how often the process was told that the member restarted.
     var restartsSeen: [NodeName: Int] = [:]
-    /// Since when more than half of the members can be heard here, or cannot, in milliseconds: as
-    /// the world knows it, which no process does.
+    /// The times since which more than half of the members can be heard here (`majoritySince`) or
+    /// cannot (`minoritySince`), in milliseconds.
+    ///
+    /// The world knows this; no process does.
     var majoritySince: UInt64?
     var minoritySince: UInt64?
     var hasSeenTwin = false
@@ -62,10 +64,10 @@ final class MembersNode {
     var isAwake: Bool { core != nil && !isPaused }
 }
 
-/// What travels over a link.
+/// A message that travels over a connection.
 enum MembersFrame {
     case hello(NodeName, RandomID, MemberTable)
-    /// Whatever else the nodes say to each other.
+    /// Any other traffic between two nodes; it shows that the sender lives.
     case beat
     case gossip(Gossip)
 }
@@ -78,6 +80,6 @@ enum MembersEvent {
     case accepted(by: Int, attempt: Int, link: Int)
     case refused(by: Int, attempt: Int)
     case frame(from: Int, link: Int, MembersFrame)
-    /// The other side has closed or reset the link.
+    /// The other end has closed or reset the connection.
     case closed(from: Int, link: Int)
 }

@@ -1,13 +1,13 @@
 import Membership
 import Wire
 
-/// The worlds that a seed can decide.
+/// The simulated worlds; a seed determines a run in each of them.
 package enum WorldKind: String, CaseIterable, Sendable {
-    /// The machines of nodes, in a shell of the simulator's own, with disks and clients.
+    /// The shard machines of nodes, in a shell of the simulator's own, with disks and clients.
     case machines
-    /// Who is alive: membership alone, with many more faults of links, pauses and starts.
+    /// Membership alone, with many more faults of connections, pauses and starts.
     case members
-    /// Whole nodes: the actors of real ones, asked in lines.
+    /// The actors of whole nodes, used through request lines.
     case whole
 }
 
@@ -15,17 +15,17 @@ package enum WorldKind: String, CaseIterable, Sendable {
 package struct MembersRun: Sendable {
     package let seed: UInt64
     package let violation: Violation?
-    /// Over everything that happened, in order.
+    /// A hash over all events in order; equal for two runs of one seed.
     package let trace: UInt64
     package let events: UInt64
     package let coverage: Coverage
-    /// How long it took at most to have one view, in microseconds.
+    /// The longest time until all members had one view, in microseconds.
     package let levelIn: UInt64
 
-    /// One seed in this many has a hundred members.
+    /// The interval of seeds that run with a hundred members.
     static let hundredEvery: UInt64 = 1_000
 
-    /// - Parameter tracer: is handed a line for each thing that happens.
+    /// - Parameter tracer: receives one line for each event.
     package init(seed: UInt64, tracer: ((String) -> Void)? = nil) {
         let world = MembersWorld(seed: seed, tracer: tracer)
         var violation: Violation?
@@ -48,7 +48,7 @@ package struct MembersRun: Sendable {
 }
 
 extension MembersWorld {
-    /// A hundred members find each other, and lose one.
+    /// Runs a cluster of a hundred members, of which one is killed and started again.
     func runHundred() throws(Violation) {
         try found(members: 100)
         coverage.count("hundred")

@@ -1,10 +1,10 @@
 import Membership
 import Wire
 
-/// A seeded world of members alone: machines, links, and the faults that befall them.
+/// A seeded world of membership alone: machines, connections and their faults.
 ///
-/// Every decision comes from the seed. Episodes follow each other, each with faults, what they may
-/// bring about, a heal, and the checks (`MembersEpisodes.swift`).
+/// The seed determines every decision. A run is a sequence of episodes, each with faults, a heal
+/// and checks (`MembersEpisodes.swift`).
 final class MembersWorld {
     let seed: UInt64
     var random: SeededRandom
@@ -12,18 +12,18 @@ final class MembersWorld {
     /// Microseconds since the run began.
     var time: UInt64 = 0
     var nodes: [MembersNode] = []
-    /// Which machine has which address.
+    /// The slot of the machine at each address.
     var addresses: [String: Int] = [:]
     let evictAfter: UInt64?
-    /// Whether links are slow: up to 50 ms one way, instead of 5.
+    /// Whether delays are up to 50 ms one way instead of 5 ms.
     let isSlow: Bool
 
     var links: [MembersConnection] = []
     var attempts: [MembersAttempt] = []
-    /// From which slot to which nothing gets through.
+    /// The cut directions, as pairs of slots.
     var cuts: Set<[Int]> = []
 
-    /// Who may be taken for dead, as things are.
+    /// The members that others may consider dead without a violation.
     var mayDie: Set<NodeName> = []
     var hasTwins = false
     var violation: Violation?
@@ -35,7 +35,7 @@ final class MembersWorld {
     var levelInMax: UInt64 = 0
     private let tracer: ((String) -> Void)?
 
-    /// What goes around gossip on the wire: its envelope and a byte of version.
+    /// The bytes around gossip in a frame: its envelope and a version byte.
     static let frameOverhead = UInt64(Envelope.headBytes) + 1
 
     init(seed: UInt64, tracer: ((String) -> Void)?) {
@@ -46,7 +46,7 @@ final class MembersWorld {
         isSlow = random.chance(percent: 20)
     }
 
-    /// Milliseconds, as the nodes count them.
+    /// Milliseconds since the run began, the unit of `Membership`.
     var now: UInt64 { time / 1_000 }
 
     func note(_ text: @autoclosure () -> String) {
@@ -59,7 +59,7 @@ final class MembersWorld {
 
     func run(milliseconds: UInt64) throws(Violation) {
         let end = time + milliseconds * 1_000
-        // A mark in the queue, so that time stops there.
+        // Inserts a sentinel event at which the run stops.
         queue.push((-1, .tick(generation: 0)), at: end)
         while let (at, (slot, event)) = queue.pop() {
             time = max(time, at)
@@ -126,7 +126,7 @@ final class MembersWorld {
         return node
     }
 
-    /// - Parameter table: what lies on its disk, nil for an empty folder.
+    /// - Parameter table: the member table on its disk; nil for an empty folder.
     func start(_ node: MembersNode, table: MemberTable?, contact: Int?, isClockBack: Bool = false) {
         node.generation += 1
         let process = RandomID(from: &random)
@@ -152,7 +152,7 @@ final class MembersWorld {
         push(.beat(generation: node.generation), to: node.slot, after: random.between(0...500_000))
     }
 
-    /// `kill -9`: its links are reset, as far as that gets through.
+    /// Kills a process as `kill -9` does; its connections are reset where no cut prevents it.
     func kill(_ node: MembersNode) {
         note("kill \(node.name) at \(node.slot)")
         node.savedTable = node.core?.table
@@ -177,7 +177,7 @@ final class MembersWorld {
         node.isPaused = false
         let inbox = node.inbox
         node.inbox = []
-        // A real loop may turn to its timers first, or to its sockets.
+        // A real event loop may run its timers first or read its sockets first.
         let isTimersFirst = random.chance(percent: 50)
         for isTimer in [isTimersFirst, !isTimersFirst] {
             for event in inbox where MembersWorld.isTimer(event) == isTimer {
@@ -195,7 +195,7 @@ final class MembersWorld {
 
     // MARK: The core
 
-    /// Calls a node's membership, sends what it says and looks at what it did.
+    /// Calls a node's membership, sends its outbox and checks its state and events.
     @discardableResult
     func call<Result>(_ node: MembersNode, _ body: (inout Membership) -> Result) -> Result? {
         guard var core = node.core else { return nil }
@@ -222,7 +222,7 @@ final class MembersWorld {
         }
     }
 
-    /// In small worlds, every piece of gossip goes through its bytes.
+    /// Encodes and decodes a gossip message, in worlds of up to 16 machines, and counts its bytes.
     private func count(_ gossip: Gossip) {
         guard nodes.count <= 16 else { return }
         let bytes = gossip.encoded

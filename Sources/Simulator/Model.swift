@@ -2,13 +2,14 @@ import CRDT
 import Chat
 import Wire
 
-/// What a document must say, told from the changes that it names: a naive model of `Chat`.
+/// The expected content of one document, derived from the changes that it names: a naive model of
+/// `Chat`.
 ///
-/// It knows nothing of merges. A document is a function of the set of changes in it, whichever way
-/// they came.
+/// The model has no merge: a document is a function of the set of changes in it, in whatever order
+/// they arrived.
 struct Model {
     let key: DocumentKey
-    /// The changes in it, in no order that matters.
+    /// The changes in the document; their order does not matter.
     let entries: [Ledger.Entry]
 
     init(of document: Document, in ledger: Ledger) {
@@ -20,10 +21,10 @@ struct Model {
         entries = ledger.entries(of: key).filter { changedBy.contains($0.dot) }
     }
 
-    /// Who made what it is about.
+    /// The user who created the document's subject, such as the sender of a message.
     var author: UserID? { header?.mutation.user }
 
-    /// Since when it is pinned, if it is.
+    /// The stamp of the current pin; nil if the message is not pinned.
     var pinnedAt: Stamp? { lastPin?.mutation.action.verb == "pin" ? lastPin?.stamp : nil }
 
     private var lastPin: Ledger.Entry? {
@@ -33,7 +34,7 @@ struct Model {
         }
     }
 
-    /// The sending that counts: the earliest.
+    /// The winning creation: the earliest.
     var header: Ledger.Entry? {
         entries.filter { $0.mutation.action.isCreation }.min {
             ($0.operation, $0.dot) < ($1.operation, $1.dot)
@@ -42,7 +43,7 @@ struct Model {
 
     var isRetracted: Bool { entries.contains { $0.mutation.action.verb == "retract" } }
 
-    /// Who hides it: by some hide that no restoring took away.
+    /// The users who hide the message: those with a hide that no restore undid.
     var hiddenBy: [UserID] {
         let hides = entries.filter { ["hide", "retract"].contains($0.mutation.action.verb) }
         let restores = entries.filter { $0.mutation.action.verb == "restore" }
@@ -53,7 +54,7 @@ struct Model {
         }.sorted()
     }
 
-    /// Who is in a conversation: added by some creation or invitation that no departure took away.
+    /// The users of a conversation: added by a creation or invitation that no leave undid.
     var participants: [UserID] {
         Set(entries.flatMap(\.mutation.action.added)).filter { user in
             isElement(
@@ -62,8 +63,9 @@ struct Model {
         }.sorted()
     }
 
-    /// Whether an add is live: none of its process's operations on the element is later, no remove
-    /// that knew of it has a greater time, and none was made by who had asked for it before.
+    /// Whether any add is live: no later operation of its process concerns the element, no remove
+    /// that knew it has a greater time, and no remover's client had named it as possibly still to
+    /// come.
     private func isElement(addedBy adds: [Ledger.Entry], removedBy removes: [Ledger.Entry]) -> Bool
     {
         adds.contains { add in
@@ -73,12 +75,12 @@ struct Model {
         }
     }
 
-    /// The last invitation of `user`.
+    /// Returns the stamp of the last invitation of `user`; nil if there is none.
     func invitation(of user: UserID) -> Stamp? {
         entries.filter { $0.mutation.action == .invite(user) }.compactMap(\.stamp).max()
     }
 
-    /// Whether some archiving was taken away by no unarchiving.
+    /// Whether an archiving exists that no unarchiving undid.
     var isArchived: Bool {
         isElement(
             addedBy: entries.filter { $0.mutation.action == .archive },
@@ -89,7 +91,7 @@ struct Model {
         entries.filter { $0.mutation.action.verb == verb }.compactMap(\.mark).max()
     }
 
-    /// What its user hides: all that was hidden under the last invitation at which anything was.
+    /// The union of what the user hid under the last invitation under which they hid anything.
     var hidden: Hidden? {
         let parts = entries.compactMap(\.hidden)
         let last = parts.compactMap(\.invitation).max()
@@ -100,7 +102,7 @@ struct Model {
         return vector.map { Hidden(invitation: last, vector: $0) }
     }
 
-    /// The edits of the sending that counts, each once however often it was executed.
+    /// The edits of the winning sending, each once, however often it was executed.
     private var versions: [(stamp: Stamp, text: String)] {
         var found: [(stamp: Stamp, text: String)] = []
         for entry in entries where isOfHeader(entry.base) {
@@ -111,7 +113,8 @@ struct Model {
         return found.sorted { $0.stamp < $1.stamp }
     }
 
-    /// Whether a sending says what the one that counts says, and so is the same message.
+    /// Whether a sending has the same sender and text as the winning one, and so is the same
+    /// message.
     private func isOfHeader(_ base: Stamp?) -> Bool {
         guard let header, let base else { return false }
         return entries.contains { sending in
@@ -121,10 +124,10 @@ struct Model {
         }
     }
 
-    /// The text that the edits leave.
+    /// The text after all edits.
     var lastText: String? { versions.last?.text ?? header?.mutation.action.text }
 
-    /// Whether `document` says what its changes make it say.
+    /// Throws a violation if `document` differs from what its changes should make of it.
     func check(_ document: Document) throws(Violation) {
         switch document.content {
         case .conversation(let conversation): try check(conversation)
@@ -158,7 +161,7 @@ struct Model {
         guard participantState.read?.value == greatestMark(of: "read"),
             participantState.delivered?.value == greatestMark(of: "deliver")
         else { throw violation(.claims, "has the marks \(participantState)") }
-        // When it was hidden and by which mutation is told to watchers, and decides nothing.
+        // The time and the operation of a hide are for watchers only, and are not compared.
         guard participantState.hidden?.invitation == hidden?.invitation,
             participantState.hidden?.vector == hidden?.vector
         else {
@@ -221,7 +224,7 @@ struct Model {
         else { throw violation(.claims, "has the pin \(String(describing: message.pin))") }
     }
 
-    /// What shows is not older than what its process was answered later.
+    /// Checks that the shown write is not older than a later acknowledged one of its process.
     private func checkNotOlder(
         _ shown: Stamp?, than verbs: String..., where counts: (Ledger.Entry) -> Bool = { _ in true }
     ) throws(Violation) {
@@ -260,7 +263,7 @@ extension Mutation.Action {
         }
     }
 
-    /// Whom it makes participants.
+    /// The users whom the action makes participants.
     var added: [UserID] {
         switch self {
         case .create(let participants, _): participants

@@ -5,17 +5,17 @@ import Placement
 import Replication
 import Wire
 
-/// Who owns what, as each node sees it: members that come and go, and copies that move after them.
+/// The ownership of shards as each node sees it: members join and leave, and shard replicas move.
 ///
-/// Everybody hears of every change in time, and each at a time of its own: what a node believes may
-/// be older than what another does, member by member.
+/// Every node learns of every change within a bounded time, each with a delay of its own, so that
+/// the views of two nodes may differ member by member.
 extension World {
-    /// How late a node may hear of a member, in microseconds.
+    /// The limit of the delay with which a node learns of a change, in microseconds.
     private static let learningMicrosecondsMax: UInt64 = 2_500_000
 
     func isMember(_ index: Int) -> Bool { ring[index] % 2 == 0 }
 
-    /// The members that own a shard, once everybody has heard of everybody.
+    /// Returns the members that own a shard, according to the true membership.
     func owners(of shard: Int) -> [SimNode] { owners(of: shard, among: ring).map { nodes[$0] } }
 
     private func owners(of shard: Int, among view: [Int]) -> [Int] {
@@ -26,10 +26,10 @@ extension World {
         ).map(index)
     }
 
-    /// - Parameter connected: whom the node has a connection to: nobody else counts as alive.
+    /// - Parameter connected: the nodes with a connection to this one; only they count as alive.
     func ownership(of shard: Int, at node: SimNode, connected: Set<Int>) -> Ownership {
         let owners = owners(of: shard, among: node.view)
-        // Who leaves counts until it holds nothing.
+        // A leaving node counts as a possible holder until its disk is empty.
         let others = nodes.indices.filter {
             $0 != node.index
                 && (node.view[$0] % 2 == 0 || (nodes[$0].isLeaving && !nodes[$0].disk.isEmpty))
@@ -42,7 +42,7 @@ extension World {
 
     // MARK: Members
 
-    /// - Returns: false where that makes no difference, or would leave nobody.
+    /// - Returns: false if the fault changes nothing or would leave no member.
     func move(_ fault: Fault, _ node: SimNode) -> Bool {
         if fault.kind == .join {
             guard !isMember(fault.node) else { return false }
@@ -81,7 +81,7 @@ extension World {
         scheduleTurn(shell)
     }
 
-    /// The members, or the connections to them, are others than before.
+    /// Recomputes the owners of all shards after a change of members or connections.
     func refreshOwnership(_ node: SimNode, _ shell: Shell) {
         let connected = Set(shell.connections.indices.filter { shell.connections[$0] != nil })
         for shard in shell.machines.indices {
@@ -108,7 +108,7 @@ extension World {
 
     // MARK: Drops
 
-    /// The copies that every owner has accepted go with the next commit.
+    /// Returns the drops of the replicas that every owner has accepted, for the next commit.
     func beginDrops(_ node: SimNode, _ shell: Shell) throws(Violation) -> [SimDisk.Commit.Part] {
         var parts: [SimDisk.Commit.Part] = []
         for shard in shell.machines.indices
@@ -143,14 +143,14 @@ extension World {
         }
     }
 
-    /// Who leaves goes once it holds nothing.
+    /// Stops a leaving node once it holds no shard replica.
     func endIfHandedOver(_ node: SimNode, _ shell: Shell) throws(Violation) {
         guard node.isLeaving, node.view[node.index] % 2 == 1, !shell.isHeld.contains(true) else {
             return
         }
         coverage.count("left")
         try crash(node)
-        // The others hear of it, and do not count it among the holders any more.
+        // The others learn of it, and do not count it among the holders any more.
         for other in nodes where other !== node {
             push(
                 .learn(node: other.index, member: node.index, change: ring[node.index]),
@@ -158,9 +158,9 @@ extension World {
         }
     }
 
-    /// Every owner has on its disk what a copy holds that is about to go.
+    /// Checks that every owner has on disk what a replica holds that is about to be dropped.
     ///
-    /// But for what was destroyed there since they are connected.
+    /// Owners whose disks lost data since their connection was opened are excepted.
     private func checkOwners(
         of shard: Int, beside node: SimNode, _ shell: Shell
     ) throws(Violation) {
@@ -177,14 +177,14 @@ extension World {
         }
     }
 
-    /// Whether a disk may hold less than was said of it on the connection that lasts.
+    /// Whether an owner's disk lost data since the current connection was opened.
     private func hasLessThanItSaid(_ owner: SimNode, to shell: Shell) -> Bool {
         guard let connection = shell.connections[owner.index] else { return true }
         return max(owner.destroyedAt, owner.droppedAt) >= connections[connection].connectedAt
     }
 
-    /// The disks of all owners were destroyed while it was on its way that they had everything: the
-    /// copy goes in good faith, and with it what was on those disks alone.
+    /// Records as lost what only a dropped replica held, if the disks of all owners were destroyed
+    /// after they had accepted it: the drop is in good faith.
     private func noteLost(of shard: Int, beside node: SimNode, _ shell: Shell) {
         let owners = shell.machines[shard].copy.ownership.owners.map { nodes[index(of: $0)] }
         guard owners.allSatisfy({ hasLessThanItSaid($0, to: shell) }) else { return }
@@ -194,9 +194,9 @@ extension World {
         }
     }
 
-    /// What goes from a disk is on another: nothing acknowledged is lost by a move.
+    /// Checks that another disk holds every acknowledged change of a replica that is dropped.
     ///
-    /// But for what is a bad document there, which nobody has read yet.
+    /// Changes whose other replicas are all damaged without anybody having read them count as lost.
     func checkDrop(of shard: Int, on node: SimNode) throws(Violation) {
         let others = nodes.filter { $0 !== node }
         ledger.noteLost { entry in
@@ -222,8 +222,8 @@ extension World {
 
     // MARK: Routes
 
-    /// The node that answers for a shard when `node` is asked: itself, where it owns the shard and
-    /// may show it; the first connected owner that may; whoever else still holds it.
+    /// Returns the node that serves a shard for `node`: itself if its replica is ready, else the
+    /// first connected node that is ready, else the first that can serve.
     func route(_ shard: Int, from node: SimNode) -> SimNode? {
         guard let shell = node.shell, !shell.isUnwell else { return nil }
         if shell.isHeld[shard], shell.machines[shard].copy.isReady { return node }

@@ -3,17 +3,18 @@ import Node
 import Replication
 import Wire
 
-/// One connection: two ordered streams that end together, though not always at one moment.
+/// One connection: two ordered streams that end together, though not always at the same moment.
 final class Connection {
-    /// Whose it is: 0 dialled, 1 accepted.
+    /// The nodes of the two ends: 0 dialled, 1 accepted.
     let nodes: [Int]
     let starts: [Int]
     var isOpen = [false, false]
     var isUp = [false, false]
-    /// Per direction, named by the end it comes from.
+    /// The number of frames in flight per direction, indexed by the sending end.
     var inFlight = [0, 0]
     var lastAt: [UInt64] = [0, 0]
-    /// Sent into a cut: delivered when it heals, as TCP would, or lost with the connection.
+    /// Frames sent into a cut, by sending end: delivered when the cut ends, as TCP does, or lost
+    /// with the connection.
     var stalled: [[[UInt8]]] = [[], []]
     let connectedAt: UInt64
 
@@ -24,13 +25,13 @@ final class Connection {
     }
 }
 
-/// What the network is like between any two nodes.
+/// The conditions of the network between any two nodes.
 struct NetworkConditions {
-    /// How many cuts lie from one to the other.
+    /// The number of cuts from one node to another.
     var cuts: [[Int]]
     var slow: [[Int]]
     var narrow: [[Int]]
-    /// After the heal: short delays only.
+    /// Whether the chaos is over: delays are short and no fault applies.
     var isFair = false
 
     init(nodes: Int) {
@@ -41,7 +42,7 @@ struct NetworkConditions {
 }
 
 extension World {
-    /// Frames under way on one direction of a connection before the next ones wait.
+    /// The number of frames in flight per direction at which further frames wait.
     private static let windowFrames = 8
 
     func dial(from node: SimNode, to peer: Int, _ shell: Shell) {
@@ -83,7 +84,7 @@ extension World {
         shell(Shell.Address(node: connection.nodes[end], start: connection.starts[end]))
     }
 
-    /// One end gives the connection up; the other hears of it, unless a cut lies between.
+    /// Closes one end of a connection; the other end learns of it unless a cut lies between them.
     func close(_ index: Int, by end: Int) {
         let connection = connections[index]
         guard connection.isOpen[end] else { return }
@@ -130,7 +131,8 @@ extension World {
         scheduleTurn(shell)
     }
 
-    /// Puts a frame on the way to a peer, behind those that wait; drops it where too many do.
+    /// Sends a frame to a peer, or queues it behind waiting frames, or drops it if the queue is
+    /// full.
     func send(_ frame: Frame, to peer: Int, from shell: Shell) throws(Violation) {
         guard let index = shell.connections[peer] else { return }
         let bytes = frame.encoded
@@ -181,7 +183,7 @@ extension World {
         queue.push(.arrived(connection: index, end: 1 - end, bytes: bytes), at: at)
     }
 
-    /// How long a frame takes, in microseconds.
+    /// Draws the delay of a frame, in microseconds.
     func delay(_ from: Int, _ to: Int) -> UInt64 {
         if conditions.isFair { return netRandom.between(50...2_000) }
         if conditions.slow[from][to] > 0 { return netRandom.between(20_000...2_500_000) }
@@ -202,7 +204,8 @@ extension World {
         drain(index, from: 1 - end)
     }
 
-    /// Sends on what waited; where something was dropped, says so once all of it is out.
+    /// Sends waiting frames; once all are sent, offers the shards of dropped frames and repeats a
+    /// dropped comparison.
     private func drain(_ index: Int, from end: Int) {
         let connection = connections[index]
         let peer = connection.nodes[1 - end]
@@ -226,7 +229,7 @@ extension World {
         }
     }
 
-    /// A cut is gone: what stalled goes on, or the connection turns out to be dead.
+    /// Ends a cut: delivers the frames that it stalled, or closes the connection.
     func onCutEnded(from: Int, to: Int) {
         guard conditions.cuts[from][to] == 0 else { return }
         for index in connections.indices {
@@ -254,7 +257,7 @@ extension Connection {
 }
 
 extension Frame {
-    /// Its kind, and what tells it from others of the kind.
+    /// The kind and the distinguishing fields, for traces.
     var name: String {
         switch self {
         case .push(let shard, let encodedDocuments, _): "push \(shard) of \(encodedDocuments.count)"

@@ -1,7 +1,7 @@
 import Chat
 import Wire
 
-/// What people do to their profiles and action items: few items, so that they collide.
+/// Random writes to profiles and action items; the items are few, so that writes collide.
 extension World {
     private static let items = (0..<4).map { ItemID(checked: "i\($0)") }
 

@@ -2,7 +2,7 @@ import CRDT
 import Chat
 import Wire
 
-/// What a user's profile and action items must say, told from the changes that they name.
+/// The expected content of profiles and action items, derived from the changes that they name.
 extension Model {
     func check(_ profile: Profile) throws(Violation) {
         let name = lastEdit { $0.profileEdit?.name }
@@ -33,7 +33,7 @@ extension Model {
         }
     }
 
-    /// Whether who owns the item deleted it.
+    /// Whether the owner of the item deleted it.
     var isDeletedByOwner: Bool {
         entries.contains { $0.mutation.action == .deleteItem && $0.mutation.user == author }
     }
@@ -53,7 +53,7 @@ extension Model {
             message: draft.message, title: (title ?? draft.title).text)
     }
 
-    /// The last value that a change gave a field.
+    /// Returns the value that the latest change gave a field; nil if no change did.
     private func lastEdit<Value>(
         by user: UserID? = nil, _ field: (Mutation.Action) -> Value?
     ) -> Value? {

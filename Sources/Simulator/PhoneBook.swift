@@ -1,67 +1,70 @@
-/// What the owner of a device knows of what it is to be notified of; times in microseconds.
+/// The expectations of a device's owner: which notifications the device must and may get.
+///
+/// All times are in microseconds.
 struct PhoneBook {
-    /// Something that a device said to be viewing.
+    /// A conversation that the device reported as being viewed.
     struct Viewing {
-        /// Nil for none.
+        /// Nil if the device views no conversation.
         let conversation: String?
         let askedAt: UInt64
-        /// Nil where it is not known what became of it.
+        /// Nil if the outcome is unknown.
         var answeredAt: UInt64?
-        /// Whether it may have been any other conversation.
+        /// Whether any conversation may be viewed, since the state was lost.
         var isAnything = false
 
-        /// When it has happened, if it ever does.
+        /// The latest time at which the report took effect, if it ever did.
         var overBy: UInt64 { answeredAt ?? askedAt + PhoneBook.lateMicroseconds }
     }
 
-    /// A list that was asked for.
+    /// One request for the list of notifications.
     private struct Listing {
         let askedAt: UInt64
-        /// Nil where no answer came.
+        /// Nil if no answer came.
         var answeredAt: UInt64?
-        /// Whether every disk had the same of what the device viewed.
+        /// Whether every disk had the same state of what the device views.
         let isLevel: Bool
-        /// The viewings that who made it surely knew, by their numbers.
+        /// The numbers of the viewings that the node which made the list certainly knew.
         var known: Set<Int> = []
 
-        /// When it was made, if it ever was.
+        /// The latest time at which the list was made, if it ever was.
         var overBy: UInt64 { answeredAt ?? askedAt + PhoneBook.lateMicroseconds }
     }
 
-    /// Notifications that were taken off, or may have been.
+    /// A request to remove notifications from the list.
     struct Acknowledgement {
         let askedAt: UInt64
-        /// Those that it meant, and those listed behind them.
+        /// The messages listed up to the acknowledged one (`before`), and those listed after it.
         let before: Set<String>
         let behind: Set<String>
     }
 
-    /// How far apart the stamps of two nodes may be for one moment: as far as their clocks.
+    /// The greatest difference between the stamps of two nodes at one moment: that of their clocks.
     private static let apartMicroseconds: UInt64 = 210_000
-    /// How long what was asked may be on its way when its answer was lost.
+    /// The longest time that a request may be under way when its answer was lost.
     private static let lateMicroseconds: UInt64 = 4_000_000
 
-    /// When it was first asked for, and since when it surely is there.
+    /// The time of the first request to add the device (`addingSince`), and the time since which it
+    /// certainly exists (`addedAt`).
     private(set) var addingSince: UInt64?
     private(set) var addedAt: UInt64?
-    /// In the order in which they were asked for: each has its number.
+    /// The reports of viewings, in the order of their requests; the index is their number.
     private var viewings: [Viewing] = []
-    /// As the last answer listed them, oldest first: ids, each with its message.
+    /// The last answered list, oldest first: notification ids, each with its message.
     private(set) var list: [(id: String, message: String)] = []
     private var listings: [Listing] = []
-    /// Every message that an answer listed, with the place of that listing; the first of each.
+    /// By message, the index of the first listing whose answer contained it.
     private var listed: [String: Int] = [:]
     private var takings: [Acknowledgement] = []
-    /// Messages of which it was acknowledged that they were taken off.
+    /// The messages whose removal was acknowledged.
     private(set) var acknowledged: Set<String> = []
-    /// What was last asked to be taken off.
+    /// The messages that the last acknowledgement removes.
     var lastAcknowledged: Set<String> { takings.last?.before ?? [] }
-    /// When some of what its nodes knew of it was last lost with a disk.
+    /// The time at which a disk last lost some of the device's state.
     private var lostAt: UInt64 = 0
 
-    // MARK: What is asked
+    // MARK: Requests
 
-    /// - Parameter isLevel: whether every disk has the same of what the device viewed.
+    /// - Parameter isLevel: whether every disk has the same state of what the device views.
     mutating func ask(
         _ request: ClusterRequest.Ringing, at now: UInt64, isLevel: Bool = true
     ) {
@@ -80,7 +83,7 @@ struct PhoneBook {
         }
     }
 
-    /// The last request is acknowledged.
+    /// Records that the last request was acknowledged.
     mutating func acknowledge(
         _ request: ClusterRequest.Ringing, askedAt: UInt64, at now: UInt64
     ) {
@@ -93,9 +96,9 @@ struct PhoneBook {
         }
     }
 
-    /// The last list that was asked for is answered.
+    /// Records the answer to the last request for a list.
     ///
-    /// - Parameter known: the viewings that who made it surely knew.
+    /// - Parameter known: the viewings that the node which made the list certainly knew.
     mutating func take(
         _ list: [(id: String, message: String)], at now: UInt64, knowing known: Set<Int> = []
     ) {
@@ -108,26 +111,26 @@ struct PhoneBook {
 
     mutating func forgetList() { list = [] }
 
-    /// The number of the last viewing that was asked for.
+    /// The number of the last viewing that was requested.
     var lastViewing: Int? { viewings.indices.last }
 
-    /// Some of what nodes knew of the device is gone.
+    /// Records that nodes lost some of what they knew of the device.
     mutating func lose(at now: UInt64) {
         lostAt = now
         addedAt = nil
         acknowledged = []
-        // Who has the device anew has not listed this, and so takes nothing of it off.
+        // A node that receives the device anew has not listed these, and so removes none of them.
         list = []
         viewings.append(Viewing(conversation: nil, askedAt: now, isAnything: true))
     }
 
-    /// It is not there: what was acknowledged of it was lost, or it was never added.
+    /// Records that the device does not exist: it was lost with a disk, or never added.
     mutating func noteMissing() { addedAt = nil }
 
-    // MARK: What may be due
+    // MARK: Expected notifications
 
-    /// Whether a message was maybe passed over, since who made a list took it for viewed: what is
-    /// listed behind it takes it off, and that is final.
+    /// Whether a list may have omitted a message because the node that made it considered the
+    /// message viewed; an acknowledgement of a later one in the list then removes it for good.
     func mayBePassedOver(_ message: ClusterMessage) -> Bool {
         guard let last = takings.last, let answeredAt = message.answeredAt else { return false }
         let end = answeredAt + PhoneBook.apartMicroseconds
@@ -142,8 +145,8 @@ struct PhoneBook {
             }
     }
 
-    /// Whether a message was maybe listed by who did not know that it was viewed: what was shown
-    /// stays until it is taken off.
+    /// Whether the node that first listed a message may not have known that it was viewed; a listed
+    /// notification stays until it is acknowledged.
     func mayBeListedBlindly(_ message: ClusterMessage) -> Bool {
         let first = listed[message.name.id]
         if let first, isMaybeBlind(listings[first], to: message) { return true }
@@ -153,19 +156,21 @@ struct PhoneBook {
         }
     }
 
-    /// Whether who made a list maybe did not know what was viewed when a message was sent.
+    /// Whether the node that made a list may not have known what was viewed when a message was
+    /// sent.
     ///
-    /// The last viewing that surely held before is enough: what came behind it may be, too.
+    /// Knowing the last viewing that certainly held before is enough; later ones only may have
+    /// held.
     private func isMaybeBlind(_ listing: Listing, to message: ClusterMessage) -> Bool {
         guard listing.isLevel else {
             return settled(before: message).last.map { !listing.known.contains($0) } ?? true
         }
-        // On its way for so long, it may have been made behind what was asked for since.
+        // An unanswered request may have been executed after viewings that were requested later.
         return listing.answeredAt == nil
             && viewings.contains { (listing.askedAt...listing.overBy).contains($0.askedAt) }
     }
 
-    /// Whether a message may have been taken off, by what was asked so far.
+    /// Whether the requests so far may have removed a message.
     func mayBeAcknowledged(_ message: ClusterMessage) -> Bool {
         let id = message.name.id
         return takings.contains { taking in
@@ -179,23 +184,23 @@ struct PhoneBook {
         }
     }
 
-    /// Whether a message was surely sent after the device was added.
+    /// Whether a message was certainly sent after the device was added.
     func isSurelyAdded(before message: ClusterMessage) -> Bool {
         addedAt.map { (message.askedAt ?? 0) > $0 + PhoneBook.apartMicroseconds } ?? false
     }
 
-    /// Whether a message was surely sent before anybody asked for the device.
+    /// Whether a message was certainly sent before the device was first requested.
     func isSurelyAdded(after message: ClusterMessage) -> Bool {
         guard let answeredAt = message.answeredAt else { return false }
         return addingSince.map { answeredAt + PhoneBook.apartMicroseconds < $0 } ?? true
     }
 
-    /// Whether the device surely showed a message's conversation when that was sent, or surely did
-    /// not; nil where it cannot be told.
+    /// Whether the device certainly showed a message's conversation when the message was sent
+    /// (true), or certainly did not (false); nil if neither is certain.
     func wasViewing(_ message: ClusterMessage) -> Bool? {
         guard let answeredAt = message.answeredAt else { return nil }
         let end = answeredAt + PhoneBook.apartMicroseconds
-        // Whatever these surely followed does not count.
+        // A viewing that one of these certainly replaced does not count.
         let settled = settled(before: message).map { viewings[$0] }
         let possible = viewings.filter { viewing in
             viewing.askedAt <= end
@@ -209,7 +214,7 @@ struct PhoneBook {
         guard areIn.contains(true) else { return false }
         return areIn.count == 1 && !settled.isEmpty ? true : nil
     }
-    /// The viewings that surely held before a message was sent, by their numbers.
+    /// The numbers of the viewings that certainly held before a message was sent.
     private func settled(before message: ClusterMessage) -> [Int] {
         viewings.indices.filter { number in
             viewings[number].answeredAt.map {

@@ -1,15 +1,15 @@
-/// All that decides a run: a seed for every draw of chance, and the faults, each at its moment.
+/// The inputs that decide a run: a seed for every random choice, and the faults with their times.
 package struct Plan: Hashable, Sendable {
     package let seed: UInt64
     package let nodes: Int
     package let shards: Int
-    /// How many members own a shard; 0 for all.
+    /// The number of owners of each shard; 0 for all members.
     package let replicas: Int
-    /// How long faults and clients go on, in milliseconds.
+    /// The duration of faults and client load, in milliseconds.
     package let chaosMilliseconds: UInt64
     package var faults: [Fault]
 
-    /// The plan of a seed.
+    /// Draws the plan of a seed.
     package init(seed: UInt64) {
         var random = SeededRandom(seed: seed, stream: 1)
         self.seed = seed
@@ -25,7 +25,7 @@ package struct Plan: Hashable, Sendable {
         faults.sort { $0.at < $1.at }
     }
 
-    /// The last node may come late.
+    /// In some plans, lets the last node join during the chaos instead of at the start.
     private mutating func addJoin(_ random: inout SeededRandom) {
         guard nodes > 2, random.chance(percent: 30) else { return }
         let at = random.between(200...chaosMilliseconds)
@@ -33,14 +33,14 @@ package struct Plan: Hashable, Sendable {
         faults.append(Fault(at: at, .join, node: nodes - 1))
     }
 
-    /// From dice of its own, so that what is drawn here changes nothing else of a seed's plan.
+    /// Uses a random stream of its own, so that these draws change nothing else of a seed's plan.
     private mutating func addIndexFlips() {
         var random = SeededRandom(seed: seed, stream: 16)
         guard random.chance(percent: 15) else { return }
         let node = random.below(nodes)
         let at = random.between(200...chaosMilliseconds)
         faults.append(Fault(at: at, .flipIndex, node: node, other: random.below(1_000)))
-        // Who is about to give all away reads all of it.
+        // A leaving node reads all its documents before the handover, and so meets the damage.
         guard random.chance(percent: 60) else { return }
         faults.append(
             Fault(
@@ -48,7 +48,7 @@ package struct Plan: Hashable, Sendable {
                 amount: Plan.amount(.leave, &random)))
     }
 
-    /// Who is no member at first.
+    /// The nodes that are no members at the start.
     var joiners: Set<Int> { Set(faults.lazy.filter { $0.kind == .join }.map(\.node)) }
 
     private mutating func addFault(_ random: inout SeededRandom) {
@@ -62,7 +62,7 @@ package struct Plan: Hashable, Sendable {
         if kind == .restore {
             faults.append(Fault(at: random.between(10...max(at, 20)), .snapshot, node: node))
         }
-        // Troubles rarely come alone: a second fault at nearly the same moment.
+        // Faults often coincide: adds a second fault within 120 ms.
         guard random.chance(percent: 25) else { return }
         let second = random.pick(Plan.lots)
         guard second != .restore else { return }
@@ -74,7 +74,7 @@ package struct Plan: Hashable, Sendable {
                 amount: Plan.amount(second, &random)))
     }
 
-    /// How often each kind is drawn.
+    /// The kinds of fault to draw from; a kind is as likely as it is frequent in the list.
     private static let lots: [Fault.Kind] = [
         .crash, .crash, .crash, .crash, .crash, .crashAll, .wipe, .wipe, .snapshot, .restore,
         .restore, .clone, .pause, .cut, .cut, .cut, .cut, .cutOneWay, .isolate, .isolate, .reset,
@@ -97,7 +97,7 @@ package struct Plan: Hashable, Sendable {
     }
 }
 
-/// The saved form: a line for each thing, in words.
+/// The text format of a saved plan: one line per field and per fault.
 extension Plan {
     package static let title = "grapevine-plan 1"
 
@@ -113,7 +113,7 @@ extension Plan {
         return (head + lines).joined(separator: "\n") + "\n"
     }
 
-    /// What is wrong with the text of a plan: the line.
+    /// The error of parsing a plan: the line that is not understood.
     package struct Unreadable: Error, Hashable, Sendable {
         package let line: String
     }
@@ -149,7 +149,7 @@ extension Plan {
 }
 
 extension Fault {
-    /// Fails for anything but `AT KIND NODE OTHER AMOUNT`.
+    /// Parses `AT KIND NODE OTHER AMOUNT`; nil for anything else.
     init?(words: ArraySlice<Substring>) {
         let words = Array(words)
         guard words.count == 5, let at = UInt64(words[0]),

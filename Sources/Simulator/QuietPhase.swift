@@ -4,25 +4,26 @@ import Node
 import Replication
 import Wire
 
-/// What happens once nothing goes wrong any more: the nodes must become equal, and fall silent.
+/// The phase after the last fault: the nodes must become equal and then stop sending.
 struct QuietPhase {
     enum Stage {
         case chaos
-        /// All is healed: level within `patienceMicroseconds`.
+        /// All faults have ended: the nodes must be in sync within `patienceMicroseconds`.
         case healing
-        /// A few last writes were made.
+        /// A few last writes were made; the nodes must be in sync within `levelMicroseconds`.
         case writing
-        /// Level: wait for what is still under way.
+        /// The nodes are in sync: frames that are still under way may arrive.
         case settling
-        /// Only summaries may travel.
+        /// No frames but summaries may be sent.
         case silent
     }
 
-    /// How long the nodes may take to become level after the heal, in microseconds.
+    /// The limit of the time from the heal until the nodes are in sync, in microseconds.
     ///
-    /// A connection that a cut left half open is given up after six seconds.
+    /// A connection that a cut left half open is given up only after six seconds.
     static let patienceMicroseconds: UInt64 = 20_000_000
-    /// And after the last fault and the last write, with less than 1,000 changes.
+    /// The limit of the time from the last write until the nodes are in sync, in microseconds;
+    /// there are fewer than 1,000 changes.
     static let levelMicroseconds: UInt64 = 1_000_000
     static let pollMicroseconds: UInt64 = 20_000
     static let settlingMicroseconds: UInt64 = 1_500_000
@@ -31,10 +32,11 @@ struct QuietPhase {
     var stage = Stage.chaos
     var since: UInt64 = 0
     var isOver = false
-    /// How long each became level took, in microseconds.
+    /// The times from the heal and from the last writes until the nodes were in sync, in
+    /// microseconds.
     var healedIn: UInt64 = 0
     var levelIn: UInt64 = 0
-    /// What travelled while all should be silent.
+    /// The frames other than summaries that were sent in the silent stage.
     var noise: [String] = []
 
     mutating func note(_ frame: Frame) {
@@ -85,16 +87,16 @@ extension World {
     private func healAll() throws(Violation) {
         note(15, 0, "HEAL")
         for node in nodes { try checkWhole(node) }
-        // Half of the time everyone starts again, half of the time old connections live on.
+        // In half of the runs all nodes restart; in the others, old connections live on.
         if netRandom.chance(percent: 50) { for node in nodes { try crash(node) } }
-        // Whoever is up executes what it is asked before it hears from the others again.
+        // Before the nodes hear from each other again, they execute the late requests.
         try arriveAllLate()
         heal()
         for node in nodes { scrub(node) }
         quiet.enter(.healing, now: now)
     }
 
-    /// Reads all that a disk holds, so that no bad document stays unnoticed.
+    /// Checks every document on a node's disk, so that no bad document stays undetected.
     private func scrub(_ node: SimNode) {
         guard let shell = node.shell else { return }
         for (shard, disk) in node.disk.state.shards.enumerated() where !disk.badKeys.isEmpty {
@@ -102,7 +104,7 @@ extension World {
         }
     }
 
-    /// Whether all disks claim and hold the same, nothing is under way, and everyone serves.
+    /// Whether all disks hold the same, nothing is under way, and every member serves.
     private var isLevel: Bool {
         let living = nodes.filter { $0.shell != nil }
         return nodes.allSatisfy { node in
@@ -112,7 +114,7 @@ extension World {
         } && (0..<plan.shards).allSatisfy(isLevel)
     }
 
-    /// Whether all owners of a shard claim and hold the same, and nobody else holds anything.
+    /// Whether all owners of a shard hold the same, and no other node holds anything of it.
     private func isLevel(_ shard: Int) -> Bool {
         let owners = owners(of: shard)
         return nodes.allSatisfy { node in
@@ -128,7 +130,7 @@ extension World {
         }
     }
 
-    /// Whether nothing is under way any more that was sent while the network was slow.
+    /// Whether no frame is under way that was sent while the network was slow.
     private var areSlowFramesIn: Bool {
         connections.allSatisfy { connection in
             !connection.isOpen.contains(true)
@@ -154,7 +156,7 @@ extension World {
                 + lines.joined())
     }
 
-    /// Byte for byte.
+    /// Compares the owners' disks byte for byte.
     private func checkEqual() throws(Violation) {
         for shard in 0..<plan.shards {
             let owners = owners(of: shard)

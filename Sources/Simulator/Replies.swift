@@ -4,7 +4,7 @@ import Node
 import Replication
 import Wire
 
-/// What is checked when a client gets its reply.
+/// The checks that are made when a client gets its reply.
 extension World {
     func settle(_ replies: [(ReplySlot, Stored)], at shell: Shell) throws(Violation) {
         for (slot, stored) in replies {
@@ -52,22 +52,23 @@ extension World {
                     + "of \(stored.owners), but it is on \(ownership) disks")
         }
         if stored.on > 1 { coverage.count("acknowledged on several") }
-        // The node's own disk counts, also where it is not an owner's.
+        // The node's own disk counts even if the node is no owner.
         ledger.noteAcknowledged(context, of: key, on: max(1, stored.on))
         noteDeletion(mutation, key, context, shard, node)
         onReply(to: number)
     }
 
-    /// Whether a peer's disk holds it, or did when it said so on a connection that still lasts.
+    /// Whether a peer's disk holds the changes, or may have held them when the peer confirmed them
+    /// on a connection that is still up.
     private func holds(_ context: Context, _ shard: Int, _ peer: SimNode, for shell: Shell) -> Bool
     {
         if peer.disk.state.shards[shard].claim.vector.contains(context) { return true }
         guard let index = shell.connections[peer.index] else { return false }
-        // It had it when it said so.
+        // The peer's disk lost data since then; its confirmation was true when it was made.
         return max(peer.destroyedAt, peer.droppedAt) >= connections[index].connectedAt
     }
 
-    /// An acknowledged deletion was seen: by who asked for it.
+    /// Records an acknowledged deletion as seen by the user who requested it.
     private func noteDeletion(
         _ mutation: Mutation, _ key: DocumentKey, _ context: Context, _ shard: Int, _ node: SimNode
     ) {
@@ -81,7 +82,7 @@ extension World {
         }
     }
 
-    // MARK: What is shown
+    // MARK: Reads
 
     func onShown(_ number: Int) throws(Violation) {
         let request = requests[number]
@@ -148,7 +149,7 @@ extension World {
         }
     }
 
-    /// A preview is never what was seen deleted, and its text is on disk.
+    /// Checks that a preview was not seen deleted before, and that its text is on disk.
     private func checkPreview(
         _ chat: ChatView, _ request: Request, _ known: Int, _ node: SimNode
     ) throws(Violation) {
@@ -190,7 +191,7 @@ extension World {
         for user in view.deletedBy { noteSeenHidden(key, from: user, request.shard, node) }
     }
 
-    /// Whether its user took a deletion back: having seen it, or having asked for it before.
+    /// Whether the user undid a deletion that they had seen or had requested before.
     private func isRestored(_ hide: Dot, by user: UserID, in entries: [Ledger.Entry]) -> Bool {
         guard let hide = entries.first(where: { $0.dot == hide }) else { return false }
         let executions = entries.filter { $0.operation == hide.operation }
@@ -200,7 +201,7 @@ extension World {
         }
     }
 
-    /// Others' deletions were seen too.
+    /// Records the deletions of another user that a reply showed.
     private func noteSeenHidden(
         _ key: DocumentKey, from user: UserID, _ shard: Int, _ node: SimNode
     ) {
@@ -213,7 +214,7 @@ extension World {
         }
     }
 
-    /// A crash at this moment would not take back what is shown.
+    /// Checks that a shown text is on disk, so that no crash could undo the reply.
     private func checkOnDisk(
         _ key: DocumentKey, _ time: HybridTimestamp, _ text: String, _ request: Request,
         _ node: SimNode

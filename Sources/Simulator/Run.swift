@@ -1,20 +1,21 @@
 import Wire
 
-/// One run of a plan, from the first event to the last check.
+/// One run of a plan in the world of machines, from the first event to the last check.
 package struct Run: Sendable {
     package let plan: Plan
     package let violation: Violation?
-    /// Over everything that happened, in order.
+    /// A hash over all events in order; equal for two runs of one plan.
     package let trace: UInt64
     package let events: UInt64
     package let coverage: Coverage
-    /// How long it took to be level after the heal, and after the last write; in microseconds.
+    /// The times, in microseconds, that the nodes took to be in sync after the heal (`healedIn`)
+    /// and after the last writes (`levelIn`).
     package let healedIn: UInt64
     package let levelIn: UInt64
-    /// Changes that were accepted.
+    /// The number of changes that nodes accepted.
     package let changes: Int
 
-    /// - Parameter tracer: is handed a line for each thing that happens.
+    /// - Parameter tracer: receives one line for each event.
     package init(_ plan: Plan, tracer: ((String) -> Void)? = nil) {
         let world = World(plan, tracer: tracer)
         var violation: Violation?
@@ -33,7 +34,10 @@ package struct Run: Sendable {
         changes = world.ledger.entries.count
     }
 
-    /// The smallest plan found by leaving faults out that still breaks the same invariant.
+    /// Removes faults from a plan, one at a time, as long as the rest still breaks the same
+    /// invariant.
+    ///
+    /// - Returns: the smallest plan found.
     package static func shrunk(_ plan: Plan, breaking invariant: Invariant) -> Plan {
         var smallest = plan
         var isSmaller = true

@@ -5,18 +5,20 @@ import Replication
 import Wire
 
 extension CountedRun {
-    /// Small enough for conversations of a dozen messages to have runs of all levels.
+    /// The trailing zero bits of a hash per level of counted runs; so few that conversations of a
+    /// dozen messages have runs of all levels.
     static let fanOutBitsOfSimulation = 1
 }
 
 extension VectorBase {
-    /// Small enough for the base of a vector of a few replicas to be written again and again.
+    /// The limit of ranges in a vector beyond its base; so low that the base of a vector of a few
+    /// replicas is rewritten often.
     static let restRangesMaxOfSimulation = 2
 }
 
 extension ShardDisk {
-    /// The first counted run that does not equal the count of its messages, or lies across another;
-    /// nil where the index is right.
+    /// Describes the first counted run that differs from a recount of its messages or overlaps the
+    /// run before it; nil if the index is right.
     var wrongRun: String? {
         var messages: [String: [Document]] = [:]
         for key in keys where key.kind == .message {

@@ -1,15 +1,15 @@
 import Wire
 
-/// The planted bugs, each with the invariants that it breaks: one of them must find it.
+/// A known defect that can be switched on, with the invariants of which one must detect it.
 package struct SeededBug: Hashable, Sendable {
     package let name: String
     package let breaks: [Invariant]
-    /// Where it is looked for.
+    /// The world in which the bug is searched for.
     package let world: WorldKind
-    /// The seed that is tried first: it found a bug that few seeds find.
+    /// The seed that is tried first: it finds a bug that few seeds find.
     package let seed: UInt64
 
-    /// Those of this build: none without the package trait.
+    /// The bugs of this build: none without the package trait `PlantedBugs`.
     package static var all: [SeededBug] {
         #if PlantedBugs
             PlantedBug.allCases.map {
@@ -20,7 +20,7 @@ package struct SeededBug: Hashable, Sendable {
         #endif
     }
 
-    /// Switches the bug on, for every run of this process; before the first.
+    /// Switches the bug on for every run of this process; to be called before the first run.
     package static func seededBug(_ seededBug: SeededBug?) {
         #if PlantedBugs
             PlantedBug.planted = seededBug.flatMap { PlantedBug(rawValue: $0.name) }
@@ -61,15 +61,17 @@ package struct SeededBug: Hashable, Sendable {
         var breaks: [Invariant] {
             switch self {
             case .acknowledgedBeforeStored: [.kept]
-            // Who is taken to have confirmed is not asked again, and an owner waits for it.
+            // A peer that counts as having confirmed is not asked to confirm again, and an owner
+            // waits for that confirmation.
             case .confirmationOutlivesConnection: [.kept, .equal]
-            // What a late execution or a late remove left is not what the operations say.
+            // A late execution or a late remove leaves a state that differs from what the
+            // operations say.
             case .addReplacesTags, .removeNotRecorded, .removeTakesLaterTags, .tagOfExecution,
                 .unsettledForgotten:
                 [.kept, .claims, .deleted, .equal]
             case .operationTimedByExecutor, .secondTimeGiven, .staleWritten:
                 [.kept, .claims, .oneChange, .judgedOnce]
-            // A claim is confirmed, too.
+            // A version claim is confirmed, too.
             case .claimFromMemory: [.claims, .kept]
             case .claimsUnited, .lateDoneCounts, .vectorAdvancedBeforeDone: [.claims]
             case .causeForgotten: [.cause]
@@ -87,7 +89,7 @@ package struct SeededBug: Hashable, Sendable {
             case .editRevivesDeleted, .pinRevivesDeleted, .servesOldDisk,
                 .vouchesWhileCatchingUp:
                 [.deleted]
-            // A disk says less than it said, and what it said was confirmed.
+            // The header on disk claims less than before, and its earlier claim was confirmed.
             case .olderBaseTaken: [.claims, .kept, .equal]
             case .indexNotUpdatedOnMerge, .countsNotUpdated: [.index]
             case .previewIgnoresHide, .unreadNotRecomputed: [.kept]
@@ -95,8 +97,8 @@ package struct SeededBug: Hashable, Sendable {
             case .profileToldToStrangers: [.sound]
             case .ruleJudgedAtMerge: [.judgedOnce, .equal]
             case .setContextLost: [.kept, .deleted, .claims]
-            // A list that ignores what a token says of it shows what was taken off or viewed, and
-            // passes over what is viewed no more.
+            // A list that ignores the minimum version of a token shows notifications that were
+            // acknowledged or viewed, and omits those of a conversation that is viewed no more.
             case .minimumIgnored: [.reads, .oneChange, .sound, .kept]
             case .aheadToldOfChanges, .shownBeforeStored, .tokenForgetsDeletions: [.reads]
             case .typingOutlivesConnection: [.typing]

@@ -1,14 +1,14 @@
 import Node
 import Synchronization
 
-/// A stream of numbers that one seed decides.
+/// A stream of random numbers that is determined by a seed.
 ///
 /// Source: G. Steele et al., "Fast splittable pseudorandom number generators" (2014), SplitMix64.
 package struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 
-    /// - Parameter stream: one run has several streams, so that one more draw here moves nothing
-    ///   there.
+    /// - Parameter stream: the number of an independent stream of the same seed, so that a further
+    ///   draw from one stream changes nothing in the others.
     package init(seed: UInt64, stream: UInt64) {
         state = mixed(seed &+ mixed(stream &+ 0x632B_E59B_D9B4_E019))
     }
@@ -38,7 +38,7 @@ private func mixed(_ number: UInt64) -> UInt64 {
     return mixed ^ mixed >> 31
 }
 
-/// The random bits of one simulated process.
+/// The random source of one simulated process.
 final class SimEntropy: Entropy {
     private let state: Atomic<UInt64>
 

@@ -4,22 +4,22 @@ import Node
 import Replication
 import Wire
 
-/// A simulated disk: commits wait in line, each is there as a whole or not at all.
+/// A simulated disk: commits are queued, and each takes effect completely or not at all.
 ///
-/// Time is the world's: it says when the first in line is done.
+/// The world decides when the first commit in the queue is done.
 final class SimDisk {
-    /// What one commit writes, as bytes.
+    /// The writes of one commit, as bytes.
     struct Commit {
         struct Part {
             let shard: Int
             let header: [UInt8]
-            /// Nil where that on the disk stays as it is.
+            /// The base of the header's vector; nil if the base on the disk stays.
             let base: [UInt8]?
             let records: [Record]
             let removed: [DocumentKey]
             let runs: [CountedRunWrite]
             let isReindexed: Bool
-            /// The copy goes, with all that is in it.
+            /// Whether the shard replica is dropped with all its documents.
             let isDrop: Bool
 
             init(_ write: ShardWrite) {
@@ -33,7 +33,7 @@ final class SimDisk {
                 isDrop = false
             }
 
-            /// What is set aside.
+            /// The removal of bad documents.
             init(removing keys: [DocumentKey], of shard: Int, header: [UInt8]) {
                 self.shard = shard
                 self.header = header
@@ -59,29 +59,29 @@ final class SimDisk {
 
         let ticket: UInt64
         let parts: [Part]
-        /// The earliest that the node's clock showed since the commit before was handed in; nil
-        /// where it has forgotten since what it had seen.
+        /// The earliest time that the node's clock showed since the previous commit was handed in;
+        /// nil if the clock has forgotten since then what it had seen.
         var wall: WallTime?
     }
 
     var state: DiskState
-    /// Put back by a `restore`.
+    /// The state that a `restore` puts back.
     var snapshot: DiskState?
     private(set) var waiting: [Commit] = []
     var isWriting = false
-    /// Grows with every crash, so that what was begun before it is never finished.
+    /// The number of crashes and failures; a write that began before one never completes.
     private(set) var epoch = 0
-    /// Commits fail.
+    /// Whether commits fail.
     var isFull = false
-    /// How many faults make every commit take half a second.
+    /// The number of active faults that make every commit take half a second.
     var isSlow = 0
-    /// A commit failed: all that were handed in since fail too, until `resume`.
+    /// Whether a commit has failed; all commits handed in since then fail too, until `resume`.
     private(set) var hasFailed = false
-    /// How large a batch of changes may be here: far smaller than a real one, so that pulls have
-    /// several.
+    /// The limit of a batch of changes, in bytes; far smaller than the product's, so that pulls
+    /// have several batches.
     let batchBytesMax: Int
 
-    /// - Parameter reader: limits that differ from run to run.
+    /// - Parameter batchBytesMax: differs from run to run.
     init(shards: Int, batchBytesMax: Int) {
         state = DiskState(shards: shards)
         self.batchBytesMax = batchBytesMax
@@ -89,7 +89,7 @@ final class SimDisk {
 
     var isEmpty: Bool { state.shards.allSatisfy(\.isEmpty) }
 
-    /// Writes what says that the cluster begins with this copy.
+    /// Writes the headers of complete, empty shards: the cluster begins with this disk.
     func found() {
         for shard in state.shards.indices {
             state.shards[shard].claim = ReplicaHeader(isComplete: true)
@@ -104,15 +104,15 @@ final class SimDisk {
         waiting.append(Commit(ticket: ticket, parts: parts + drops, wall: wall))
     }
 
-    /// The node's clock forgets what it has seen.
+    /// Removes the times that the node's clock has seen, when the clock forgets them.
     func forgetTimes() {
         for index in waiting.indices { waiting[index].wall = nil }
         for shard in state.shards.indices { state.shards[shard].believed = .zero }
     }
 
-    /// The commit under way is over.
+    /// Ends the write under way.
     ///
-    /// - Returns: it, and whether it failed.
+    /// - Returns: its commit, and whether it failed; nil if no commit waits.
     func finish() -> (commit: Commit, isFailed: Bool)? {
         isWriting = false
         guard !waiting.isEmpty else { return nil }
@@ -126,7 +126,7 @@ final class SimDisk {
         hasFailed = false
     }
 
-    /// Forgets all that is not done.
+    /// Discards all commits that are not done.
     func abandon() {
         waiting = []
         isWriting = false

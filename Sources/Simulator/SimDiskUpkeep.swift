@@ -2,7 +2,7 @@ import Chat
 import Node
 import Wire
 
-/// The place of a document in the order of keys.
+/// The position of a scrub: the last key that was checked.
 private struct KeyMark: CheckMark {
     let key: DocumentKey
 }

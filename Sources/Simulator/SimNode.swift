@@ -10,23 +10,24 @@ final class SimNode {
     let name: NodeName
     let disk: SimDisk
     var shell: Shell?
-    /// How many processes have started here.
+    /// The number of processes that have started here.
     var starts = 0
-    /// Whether it goes once it holds nothing.
+    /// Whether the process ends once the node holds no shard replica.
     var isLeaving = false
-    /// `SIGSTOP` until then, in microseconds.
+    /// The time until which the process is stopped, as by `SIGSTOP`, in microseconds.
     var pausedUntil: UInt64 = 0
     var wall = SimWall()
-    /// When something on its disk was last destroyed, in microseconds.
+    /// The time at which data on its disk was last destroyed, in microseconds.
     var destroyedAt: UInt64 = 0
-    /// When its disk last dropped a copy that others had taken over, in microseconds.
+    /// The time at which its disk last dropped a shard replica after a handover, in microseconds.
     var droppedAt: UInt64 = 0
-    /// Which members it takes to own shards, as far as it has heard: per member, how often that
-    /// changed; even where it does.
+    /// The members as this node knows them: per node, how often it joined or left; an even number
+    /// means that it is a member.
     var view: [Int]
-    /// What this start may not fall behind: per shard, what all the others held when it began.
+    /// Per shard, the changes that this process must hold before it serves: those that all other
+    /// complete replicas held when it started.
     var minimums: [Vector]
-    /// What it has shown as deleted, or acknowledged to be.
+    /// The deletions that this node has shown or acknowledged.
     var deletions = Deletions()
 
     init(_ index: Int, disk: SimDisk, shards: Int, ring: [Int]) {
@@ -38,23 +39,24 @@ final class SimNode {
     }
 }
 
-/// A wall clock that somebody plays with.
+/// A wall clock that faults can set, freeze and move.
 struct SimWall {
     /// Milliseconds since 1970 at the beginning of every run.
     static let start: Int64 = 1_790_000_000_000
 
     private var offset: Int64 = start
     private var frozen: Int64?
-    /// The earliest that was shown when it was last tampered with, since somebody asked.
+    /// The earliest time shown since `takeEarliest`, as far as the clock was changed since; nil if
+    /// it was not.
     private var earliest: UInt64?
-    /// The node's clock has forgotten what it had seen since somebody asked.
+    /// Whether the node's clock has forgotten the times that it had seen, since `takeEarliest`.
     var hasForgotten = false
 
     /// - Parameter now: microseconds since the run began.
     func milliseconds(now: UInt64) -> UInt64 { UInt64(max(0, frozen ?? running(now))) }
 
-    /// - Returns: the earliest that was shown since it was last asked for, or is shown; nil where
-    ///   the node has forgotten since what it had seen.
+    /// - Returns: the earliest time that the clock has shown since the last call; nil if the node
+    ///   has forgotten since then what it had seen.
     mutating func takeEarliest(now: UInt64) -> WallTime? {
         defer { (earliest, hasForgotten) = (nil, false) }
         guard !hasForgotten else { return nil }
@@ -82,7 +84,7 @@ struct SimWall {
     private func running(_ now: UInt64) -> Int64 { offset + Int64(now / 1_000) }
 }
 
-/// What a node has shown as deleted: never to be shown again.
+/// The deletions that a node has shown; the deleted content must never show again.
 struct Deletions {
     struct Hide {
         let user: UserID
@@ -90,12 +92,13 @@ struct Deletions {
         let number: Int
     }
 
-    /// Grows with each deletion, so that a reply is judged by what was known when it was made.
+    /// The number of deletions; a reply is judged by those that were known when it was made.
     private(set) var count = 0
     private(set) var retracted: [DocumentKey: Int] = [:]
     private(set) var hides: [DocumentKey: [Hide]] = [:]
 
-    /// What was shown from a copy that is gone binds the owners, whose disks may be destroyed.
+    /// Removes the deletions of a dropped replica: they bind the owners, whose disks may be
+    /// destroyed.
     mutating func forget(where isGone: (DocumentKey) -> Bool) {
         retracted = retracted.filter { !isGone($0.key) }
         hides = hides.filter { !isGone($0.key) }
@@ -114,46 +117,46 @@ struct Deletions {
     }
 }
 
-/// One process: the shards as machines, and the little that a node does around them.
+/// One process: the shard machines, and the minimum that a node does around them.
 final class Shell {
     struct Address: Hashable {
         let node: Int
-        /// Which of its processes.
+        /// The number of the process on its node.
         let start: Int
     }
 
     let address: Address
     let entropy: SimEntropy
     let startedAt: UInt64
-    /// One for each shard; those that are not held here stand idle.
+    /// One machine per shard; those of shards without a replica here are unused.
     var machines: [ShardMachine]
     var isHeld: [Bool]
-    /// The shards that are held here, ascending.
+    /// The shards with a replica here, ascending.
     var held: [Int] { machines.indices.filter { isHeld[$0] } }
-    /// The commits by which the disk drops copies.
+    /// Per shard, the ticket of the commit that drops its replica; nil if none does.
     var drops: [UInt64?]
-    /// How many copies it has dropped so far.
+    /// The number of shard replicas that this process has dropped.
     var copiesDropped: UInt64 = 0
-    /// By the peer's index: nil where no connection is up.
+    /// By the peer's index, the state of the peer connection; nil if it is down.
     var links: [PeerSync?]
-    /// The connection of each link: its index in the world.
+    /// By the peer's index, the connection's index in the world; nil if it is down.
     var connections: [Int?]
     var queues: [SendQueue]
-    /// When each peer is dialled next, in microseconds.
+    /// By the peer's index, the time of the next dial, in microseconds.
     var dialAt: [UInt64]
     var ticket: UInt64 = 0
     var isTurnDue = false
-    /// Since when no link was up, in microseconds.
+    /// The time since which no connection is up, in microseconds.
     var aloneSince: UInt64
     var wasAlone = false
-    /// The last report of the disk, so that reports keep their order.
+    /// The time of the disk's last report; reports keep their order.
     var reportedAt: UInt64 = 0
-    /// The shards in which bad documents were met: nothing is taken or given until they are set
-    /// aside.
+    /// Per shard, the repair of its bad documents; until every repair is done, no frame is accepted
+    /// and no connection stays open.
     var repairs: [Repair?]
-    /// Up to which ticket a failure was handled.
+    /// The last ticket whose failure was handled; reports up to it are ignored.
     var failedThrough: UInt64 = 0
-    /// The operations of the lines that it reads.
+    /// The source of identities and times for the operations of lines that this process reads.
     var operations: OperationSource
 
     init(_ address: Address, machines: [ShardMachine], nodes: Int, seed: UInt64, now: UInt64) {
@@ -173,23 +176,23 @@ final class Shell {
             process: ProcessID(high: UInt64(address.node), low: UInt64(address.start)))
     }
 
-    /// A shard whose bad documents are being set aside.
+    /// A shard whose bad documents are being removed.
     struct Repair {
         var bad: [DocumentKey]
-        /// What it becomes once the disk has dropped them; nil before that is handed to the disk.
+        /// The header after the removal; nil before the removal is handed to the disk.
         var header: ReplicaHeader?
         var ticket: UInt64 = 0
     }
 
     var isUnwell: Bool { repairs.contains { $0 != nil } }
 
-    /// The hash of each shard that this node and the other own, as this one sees it.
+    /// Returns the hashes of the shards that this node and `peer` own, as this node knows them.
     func hashes(sharedWith peer: NodeName) -> [Frame.ShardHash] {
         machines.lazy.filter { $0.copy.isShared(with: peer) }
             .map(\.copy.shardHash)
     }
 
-    /// The shards that it owns and may not show yet.
+    /// The shards that the node owns but may not serve yet.
     var unready: [ShardID] {
         machines.lazy.map(\.copy).filter { $0.ownership.isOwnedHere && !$0.isReady }.map(\.shard)
     }
@@ -197,17 +200,18 @@ final class Shell {
     var isAlone: Bool { connections.allSatisfy { $0 == nil } }
 }
 
-/// Frames that wait for room on a connection; full, it drops the next and remembers the shard.
+/// A bounded queue of frames to one peer; when it is full, it drops the next frame and records the
+/// shard.
 struct SendQueue {
-    /// The most frames that wait.
+    /// The limit of frames in the queue.
     static let framesMax = 6
-    /// Below this many, the next batch of a pull is read.
+    /// The number of frames below which the next batch of a pull is read.
     static let servingMax = 2
 
     var frames: [[UInt8]] = []
     /// The shards of frames that were dropped, ascending.
     var dropped: [Int] = []
-    /// A frame about no shard was dropped.
+    /// Whether a frame about no particular shard was dropped.
     var hasDroppedComparison = false
 
     mutating func drop(_ shard: ShardID?) {
@@ -224,6 +228,6 @@ struct SendQueue {
 }
 
 extension ReplicaHeader {
-    /// Whether a disk that says so holds a copy.
+    /// Whether a disk with this header holds a replica.
     var isAnything: Bool { isComplete || documents > 0 || !vector.isEmpty }
 }

@@ -4,21 +4,21 @@ import Node
 import Replication
 import Wire
 
-/// An operation as it came to where it was executed, and what that node knew then.
+/// An operation at the node that executes it, with what that node knew before.
 struct Submission {
     let operation: Operation
-    /// What the copy claimed before.
+    /// The vector of the shard replica before the execution.
     let known: Vector
     let shard: Int
-    /// Whose reply it is; nil where nobody waits.
+    /// The session that waits for the reply; nil if none does.
     let session: Int?
-    /// What its client had asked for before, and might come late.
+    /// Operations that the client requested before and that may still be executed late.
     let lost: [ProcessCounter]
 
     var mutation: Mutation { operation.mutation }
 }
 
-/// What is checked when a mutation is accepted.
+/// The checks that are made when a node accepts a mutation.
 extension World {
     func noteAccepted(
         _ accepted: ShardMachine.Accepted, _ submission: Submission, _ node: SimNode,
@@ -67,7 +67,7 @@ extension World {
             .editItem, .finishItem, .device:
             stamp = operation
         case .invite(let user):
-            // Who is in it stays under the invitation that they have.
+            // A user who is already a participant keeps the earlier invitation.
             let isNoted = document.conversation?.invitation(of: user) == operation
             stamp = isNoted ? operation : nil
         case .hide, .retract, .restore, .leave, .archive, .unarchive, .read, .deliver, .hideChat,
@@ -90,7 +90,7 @@ extension World {
             bytes: Hash128(of: document.encoded))
     }
 
-    /// A request that is in the document is not a change once more.
+    /// Throws if an operation that the document already contains was executed as another change.
     private func checkRepetition(
         of operation: Operation, _ dot: Dot, _ document: Document, _ node: SimNode
     ) throws(Violation) {
@@ -112,13 +112,13 @@ extension World {
                 + "knew \(past.map(\.words))")
     }
 
-    /// Whether an edit belongs to the sending that counts; one of another is not in the document.
+    /// Whether an edit belongs to the winning sending; the document has no edits of others.
     private func isShown(_ edit: Ledger.Entry, in document: Document) -> Bool {
         edit.base == document.message?.header.sent
     }
 
-    /// The next operation that a process reads: later than everything on its disk, and than its
-    /// last, except what is from so far ahead that it is not believed.
+    /// Issues the next operation of a process, and checks that it is later than its last one and
+    /// than every time on its disk, except times so far ahead that the clock does not believe them.
     func nextOperation(_ node: SimNode, _ shell: Shell) throws(Violation) -> Stamp {
         let wall = wall(of: node)
         let known = node.disk.state.shards.map(\.believed) + [shell.operations.greatestTime]
@@ -133,12 +133,12 @@ extension World {
         return stamp
     }
 
-    /// A node sees a time that its clients are shown.
+    /// Advances a node's clock to a time that its clients are shown.
     func observe(_ time: HybridTimestamp, _ node: SimNode, _ shell: Shell) {
         shell.operations.observe(time, at: wall(of: node))
     }
 
-    /// Who serves has caught up with what all the others held when it started.
+    /// Throws if a node serves a shard before it has what all others held when it started.
     func checkNotBehind(_ node: SimNode, _ shard: Int, _ shell: Shell) throws(Violation) {
         let missing = node.minimums[shard].subtracting(shell.machines[shard].copy.current.vector)
         guard !missing.isEmpty else { return }

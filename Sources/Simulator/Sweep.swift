@@ -1,13 +1,13 @@
-/// Many runs, added up.
+/// The sums of many runs.
 package struct Sweep: Sendable {
     package private(set) var runs = 0
     package private(set) var events: UInt64 = 0
     package private(set) var changes = 0
     package private(set) var coverage = Coverage()
-    /// The longest that any run took to be level, in microseconds.
+    /// The longest time that any run took to be in sync, in microseconds.
     package private(set) var healedInMax: UInt64 = 0
     package private(set) var levelInMax: UInt64 = 0
-    /// The lowest seed that broke something.
+    /// The violation with the lowest seed.
     package private(set) var failure: Failure?
     package let world: WorldKind
 
@@ -16,7 +16,7 @@ package struct Sweep: Sendable {
         package let violation: Violation
     }
 
-    /// Below this many runs, a fault or a conflict that never happened is no failure.
+    /// The least number of runs for which a missing fault or conflict counts as a failure.
     package static let coverageRunsMin = 1_000
 
     package init(_ world: WorldKind = .machines) { self.world = world }
@@ -63,7 +63,7 @@ package struct Sweep: Sendable {
         failure = Failure(seed: seed, violation: violation)
     }
 
-    /// What should have happened somewhere and did not.
+    /// The required situations that did not occur; empty for fewer than `coverageRunsMin` runs.
     package var missing: [String] {
         runs < Sweep.coverageRunsMin ? [] : coverage.missing(in: world)
     }

@@ -4,11 +4,11 @@ import Node
 import Replication
 import Wire
 
-/// What happens at a process: frames, ticks, the ends of turns, reports of its disk.
+/// The events of a process: frames, ticks, the ends of turns, and reports of its disk.
 extension World {
     private static let tickMicroseconds: UInt64 = 100_000
 
-    /// How long no link may be up before what is on disk is all there is.
+    /// The time without any connection after which a node serves what is on its disk.
     private static let aloneMicroseconds: UInt64 = 1_000_000
 
     func scheduleTurn(_ shell: Shell) {
@@ -81,8 +81,8 @@ extension World {
         noticeBadDocuments(node, shell)
     }
 
-    /// A replica comes to be complete by one that may be shown: one that is catching up may lack
-    /// what has been shown elsewhere.
+    /// Checks that a replica was completed by one that may serve: a replica that is catching up may
+    /// lack what other nodes have shown.
     private func checkVoucher(_ frame: Frame, _ node: SimNode) throws(Violation) {
         guard case .done(let shard, _, _, let claim) = frame else { return }
         coverage.count("completed by another")
@@ -137,7 +137,7 @@ extension World {
                 shell.wasAlone = true
                 coverage.count("alone")
             }
-            // Each time: a shard that comes to be its own again while it is alone waits for nobody.
+            // Repeated at each tick: a shard that becomes owned meanwhile need not wait either.
             for shard in shell.held { shell.machines[shard].onNobodyReached() }
             node.minimums = node.minimums.map { _ in Vector() }
         }
@@ -145,8 +145,8 @@ extension World {
         try onTurn(address)
     }
 
-    /// It serves because no complete copy could be reached: it may lack what none of those that it
-    /// did reach holds, and what one came to hold that is cut off.
+    /// Lowers the minimum of a shard that serves because no complete replica could be reached: it
+    /// may lack what none of the reached nodes holds.
     private func lowerFloor(of node: SimNode, _ shard: Int, _ shell: Shell) {
         var reached = Vector()
         let cuts = conditions.cuts
@@ -284,7 +284,7 @@ extension World {
         }
     }
 
-    /// The disks of copies that are to be given away are read before they are offered.
+    /// Checks the disk of replicas that are to be handed over, before they are offered.
     private func checkForeign(_ node: SimNode, _ shell: Shell) {
         for shard in shell.held where shell.machines[shard].copy.needsCheck {
             let disk = node.disk.state.shards[shard]
@@ -297,7 +297,7 @@ extension World {
         }
     }
 
-    /// Every connection is given up, and none comes up before the disk has dropped the documents.
+    /// Closes every connection; none is opened before the disk has removed the bad documents.
     func onBadDocuments(_ bad: [DocumentKey], in shard: Int, _ node: SimNode, _ shell: Shell) {
         note(7, UInt64(bad.count), "\(node.name) met \(bad.count) bad documents")
         coverage.count("bad-document-met")
@@ -310,7 +310,7 @@ extension World {
         scheduleTurn(shell)
     }
 
-    /// The writes by which the disk drops bad documents, of shards that have nothing under way.
+    /// Returns the writes that remove bad documents from shards with no commit under way.
     private func setAside(_ node: SimNode, _ shell: Shell) -> [SimDisk.Commit.Part] {
         var drops: [SimDisk.Commit.Part] = []
         for (shard, machine) in shell.machines.enumerated() {
@@ -334,7 +334,7 @@ extension World {
         return drops
     }
 
-    /// The disk has dropped a shard's bad documents.
+    /// Completes a repair once the disk has removed the shard's bad documents.
     private func finishRepair(of shard: Int, _ shell: Shell, _ ticket: UInt64) {
         guard let repair = shell.repairs[shard], let header = repair.header,
             repair.ticket <= ticket
@@ -350,7 +350,8 @@ extension World {
         note(8, UInt64(shard), "n\(shell.address.node + 1) set documents of shard \(shard) aside")
     }
 
-    /// What every other complete disk holds, per shard: what a fresh start must catch up with.
+    /// Returns per shard what every other complete disk holds: the minimum for a process that
+    /// starts.
     func minimum(of node: SimNode) -> [Vector] {
         (0..<plan.shards).map { shard in
             let others = nodes.filter { $0 !== node }.map { $0.disk.state.shards[shard].claim }
@@ -360,7 +361,7 @@ extension World {
         }
     }
 
-    /// A disk holds less than it did: nobody can be asked for what is nowhere any more.
+    /// Lowers all expectations after a disk lost data: no node can have changes that exist nowhere.
     func onDestroyed(_ node: SimNode) {
         node.destroyedAt = now
         node.deletions = Deletions()
@@ -371,15 +372,15 @@ extension World {
         ledger.noteLost { entry in nodes.contains { keeps(entry, $0) } }
     }
 
-    /// Whether a disk holds it and has not been told to drop it, since another held it too.
+    /// Whether a disk holds the change and no commit under way drops its shard replica.
     func keeps(_ entry: Ledger.Entry, _ node: SimNode) -> Bool {
         holds(entry, node) && node.shell?.drops[entry.shard] == nil
     }
 
     /// Whether a disk has a document with this change in it.
     ///
-    /// Its vector may have a hole there: the seq itself is nowhere any more, a later one of the
-    /// same replica and document stands for it.
+    /// The vector may lack the change's seq: if that exists nowhere any more, a later one of the
+    /// same replica id and document includes its effect.
     func holds(_ entry: Ledger.Entry, _ node: SimNode) -> Bool {
         let stored = node.disk.state.shards[entry.shard].documents[entry.mutation.key]
         return stored?.changedBy.contains(entry.dot) ?? false
@@ -387,7 +388,7 @@ extension World {
 }
 
 extension ShardFailure {
-    /// Whether a read met what is not what was written.
+    /// Whether a read met damaged bytes.
     var isDamage: Bool {
         switch self {
         case .store(.badRecord), .store(.badIndex): true
@@ -401,6 +402,6 @@ extension Vector {
 }
 
 extension Frame {
-    /// The kind alone.
+    /// The kind of the frame, without its fields.
     var kind: String { String(name.prefix { $0 != " " }) }
 }

@@ -1,4 +1,4 @@
-/// What must hold in every run, by the numbers of the project's list.
+/// The invariants of the project, each with its number and a sentence.
 package enum Invariant: String, CaseIterable, Sendable {
     case kept = "I1 every acknowledged write is kept"
     case deleted = "I2 what was seen deleted is never seen again"
@@ -31,11 +31,11 @@ package enum Invariant: String, CaseIterable, Sendable {
     case times = "W9 a wrong clock moves no other, and not its own once it is corrected"
     case cause = "W8 an answer is told behind what it answers"
 
-    /// Its number in the list, such as `I1`.
+    /// The number of the invariant, such as `I1`.
     package var number: Substring { rawValue.prefix { $0 != " " } }
 }
 
-/// An invariant that does not hold, and where it was seen.
+/// An invariant that does not hold, with an explanation of where it failed.
 package struct Violation: Error, Hashable, Sendable {
     package let invariant: Invariant
     package let explanation: String

@@ -1,28 +1,28 @@
 import LineProtocol
 
-/// What the client of somebody who watches knows of messages: from what it was told alone.
+/// A watching client's knowledge of messages, built only from the events that it received.
 struct WatcherBook {
     struct Entry: Hashable {
         var text = ""
         var edited: String?
-        /// For everyone: that is final, whatever is told later.
+        /// Deleted for everyone: final, whatever later events say.
         var isDeleted = false
-        /// For this user alone.
+        /// Deleted for this user only.
         var isGone = false
         var pinnedBy: String?
     }
 
     let user: String
-    /// By message.
+    /// The messages by id.
     private(set) var entries: [String: Entry] = [:]
     /// The last message that each user has read, by conversation.
     private(set) var marks: [String: [String: String]] = [:]
-    /// What each user is called, as last told.
+    /// The names of users, as last announced.
     private(set) var profiles: [String: String] = [:]
 
     init(user: String) { self.user = user }
 
-    /// - Returns: false where it is of a message that its client should have been told of before.
+    /// - Returns: false if the event concerns a message of which the client was never told.
     mutating func take(_ event: ReplyFields) -> Bool {
         let id = event["id"] ?? ""
         let old = entries[id]
@@ -65,16 +65,17 @@ struct WatcherBook {
         entries[id] = entry
     }
 
-    /// Who deletes a message for everyone has it deleted for themselves, too.
+    /// A message that its user deletes for everyone is deleted for that user, too.
     private mutating func noteDeletion(_ event: ReplyFields) {
         let id = event["id"] ?? ""
         if event["for"] == "everyone" { entries[id, default: Entry()].isDeleted = true }
         if event["by"] == user { entries[id, default: Entry()].isGone = true }
     }
 
-    /// What its client has another way than a node shows it to the user; nil where nothing.
+    /// Describes how the client's knowledge of a message differs from a node's reply; nil if it
+    /// does not.
     ///
-    /// - Parameter line: of `HISTORY`; nil where it does not show it.
+    /// - Parameter line: the line of `HISTORY`; nil if the reply does not contain the message.
     func difference(at id: String, from line: ReplyFields?) -> String? {
         let entry = entries[id]
         guard let line else {

@@ -4,10 +4,11 @@ import Node
 import Replication
 import Wire
 
-/// A seeded world of nodes: network, disks, clocks, clients, and whatever goes wrong.
+/// A seeded world of shard machines: network, disks, clocks, clients and faults.
 ///
-/// It owns the only queue of events; everything that happens is an event at its time. The nodes'
-/// decisions are those of the real machines, the rest is the thinnest shell around them.
+/// The world owns the only event queue; everything that happens is an event with a time. The nodes'
+/// decisions are made by the product's own `ShardMachine`s; the code around them is as thin as
+/// possible.
 final class World {
     enum Event {
         case fault(Int)
@@ -21,7 +22,8 @@ final class World {
         case diskReported(Shell.Address, ticket: UInt64, isFailed: Bool)
         case session(Int, turn: Int)
         case start(node: Int)
-        /// A node hears how often a member has come or gone.
+        /// A node learns that a member's membership has changed, and how often it has changed by
+        /// then.
         case learn(node: Int, member: Int, change: Int)
         case phase
     }
@@ -32,14 +34,14 @@ final class World {
     var now: UInt64 = 0
     var queue = EventQueue<Event>()
     var events: UInt64 = 0
-    /// Over everything that happened, in order: equal for two runs of one plan.
+    /// A hash over all events in order; equal for two runs of one plan.
     var trace: UInt64 = 0
 
     var nodes: [SimNode] = []
     let names: [NodeName]
     var connections: [Connection] = []
     var conditions: NetworkConditions
-    /// Per member, how often it came or went: even while it is one.
+    /// Per node, how often it joined or left; an even number means that it is a member.
     var ring: [Int]
     var netRandom: SeededRandom
     var diskRandom: SeededRandom
@@ -47,10 +49,10 @@ final class World {
 
     var clients: Clients
     var requests: [Request] = []
-    /// Requests that arrive when nobody waits for them any more.
+    /// Requests that are still under way although nobody waits for their replies any more.
     var late: [Forward] = []
     var ledger = Ledger()
-    /// The documents that were checked against the model, by the hash of key and bytes.
+    /// The documents that were already checked against the model, by the hash of key and bytes.
     var checked: Set<Hash128> = []
     var coverage = Coverage()
     var quiet = QuietPhase()
@@ -68,14 +70,15 @@ final class World {
         ring = (0..<plan.nodes).map { plan.joiners.contains($0) ? 1 : 0 }
         for index in 0..<plan.nodes {
             let disk = SimDisk(shards: plan.shards, batchBytesMax: batchBytesMax)
-            // The first founds the cluster; of the others, some were there too and some join.
+            // The first node founds the cluster. Of the others, some are founders too, and some
+            // join.
             let isThere = index == 0 || workRandom.chance(percent: 70)
             if isThere, ring[index] == 0 { disk.found() }
             nodes.append(SimNode(index, disk: disk, shards: plan.shards, ring: ring))
         }
     }
 
-    /// Runs to the end, or to the first thing that is wrong.
+    /// Runs until the quiet phase ends; throws the first violation.
     func run() throws(Violation) {
         for node in nodes where ring[node.index] == 0 {
             push(.start(node: node.index), after: netRandom.between(0...200_000))
@@ -97,7 +100,7 @@ final class World {
         }
     }
 
-    /// Until when whoever the event happens to is stopped.
+    /// The time until which the node that receives the event is paused; nil for events of no node.
     private func pausedUntil(for event: Event) -> UInt64? {
         switch event {
         case .tick(let address), .turn(let address), .diskReported(let address, _, _):
@@ -135,27 +138,27 @@ final class World {
         queue.push(event, at: now + microseconds)
     }
 
-    /// The shell at an address, if that process still runs.
+    /// Returns the shell at an address; nil if that process no longer runs.
     func shell(_ address: Shell.Address) -> Shell? {
         guard let shell = nodes[address.node].shell, shell.address == address else { return nil }
         return shell
     }
 
-    /// Milliseconds since the run began: the machines' time.
+    /// Milliseconds since the run began: the time that the machines are given.
     var milliseconds: UInt64 { now / 1_000 }
 
     func wall(of node: SimNode) -> WallTime {
         WallTime(milliseconds: node.wall.milliseconds(now: now))
     }
 
-    /// What a node's machines are handed.
+    /// Returns the surroundings that a node's machines are given: time, rules, entropy, disk.
     func world(of node: SimNode, _ shell: Shell) -> ShardWorld {
         let judge = Judge(wall(of: node), 900_000)
         return ShardWorld(
             milliseconds: milliseconds, judge: judge, entropy: shell.entropy, reader: node.disk)
     }
 
-    /// Notes what happened, for the comparison of runs and for whoever watches.
+    /// Adds an event to the trace hash, and sends its description to the tracer.
     func note(_ kind: UInt64, _ detail: UInt64 = 0, _ words: @autoclosure () -> String) {
         for number in [now, kind, detail] {
             trace = (trace ^ number) &* 0x9E37_79B9_7F4A_7C15

@@ -1,7 +1,7 @@
 import Fuzz
 import Glibc
 
-/// The parser that a run is about: `GRAPEVINE_FUZZ` names it.
+/// The parser under test, named by `GRAPEVINE_FUZZ`.
 private let parser: Parser = {
     let variable: UnsafeMutablePointer<CChar>? = getenv("GRAPEVINE_FUZZ")
     let name = variable.map { String(cString: $0) } ?? ""
@@ -13,7 +13,7 @@ private let parser: Parser = {
     return parser
 }()
 
-/// What libFuzzer calls with each input.
+/// The entry point that libFuzzer calls with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     parser.check(Array(UnsafeBufferPointer(start: bytes, count: count)))
@@ -21,7 +21,7 @@ public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Int32 
 }
 
 #if !FUZZING
-    /// Without libFuzzer: checks the files that it is given, one after the other.
+    /// Without libFuzzer: checks the files given as arguments, one after another.
     @main
     enum Fuzzer {
         static func main() {

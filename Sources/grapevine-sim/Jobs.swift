@@ -1,6 +1,8 @@
 import Glibc
 import Simulator
 
+/// Runs the job of the options.
+///
 /// - Returns: the exit status.
 func carryOut(_ options: Options) async -> Int32 {
     switch options.job {
@@ -130,7 +132,7 @@ private func report(_ violation: Violation, at seed: UInt64, of world: WorldKind
     say("again: grapevine-sim \(choice)--seed \(seed) --trace")
 }
 
-/// Looks for the seed that finds a planted bug, by an invariant that it breaks.
+/// Searches for a seed that finds a planted bug, by an invariant that the bug breaks.
 private func find(_ seededBug: SeededBug, within seeds: UInt64) async -> Bool {
     SeededBug.seededBug(seededBug)
     defer { SeededBug.seededBug(nil) }

@@ -1,6 +1,6 @@
 import Simulator
 
-/// What the command line asks for.
+/// The parsed command line.
 struct Options {
     enum Job {
         case help
@@ -13,9 +13,9 @@ struct Options {
     }
 
     var job = Job.help
-    /// What the seeds decide.
+    /// The world that the seeds determine.
     var world = WorldKind.machines
-    /// In how many seeds a planted bug must be found.
+    /// The number of seeds in which a planted bug must be found.
     var within: UInt64 = 20_000
 
     static let usage = """
@@ -77,7 +77,8 @@ struct Options {
         if arguments.isEmpty { throw Misused(words: "nothing asked for") }
     }
 
-    /// Only the machines have plans in files, and every planted bug knows its world.
+    /// Throws unless the world has the job: only machines have plan files, and a bug knows its
+    /// world.
     private func refuseOtherWorlds() throws(Misused) {
         guard world != .machines else { return }
         switch job {

@@ -1,14 +1,14 @@
 import Glibc
 import Simulator
 
-/// How many runs are made at a time, between two looks at the clock and the findings: whole nodes
-/// take a hundred times as long.
+/// Returns the number of runs per task, between two checks of time and findings; runs of whole
+/// nodes take a hundred times as long.
 private func batchRuns(of world: WorldKind) -> Int { world == .whole ? 8 : 64 }
 
-/// One run of whole nodes in so many is made twice, for the same trace.
+/// The interval of seeds of whole nodes that run twice, for the same trace.
 private let seedsPerComparison: UInt64 = 16
 
-/// Runs the seeds on every core; ends early where `stop` says so of what was found.
+/// Runs the seeds on every core, until all are done or `stop` returns true for the sums so far.
 ///
 /// - Parameter isCompared: whether some runs of whole nodes are made twice, for the same trace.
 func sweep(
@@ -48,7 +48,7 @@ func sweep(
     return total
 }
 
-/// Seconds since some moment.
+/// Seconds of the monotonic clock.
 func seconds() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
