@@ -79,7 +79,7 @@ public struct CheckpointExchange: Sendable {
         let (previous, before) = (known[shard].newest, known[shard].newestVector)
         guard !vector.isEmpty, CheckpointID(of: vector) != previous else { return nil }
         known.add(vector, to: shard)
-        // // The last checkpoint is not part of this vector after a partition; the whole vector is
+        // The last checkpoint is not part of this vector after a partition; the whole vector is
         // sent.
         guard vector.covers(before) else {
             return .sendToAll(.checkpoint(shard, beyond: nil, vector))

@@ -72,7 +72,7 @@ struct PeerProgress: Sendable {
     ///
     /// - Returns: for how long the peer is not pulled from, in milliseconds.
     mutating func noteBadFrame(now: UInt64) -> UInt64 {
-        // // Frames that were on their way together with the first bad one count once.
+        // Frames that were on their way together with the first bad one count once.
         guard badFrames == 0 || now >= pullableFrom else { return pullableFrom - now }
         let pause = min(
             Pull.pauseMilliseconds << min(badFrames, 8), Pull.pauseMillisecondsMax)

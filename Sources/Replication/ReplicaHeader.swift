@@ -141,7 +141,7 @@ extension ReplicaHeader: WireValue {
 
     public func encode(into writer: inout ByteWriter) {
         writer.write(version)
-        // // A base that the vector does not cover is of no use.
+        // A base that the vector does not cover is of no use.
         let rest = base.name == nil ? nil : vector.rest(beyond: base.vector)
         writer.write(rest != nil)
         if rest != nil, let name = base.name { writer.write(fixed: name.bits) }

@@ -121,7 +121,7 @@ extension ShardReplica {
     ) {
         guard ownership.isOwnedHere, !peers[index].isOwner else { return }
         peers[index].note(claim, known: current.vector)
-        // // A pull by vector would fetch nothing, and the different documents would be dropped.
+        // A pull by vector would fetch nothing, and the different documents would be dropped.
         if differs(from: claim) {
             compareAll(with: index, now: now)
             return

@@ -31,7 +31,7 @@ extension ShardReplica {
     /// replica.
     mutating func pullIfLacking(now: UInt64) {
         guard pull == nil, ownership.isOwnedHere, !isDropping else { return }
-        // // By index: each tick does this for every shard, and copying the state of a peer is
+        // By index: each tick does this for every shard, and copying the state of a peer is
         // expensive.
         let sources = peers.indices.filter { now >= peers[$0].pullableFrom }
         let source =
@@ -74,7 +74,7 @@ extension ShardReplica {
         _ batch: UInt64, of number: UInt64, from peer: NodeName,
         _ encodedDocuments: [EncodedDocument], now: UInt64
     ) -> [EncodedDocument] {
-        // // Documents may be merged in any order; only the claim at the end depends on an intact
+        // Documents may be merged in any order; only the claim at the end depends on an intact
         // pull.
         guard isOpen(number, from: peer) else { return encodedDocuments }
         if pull?.batches == batch {

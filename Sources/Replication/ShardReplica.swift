@@ -519,7 +519,7 @@ extension ShardReplica {
                 return Stored(on: 1, owners: owners, isEnough: true)
             }
             var on = ownership.isOwnedHere ? 1 : 0
-            // // By index: a peer's state is large, and iterating over values would copy it.
+            // By index: a peer's state is large, and iterating over values would copy it.
             for index in peers.indices where peers[index].isOwner {
                 if peers[index].confirmed.contains(waiter.context) { on += 1 }
             }
