@@ -33,7 +33,6 @@ enum Format {
     ///
     /// So a version that only adds tables leaves files that earlier versions can open, and a
     /// cluster can be downgraded node by node.
-    /// back to them node by node.
     static let readableShift: Int64 = 16
     /// The file's application id, "GRPV".
     static let applicationID: Int64 = 0x4752_5056
