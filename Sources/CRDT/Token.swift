@@ -1,6 +1,6 @@
 import Wire
 
-/// What a client has seen of a cluster, as a word that it carries from node to node.
+/// The changes that a client has seen of a cluster, as a text that it carries from node to node.
 ///
 /// A token contains everything if that fits into `textBytesMax`; otherwise parts are left out, and
 /// the token says so. Therefore it is read in two ways. Rounded down, `minimum` returns what was

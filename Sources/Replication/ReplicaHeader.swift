@@ -82,7 +82,7 @@ public struct ReplicaHeader: Hashable, Sendable {
     }
 
     /// Makes the whole vector the new base if more than `restRangesMax` ranges lie beyond the old
-    /// base, or if the vector no longer covers it; so each commit writes only a small part of the
+    /// base, or if the vector does not cover it; so each commit writes only a small part of the
     /// vector.
     mutating func rebase(restRangesMax: Int) {
         let rest = vector.rest(beyond: base.vector)

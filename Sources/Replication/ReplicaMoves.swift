@@ -6,7 +6,7 @@ import Wire
 extension ShardReplica {
     /// Adopts a changed view of the members.
     ///
-    /// A replica that no longer belongs here is handed over. A replica that belongs here again may
+    /// A replica that does not belong here any more is handed over. One that belongs here again may
     /// be older than the owners' replicas, so it catches up first.
     public mutating func setOwnership(_ ownership: Ownership, now: UInt64) {
         let before = self.ownership

@@ -13,7 +13,7 @@ final class DataPlaces: @unchecked Sendable {
         monitor.withLock { identities.append((path, identity)) }
     }
 
-    /// The first path that no longer leads to the file that is written; nil where all of them do.
+    /// The first path that does not lead to the file that is written any more; nil where all do.
     var displaced: String? {
         monitor.withLock {
             identities.first { FileStatus(of: $0.path)?.identity != $0.identity }?.path

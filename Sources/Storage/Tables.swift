@@ -153,7 +153,7 @@ final class Tables {
         return changes
     }
 
-    /// Removes the rows of a document that this record no longer confirms.
+    /// Removes the rows of a document that this record makes obsolete.
     private func removeOutdated(_ write: Record, in shard: ShardID) throws(StorageError) {
         guard let previous = write.previous else { return }
         if write.hasMoved { try removeRow(of: write.key, at: previous.time, in: shard) }
