@@ -19,7 +19,8 @@ public struct ReplySlot: Hashable, Sendable {
 public struct Stored: Hashable, Sendable {
     public let on: Int
     public let owners: Int
-    /// Whether that is as many owners as the write's level requires, dead owners not excepted.
+    /// Whether that is as many owners as the write's level requires; dead owners do not lower the
+    /// requirement.
     public let isEnough: Bool
 }
 
@@ -83,9 +84,9 @@ struct Acknowledgements: Sendable {
 
     mutating func add(_ waiter: Waiter) { waiters.append(waiter) }
 
-    /// Assigns the commit that begins to all replies that have none yet.
+    /// Assigns the commit that is beginning to all replies that have none yet.
     ///
-    /// The number is not known earlier: a node numbers its commits across all shards, so the next
+    /// Its number is not known earlier: a node numbers its commits across all shards, so the next
     /// commit of this shard need not have the next number.
     mutating func noteHandedOut(with ticket: UInt64) {
         for index in waiters.indices where waiters[index].ticket == nil {

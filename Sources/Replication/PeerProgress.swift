@@ -131,7 +131,8 @@ struct PeerProgress: Sendable {
 struct Pull: Sendable {
     let peer: NodeName
     let number: UInt64
-    /// The mark of the peer's handover that was known when the pull began; `done` completes it.
+    /// The mark of the peer's handover that was known when the pull began; `done` of the pull
+    /// accepts it.
     let mark: UInt64?
     var batches: UInt64 = 0
     /// When a part of the reply last arrived, in milliseconds.

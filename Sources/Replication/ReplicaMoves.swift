@@ -1,7 +1,7 @@
 import CRDT
 import Wire
 
-// MARK: Whose it is
+// MARK: Ownership
 
 extension ShardReplica {
     /// Adopts a changed view of the members.
@@ -121,7 +121,8 @@ extension ShardReplica {
     ) {
         guard ownership.isOwnedHere, !peers[index].isOwner else { return }
         peers[index].note(claim, known: current.vector)
-        // A pull by vector would fetch nothing, and the different documents would be dropped.
+        // At equal vectors a pull would fetch nothing, and the holder would drop the documents that
+        // differ.
         if differs(from: claim) {
             compareAll(with: index, now: now)
             return

@@ -19,8 +19,8 @@ import Wire
 public struct ShardReplica: Sendable {
     /// Whether the content of the replica may be shown to clients.
     public enum Phase: Hashable, Sendable {
-        /// Not before the replica is known to be up to date: an old disk must not show content that
-        /// has since been deleted; `since` is in milliseconds.
+        /// The replica is not shown until it is known to be up to date, since an old disk may
+        /// contain what has since been deleted; `since` is in milliseconds.
         case catchingUp(since: UInt64)
         case serving
     }
@@ -121,7 +121,7 @@ public struct ShardReplica: Sendable {
     }
     var owed = Owed()
     var commits: [Commit] = []
-    /// The ticket of the last commit that was handed out.
+    /// The number of the last commit that was begun.
     private var lastTicket: UInt64 = 0
 
     /// - Parameter life: how many replicas this process has dropped before; answers to a pull or a
