@@ -3,8 +3,8 @@ import Wire
 /// The checksum in front of the bytes of a value, since SQLite does not detect a flipped byte in a
 /// value.
 ///
-/// The seed is the checksum of the row's key, so bytes that end up under another key are detected
-/// as well as bytes that have changed.
+/// The seed is computed from the row's key, so bytes that end up under another key are detected as
+/// well as bytes that have changed.
 final class Seal {
     static let checksumBytes = 8
 

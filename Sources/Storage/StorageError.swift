@@ -9,7 +9,8 @@ package enum StorageError: Error, Hashable, Sendable {
     case folderInUse
     /// The file was written by a later version, with this format number; nothing was changed.
     case newerFormat(Int)
-    /// The file was not written by any version of this program; nothing was changed.
+    /// The file was not written by this program, or has a format that no version writes any more;
+    /// nothing was changed.
     case foreignFile
     /// The path of the folder is not a folder.
     case notFolder
@@ -22,8 +23,7 @@ package enum StorageError: Error, Hashable, Sendable {
     case badIndex(ShardID)
     /// The disk failed, perhaps in a sync: its content is unknown, so the process has to end.
     ///
-    /// The code is SQLite's extended one; it is an `errno` where it is positive, less than 200, and
-    /// the operation concerned the folder.
+    /// The code is SQLite's extended one, or the `errno` of a system call that was made directly.
     case io(code: Int32, doing: String)
     /// The file at this path is not the one that is written: it was removed, moved or replaced.
     case displaced(String)
@@ -35,6 +35,7 @@ package enum StorageError: Error, Hashable, Sendable {
     case noFolder
     /// The file system is read-only, or this user may not write the file.
     case readOnly
+    /// The disk is full, or a quota or the limit of a file's size is reached.
     case full
     /// A value that the tables cannot hold; it is refused and never truncated.
     case unfit(String)

@@ -79,7 +79,7 @@ extension Reader {
         return added.isEmpty ? keys : Set(keys + added).sorted()
     }
 
-    /// Returns the shards up to `last` that contain, or recently contained, documents of a user.
+    /// Returns the shards up to `last` with a conversation or an item that is or was the user's.
     package func shards(
         concerning user: UserID, upTo last: ShardID
     ) throws(StorageError) -> Set<ShardID> {
