@@ -4,7 +4,8 @@ import Wire
 ///
 /// The version of their format is negotiated by the connection that carries them.
 public enum Gossip: Hashable, Sendable {
-    /// Asks for an ack; carries the hash of the sender's table and recent changes.
+    /// Asks for an ack; carries the hash of the sender's table, and entries to merge, of which this
+    /// version sends none.
     case ping(number: UInt64, tableHash: UInt64, [MemberEntry])
     case ack(number: UInt64, tableHash: UInt64, [MemberEntry])
     /// Asks whether the receiver hears this member; the sender does not, so this is an accusation

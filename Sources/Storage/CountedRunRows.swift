@@ -52,8 +52,10 @@ struct CountedRunRows {
 }
 
 extension Reader {
-    /// Returns the counted runs of a level that overlap a span of time, ascending, including the
-    /// last run that starts at or before `start`.
+    /// Returns the counted runs of a level that overlap a span of time, ascending, and the last run
+    /// that starts at or before `start`.
+    ///
+    /// Runs in the write log that start earlier are returned too; the caller filters them.
     package func countedRuns(
         of conversation: ConversationID, in shard: ShardID, level: UInt8,
         from start: HybridTimestamp, to end: HybridTimestamp

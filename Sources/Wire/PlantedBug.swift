@@ -1,6 +1,6 @@
 #if PlantedBugs
-    /// A known bug that `grapevine-sim --plant NAME` switches on to check that the simulator finds
-    /// it.
+    /// A seeded bug, which `grapevine-sim --plant NAME` switches on to check that the simulator
+    /// finds it.
     ///
     /// Only a build with the package trait `PlantedBugs` contains these bugs.
     public enum PlantedBug: String, CaseIterable, Sendable {
