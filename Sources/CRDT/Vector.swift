@@ -198,7 +198,7 @@ public struct Vector: Hashable, Sendable {
 extension Vector {
     /// The greatest number of replica ids in a vector between nodes, about 400 KB.
     ///
-    /// A shard begins no new numbering before its vector has that many
+    /// A node stops beginning new numberings 1,024 replica ids before that limit
     /// (`ShardReplica.replicasMax`).
     public static let sharedReplicasMax = 1 << 14
     /// The greatest number of ranges of all of them together.
