@@ -163,7 +163,7 @@ public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hash
 
 /// The last operation of one process on one element.
 ///
-/// It supersedes the process's earlier ones: of two records, the one of the later operation is the
+/// A record supersedes those of earlier operations: of two records, the one of the later one is the
 /// whole result.
 struct ProcessRecord: Hashable, Sendable {
     let process: ProcessID

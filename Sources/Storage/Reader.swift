@@ -44,7 +44,7 @@ package final class Reader: @unchecked Sendable {
             WHERE p.shard = ?1 AND p.partition = ?2 AND p.id = ?3
             """
         selectMessage = try Statement(connection, placed, doing: "reading a message")
-        // One statement, and so one read of the file's state, also where there is nothing to find.
+        // One statement, and therefore one state of the file, also where nothing is found.
         selectNear = try Statement(
             connection,
             """
