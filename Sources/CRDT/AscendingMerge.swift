@@ -1,6 +1,6 @@
-/// The union of two lists that ascend by a key, each key once: in time that grows with both.
+/// Returns the union of two lists that ascend by a key, each key once, in linear time.
 ///
-/// - Parameter combine: makes one element of two that have the same key.
+/// - Parameter combine: merges two elements that have the same key.
 public func mergedAscending<Element, Key: Comparable>(
     _ left: [Element], _ right: [Element], by key: (Element) -> Key,
     combine: (Element, Element) -> Element

@@ -8,46 +8,48 @@ public struct CheckpointID: Hashable, Comparable, Sendable {
 
     public init(of vector: Vector) { self.init(bits: checksum(vector.encoded)) }
 
-    /// The 32 bits that a token spends on it.
+    /// The 32 bits that a token uses.
     var short: UInt32 { UInt32(truncatingIfNeeded: bits) }
 
-    /// How long a full history keeps it: half of all names have level 0, a quarter level 1, ….
+    /// The level of the name, which decides how long a full history keeps it: half of all names
+    /// have level 0, a quarter have level 1, and so on.
     var level: Int { bits.leadingZeroBitCount }
 
     public static func < (left: Self, right: Self) -> Bool { left.bits < right.bits }
 }
 
-/// The checkpoints of one shard: vectors that an owner has named, so that a token can refer to all
-/// of one by a hash, however many replicas it lists.
+/// The checkpoints of one shard: vectors that an owner has named, so that a token can refer to a
+/// whole vector by a hash, however many replica ids it lists.
 ///
-/// A checkpoint is a name and claims nothing: to know one does not mean to hold its changes.
-/// Whoever needs that compares the vector with its own. So histories of two nodes may be united at
-/// any time, and one that is lost costs tokens their precision and nothing else.
+/// A checkpoint is a name and claims nothing: knowing one does not mean holding its changes. Code
+/// that needs them compares the vector with its own. Therefore the histories of two nodes may be
+/// united at any time, and a lost history only makes tokens less precise.
 ///
-/// The history is bounded by `countMax`. The newest `recentMax` stay; of the older ones those with
-/// the lowest level go first. The names being hashes, the ones that stay are ever sparser with age,
-/// and all nodes keep the same ones.
+/// The history has at most `countMax` checkpoints. The newest `recentMax` stay; of the older ones,
+/// those with the lowest level are removed first. The names are hashes, so the remaining
+/// checkpoints become sparser with age, and all nodes keep the same ones.
 public struct CheckpointHistory: Hashable, Sendable {
     struct Checkpoint: Hashable, Sendable {
         let id: CheckpointID
-        /// How many changes the vector counts: the age, for vectors only grow.
+        /// The number of changes in the vector, which orders checkpoints by age, since vectors only
+        /// grow.
         let size: UInt64
         /// The entries of the vector that are not in `common`.
         var changes: Vector
     }
 
-    /// The entries that all the vectors share; no replica in it is in any `changes`.
+    /// The entries that all vectors share; no replica id in it is in any `changes`.
     private(set) var common = Vector()
-    /// Ascending by size, then id.
+    /// The checkpoints, ascending by size, then by id.
     private(set) var checkpoints: [Checkpoint] = []
 
     public static let countMax = 64
     static let recentMax = 32
-    /// The most replica ids of a vector that is named: the process starts of five nodes in two
-    /// years of daily restarts.
+    /// The greatest number of replica ids of a named vector: the process starts of five nodes in
+    /// two years of daily restarts.
     static let replicasMax = 4_096
-    /// The most replica ids by which a vector may differ from the others; one that differs by more
-    /// replaces them all.
+    /// The greatest number of replica ids by which a vector may differ from the others; a vector
+    /// that differs by more replaces them all.
     static let changesMax = 256
 
     public init() {}
@@ -58,7 +60,7 @@ public struct CheckpointHistory: Hashable, Sendable {
 
     public func contains(_ id: CheckpointID) -> Bool { checkpoints.contains { $0.id == id } }
 
-    /// The vector of that name; nil where none or more than one has it.
+    /// Returns the vector of that name; nil where no checkpoint has it.
     public func vector(named id: CheckpointID) -> Vector? {
         checkpoints.first { $0.id == id }.map(vector)
     }
@@ -71,13 +73,13 @@ public struct CheckpointHistory: Hashable, Sendable {
     /// The newest vector; empty where there is none.
     public var newestVector: Vector { checkpoints.last.map(vector) ?? Vector() }
 
-    /// The checkpoints whose changes are all in `vector`, the newest first.
+    /// Returns the checkpoints whose changes are all in `vector`, newest first.
     func within(_ vector: Vector) -> [Checkpoint] {
         guard vector.covers(common) else { return [] }
         return checkpoints.reversed().filter { vector.covers($0.changes) }
     }
 
-    /// What of `vector` is beyond a checkpoint of this history.
+    /// Returns the part of `vector` that is beyond a checkpoint of this history.
     func rest(of vector: Vector, beyond checkpoint: Checkpoint) -> Vector {
         vector.subtracting(common).subtracting(checkpoint.changes)
     }
@@ -88,9 +90,9 @@ public struct CheckpointHistory: Hashable, Sendable {
 
     // MARK: Changes
 
-    /// Names a vector.
+    /// Adds a vector as a checkpoint.
     ///
-    /// - Returns: whether it had no name yet.
+    /// - Returns: whether it was added: false for a known vector, or one with too many replica ids.
     @discardableResult
     public mutating func add(_ vector: Vector) -> Bool {
         defer { share() }
@@ -120,7 +122,7 @@ public struct CheckpointHistory: Hashable, Sendable {
         share()
     }
 
-    /// Takes out of `common` what a vector does not share.
+    /// Removes from `common` the entries that a vector does not share.
     private mutating func separate(from vector: Vector) {
         for entry in common.entries where vector.seqs(of: entry.replica) != entry.seqs {
             common.remove(entry.replica)
@@ -130,7 +132,7 @@ public struct CheckpointHistory: Hashable, Sendable {
         }
     }
 
-    /// Moves into `common` what all vectors share.
+    /// Moves into `common` the entries that all vectors share.
     private mutating func share() {
         guard let first = checkpoints.first else { return }
         for entry in first.changes.entries {
@@ -157,7 +159,7 @@ extension CheckpointHistory: WireValue {
         for checkpoint in checkpoints { checkpoint.changes.encode(into: &writer) }
     }
 
-    /// Names are made anew from the vectors, so that no sender gives one to another vector.
+    /// Computes the names from the vectors, so that no sender can give a name to another vector.
     public init(from reader: inout ByteReader) throws(WireError) {
         let common = try Vector(from: &reader)
         for _ in 0..<(try reader.readCount(limit: CheckpointHistory.countMax)) {
@@ -167,7 +169,7 @@ extension CheckpointHistory: WireValue {
     }
 }
 
-/// The checkpoints of all shards, as far as a node knows them.
+/// The checkpoints of all shards that a node knows.
 public struct Checkpoints: Hashable, Sendable {
     private var histories: [ShardID: CheckpointHistory] = [:]
 
@@ -185,7 +187,7 @@ public struct Checkpoints: Hashable, Sendable {
         histories[shard, default: CheckpointHistory()].formUnion(history)
     }
 
-    /// The vector that a token names of a shard.
+    /// Returns the vector that a token names for a shard.
     ///
     /// - Parameter current: a vector that may have the name without being a checkpoint.
     func vector(named short: UInt32, of shard: ShardID, or current: Vector) -> Vector? {

@@ -1,11 +1,12 @@
 import Wire
 
-/// Per replica, the last seq seen: of one element's adds, or of one document's changes.
+/// A map from replica id to the last seq seen of it: of one element's adds, or of one document's
+/// changes.
 ///
-/// The greatest seq is enough, where a shard's `Vector` needs sets: a replica's later state of an
-/// element or a document holds all that its earlier states of it held, and states travel whole.
+/// The greatest seq is enough here, whereas a shard's `Vector` needs sets: a replica's later state
+/// of an element or a document contains all of its earlier states, and states are sent whole.
 public struct Context: Hashable, Sendable {
-    /// Ascending by replica, one dot each.
+    /// The dots, ascending by replica id, one for each.
     public private(set) var dots: [Dot]
 
     public init() { dots = [] }
@@ -16,7 +17,7 @@ public struct Context: Hashable, Sendable {
 
     public func contains(_ dot: Dot) -> Bool { seq(of: dot.replica) >= dot.seq }
 
-    /// The last seq of `replica`, 0 where there is none.
+    /// Returns the last seq of `replica`; 0 where there is none.
     public func seq(of replica: ReplicaID) -> UInt64 {
         let index = firstIndex(notBefore: replica)
         return index < dots.count && dots[index].replica == replica ? dots[index].seq : 0
@@ -36,7 +37,7 @@ public struct Context: Hashable, Sendable {
         dots = mergedAscending(dots, other.dots, by: \.replica) { $0.seq < $1.seq ? $1 : $0 }
     }
 
-    /// Whether nothing in `other` is unknown here.
+    /// Whether this context contains every dot of `other`.
     public func covers(_ other: Context) -> Bool { other.dots.allSatisfy(contains) }
 
     private func firstIndex(notBefore replica: ReplicaID) -> Int {
@@ -57,7 +58,7 @@ extension Context: WireValue {
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
-        // As many as the bytes hold: a context is part of a document, whose bytes are limited.
+        // No limit but the bytes: a context is part of a document, whose size is limited.
         let count = try reader.readCount()
         dots = []
         dots.reserveCapacity(min(count, reader.remaining / Dot.bytesMin))

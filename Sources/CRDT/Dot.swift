@@ -1,14 +1,14 @@
 import Wire
 
-/// The name of one mutation of one shard: who made it, and its how-manieth of that shard it was.
+/// The name of one change of one shard: the replica that made it, and its number there.
 public struct Dot: Hashable, Comparable, Sendable {
     public let replica: ReplicaID
-    /// Counted per shard and replica, from 1.
+    /// The number of the change within its shard and replica, from 1.
     public let seq: UInt64
 
-    /// The greatest seq that is believed: more than disks can number, which count in 63 bits.
+    /// The greatest seq that is accepted; the disk format has 63 bits for a seq.
     static let seqMax: UInt64 = 1 << 62
-    /// The fewest bytes of a dot: a replica's id, and the shortest number.
+    /// The least size of an encoded dot: a replica id and a number of one byte.
     static let bytesMin = 17
 
     public init(replica: ReplicaID, seq: UInt64) {

@@ -9,12 +9,12 @@ public struct HybridTimestamp: Hashable, Comparable, Sendable {
 
     public static let zero = HybridTimestamp(bits: 0)
 
-    /// The last millisecond that is read from a socket or a disk, in the year 4199.
+    /// The last millisecond that is accepted from a connection or a disk, in the year 4199.
     public static let millisecondsMax: UInt64 = (1 << 46) - 1
     /// The last millisecond that a clock shows or follows, in the year 3084.
     ///
-    /// The clock of a node counts on from the greatest timestamp that it follows. With a thousand
-    /// years above that, no count ever reaches what others refuse to read.
+    /// A node's clock counts on from the greatest timestamp that it follows. The thousand years in
+    /// between ensure that no clock ever reaches a time that other nodes refuse to read.
     public static let followedMillisecondsMax: UInt64 = (1 << 45) - 1
 
     public init(bits: UInt64) { self.bits = bits }
@@ -27,10 +27,10 @@ public struct HybridTimestamp: Hashable, Comparable, Sendable {
     /// Milliseconds since 1970.
     public var milliseconds: UInt64 { bits >> 16 }
 
-    /// Whether clocks follow it; one that they do not takes effect in its own document alone.
+    /// Whether clocks follow the timestamp; otherwise it takes effect only in its own document.
     public var isFollowed: Bool { milliseconds <= HybridTimestamp.followedMillisecondsMax }
 
-    /// The least timestamp that is greater; the last one itself.
+    /// The least greater timestamp; of the last timestamp, that one itself.
     public var next: HybridTimestamp {
         let last = HybridTimestamp.millisecondsMax << 16 | 0xFFFF
         return HybridTimestamp(bits: bits < last ? bits + 1 : last)
@@ -52,11 +52,11 @@ extension HybridTimestamp: WireValue {
     }
 }
 
-/// Gives timestamps that never go back while the wall clock is right.
+/// A hybrid logical clock, whose timestamps never go back while the wall clock is right.
 ///
-/// Invariants: each timestamp given is greater than every one that was given or observed before it,
-/// except those that the wall clock is too far behind to believe: they were given by a wrong clock,
-/// this one or another. Starting from the greatest on disk, that holds over restarts too.
+/// Invariant: each timestamp is greater than all that the clock gave or observed before, except
+/// those too far ahead of the wall clock to be believed, which come from a wrong clock, this one or
+/// another. A clock that starts after the greatest timestamp on disk keeps this across restarts.
 public struct HybridClock: Sendable {
     public private(set) var greatest: HybridTimestamp
 
@@ -64,10 +64,10 @@ public struct HybridClock: Sendable {
         self.greatest = greatest.isFollowed ? greatest : .zero
     }
 
-    /// The next timestamp.
+    /// Returns the next timestamp.
     ///
-    /// - Parameter replaced: the greatest timestamp in the document that is changed: the result is
-    ///   greater, and moves the clock only where it is believed.
+    /// - Parameter replaced: the greatest timestamp in the document that is changed; the result is
+    ///   greater, and advances the clock only if it is believed.
     public mutating func next(
         at wall: WallTime, replacing replaced: HybridTimestamp = .zero
     ) -> HybridTimestamp {
@@ -82,20 +82,20 @@ public struct HybridClock: Sendable {
         return replaced.next
     }
 
-    /// Sees a timestamp of another replica: what is written after it is later.
+    /// Observes a timestamp of another replica; later results are greater.
     public mutating func observe(_ time: HybridTimestamp, at wall: WallTime) {
         forgetUnbelieved(at: wall)
         guard time.isFollowed, wall.believes(time) || followsAny else { return }
         greatest = max(greatest, time)
     }
 
-    /// Sees the time of the wall clock itself: whoever starts behind it has seen something.
+    /// Observes the wall clock, so that a later start of this clock is greater.
     public mutating func observe(_ wall: WallTime) {
         forgetUnbelieved(at: wall)
         greatest = max(greatest, HybridTimestamp(milliseconds: wall.milliseconds))
     }
 
-    /// What was given or seen before the wall clock was corrected does not count any more.
+    /// Discards a clock value from before the wall clock was set back.
     private mutating func forgetUnbelieved(at wall: WallTime) {
         if !wall.believes(greatest), !followsAny { greatest = .zero }
     }

@@ -1,6 +1,6 @@
 import Wire
 
-/// A part of a set's state, in the order of its keys.
+/// A part of an observed-remove set's state, in the order of its keys.
 protocol Keyed {
     associatedtype Key: Comparable
 

@@ -1,6 +1,6 @@
 import Wire
 
-/// A register that only grows: of two values, the greater.
+/// A register whose value only grows: of two values, the greater one wins.
 public struct MaxRegister<Value: Comparable & Hashable & Sendable>: Hashable, Sendable {
     public private(set) var value: Value
 

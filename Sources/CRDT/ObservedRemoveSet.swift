@@ -2,46 +2,46 @@ import Wire
 
 /// An observed-remove set in which an add wins over a concurrent remove.
 ///
-/// Each add is tagged with the operation that made it, and each element keeps its live tags and its
-/// own causal context (process → greatest counter), so a merge needs nothing from outside the
-/// element. Within a process the order of counters is the causal order, so a later operation on an
-/// element supersedes the earlier ones of its process: one record for each process holds both. An
-/// operation that is executed twice, or late, changes nothing that a later operation of its
-/// process, or one that has seen it, decided.
+/// Each add is tagged with its operation. Each element keeps its live tags and its own causal
+/// context (process → greatest counter), so a merge needs nothing from outside the element. Within
+/// a process the order of counters is the causal order, so a later operation on an element
+/// supersedes the earlier ones of its process: one record for each process holds both tag and
+/// context. An operation that is executed twice or late does not change what a later operation of
+/// its process, or one that has seen it, decided.
 ///
-/// A removed element stays as its context alone: a remove is remembered, never forgotten. Source:
-/// A. Bieniusa et al., "An optimized conflict-free replicated set" (2012), with operations in the
-/// place of dots.
+/// A removed element remains as its context, so a remove is never forgotten. Source: A. Bieniusa et
+/// al., "An optimized conflict-free replicated set" (2012), with operations instead of dots.
 public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hashable, Sendable {
     struct Entry: Hashable, Sendable {
         let element: Element
-        /// Whether it was ever added: a remove is recorded also where nothing was there.
+        /// Whether the element was ever added; a remove is recorded also for an element that was
+        /// not.
         var wasAdded: Bool
-        /// One for each process that changed the element; ascending by process, never empty.
+        /// One record for each process that changed the element; ascending by process, never empty.
         var records: [ProcessRecord]
 
         var isElement: Bool { records.contains { $0.liveTime != nil } }
     }
 
-    /// Ascending by element.
+    /// The entries, ascending by element.
     private(set) var entries: [Entry]
 
     public init() { entries = [] }
 
     /// The elements, ascending.
     public var elements: [Element] {
-        // Closures: a key path of a generic type is made anew each time.
+        // Closures, since a key path of a generic type is created at each use.
         entries.lazy.filter { $0.isElement }.map { $0.element }
     }
 
-    /// What was an element and is none, ascending.
+    /// The elements that were removed and not added again, ascending.
     public var removed: [Element] {
         entries.lazy.filter { !$0.isElement && $0.wasAdded }.map { $0.element }
     }
 
     public var isEmpty: Bool { entries.allSatisfy { !$0.isElement } }
 
-    /// Whether all its elements are in `other`.
+    /// Whether all elements are in `other`.
     public func isSubset(of other: ObservedRemoveSet) -> Bool {
         entries.allSatisfy { !$0.isElement || other.contains($0.element) }
     }
@@ -50,10 +50,11 @@ public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hash
 
     public func contains(_ element: Element) -> Bool { entry(of: element)?.isElement ?? false }
 
-    /// Whether it is an element, or was.
+    /// Whether `element` is or was an element.
     public func hasHeld(_ element: Element) -> Bool { entry(of: element)?.wasAdded ?? false }
 
-    /// When `element` was last added, of the adds that no remove has seen; nil where it is none.
+    /// Returns the time of the last add of `element` that no remove has seen; nil where it is no
+    /// element.
     public func lastAdded(_ element: Element) -> HybridTimestamp? {
         entry(of: element)?.records.lazy.compactMap { $0.liveTime }.max()
     }
@@ -63,26 +64,26 @@ public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hash
         entries.reduce(.zero) { max($0, $1.greatestTime) }
     }
 
-    /// What an operation that adds `element` would find.
+    /// Returns the state that an operation that adds `element` would find.
     public func standing(ofAdding element: Element, by operation: Stamp) -> Standing {
         let counter = entry(of: element)?.counter(of: operation.process) ?? 0
         return counter >= operation.counter ? .done : .new
     }
 
-    /// What an operation that removes `element` would find.
+    /// Returns the state that an operation that removes `element` would find.
     ///
-    /// Only the same counter says that it is done: a greater one of its process has not seen
-    /// everything that its client has.
+    /// The operation counts as executed only if its own counter is recorded: a later operation of
+    /// its process has not seen everything that its client has.
     public func standing(ofRemoving element: Element, by operation: Stamp) -> Standing {
         guard let entry = entry(of: element) else { return .new }
         guard entry.counter(of: operation.process) != operation.counter else { return .done }
         return entry.tagNotCovered(by: operation).map(Standing.stale) ?? .new
     }
 
-    /// Adds `element`; nothing where a later operation of the same process is recorded.
+    /// Adds `element`, unless a later operation of the same process is recorded.
     ///
-    /// It never takes away the tag of another process: that add may be known to a remove that has
-    /// not seen this one.
+    /// The tags of other processes remain: such an add may be known to a remove that has not seen
+    /// this one.
     public mutating func insert(_ element: Element, by operation: Stamp) {
         change(element) { entry in
             entry.record(operation.process) { record in
@@ -101,11 +102,10 @@ public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hash
         }
     }
 
-    /// Removes every add of `element` seen so far, except later ones; one that is concurrent
-    /// survives.
+    /// Removes every add of `element` that is seen here and is earlier; a concurrent add survives.
     ///
-    /// - Parameter unsettled: operations that its client issued earlier and that may not have been
-    ///   executed: where they are adds, they are removed before they come.
+    /// - Parameter unsettled: earlier operations of the client that may not have been executed yet;
+    ///   if they are adds, they are removed in advance.
     public mutating func remove(
         _ element: Element, by operation: Stamp, after unsettled: [ProcessCounter] = []
     ) {
@@ -163,16 +163,16 @@ public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hash
 
 /// The last operation of one process on one element.
 ///
-/// It supersedes the earlier ones of its process: of two records, the one of the later operation
-/// is the whole result.
+/// A record supersedes those of earlier operations: of two records, the one of the later one is the
+/// whole result.
 struct ProcessRecord: Hashable, Sendable {
     let process: ProcessID
     var counter: UInt64
-    /// The time of the operation where it is an add that no remove has seen: a live tag.
+    /// The time of the operation if it is an add that no remove has seen, which is a live tag.
     var liveTime: HybridTimestamp?
 
-    /// Whether `operation` takes a live tag away: one that is earlier, in its own process by the
-    /// counter.
+    /// Whether `operation` removes the live tag: an earlier add, by counter within its own process
+    /// and by time otherwise.
     func isCovered(by operation: Stamp) -> Bool {
         guard let liveTime else { return true }
         #if PlantedBugs
@@ -182,18 +182,19 @@ struct ProcessRecord: Hashable, Sendable {
             ? counter < operation.counter : liveTime < operation.time
     }
 
-    /// Covers the process's operations up to a counter.
+    /// Marks the process's operations up to a counter as removed.
     mutating func cover(upTo counter: UInt64) {
         guard self.counter <= counter else { return }
         self.counter = counter
         liveTime = nil
     }
 
-    /// Where both are of one operation, its tag is live where both have it.
+    /// Merges two records; if both are of the same operation, its tag is live only if both have it.
     func merged(with other: ProcessRecord) -> ProcessRecord {
         guard counter == other.counter else { return counter < other.counter ? other : self }
         var merged = self
-        // Equal times; were they not, the later would win, so that it is a join over any bytes.
+        // The times are equal; if they were not, the later one would win, which is a join over any
+        // bytes.
         merged.liveTime = liveTime.flatMap { mine in other.liveTime.map { max(mine, $0) } }
         return merged
     }
@@ -209,7 +210,7 @@ extension ObservedRemoveSet.Entry {
     }
 
     #if PlantedBugs
-        /// Takes back what a remove recorded of itself.
+        /// Removes what a remove operation recorded of itself.
         mutating func forget(_ operation: Stamp) {
             records.removeAll {
                 $0.process == operation.process && $0.counter == operation.counter
@@ -218,7 +219,7 @@ extension ObservedRemoveSet.Entry {
         }
     #endif
 
-    /// The greatest time of a live tag that `operation` may not take away.
+    /// Returns the greatest time of a live tag that `operation` must not remove.
     func tagNotCovered(by operation: Stamp) -> HybridTimestamp? {
         records.lazy.filter { !$0.isCovered(by: operation) }.compactMap { $0.liveTime }.max()
     }
@@ -241,9 +242,9 @@ extension ObservedRemoveSet.Entry {
 }
 
 extension ObservedRemoveSet: WireValue where Element: WireValue {
-    /// The fewest bytes of an entry: an element, and a record.
+    /// The least size of an encoded entry: an element and a record.
     ///
-    /// A count may lie; no more room is made than what is there can fill.
+    /// A count in the input may be false, so no more memory is reserved than the bytes can fill.
     private static var entryBytesMin: Int { 2 + ProcessRecord.bytesMin }
 
     public func encode(into writer: inout ByteWriter) {
@@ -275,7 +276,7 @@ extension ObservedRemoveSet: WireValue where Element: WireValue {
 }
 
 extension ProcessRecord: WireValue {
-    /// The fewest bytes of a record: a process, a counter and no tag.
+    /// The least size of an encoded record: a process, a counter and no tag.
     static let bytesMin = 18
 
     func encode(into writer: inout ByteWriter) {
@@ -294,7 +295,7 @@ extension ProcessRecord: WireValue {
 }
 
 extension ByteReader {
-    /// Records, at least one, ascending by process.
+    /// Reads records: at least one, ascending by process.
     mutating func readRecords(count: Int) throws(WireError) -> [ProcessRecord] {
         var records: [ProcessRecord] = []
         records.reserveCapacity(min(count, remaining / ProcessRecord.bytesMin))

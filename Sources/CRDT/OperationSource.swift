@@ -1,6 +1,6 @@
 import Wire
 
-/// The operations of one process: their counters, in the order of its lines, and their times.
+/// The source of one process's operations: counters in the order of its lines, and times.
 public struct OperationSource: Sendable {
     public let process: ProcessID
     private var counter: UInt64 = 0
@@ -8,10 +8,10 @@ public struct OperationSource: Sendable {
 
     public init(process: ProcessID) { self.process = process }
 
-    /// The time that the next operation is later than.
+    /// The time that the next operation's time exceeds.
     public var greatestTime: HybridTimestamp { clock.greatest }
 
-    /// No operation so far is later than this, in counter or in time; nil before the first.
+    /// An upper bound of the operations so far, in counter and in time; nil before the first one.
     public var last: Stamp? {
         counter > 0 ? Stamp(time: clock.greatest, process: process, counter: counter) : nil
     }
@@ -21,10 +21,11 @@ public struct OperationSource: Sendable {
         return Stamp(time: clock.next(at: wall), process: process, counter: counter)
     }
 
-    /// The same operation with a time greater than `time`.
+    /// Returns the same operation with a time greater than `time`.
     ///
-    /// Only where every node that was asked has refused it: an operation that may exist never gets
-    /// a second time. It keeps its counter, and so its place among the lines of its process.
+    /// This is allowed only if every node that was asked has refused the operation: an operation
+    /// that may have been executed never gets a second time. It keeps its counter, and therefore
+    /// its place among the lines of its process.
     public mutating func raised(
         _ operation: Stamp, above time: HybridTimestamp, at wall: WallTime
     ) -> Stamp {
@@ -33,7 +34,7 @@ public struct OperationSource: Sendable {
             counter: operation.counter)
     }
 
-    /// Sees a time that clients of this process are shown: what they ask for next is later.
+    /// Observes a time that clients of this process are shown; later operations are greater.
     public mutating func observe(_ time: HybridTimestamp, at wall: WallTime) {
         clock.observe(time, at: wall)
     }

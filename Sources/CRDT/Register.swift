@@ -1,10 +1,10 @@
 import Wire
 
-/// A last-writer-wins register: of two values, the one with the greater stamp.
+/// A last-writer-wins register: of two values, the one with the greater stamp wins.
 ///
-/// Who replaces a value gives it a stamp greater than the one it replaces, so what was written
-/// after seeing wins. Equal stamps are one write; were they not, the greater value would win, so
-/// that the merge is a join over any values.
+/// A writer uses a stamp greater than the one that it replaces, so a value that was written after
+/// seeing another one wins. Equal stamps belong to the same write; if they did not, the greater
+/// value would win, so that the merge is a join over any values.
 public struct Register<Value: Comparable & Hashable & Sendable>: Hashable, Sendable {
     public private(set) var stamp: Stamp
     public private(set) var value: Value

@@ -1,9 +1,9 @@
 import Wire
 
-/// A set of sequence numbers, kept as ranges: nearly always one.
+/// A set of sequence numbers, stored as ranges, nearly always one.
 ///
-/// In normal form the ranges ascend and neither overlap nor touch, so that equal sets are equal
-/// values and equal bytes.
+/// In normal form the ranges ascend and neither overlap nor touch, so equal sets are equal values
+/// and have equal bytes.
 public struct SeqSet: Hashable, Sendable {
     public private(set) var ranges: [ClosedRange<UInt64>]
 
@@ -13,7 +13,7 @@ public struct SeqSet: Hashable, Sendable {
 
     public var isEmpty: Bool { ranges.isEmpty }
 
-    /// How many numbers are in it.
+    /// The number of elements, modulo 2^64.
     public var count: UInt64 { ranges.reduce(0) { $0 &+ ($1.upperBound - $1.lowerBound) &+ 1 } }
 
     public var greatest: UInt64? { ranges.last?.upperBound }
@@ -39,7 +39,7 @@ public struct SeqSet: Hashable, Sendable {
     public mutating func insert(_ seq: UInt64) { insert(seq...seq) }
 
     public mutating func insert(_ range: ClosedRange<UInt64>) {
-        // The usual case: just behind the end.
+        // The usual case: directly behind the last range.
         if let last = ranges.last, range.lowerBound > last.upperBound {
             if range.lowerBound - 1 == last.upperBound {
                 ranges[ranges.count - 1] = last.lowerBound...range.upperBound
@@ -82,7 +82,7 @@ public struct SeqSet: Hashable, Sendable {
         for range in right { append(range) }
     }
 
-    /// Adds a range that begins where the last one does, or behind.
+    /// Adds a range that begins at or behind the start of the last one.
     private mutating func append(_ range: ClosedRange<UInt64>) {
         guard let last = ranges.last, touches(range, last) else {
             ranges.append(range)
@@ -92,12 +92,12 @@ public struct SeqSet: Hashable, Sendable {
         ranges[ranges.count - 1] = last.lowerBound...range.upperBound
     }
 
-    /// What is in both.
+    /// Returns the elements that are in both sets.
     public func intersection(_ other: SeqSet) -> SeqSet {
         subtracting(subtracting(other))
     }
 
-    /// The first of its ranges, so many: for whoever may claim less than there is.
+    /// Returns the first `count` ranges, for claims that may be too small but not too large.
     public func prefix(ranges count: Int) -> SeqSet {
         guard ranges.count > count else { return self }
         var prefix = SeqSet()
@@ -145,7 +145,7 @@ public struct SeqSet: Hashable, Sendable {
 }
 
 extension SeqSet: WireValue {
-    /// The fewest bytes of a range: two numbers.
+    /// The least size of an encoded range: two numbers of one byte.
     private static var rangeBytesMin: Int { 2 }
 
     public func encode(into writer: inout ByteWriter) {

@@ -1,18 +1,18 @@
 import Wire
 
-/// The identity and the time of an operation: a total order over all operations.
+/// The identity and the time of an operation, with a total order over all operations.
 ///
-/// The node that reads a line assigns it before the operation is executed or forwarded, and every
-/// retry carries the same one. So an operation that two nodes execute, or that is executed late, is
-/// known as one operation wherever its effects meet.
+/// The node that reads a line assigns the stamp before the operation is executed or forwarded, and
+/// every retry carries the same one. Therefore an operation that two nodes execute, or that is
+/// executed late, is recognized as one operation wherever its effects meet.
 public struct Stamp: Hashable, Sendable {
     public let time: HybridTimestamp
-    /// The process that read the line; the dot names the replica that executed it.
+    /// The process that read the line; the dot, in contrast, names the replica that executed it.
     public let process: ProcessID
-    /// Counted per process, in the order of its lines, from 1.
+    /// The number of the operation within its process, in the order of its lines, from 1.
     public let counter: UInt64
 
-    /// The greatest counter that is believed: no process reads more lines.
+    /// The greatest counter that is accepted; no process reads more lines.
     static let counterMax: UInt64 = 1 << 62
 
     public init(time: HybridTimestamp, process: ProcessID, counter: UInt64) {

@@ -1,13 +1,13 @@
-/// What an operation finds where it is to be executed.
+/// The state that an operation finds at its target.
 public enum Standing: Hashable, Sendable {
-    /// Nothing of it.
+    /// The operation has not been executed.
     case new
-    /// Its effect, or what a later operation of its process made of it.
+    /// The operation, or a later one of its process, has been executed.
     case done
-    /// Something that is not earlier: it needs a time greater than this.
+    /// The target has a time that is not earlier; the operation needs a greater time than this.
     case stale(HybridTimestamp)
 
-    /// What an operation that writes a value finds where these were written before.
+    /// Returns the state that a writing operation finds where values with these stamps are stored.
     public static func ofWriting(_ operation: Stamp, over stamps: [Stamp?]) -> Standing {
         let stamps = stamps.compactMap(\.self)
         if stamps.contains(operation) { return .done }

@@ -1,78 +1,79 @@
 import Wire
 
-/// What a client has seen of a cluster, in a word that it carries from node to node.
+/// The changes that a client has seen of a cluster, as a text that it carries from node to node.
 ///
-/// All of it where it fits into `textBytesMax`; what does not fit is left out, and the token says
-/// so. So it is read in two ways. Rounded down, `minimum` gives what was surely seen: what a
-/// watcher need not be told again. Rounded up, `verdict` says whether a replica of a shard
-/// surely holds all that was seen; where a token cannot tell, whoever holds the shard has to be
-/// asked.
+/// A token contains everything if that fits into `textBytesMax`; otherwise parts are left out, and
+/// the token says so. Therefore it is read in two ways. Rounded down, `minimum` returns what was
+/// certainly seen, which a watcher need not be sent again. Rounded up, `verdict` tells whether a
+/// replica of a shard certainly holds everything that was seen; if the token cannot tell, the other
+/// holders have to be asked.
 ///
-/// Of a shard it names the entries of the vector that was seen, or a checkpoint, whose vector the
-/// nodes know, and the entries beyond it. So its length depends neither on the age of the cluster
-/// nor on how often its nodes were restarted. Where no entries fit, a name of the whole vector is
-/// left, which says all where that is a checkpoint, or where a replica holds just that.
+/// For each shard, a token lists the entries of the vector that was seen, or a checkpoint, whose
+/// vector the nodes know, and the entries beyond it. So its length depends neither on the age of
+/// the cluster nor on the number of restarts. If no entries fit, only a name of the whole vector
+/// remains; it suffices if that vector is a checkpoint, or if a replica has exactly this vector.
 ///
-/// A replica id is named by its first 32 bits. The id is random, so a token's entry is taken for
-/// another's, of n replica ids that a vector lists, with a chance of n / 2^32: for a thousand of
-/// them, one in four million. A vector is named by 32 bits of a hash: it is taken for another one
-/// of at most 65 with a chance of 1 / 2^26.
+/// A replica id is named by its first 32 bits. Ids are random, so an entry is mistaken for another
+/// one of the n replica ids of a vector with a probability of n / 2^32: for a thousand, one in four
+/// million. A vector is named by 32 bits of a hash, and is mistaken for one of at most 65 others
+/// with a probability of 1 / 2^26.
 public struct Token: Hashable, Sendable {
-    /// What was seen of one replica's changes of a shard.
+    /// The changes that were seen of one replica id of a shard.
     public struct Entry: Hashable, Sendable {
-        /// The first 32 bits of its id.
+        /// The first 32 bits of the replica id.
         let prefix: UInt32
-        /// Never empty.
+        /// The seqs that were seen; never empty.
         let seqs: SeqSet
     }
 
-    /// What was seen of one shard.
+    /// The changes that were seen of one shard.
     public struct Part: Hashable, Sendable {
         public let shard: ShardID
-        /// The name of a checkpoint that was seen; nil where the entries are all.
+        /// The name of a checkpoint that was seen; nil where the entries alone say everything.
         let checkpoint: UInt32?
-        /// Ascending by prefix, each once.
+        /// The entries, ascending by prefix, each prefix once.
         let entries: [Entry]
-        /// Whether the checkpoint and the entries are all that was seen.
+        /// Whether the checkpoint and the entries together are everything that was seen.
         let isWhole: Bool
     }
 
-    /// The name of all that was seen of one shard.
+    /// The name of the whole vector that was seen of one shard.
     struct Name: Hashable, Sendable {
         let shard: ShardID
         let short: UInt32
     }
 
-    /// Whether a replica of a shard holds all that was seen of it.
+    /// Whether a replica of a shard holds everything that was seen of the shard.
     public enum Verdict: Hashable, Sendable {
         case covered
-        /// Not as far as the token tells: others may hold what this replica lacks.
+        /// The token does not prove it: other replicas may hold changes that this one lacks.
         case lacking
     }
 
-    /// The most bytes of a token, as text.
+    /// The greatest length of a token's text, in bytes.
     public static let textBytesMax = 512
 
-    /// A hash of the id of its cluster.
+    /// A hash of the cluster's id.
     let cluster: UInt32
-    /// Ascending by shard.
+    /// The parts, ascending by shard.
     let parts: [Part]
-    /// Of shards that are not whole in `parts`; ascending by shard.
+    /// The names of shards that are not whole in `parts`, ascending by shard.
     let names: [Name]
-    /// Whether something was seen of shards that it does not name.
+    /// Whether the client saw something of shards that the token does not mention.
     public let isRounded: Bool
-    /// No earlier than anything that was seen: what its client writes next, anywhere, is later.
+    /// A time not earlier than anything that was seen; the client's next write, on any node, is
+    /// later.
     public let clock: HybridTimestamp
-    /// What its client asked for and may be executed yet.
+    /// The client's operations that may still be executed.
     public let unsettled: Unsettled
-    /// Checksums of what else its client was told, at most `sumsMax`.
+    /// Checksums of other data that the client was sent, at most `sumsMax`.
     ///
-    /// Empty where that is not known.
+    /// Empty where these are not known.
     public var sums: [UInt32] = []
 
     public static let sumsMax = 8
 
-    /// Whether it is of this cluster.
+    /// Whether the token belongs to this cluster.
     public func isOf(_ cluster: ClusterID) -> Bool { self.cluster == Token.hash(of: cluster) }
 
     static func hash(of cluster: ClusterID) -> UInt32 {
@@ -83,10 +84,11 @@ public struct Token: Hashable, Sendable {
 // MARK: Rounded down
 
 extension Token {
-    /// What was surely seen of a shard, as far as its replica ids and its checkpoints are known.
+    /// Returns the changes of a shard that were certainly seen, as far as the replica ids and
+    /// checkpoints are known.
     ///
-    /// - Parameter known: what a replica of the shard holds. A replica id that is not in it, or
-    ///   that cannot be told from another, counts for nothing.
+    /// - Parameter known: the vector of a replica of the shard. Entries whose replica id is not in
+    ///   it, or is ambiguous in it, are ignored.
     public func minimum(
         of shard: ShardID, knowing known: Vector, _ checkpoints: Checkpoints = Checkpoints()
     ) -> Vector {
@@ -107,7 +109,7 @@ extension Token {
 // MARK: Rounded up
 
 extension Token {
-    /// Whether a replica that holds `vector` holds all that was seen of the shard.
+    /// Whether a replica that holds `vector` holds everything that was seen of the shard.
     public func verdict(
         on vector: Vector, of shard: ShardID, _ checkpoints: Checkpoints = Checkpoints()
     ) -> Verdict {
@@ -124,13 +126,13 @@ extension Token {
         return isRounded || part(of: shard) != nil ? .lacking : .covered
     }
 
-    /// The shards of which something was seen, out of so many.
+    /// Returns the shards of which something was seen, for a cluster with `count` shards.
     public func shards(of count: UInt16) -> [ShardID] {
         if isRounded { return (0..<count).map { ShardID($0) } }
         return Set(parts.map(\.shard) + names.map(\.shard)).filter { $0.number < count }.sorted()
     }
 
-    /// What it says of one shard alone.
+    /// Returns a token of one shard only.
     public func narrowed(to shard: ShardID) -> Token {
         Token(
             cluster: cluster, parts: parts.filter { $0.shard == shard },
@@ -138,7 +140,8 @@ extension Token {
             unsettled: unsettled)
     }
 
-    /// Every replica id that may be meant has to have it: one of several cannot be told.
+    /// Whether every replica id that the entry may mean has its seqs, since the right one is not
+    /// known.
     private func isHeld(_ entry: Entry, in vector: Vector) -> Bool {
         let replicas = vector.entries.filter { $0.replica.prefix == entry.prefix }
         return !replicas.isEmpty && replicas.allSatisfy { $0.seqs.isSuperset(of: entry.seqs) }
@@ -150,7 +153,7 @@ extension Token {
 }
 
 extension RandomID {
-    /// What names it in a token.
+    /// The bits that name the id in a token.
     var prefix: UInt32 { UInt32(truncatingIfNeeded: high >> 32) }
 
     var encodedForToken: [UInt8] {

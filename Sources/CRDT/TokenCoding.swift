@@ -1,21 +1,21 @@
 import Wire
 
 extension Token {
-    /// The version of the text.
+    /// The version of the format.
     private static let version: UInt8 = 1
-    /// Its head: version, cluster, whether it is rounded, two counts of two bytes at most, and the
-    /// clock.
+    /// The size of the fixed part: version, cluster, `isRounded`, two counts of at most two bytes,
+    /// and the clock.
     private static let headBytes = 1 + 4 + 1 + 2 + 2 + 8
     private static let checksumBytes = 4
-    /// How many bytes there are for parts, names, unsettled operations and sums.
+    /// The bytes that are available for parts, names, unsettled operations and sums.
     static let bodyBytesMax = textBytesMax * 6 / 8 - headBytes - checksumBytes
-    /// The most parts, and names: as many as there may be shards.
+    /// The greatest number of parts, and of names: the greatest number of shards.
     private static let shardsMax = 4_096
 
-    /// As a client carries it: letters, digits, `-` and `_`, at most `textBytesMax` of them.
+    /// The text for clients: at most `textBytesMax` letters, digits, `-` and `_`.
     public var text: String { Base64.encode(encoded) }
 
-    /// - Throws: `WireError` for what is not the text of a token.
+    /// - Throws: `WireError` for a text that is not a token.
     public init(text: String) throws(WireError) {
         guard text.utf8.count <= Token.textBytesMax else {
             throw .tooLong(count: UInt64(text.utf8.count), limit: Token.textBytesMax)
@@ -84,7 +84,7 @@ extension Token: WireValue {
 }
 
 extension Token {
-    /// How many, which of them are not zero, and those: there may be fewer bytes than sums.
+    /// Writes the number of sums, a mask of the nonzero ones, and these.
     private static func encode(_ sums: [UInt32], into writer: inout ByteWriter) {
         writer.write(UInt8(sums.count))
         guard !sums.isEmpty else { return }
@@ -104,11 +104,11 @@ extension Token {
         return sums
     }
 
-    /// The most bytes that so many take.
+    /// Returns the greatest size of so many encoded sums, in bytes.
     static func bytesMax(ofSums count: Int) -> Int { 2 + 4 * count }
 }
 
-/// The bytes of a number of a fixed size.
+/// Returns the bytes of a number of fixed size.
 private func fixed(_ number: UInt32) -> [UInt8] {
     var writer = ByteWriter()
     writer.write(fixed: number)
@@ -148,7 +148,7 @@ extension Token.Part {
 }
 
 extension ByteReader {
-    /// The number of a shard, as what it is beyond the last one.
+    /// Reads the number of a shard, encoded as the difference to the previous one.
     mutating func readShard(after last: ShardID?) throws(WireError) -> ShardID {
         let step = try readVarint()
         let (number, overflowed) = UInt64(last?.number ?? 0).addingReportingOverflow(step)

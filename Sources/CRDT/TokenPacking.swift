@@ -1,21 +1,22 @@
 import Wire
 
 extension Token {
-    /// What was seen, as far as it fits.
+    /// Creates a token of what was seen, as far as it fits.
     ///
-    /// Each shard is named by all its entries where there is room, else by a checkpoint and the
-    /// entries beyond it, else by the name of the whole vector. For SINCE such a name is worth most
-    /// for its bytes, so entries take only what names leave; then the shards that are not whole get
-    /// what entries still fit.
+    /// Each shard gets all its entries if there is space, otherwise a checkpoint and the entries
+    /// beyond it, otherwise the name of the whole vector. For `SINCE`, a name is worth most for its
+    /// size, so entries get only the space that names leave; then shards that are not whole get as
+    /// many entries as still fit.
     ///
     /// - Parameters:
-    ///   - seen: ascending by shard, each once.
-    ///   - first: the shards that matter most, in that order; behind them those of the most seqs.
-    ///   - checkpoints: those that other nodes may be taken to know, too.
-    ///   - clock: no earlier than anything that was seen.
-    ///   - unsettled: what its client asked for and may be executed yet.
-    ///   - sums: checksums of what else its client was told; left out where they would take the
-    ///     room of a shard's name.
+    ///   - seen: the vectors, ascending by shard, each shard once.
+    ///   - first: the most important shards, in that order; the others follow by their number of
+    ///     seqs.
+    ///   - checkpoints: the checkpoints that other nodes may be assumed to know too.
+    ///   - clock: a time not earlier than anything that was seen.
+    ///   - unsettled: the client's operations that may still be executed.
+    ///   - sums: checksums of other data that the client was sent; left out if they would displace
+    ///     a shard's name.
     public init(
         of seen: [(shard: ShardID, vector: Vector)], first: [ShardID] = [], cluster: ClusterID,
         checkpoints: Checkpoints = Checkpoints(), clock: HybridTimestamp = .zero,
@@ -50,19 +51,19 @@ extension Token {
     }
 }
 
-/// What is put into a token, the most important first.
+/// The contents of a token in the making, the most important shards first.
 private struct TokenPacking {
     var parts: [Token.Part] = []
     var names: [Token.Name] = []
     var isRounded = false
-    /// How many bytes there are for parts and names.
+    /// The bytes that are left for parts and names.
     private var capacity: Int
-    /// How many of those the names of the shards that are still to come take.
+    /// The bytes of the names of the shards that have not been added yet.
     private var reserved: Int
-    /// The parts with the most entries of shards that did not fit whole, in order.
+    /// The part with the most entries of each shard that did not fit whole, in order.
     private var named: [Token.Part] = []
 
-    /// - Parameter bytes: those that other things take.
+    /// - Parameter bytes: the size of the other contents.
     init(naming shards: [ShardID], besides bytes: Int) {
         capacity = Token.bodyBytesMax - bytes
         reserved = shards.reduce(0) { $0 + Token.Name.bytesMax(of: $1) }
@@ -73,7 +74,7 @@ private struct TokenPacking {
         let plain = TokenPacking.part(of: vector, in: shard)
         if addWhole(plain) { return }
         let checkpoints = history.within(vector)
-        // The one that histories keep longest, then the one with the least beyond it.
+        // The checkpoint that histories keep longest, then the one with the least beyond it.
         let durable = checkpoints.max { $0.id.level < $1.id.level }
         var best = plain
         for checkpoint in [durable, checkpoints.first].compactMap({ $0 }) {
@@ -91,7 +92,7 @@ private struct TokenPacking {
         named.append(best)
     }
 
-    /// - Returns: whether the part says all and fits.
+    /// - Returns: whether the part is whole and fits.
     private mutating func addWhole(_ part: Token.Part) -> Bool {
         guard part.isWhole, part.bytesMax + reserved <= capacity else { return false }
         capacity -= part.bytesMax
@@ -99,7 +100,7 @@ private struct TokenPacking {
         return true
     }
 
-    /// Gives what capacity is left to the shards that have only a name.
+    /// Gives the remaining space to the shards that have only a name.
     mutating func fill() {
         for part in named {
             var kept: [Token.Entry] = []
@@ -110,7 +111,7 @@ private struct TokenPacking {
                 kept.append(entry)
             }
             let part = part.keeping(kept.sorted { $0.prefix < $1.prefix })
-            // A count of many entries takes a byte more than one of none.
+            // The count of many entries may take a byte more than that of none.
             guard part.checkpoint != nil || !kept.isEmpty, part.bytesMax <= capacity else {
                 continue
             }
@@ -128,12 +129,12 @@ private struct TokenPacking {
             isWhole: entries.count == vector.entries.count)
     }
 
-    /// An entry for each replica that can be told from the others.
+    /// Returns an entry for each replica id whose prefix is unique in the vector.
     private static func entries(of vector: Vector) -> [Token.Entry] {
         let all = vector.entries
         return all.indices.compactMap { index in
             let prefix = all[index].replica.prefix
-            // Ascending by replica, so that equal ones stand side by side.
+            // Entries ascend by replica id, so equal prefixes are neighbours.
             if index > 0, all[index - 1].replica.prefix == prefix { return nil }
             if index + 1 < all.count, all[index + 1].replica.prefix == prefix { return nil }
             return Token.Entry(prefix: prefix, seqs: all[index].seqs)
@@ -142,12 +143,12 @@ private struct TokenPacking {
 }
 
 extension Token.Part {
-    /// The same with these entries alone.
+    /// Returns the part with only these entries.
     func keeping(_ entries: [Token.Entry]) -> Token.Part {
         Token.Part(shard: shard, checkpoint: checkpoint, entries: entries, isWhole: false)
     }
 
-    /// The most bytes that it takes, whatever stands before it.
+    /// The greatest size of the encoded part in bytes, whichever shard precedes it.
     var bytesMax: Int {
         varintBytes(UInt64(shard.number)) + varintBytes(UInt64(entries.count) << 2)
             + (checkpoint == nil ? 0 : 4) + entries.reduce(0) { $0 + $1.bytes }
@@ -155,7 +156,7 @@ extension Token.Part {
 }
 
 extension Token.Name {
-    /// The most bytes that one takes, whatever stands before it.
+    /// Returns the greatest size of an encoded name in bytes, whichever shard precedes it.
     static func bytesMax(of shard: ShardID) -> Int {
         varintBytes(UInt64(shard.number)) + 4
     }
@@ -164,7 +165,7 @@ extension Token.Name {
 extension Token.Entry {
     var bytes: Int { 4 + seqs.encoded.count }
 
-    /// The same, or its first range alone; nil where neither fits.
+    /// Returns the entry, or one with its first range only; nil where neither fits.
     func fitting(_ room: Int) -> Token.Entry? {
         if bytes <= room { return self }
         guard let range = seqs.ranges.first else { return nil }

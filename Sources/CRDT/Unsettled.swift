@@ -1,27 +1,27 @@
 import Wire
 
-/// The operations of a client that may yet be executed, by the greatest counter of each process.
+/// The operations of a client that may still be executed, by the greatest counter of each process.
 ///
-/// An operation that was answered with "may be done" is unsettled. Whatever the client asks for
-/// next, anywhere, names it, so that its late execution changes nothing that came after it.
+/// An operation that was answered with "may be done" is unsettled. The client's next requests, on
+/// any node, name it, so that its late execution changes nothing that came after it.
 public struct Unsettled: Hashable, Sendable {
-    /// The latest last, one for each process.
+    /// The counters, one for each process, the most recent last.
     public private(set) var counters: [ProcessCounter] = []
-    /// No earlier than any of them; zero where there is none.
+    /// A time not earlier than any of the operations; zero where there are none.
     public private(set) var time = HybridTimestamp.zero
 
-    /// The most processes; of more, the latest are kept.
+    /// The greatest number of processes; if there are more, the most recent ones are kept.
     public static let countMax = 4
 
     public init() {}
 
-    /// Notes an operation, and with it all earlier ones of its process.
+    /// Adds an operation, which stands for all earlier ones of its process.
     public mutating func note(_ operation: Stamp) {
         note(ProcessCounter(process: operation.process, counter: operation.counter))
         note(operation.time)
     }
 
-    /// Notes a time that some of them may have.
+    /// Adds a time that some of the operations may have.
     public mutating func note(_ time: HybridTimestamp) { self.time = max(self.time, time) }
 
     public mutating func merge(_ other: Unsettled) {

@@ -1,25 +1,27 @@
 import Wire
 
-/// What a copy of a shard has seen: per replica, the set of seqs whose effect is in its state.
+/// The version vector of a shard replica: per replica id, the set of seqs whose effect is in its
+/// state.
 ///
-/// Claiming a seq means: everything that its replica did to that document up to it is here, or was
-/// superseded by what is here. A set and not a greatest number, for a seq that no disk holds any
-/// more stays a hole for ever, and the seqs behind it must still count.
+/// A seq in the vector means that everything that its replica id did to that document up to the seq
+/// is here, or was superseded by what is here. Sets are needed instead of a greatest number,
+/// because a seq that no disk holds any more remains a gap for ever, and the seqs behind it must
+/// still count.
 public struct Vector: Hashable, Sendable {
     public struct Entry: Hashable, Sendable {
         public let replica: ReplicaID
-        /// Never empty.
+        /// The seqs; never empty.
         public internal(set) var seqs: SeqSet
     }
 
-    /// Ascending by replica.
+    /// The entries, ascending by replica id.
     public private(set) var entries: [Entry]
 
     public init() { entries = [] }
 
     public var isEmpty: Bool { entries.isEmpty }
 
-    /// How many seqs are in it.
+    /// The number of seqs, modulo 2^64.
     public var count: UInt64 { entries.reduce(0) { $0 &+ $1.seqs.count } }
 
     public func seqs(of replica: ReplicaID) -> SeqSet {
@@ -34,10 +36,10 @@ public struct Vector: Hashable, Sendable {
         return entries[index].seqs.contains(dot.seq)
     }
 
-    /// Whether every seq that `context` names is in it.
+    /// Whether every seq that `context` names is in the vector.
     public func contains(_ context: Context) -> Bool { context.dots.allSatisfy(contains) }
 
-    /// Whether all of `other` is in it.
+    /// Whether all of `other` is in the vector.
     public func covers(_ other: Vector) -> Bool {
         #if PlantedBugs
             if PlantedBug.coversFirstRangeOnly.isOn { return coversFirstRanges(of: other) }
@@ -65,7 +67,7 @@ public struct Vector: Hashable, Sendable {
         }
     }
 
-    /// Takes out all seqs of a replica.
+    /// Removes all seqs of a replica id.
     mutating func remove(_ replica: ReplicaID) {
         let index = firstIndex(notBefore: replica)
         if index < entries.count, entries[index].replica == replica { entries.remove(at: index) }
@@ -84,11 +86,11 @@ public struct Vector: Hashable, Sendable {
         formUnion(seqs)
     }
 
-    /// More than so many are merged in one pass.
+    /// The number of dots above which they are merged in one pass.
     private static let insertionsMax = 8
 
     public mutating func formUnion(_ other: Vector) {
-        // A few are found one by one, in place.
+        // A few entries are inserted one by one, in place.
         guard other.entries.count > entries.count / 8 else {
             for entry in other.entries { insert(entry.seqs, of: entry.replica) }
             return
@@ -106,7 +108,7 @@ public struct Vector: Hashable, Sendable {
         return union
     }
 
-    /// The least vector of one range a replica that holds all of this one.
+    /// The least vector with one range for each replica id that covers this one.
     public var enclosing: Vector {
         var enclosing = Vector()
         for entry in entries {
@@ -119,7 +121,7 @@ public struct Vector: Hashable, Sendable {
         return enclosing
     }
 
-    /// What of it is not in `other`.
+    /// Returns the seqs that are not in `other`.
     public func subtracting(_ other: Vector) -> Vector {
         var rest = Vector()
         for entry in entries {
@@ -130,10 +132,10 @@ public struct Vector: Hashable, Sendable {
         return rest
     }
 
-    /// What of it is beyond `base`; nil where it does not hold all of that.
+    /// Returns the seqs beyond `base`; nil where the vector does not cover `base`.
     ///
-    /// In one pass, for it is asked with every commit: two vectors that differ by little share the
-    /// memory of nearly all their entries.
+    /// The comparison is one pass, since it is made with every commit; two vectors that differ by
+    /// little share the memory of nearly all their entries.
     public func rest(beyond base: Vector) -> Vector? {
         var rest = Vector()
         var index = 0
@@ -152,13 +154,14 @@ public struct Vector: Hashable, Sendable {
         return index == base.entries.count ? rest : nil
     }
 
-    /// What is in both.
+    /// Returns the seqs that are in both vectors.
     public func intersection(_ other: Vector) -> Vector { subtracting(subtracting(other)) }
 
-    /// How many ranges its sets have.
+    /// The number of ranges in all sets.
     public var rangesCount: Int { entries.reduce(0) { $0 + $1.seqs.ranges.count } }
 
-    /// As much of it as has so many replicas and ranges: for whoever may claim less than there is.
+    /// Returns a prefix with at most so many replica ids and ranges, for claims that may be too
+    /// small but not too large.
     public func prefix(replicas: Int, ranges: Int) -> Vector {
         guard entries.count > replicas || rangesCount > ranges else { return self }
         var prefix = Vector()
@@ -191,16 +194,17 @@ public struct Vector: Hashable, Sendable {
     #endif
 }
 
-/// What a node tells another of its vector: bounded, whatever the vector is.
+/// The bounded encoding of vectors between nodes.
 extension Vector {
-    /// The most replicas that a vector names between nodes: some 400 KB of them.
+    /// The greatest number of replica ids in a vector between nodes, about 400 KB.
     ///
-    /// A shard refuses to begin a numbering before its vector has so many (`Copy.replicasMax`).
+    /// A node stops beginning new numberings 1,024 replica ids before that limit
+    /// (`ShardReplica.replicasMax`).
     public static let sharedReplicasMax = 1 << 14
-    /// The most ranges that all of them have together.
+    /// The greatest number of ranges of all of them together.
     ///
-    /// A vector has more only while a shard that lost records is filled anew. What does not fit is
-    /// left out: whoever claims too little is sent what it has, and nothing is lost.
+    /// A vector has more only while a shard that lost records is being filled again. The excess is
+    /// left out: a node that claims too little is sent documents that it has, and nothing is lost.
     public static let sharedRangesMax = 1 << 15
 
     public func encodeShared(into writer: inout ByteWriter) {
@@ -216,7 +220,7 @@ extension Vector {
 }
 
 extension Vector: WireValue {
-    /// The fewest bytes of an entry: a replica's id, and a set of one range.
+    /// The least size of an encoded entry: a replica id and a set of one range.
     private static let entryBytesMin = 19
 
     public func encode(into writer: inout ByteWriter) {

@@ -1,13 +1,12 @@
-/// A reading of a wall clock, and the latest timestamp that is believed beside it.
+/// A reading of the wall clock, and the latest timestamp that is believed at that time.
 ///
-/// A timestamp from further ahead was given by a wrong clock: it takes effect in its own document
-/// alone, and no clock follows it.
+/// A timestamp from further ahead comes from a wrong clock: it takes effect only in its own
+/// document, and no clock follows it.
 public struct WallTime: Hashable, Sendable {
-    /// How far ahead of the wall clock a timestamp is believed where nothing else was said, in
-    /// milliseconds.
+    /// The default of how far ahead of the wall clock a timestamp is believed, in milliseconds.
     public static let maxOffsetMillisecondsDefault: UInt64 = 500
 
-    /// Since 1970.
+    /// Milliseconds since 1970.
     public let milliseconds: UInt64
     public let latest: HybridTimestamp
 
@@ -18,13 +17,13 @@ public struct WallTime: Hashable, Sendable {
         latest = HybridTimestamp(bits: last.bits | 0xFFFF)
     }
 
-    /// Believes what is ahead by the default offset.
+    /// Creates a reading that believes timestamps up to the default offset ahead.
     public init(milliseconds: UInt64) {
         let latest = milliseconds.addingReportingOverflow(WallTime.maxOffsetMillisecondsDefault)
         self.init(
             milliseconds: milliseconds, latestMilliseconds: latest.overflow ? .max : latest.0)
     }
 
-    /// Whether a clock follows a timestamp.
+    /// Whether the timestamp is believed, so that a clock follows it.
     public func believes(_ time: HybridTimestamp) -> Bool { time <= latest }
 }

@@ -1,8 +1,8 @@
 import Wire
 
-/// Time: who is heard, who is asked, who is suspected, who is dead.
+/// The failure detector: timeouts, suspicion, eviction and probes.
 extension Membership {
-    /// Every 100 ms.
+    /// Advances time; called every 100 ms.
     public mutating func onTick(now: UInt64) {
         wake(now)
         lastTickAt = self.now
@@ -22,7 +22,7 @@ extension Membership {
         spreadToSome()
     }
 
-    /// Sets the time; after a pause of this process, silence proves nothing.
+    /// Sets the time; after a pause of this process, silence does not count against anybody.
     mutating func wake(_ now: UInt64) {
         self.now = max(self.now, now)
         guard elapsed(since: lastTickAt) > Timing.lateTick else { return }
@@ -41,9 +41,9 @@ extension Membership {
 
     func elapsed(since time: UInt64) -> UInt64 { now - min(now, time) }
 
-    /// The member itself was heard: whoever asked for it is told.
+    /// Records a sign of life from the member itself, and tells the nodes that asked for one.
     mutating func sign(_ name: NodeName) {
-        // Where it lies: what comes from the most talkative member costs no copy of what is known.
+        // Changed in place, since the state of a peer is expensive to copy.
         guard let index = peers.index(forKey: name) else { return }
         peers.values[index].onSign(now: now)
         peers.values[index].spokeAt = now
@@ -53,7 +53,8 @@ extension Membership {
         if let entry = table[name], entry.state != .alive { tell(entry) }
     }
 
-    /// The link is lost: whoever has lost it too says so by asking.
+    /// Records a lost connection, and asks others whether they hear the member; a member that asks
+    /// shows that it has lost the connection too.
     mutating func lose(_ name: NodeName) {
         guard now >= graceUntil, let peer = peers[name], let entry = table[name],
             entry.state <= .suspect, peer.lostAt == nil
@@ -91,7 +92,8 @@ extension Membership {
         if silence >= limit { suspect(entry) }
     }
 
-    /// Accusations do not shrink it: many who hear nothing prove no more than a pause.
+    /// How long a silent member lives, in milliseconds; accusations do not shorten it, since many
+    /// members that hear nothing prove no more than a pause.
     private func silenceKills(_ accusations: Int) -> UInt64 {
         #if PlantedBugs
             if PlantedBug.silenceShrinks.isOn, accusations > 0 { return Timing.silenceSuspects }
@@ -106,7 +108,8 @@ extension Membership {
     /// Evicts a member that was dead for long enough while this node heard a majority.
     ///
     /// A minority that evicted the others would take their shards for its own. Time without a
-    /// majority does not count: who has just been heard again may know that the member lives.
+    /// majority does not count: a member that has just been heard again may know that the other one
+    /// lives.
     private mutating func evictIfDue(_ entry: MemberEntry) {
         guard let evictAfter, let since = peers[entry.member.name]?.deadSince,
             let heardSince = decidesSince, elapsed(since: max(since, heardSince)) >= evictAfter
@@ -114,7 +117,7 @@ extension Membership {
         merge(MemberEntry(member: entry.member, state: .evicted), from: nil)
     }
 
-    /// Since when this node may decide who is evicted; nil while it may not.
+    /// The time since which this node may decide evictions; nil while it must not.
     private var decidesSince: UInt64? {
         #if PlantedBugs
             if PlantedBug.minorityEvicts.isOn { return 0 }
@@ -122,10 +125,10 @@ extension Membership {
         return majoritySince
     }
 
-    /// Whether more than half of the members, counting this one, are heard by this node itself.
+    /// Whether this node itself hears more than half of the members, counting this node.
     ///
-    /// Evicted members count until they are forgotten: otherwise the rest of a majority could go on
-    /// to evict the rest of it.
+    /// Evicted members count until they are forgotten: otherwise what remains of a majority could
+    /// evict one member after another.
     private var hearsMajority: Bool {
         var (members, heard) = (0, 0)
         for entry in table.entries where entry.state != .left {
@@ -142,7 +145,7 @@ extension Membership {
         return elapsed(since: spokeAt) < Timing.silenceSuspects
     }
 
-    /// How many others are taken to run.
+    /// The number of other members that are assumed to run.
     private var othersCount: Int {
         table.entries.count { $0.state <= .suspect && $0.member.name != me.name }
     }
@@ -165,7 +168,7 @@ extension Membership {
         send(.ping(number: lastNumber, tableHash: table.hash, []), to: name)
     }
 
-    /// - Returns: how long the answer took, in milliseconds; nil where it answers no open ping.
+    /// - Returns: the round-trip time in milliseconds; nil where the ack matches no open ping.
     mutating func onAck(_ number: UInt64, from name: NodeName) -> UInt64? {
         guard let ping = peers[name]?.ping, ping.number == number else { return nil }
         let rtt = elapsed(since: ping.at)
@@ -175,11 +178,11 @@ extension Membership {
         return rtt
     }
 
-    /// Asks up to three others whether they hear a member, first the one that last did.
+    /// Asks up to three others whether they hear a member, first the one that heard it last.
     ///
-    /// Each time the next three, so that after a few everybody was asked.
+    /// Each call asks the next three, so that after a few calls every member has been asked.
     ///
-    /// - Parameter again: how long ago the last must have been asked, in milliseconds.
+    /// - Parameter again: the shortest time since the last call, in milliseconds.
     mutating func askOthers(about name: NodeName, again: UInt64 = Timing.askAgain) {
         guard var peer = peers[name] else { return }
         if let at = peer.requestedAt, elapsed(since: at) < again { return }
@@ -200,7 +203,7 @@ extension Membership {
         for helper in asked { send(.probe(number: lastNumber, of: name), to: helper) }
     }
 
-    /// How many others are asked at a time.
+    /// The number of members that are asked at a time.
     static let helpersMax = 3
 
     mutating func onProbe(_ number: UInt64, of name: NodeName, from asker: NodeName) {
@@ -209,7 +212,7 @@ extension Membership {
         peers[name]?.confirmSuspicion(by: asker, now: now)
         let until = now + Timing.accusationHolds
         peers[name]?.await(Peer.ProbeRequester(name: asker, number: number, until: until))
-        // What was heard before the question may be the last word of the dead.
+        // Only a new answer counts: what was heard before the probe may be the member's last frame.
         guard peer.link != nil else { return }
         if peer.ping.map({ elapsed(since: $0.at) >= Timing.tick }) ?? true { ping(name) }
     }
@@ -220,7 +223,8 @@ extension Membership {
         else { return }
         peers[name]?.indirectAckAt = now
         peers[name]?.indirectAckFrom = helper
-        // Passed on to nobody: two that repeat each other would keep the dead alive.
+        // Not passed on, since two members that repeat each other's reports would keep a dead one
+        // alive.
         peers[name]?.onSign(now: now)
     }
 }

@@ -1,20 +1,22 @@
 import Wire
 
-/// What members say to each other about members.
+/// The messages of the membership protocol.
 ///
-/// Which version of it a link speaks is settled by what carries it.
+/// The version of their format is negotiated by the connection that carries them.
 public enum Gossip: Hashable, Sendable {
-    /// Are you there? With the hash of the sender's table, and what it has heard lately.
+    /// Asks for an ack; carries the hash of the sender's table, and entries to merge, of which this
+    /// version sends none.
     case ping(number: UInt64, tableHash: UInt64, [MemberEntry])
     case ack(number: UInt64, tableHash: UInt64, [MemberEntry])
-    /// Do you hear this member? Asked by who does not, so it is an accusation, too.
+    /// Asks whether the receiver hears this member; the sender does not, so this is an accusation
+    /// too.
     case probe(number: UInt64, of: NodeName)
-    /// I have heard it since you asked.
+    /// Reports that the member has been heard since the probe.
     case heard(number: UInt64, of: NodeName)
     case updates([MemberEntry])
     case table(MemberTable)
 
-    /// The most entries that one piece of gossip carries beside a table: half a table.
+    /// The greatest number of entries in a message other than `table`: half a table.
     public static let entriesMax = 128
 }
 

@@ -1,24 +1,26 @@
 import Wire
 
-/// A node as the others know it.
+/// A node as the other nodes know it.
 public struct Member: Hashable, Sendable {
     public let name: NodeName
-    /// The process that says so, and no other that ever ran under the name.
+    /// The id of the process, which no other process under this name ever has.
     public let process: RandomID
-    /// Where it talks to the other nodes, as host:port.
+    /// The address for the other nodes, as host:port.
     public let gossip: String
-    /// Where it takes lines.
+    /// The address for lines of clients and operators.
     public let admin: String
-    /// Raised by the member alone: at each start, and to refute what others say of it.
+    /// The incarnation, raised only by the member itself: at each start, and to refute what others
+    /// say of it.
     public internal(set) var incarnation: UInt64
-    /// Whether it hands over what it holds, to leave.
+    /// Whether the member is handing over its shards in order to leave.
     public internal(set) var isLeaving = false
 
-    /// The most bytes of an address: the longest host name and a port fit.
+    /// The greatest length of an address in bytes: the longest host name and a port fit.
     public static let addressBytesMax = 256
-    /// The greatest incarnation that is believed.
+    /// The greatest incarnation that is accepted.
     ///
-    /// They begin as milliseconds since 1970 and go up one by one, so none ever comes near it.
+    /// Incarnations start as milliseconds since 1970 and grow one by one, so none ever comes near
+    /// it.
     public static let incarnationMax: UInt64 = 1 << 62
 
     public init(
@@ -52,7 +54,8 @@ extension Member: WireValue {
         isLeaving = try reader.readFlag()
     }
 
-    /// Printable ASCII without spaces, as every address is: it reaches logs and terminals.
+    /// Reads an address of printable ASCII without spaces, since it appears in logs and on
+    /// terminals.
     private static func readAddress(from reader: inout ByteReader) throws(WireError) -> String {
         let address = try reader.readText(limit: addressBytesMax)
         guard address.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
@@ -62,20 +65,20 @@ extension Member: WireValue {
     }
 }
 
-/// What is known of a member; at equal incarnations the greater wins.
+/// The state of a member; at equal incarnations the greater state wins.
 ///
 /// `alive(N) < suspect(N) < dead(N) < evicted(N) < left(N) < alive(N+1)`: the order of A. Das et
 /// al., "SWIM" (2002), section 4.2, with two more ways of being gone, and without its "dead
-/// overrides all", so that a member that was taken for dead comes back by raising its incarnation.
+/// overrides all", so that a member that was considered dead returns by raising its incarnation.
 public enum MemberState: UInt8, CaseIterable, Comparable, Sendable, CustomStringConvertible {
     case alive = 1
     case suspect
-    /// Not heard of; its shards wait for it.
+    /// Not heard from; its shards wait for its return.
     case dead
-    /// Dead for so long that a majority took it out of the ring; it is dialled all the same, and
-    /// counts as a holder of shards until it leaves or is forgotten.
+    /// Dead for so long that a majority took it out of the ring; it is still dialled, and counts as
+    /// a holder of shards until it leaves or is forgotten.
     case evicted
-    /// Gone of its own will, or forgotten by somebody's.
+    /// Gone by its own `LEAVE`, or by an operator's `FORGET`.
     case left
 
     public static func < (left: MemberState, right: MemberState) -> Bool {
@@ -96,7 +99,7 @@ public enum MemberState: UInt8, CaseIterable, Comparable, Sendable, CustomString
     public var isInRing: Bool { self <= .dead }
 }
 
-/// One line of a member table.
+/// A row of a member table.
 public struct MemberEntry: Hashable, Sendable {
     public let member: Member
     public let state: MemberState
@@ -106,10 +109,10 @@ public struct MemberEntry: Hashable, Sendable {
         self.state = state
     }
 
-    /// Whether this is what holds, of two entries under one name.
+    /// Whether this entry replaces another one of the same name.
     ///
-    /// Processes and addresses decide only where two lives under one name chose one incarnation:
-    /// any order will do that is the same everywhere.
+    /// Process and addresses decide only where two processes under one name chose the same
+    /// incarnation; any order that is the same everywhere will do.
     public func supersedes(_ other: MemberEntry) -> Bool {
         if member.incarnation != other.member.incarnation {
             return member.incarnation > other.member.incarnation

@@ -1,20 +1,21 @@
 import Wire
 
-/// Who belongs to the cluster: one entry a name, ascending by name.
+/// The members of the cluster: one entry for each name, ascending by name.
 ///
-/// Tables merge entry by entry, and an entry is only ever replaced by one that supersedes it: as
-/// long as no limit is met, any order and any repetition gives the same table everywhere.
+/// Tables are merged entry by entry, and an entry is only replaced by one that supersedes it: as
+/// long as no limit is reached, any order and any repetition of updates leads to the same table
+/// everywhere.
 public struct MemberTable: Hashable, Sendable {
-    /// The most members in the ring; one more is refused, and belongs to no ring.
+    /// The greatest number of members in the ring; entries of further ones are refused.
     public static let ringMax = 100
-    /// The most entries in all: when there is one more, the oldest of those that left goes.
+    /// The greatest number of entries; for one more, the oldest member that has left is removed.
     ///
-    /// The oldest is the one of the smallest incarnation, so that every table prunes the same.
-    /// Where none has left, the entry that came last is refused.
+    /// The oldest one has the smallest incarnation, so every table removes the same one. If no
+    /// member has left, the new entry is refused.
     public static let entriesMax = 256
 
     public private(set) var entries: [MemberEntry] = []
-    /// The sum of the entries' hashes: equal hashes mean equal tables.
+    /// The sum of the entries' hashes; equal hashes mean equal tables.
     public private(set) var hash: UInt64 = 0
     private var ringCount = 0
 
@@ -29,9 +30,9 @@ public struct MemberTable: Hashable, Sendable {
         return holds(name, at: index) ? entries[index] : nil
     }
 
-    /// Takes in what somebody says of a member.
+    /// Merges an entry of another node's table.
     ///
-    /// - Returns: whether that changed the table.
+    /// - Returns: whether the table changed.
     public mutating func merge(_ entry: MemberEntry) -> Bool {
         let name = entry.member.name
         let index = firstIndex(notBelow: name)
@@ -60,7 +61,8 @@ public struct MemberTable: Hashable, Sendable {
         return ringCount < MemberTable.ringMax
     }
 
-    /// Makes room for one more; fails where that one would be the next to go.
+    /// Removes the oldest member that has left; fails if there is none, or if `entry` would be the
+    /// oldest.
     private mutating func prune(for entry: MemberEntry) -> Bool {
         let left = entries.indices.filter { entries[$0].state == .left }
         guard let oldest = left.min(by: { isOlder(entries[$0], than: entries[$1]) }) else {

@@ -1,43 +1,46 @@
 import Wire
 
-/// Who is alive, as one node sees it: SWIM with Lifeguard's suspicion, as a value.
+/// One node's view of which members are alive: SWIM with Lifeguard's suspicion, as a value.
 ///
-/// It does no input or output and has no clock: events come in with the time, gossip and what
-/// happened go out. Sources: A. Das et al., "SWIM: Scalable Weakly-consistent Infection-style
-/// Process Group Membership Protocol" (2002); A. Dadgar et al., "Lifeguard: Local Health Awareness
-/// for More Accurate Failure Detection" (2017).
+/// A value without I/O and without a clock: events come in with the current time, and gossip and
+/// member events are taken out. Sources: A. Das et al., "SWIM: Scalable Weakly-consistent
+/// Infection-style Process Group Membership Protocol" (2002); A. Dadgar et al., "Lifeguard: Local
+/// Health Awareness for More Accurate Failure Detection" (2017).
 ///
-/// It runs over a full mesh of persistent links, which changes two things. A link that breaks says
-/// at once what a lost datagram only hints at, so there are two suspicions: a lost link becomes a
-/// death within 0.6 s unless somebody hears the member, silence within 6 s. And every frame on a
-/// link, of whatever kind, is a sign of life.
+/// The protocol runs over a full mesh of persistent connections, which changes two things. A broken
+/// connection says at once what a lost datagram only suggests, so there are two kinds of suspicion:
+/// after a lost connection a member is considered dead within 0.6 s unless another member hears it,
+/// and after silence within 6 s. And every frame on a connection, of whatever kind, is a sign of
+/// life.
 ///
-/// A link that the node itself gives up because nothing comes is not `onDown` but `onGivenUp`:
-/// silence has its own time.
+/// A connection that this node closes because nothing arrives is reported by `onGivenUp` and not by
+/// `onDown`, since silence has its own time limit.
 public struct Membership: Sendable {
-    /// Times are milliseconds of a clock that only goes forward; a time before this counts as this.
+    /// The current time in milliseconds of a monotonic clock; events with an earlier time count as
+    /// now.
     var now: UInt64
     var lastTickAt: UInt64
-    /// Until when nobody is suspected.
+    /// The end of the period in which no member is suspected.
     var graceUntil: UInt64
     let evictAfter: UInt64?
-    /// Since when more than half of the members are heard, as of the last tick; nil while they are
-    /// not.
+    /// The time since which more than half of the members are heard, as of the last tick; nil while
+    /// they are not.
     var majoritySince: UInt64?
     var random: SeededNumbers
 
     public internal(set) var me: Member
     public internal(set) var table: MemberTable
     var hasLeft = false
-    /// When this node last raised its incarnation to outbid another process.
+    /// When this node last raised its incarnation above that of another process with its name.
     var refuteAt: UInt64?
-    /// The incarnation that it must outbid once it may.
+    /// The incarnation that this node has to exceed as soon as the rate limit allows.
     var toRefute: UInt64?
     var twin: RandomID?
 
-    /// A look-up alone: what is decided goes by the order of the table.
+    /// The state of each peer; used for look-ups only, so the order of the table decides
+    /// everything.
     var peers: [NodeName: Peer] = [:]
-    /// Ascending: to whom there is a link.
+    /// The members with a connection to this node, ascending.
     var linked: [NodeName] = []
     var health = LocalHealth()
 
@@ -49,16 +52,17 @@ public struct Membership: Sendable {
     var outbox: [(to: NodeName, gossip: Gossip)] = []
     var events: [MemberEvent] = []
 
-    /// The most names that are kept without an entry in the table: those of links alone.
+    /// The greatest number of names that are kept without an entry in the table, for their
+    /// connections.
     static let strangersMax = MemberTable.entriesMax
 
     /// - Parameters:
-    ///   - me: this process; its incarnation is raised above what `table` says of an older life.
-    ///   - table: as kept from an older life, or empty.
+    ///   - me: this process; its incarnation is raised above that of earlier processes in `table`.
+    ///   - table: the table of an earlier process, or an empty one.
     ///   - evictAfterMilliseconds: how long a dead member stays in the ring; nil for ever. Only a
     ///     node that hears a majority of the members evicts.
-    ///   - seed: decides whom it asks.
-    ///   - now: milliseconds of a clock that only goes forward.
+    ///   - seed: the seed that decides which members are probed and asked.
+    ///   - now: the current time in milliseconds of a monotonic clock.
     public init(
         me: Member, table: MemberTable, evictAfterMilliseconds: UInt64?, seed: UInt64, now: UInt64
     ) {
@@ -82,24 +86,26 @@ public struct Membership: Sendable {
 
     // MARK: Views
 
-    /// Who owns shards, ascending: alive, suspect and dead members that are not about to leave.
+    /// The members that own shards, ascending: alive, suspect and dead ones that are not leaving.
     public var ring: [NodeName] {
         table.entries.filter { $0.state.isInRing && !$0.member.isLeaving }.map(\.member.name)
     }
 
-    /// Who is about to leave and may still hold what it has not handed over, ascending.
+    /// The members that are leaving and may still hold what they have not handed over, ascending.
     public var leaving: [NodeName] {
         table.entries.filter { $0.state.isInRing && $0.member.isLeaving }.map(\.member.name)
     }
 
-    /// Who is out of the ring and was not forgotten, ascending: each may hold what no other does.
+    /// The members that are out of the ring and not forgotten, ascending; each may hold changes
+    /// that no other member has.
     public var evicted: [NodeName] {
         table.entries.filter { $0.state == .evicted }.map(\.member.name)
     }
 
-    /// Whom to keep a link to: all others that have not left.
+    /// The members to keep a connection to: all others that have not left.
     ///
-    /// Evicted ones are dialled for ever, so that a cut longer than the time to eviction heals.
+    /// Evicted members are dialled for ever, so that a partition that lasts longer than the time to
+    /// eviction heals.
     public var dialable: [Member] {
         table.entries.filter { entry in
             #if PlantedBugs
@@ -111,12 +117,12 @@ public struct Membership: Sendable {
 
     public func state(of name: NodeName) -> MemberState? { table[name]?.state }
 
-    /// How long the last ping and its answer took.
+    /// Returns the round-trip time of the last ping; nil before its answer.
     public func rttMilliseconds(of name: NodeName) -> UInt64? { peers[name]?.rttMilliseconds }
 
-    // MARK: Links
+    // MARK: Connections
 
-    /// A link is up, and the other end has said who it is.
+    /// Records a new connection whose other end has said who it is.
     public mutating func onUp(_ name: NodeName, process: RandomID, now: UInt64) {
         wake(now)
         guard name != me.name, admit(name) else { return }
@@ -126,30 +132,32 @@ public struct Membership: Sendable {
         }
         peers[name]?.link = process
         sign(name)
-        // Its hash shows at once whether one of the two has missed anything.
+        // The ping's table hash shows at once whether one of the two has missed an update.
         ping(name)
     }
 
-    /// A link was reset or closed by the other side: suspicion at once.
+    /// Records a connection that was reset or closed by the other side, which raises suspicion at
+    /// once.
     public mutating func onDown(_ name: NodeName, now: UInt64) {
         wake(now)
         unlink(name)
         if table[name] == nil { peers[name] = nil } else { lose(name) }
     }
 
-    /// This node gives a link up because nothing comes over it.
+    /// Records a connection that this node closes because nothing arrives.
     ///
-    /// Silence has its own time, so that says nothing about the member; but nothing is sent there
-    /// any more, no news and no question.
+    /// Silence has its own time limit, so this says nothing about the member; but no gossip is sent
+    /// to it any more.
     public mutating func onGivenUp(_ name: NodeName, now: UInt64) {
         wake(now)
         unlink(name)
         if table[name] == nil { peers[name] = nil }
     }
 
-    /// A dial was refused: suspicion at once, unless others have just heard the member.
+    /// Records a refused dial: suspicion at once, unless another member has just heard the member.
     ///
-    /// Not for a name that has a link to another address: that link is the one that counts.
+    /// Not called for a name that has a connection to another address, since that connection
+    /// counts.
     public mutating func onRefused(_ name: NodeName, now: UInt64) {
         wake(now)
         guard let peer = peers[name], table[name] != nil else { return }
@@ -162,7 +170,7 @@ public struct Membership: Sendable {
         }
     }
 
-    /// Something came over the link, whatever it was.
+    /// Records that a frame of any kind arrived on the connection.
     public mutating func onHeard(_ name: NodeName, now: UInt64) {
         wake(now)
         sign(name)
@@ -174,7 +182,7 @@ public struct Membership: Sendable {
         linked.removeAll { $0 == name }
     }
 
-    /// Whether there is, or can be, a place for what is seen of this name.
+    /// Whether the state of this name is, or can be, kept.
     mutating func admit(_ name: NodeName) -> Bool {
         if peers[name] != nil { return true }
         guard peers.count < MemberTable.entriesMax + Membership.strangersMax else { return false }
@@ -184,7 +192,8 @@ public struct Membership: Sendable {
 
     // MARK: The operator
 
-    /// This member is about to go: out of the ring, alive until it has handed over what it holds.
+    /// Announces that this member is leaving: it is out of the ring, and alive until it has handed
+    /// over its shards.
     public mutating func beginLeave(now: UInt64) {
         wake(now)
         guard !hasLeft, !me.isLeaving else { return }
@@ -192,7 +201,7 @@ public struct Membership: Sendable {
         raise(above: me.incarnation)
     }
 
-    /// This member goes: its entry becomes `left`, and only a later start undoes it.
+    /// Marks this member as `left`, which only a later start undoes.
     public mutating func leave(now: UInt64) {
         wake(now)
         guard !hasLeft else { return }
@@ -200,9 +209,9 @@ public struct Membership: Sendable {
         merge(MemberEntry(member: me, state: .left), from: nil)
     }
 
-    /// Takes a member that is gone for good out of the ring.
+    /// Removes a member that is gone for good from the ring.
     ///
-    /// - Returns: false where it is not dead or evicted.
+    /// - Returns: false where the member is neither dead nor evicted.
     public mutating func forget(_ name: NodeName, now: UInt64) -> Bool {
         wake(now)
         guard let entry = table[name], entry.state == .dead || entry.state == .evicted else {
@@ -212,30 +221,31 @@ public struct Membership: Sendable {
         return true
     }
 
-    // MARK: What comes out
+    // MARK: Output
 
-    /// What is to be sent; what cannot be may be dropped, the hashes of later pings repair it.
+    /// Removes and returns the gossip to send; what cannot be sent may be dropped, since the hashes
+    /// of later pings repair the loss.
     public mutating func takeOutbox() -> [(to: NodeName, gossip: Gossip)] {
         spreadToAll()
         defer { outbox = [] }
         return outbox
     }
 
-    /// What has happened since the last call, in order.
+    /// Removes and returns the events since the last call, in order.
     public mutating func takeEvents() -> [MemberEvent] {
         defer { events = [] }
         return events
     }
 }
 
-/// What a node does about its members.
+/// The events that a node has to handle.
 public enum MemberEvent: Hashable, Sendable {
-    /// `from` is nil for a member that was unknown.
+    /// A member's state has changed; `from` is nil for a member that was unknown.
     case changed(NodeName, from: MemberState?, to: MemberState)
-    /// Another process runs under the name, however fast that went.
+    /// Another process runs under the name, however fast the restart was.
     case restarted(NodeName)
-    /// Another living process has this node's own name: this is what it says of itself.
+    /// Another living process uses this node's name and describes itself so.
     case twin(Member)
-    /// This node raised its incarnation, since somebody did not hold it to be alive.
+    /// This node has raised its incarnation, because it was not considered alive.
     case refuted(incarnation: UInt64)
 }

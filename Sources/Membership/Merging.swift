@@ -1,8 +1,8 @@
 import Wire
 
-/// What is said of members, and of this one.
+/// The merging of entries into the table, and the refutation of entries about this member.
 extension Membership {
-    /// Takes in one entry, wherever it came from, and passes on what it changes.
+    /// Merges an entry of any origin, and passes on the change that it makes.
     mutating func merge(_ entry: MemberEntry, from source: NodeName?) {
         guard entry.member.incarnation <= Member.incarnationMax else { return }
         let name = entry.member.name
@@ -10,7 +10,8 @@ extension Membership {
         guard admit(name) else { return }
         let old = table[name]
         guard table.merge(entry) else {
-            // A full table has refused it: nothing is kept of who is not in it and has no link.
+            // The full table has refused the entry; without a connection, nothing of the member is
+            // kept.
             if old == nil, peers[name]?.link == nil { peers[name] = nil }
             return
         }
@@ -31,7 +32,7 @@ extension Membership {
         }
         switch entry.state {
         case .alive:
-            // Only the member itself can have said so, and lately.
+            // Only the member itself can have announced this, and recently.
             peers[name]?.onSign(now: now)
             peers[name]?.acquit()
             peers[name]?.deadSince = nil
@@ -43,11 +44,12 @@ extension Membership {
         }
     }
 
-    // MARK: Myself
+    // MARK: Entries about this member
 
     private mutating func hear(ofMyself entry: MemberEntry) {
         if hasLeft {
-            // Its own word is the last one, unless a later start under the name says another.
+            // This member's own word is final, unless a later process under the name says
+            // otherwise.
             guard entry.member.process == me.process else { return }
             if table.merge(MemberEntry(member: me, state: .left)) { announceMyself(.left) }
             return
@@ -63,10 +65,10 @@ extension Membership {
         announce(me.name, from: nil)
     }
 
-    /// Another process under the own name: an older life, or a twin.
+    /// Handles an entry of another process under this member's name: an earlier process, or a twin.
     ///
-    /// An older life never heard of the incarnation by which this process outbid it. Who is beyond
-    /// that one has heard of it, and so lives.
+    /// An earlier process never heard of the incarnation by which this process exceeded its own. A
+    /// process with a greater one has heard of it, and is therefore alive.
     private mutating func hear(ofTwin entry: MemberEntry) {
         let isBeyond = entry.member.incarnation > me.incarnation
         if refuteAt != nil, isBeyond, twin == nil {
@@ -77,7 +79,7 @@ extension Membership {
         refuteTwin()
     }
 
-    /// Two twins outbid each other for ever, so not faster than once a second.
+    /// Raises the incarnation above a twin's; at most once a second, since twins do so for ever.
     mutating func refuteTwin() {
         guard let greatest = toRefute else { return }
         if twin != nil, let at = refuteAt, elapsed(since: at) < Timing.refuteAgain { return }
@@ -91,7 +93,7 @@ extension Membership {
         raise(above: greatest)
     }
 
-    /// Takes the next incarnation, and tells everybody.
+    /// Takes the next incarnation and announces it to all members.
     mutating func raise(above greatest: UInt64) {
         guard greatest < Member.incarnationMax else { return }
         var raised = greatest + 1

@@ -1,8 +1,8 @@
 import Wire
 
-/// What this node has itself seen of another one, none of which travels.
+/// The observations of one other member that this node made itself; none of them is gossiped.
 struct Peer: Hashable, Sendable {
-    /// Who waits for a sign of life.
+    /// A member that waits for a sign of life.
     struct ProbeRequester: Hashable, Sendable {
         let name: NodeName
         let number: UInt64
@@ -14,28 +14,31 @@ struct Peer: Hashable, Sendable {
         let at: UInt64
     }
 
-    /// The most that wait for one member; one more goes without an answer and asks another.
+    /// The greatest number of members that wait for one member; a further one gets no answer and
+    /// asks another member.
     static let askersMax = 32
-    /// How many requests may still be answered.
+    /// The number of requests that may still be answered.
     static let requestsMax = 4
 
-    /// The last sign of life, on whatever path.
+    /// The time of the last sign of life, directly or through another member, in milliseconds.
     var heardAt: UInt64
-    /// When something last came from it over a link, in milliseconds; nil where nothing has.
+    /// When a frame last came from the member over a connection, in milliseconds; nil before the
+    /// first.
     var spokeAt: UInt64?
-    /// The process at the other end of the link, while there is one.
+    /// The process at the other end of the connection; nil without a connection.
     var link: RandomID?
-    /// Since when the link is lost and nobody has heard the member.
+    /// The time since which the connection is lost and no other member has heard this one; nil
+    /// otherwise.
     var lostAt: UInt64?
-    /// The last requests to others to probe it, the newest first.
+    /// The numbers of the last requests to other members to probe this one, newest first.
     var requests: [UInt64] = []
     var requestedAt: UInt64?
-    /// When another said that it hears this one, and who that was.
+    /// When another member last reported that it hears this one, and which member that was.
     var indirectAckAt: UInt64?
     var indirectAckFrom: NodeName?
-    /// Where in the list of others the next requests begin.
+    /// The index in the list of other members at which the next requests begin.
     var helperOffset = 0
-    /// The newest, each by another member, at most `LostLink.accusersMax`.
+    /// The newest accusations, each by another member, at most `LostLink.accusersMax`.
     private(set) var accusations: [Accusation] = []
     private(set) var askers: [ProbeRequester] = []
     var ping: (number: UInt64, at: UInt64)? {
@@ -45,7 +48,7 @@ struct Peer: Hashable, Sendable {
     private var pingNumber: UInt64?
     private var pingedAt: UInt64 = 0
     var rttMilliseconds: UInt64?
-    /// Since when this node holds it dead.
+    /// The time since which this node considers the member dead.
     var deadSince: UInt64?
     var toldAt: UInt64?
     var tableSentAt: UInt64?
@@ -67,13 +70,13 @@ struct Peer: Hashable, Sendable {
         if askers.count < Peer.askersMax { askers.append(asker) }
     }
 
-    /// There was a sign of life, on whatever path.
+    /// Records a sign of life, directly or through another member.
     mutating func onSign(now: UInt64) {
         heardAt = now
         lostAt = nil
     }
 
-    /// Who still waits for the member to be heard.
+    /// Removes and returns the members that still wait for a sign of life.
     mutating func takeAskers(now: UInt64) -> [ProbeRequester] {
         guard !askers.isEmpty else { return [] }
         defer { askers = [] }

@@ -1,30 +1,31 @@
 import Wire
 
-/// A change that is on its way to the others: what is sent is what the table then says.
+/// A change that is being gossiped; the entry sent is the one in the table at that time.
 struct News: Hashable, Sendable {
     let name: NodeName
-    /// Who brought it, and need not be told.
+    /// The member that sent the change and need not be told.
     let from: NodeName?
     var sendsLeft: Int
 }
 
-/// Gossip: what comes in, what goes out.
+/// The sending and receiving of gossip.
 extension Membership {
-    /// Up to this many links each change goes to all of them at once.
+    /// The number of connections up to which each change is sent to all of them at once.
     static let smallMesh = 8
-    /// Above that, to this many at each tick.
+    /// The number of members that each change is sent to per tick in a larger cluster.
     static let fanOut = 4
-    /// The most that waits to be taken; what is beyond is dropped, and repaired by a later ping.
+    /// The greatest number of messages in the outbox; further ones are dropped, and a later ping
+    /// repairs the loss.
     static let outboxMax = 4_096
 
-    /// The whole table of a peer, on connect or since the hashes differed.
+    /// Merges the whole table of a peer, sent on connect or after the hashes differed.
     public mutating func learn(_ table: MemberTable, now: UInt64) {
         wake(now)
         absorb(table.entries, from: nil)
     }
 
-    /// - Parameter name: who sent it.
-    /// - Returns: how long the ping took that it answers, in milliseconds; nil if it answers none.
+    /// - Parameter name: the sender.
+    /// - Returns: the round-trip time in milliseconds if the message answers a ping; nil otherwise.
     @discardableResult
     public mutating func receive(
         _ gossip: Gossip, from name: NodeName, now: UInt64
@@ -56,7 +57,7 @@ extension Membership {
         for entry in entries { merge(entry, from: name) }
     }
 
-    /// A table that differs is answered by this one: so nothing that was dropped stays missing.
+    /// Answers a different table with this one, so that no dropped update remains missing.
     private mutating func compare(_ hash: UInt64, with name: NodeName) {
         guard hash != table.hash else { return }
         if let at = peers[name]?.tableSentAt, elapsed(since: at) < Timing.tableAgain { return }
@@ -64,7 +65,8 @@ extension Membership {
         send(.table(table), to: name)
     }
 
-    /// A member hears it itself when it is not held to be alive: only it can say otherwise.
+    /// Tells a member that it is not considered alive, since only the member itself can refute
+    /// that.
     mutating func tell(_ entry: MemberEntry) {
         let name = entry.member.name
         guard let peer = peers[name], peer.link != nil else { return }
@@ -78,7 +80,8 @@ extension Membership {
         outbox.append((name, gossip))
     }
 
-    /// One name stands there once, so there is never more than the table holds.
+    /// Queues a change; each name is queued once, so there are never more changes than table
+    /// entries.
     mutating func announce(_ name: NodeName, from: NodeName?) {
         news.removeAll { $0.name == name }
         // About 3 log2(n) times each (SWIM, section 4.1).

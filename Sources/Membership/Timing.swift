@@ -1,54 +1,56 @@
-/// The times of membership, in milliseconds, and why they are what they are.
+/// The times of the membership protocol in milliseconds, and their reasons.
 ///
-/// A process that is killed takes its connections with it, so it is seen within a second; one that
-/// is only silent may be paused, so it gets nearly six.
+/// A killed process takes its connections with it, so its death is detected within a second; a
+/// process that is only silent may be paused, so it gets nearly six seconds.
 public enum Timing {
-    /// How often `onTick` is called.
+    /// The interval of `onTick`.
     public static let tick: UInt64 = 100
-    /// A tick that comes later than this after the one before means that this process stood still.
+    /// The interval between two ticks above which this process must have been paused.
     public static let lateTick = 2 * tick
-    /// For how long nobody is suspected after a start or a pause of one's own: one round of what
-    /// the others send at least each half second.
+    /// How long no member is suspected after a start or a pause of this node: one round of the
+    /// frames that the others send at least each half second.
     public static let grace: UInt64 = 1_000
-    /// How often the next member of the round is pinged.
+    /// The interval in which the next member of the round is pinged.
     public static let probe: UInt64 = 1_000
-    /// Three beats of a link missed: ask the member, and others.
+    /// The silence after which the member and others are asked: three missed summaries of a
+    /// connection.
     public static let silenceAsks: UInt64 = 1_500
-    /// How often it is asked again.
+    /// The interval in which they are asked again.
     public static let askAgain: UInt64 = 500
-    /// The same where its link is lost: three times before it is held dead, so that more than the
-    /// first three have been asked when some of them cannot answer.
+    /// The same after a lost connection: three times before the member is considered dead, so that
+    /// more than the first three members have been asked if some of them cannot answer.
     public static let askAgainLost: UInt64 = 150
     public static let silenceSuspects: UInt64 = 2_500
-    /// The same for a node that does not trust itself.
+    /// The same for a node whose local health is bad.
     public static let silenceSuspectsUnwell: UInt64 = 4_000
-    /// A pause of 5 s, half a second of rest before it, and the way back: not yet dead.
+    /// The silence after which a member is considered dead: longer than a pause of 5 s, up to half
+    /// a second of silence before it, and the way back.
     public static let silenceKills: UInt64 = 5_900
-    /// For how long an answer of others outweighs dials that are refused here.
+    /// How long another member's report outweighs dials that are refused here.
     public static let indirectAckHolds: UInt64 = 1_500
-    /// For how long another's accusation counts.
+    /// How long another member's accusation counts.
     public static let accusationHolds: UInt64 = 1_000
-    /// How often a member is told that it is not held to be alive.
+    /// The shortest interval in which a member is told that it is not considered alive.
     public static let tellAgain: UInt64 = 500
-    /// How often one peer gets the whole table.
+    /// The shortest interval in which one peer is sent the whole table.
     public static let tableAgain: UInt64 = 1_000
-    /// How often a node that has a twin outbids it.
+    /// The shortest interval in which a node that has a twin raises its incarnation.
     public static let refuteAgain: UInt64 = 1_000
 }
 
-/// How long a lost link takes to become a death.
+/// The time from a lost connection to the member's death.
 ///
 /// Source: A. Dadgar et al., "Lifeguard" (2017), section IV-B, with K = 3: the time falls with the
-/// logarithm of the independent accusations, from the greatest to the least.
+/// logarithm of the number of independent accusations, from the maximum to the minimum.
 enum LostLink {
-    /// By accusations of others.
+    /// The times in milliseconds, indexed by the number of accusations by other members.
     private static let milliseconds: [UInt64] = [600, 450, 362, 300]
     static let accusersMax = 3
 
-    /// - Parameter others: how many members there are beside the two.
+    /// - Parameter others: the number of members besides this one and the one in question.
     static func timeout(accusations: Int, others: Int, isUnwell: Bool) -> UInt64 {
         let wanted = min(accusersMax, others)
-        // With nobody to ask, waiting for answers gains nothing.
+        // With no other member to ask, waiting for answers gains nothing.
         guard wanted > 0 else { return milliseconds[accusersMax] }
         guard !isUnwell else { return milliseconds[0] }
         guard accusations < wanted else { return milliseconds[accusersMax] }
@@ -56,11 +58,11 @@ enum LostLink {
     }
 }
 
-/// How far a node trusts its own hearing: 0 is well, each failure adds one.
+/// The local health score of a node: 0 is healthy, each failure adds one.
 ///
-/// Source: A. Dadgar et al., "Lifeguard" (2017), section IV-A. Deviation: a node that is unwell
-/// suspects later and lets accusations shrink nothing, but does not stretch the time to a death,
-/// since how soon a death is seen is promised.
+/// Source: A. Dadgar et al., "Lifeguard" (2017), section IV-A. Deviation: an unhealthy node
+/// suspects later and ignores accusations, but does not extend the time to a death, since a maximum
+/// for that is promised.
 struct LocalHealth: Hashable, Sendable {
     private(set) var score = 0
     private static let scoreMax = 8
@@ -73,7 +75,7 @@ struct LocalHealth: Hashable, Sendable {
     mutating func onSuccess() { score = max(score - 1, 0) }
 }
 
-/// A stream of numbers that one seed decides.
+/// A deterministic random number generator.
 ///
 /// Source: G. Steele et al., "Fast splittable pseudorandom number generators" (2014), SplitMix64.
 struct SeededNumbers: RandomNumberGenerator, Sendable {

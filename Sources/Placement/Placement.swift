@@ -1,12 +1,12 @@
 import Wire
 
-/// How many members hold each shard, fixed by the cluster's first node.
+/// The number of members that hold each shard, fixed by the cluster's first node.
 public enum Replicas: Hashable, Sendable {
     case count(Int)
     /// Every member.
     case all
 
-    /// The most copies that can be asked for by number: a cluster has at most a hundred members.
+    /// The greatest number that can be requested: a cluster has at most a hundred members.
     public static let countMax = 100
     public static let standard = Replicas.count(3)
 
@@ -18,23 +18,23 @@ public enum Replicas: Hashable, Sendable {
     }
 }
 
-/// Which members hold a shard: rendezvous hashing.
+/// The assignment of shards to members by rendezvous hashing.
 ///
-/// Each member has a score for each shard, and the highest scores own it. So everybody who knows
-/// the members knows the owners, a member that goes hands its shards to many others, and nothing
-/// else moves. Source: D. Thaler, C. Ravishankar, "Using name-based mappings to increase hit
-/// rates" (1998).
+/// Each member has a score for each shard, and the members with the highest scores own it. So every
+/// node that knows the members knows the owners, a member that leaves hands its shards to many
+/// others, and nothing else moves. Source: D. Thaler, C. Ravishankar, "Using name-based mappings to
+/// increase hit rates" (1998).
 public enum Placement {
-    /// All members in the order in which they come into question for a shard.
+    /// Returns all members in the order of their scores for a shard.
     ///
-    /// - Parameter members: each once, in any order.
+    /// - Parameter members: the members in any order, each once.
     public static func ranking(of shard: ShardID, among members: [NodeName]) -> [NodeName] {
         members.map { (score: score(of: $0, for: shard), name: $0) }
             .sorted { ($0.score, $1.name) > ($1.score, $0.name) }
             .map(\.name)
     }
 
-    /// The members that should hold a shard, in order.
+    /// Returns the members that should hold a shard, highest score first.
     public static func owners(
         of shard: ShardID, among members: [NodeName], replicas: Replicas
     ) -> [NodeName] {
@@ -62,7 +62,7 @@ extension Replicas: WireValue {
 }
 
 extension Replicas: CustomStringConvertible {
-    /// As `--replicas` takes it.
+    /// The value of the `--replicas` option.
     public var description: String {
         switch self {
         case .count(let count): String(count)
@@ -70,7 +70,7 @@ extension Replicas: CustomStringConvertible {
         }
     }
 
-    /// Fails for anything but `all` and 1–100.
+    /// Parses `all` or a number from 1 to 100; nil for anything else.
     public init?(_ text: String) {
         if text == "all" {
             self = .all

@@ -1,7 +1,7 @@
 import CRDT
 import Wire
 
-/// Where a reply goes: a connection of this node, and which of its replies in order.
+/// The place of a reply: a connection of this node, and the reply's number on that connection.
 public struct ReplySlot: Hashable, Sendable {
     public let session: UInt64
     public let number: UInt64
@@ -12,14 +12,15 @@ public struct ReplySlot: Hashable, Sendable {
     }
 }
 
-/// On how many owners something is stored.
+/// The number of owners that have a write on disk.
 ///
-/// Only `Acknowledgements` makes one, here or on the member that was asked, so that nothing is
-/// acknowledged that is not on its maker's disk.
+/// Only `Acknowledgements` creates it, on this node or on the member that executed the request, so
+/// nothing is acknowledged that is not on the disk of the node that creates it.
 public struct Stored: Hashable, Sendable {
     public let on: Int
     public let owners: Int
-    /// Whether that is as many as the write's level asks for, whoever is dead.
+    /// Whether that is as many owners as the write's level requires; dead owners do not lower the
+    /// requirement.
     public let isEnough: Bool
 }
 
@@ -37,18 +38,19 @@ extension Stored: WireValue {
         self.init(on: Int(on), owners: Int(owners), isEnough: try reader.readFlag())
     }
 
-    /// More than a cluster has members.
+    /// More than the number of members in any cluster.
     private static let ownersMax: UInt64 = 1_024
 }
 
-/// How many owners an `OK` waits for.
+/// The number of owners that an `OK` waits for.
 public enum AckLevel: String, Hashable, Sendable {
     case local, majority, all
 
-    /// How many copies an `OK` waits for: never more than there are owners not held dead.
+    /// Returns how many replicas an `OK` waits for: no more than there are owners not considered
+    /// dead.
     func copies(owners: Int, living: Int) -> Int { min(copies(owners: owners), living) }
 
-    /// How many copies this asks for, whoever is dead.
+    /// Returns how many replicas the level requires, whether or not their nodes are alive.
     func copies(owners: Int) -> Int {
         switch self {
         case .local: 1
@@ -58,19 +60,20 @@ public enum AckLevel: String, Hashable, Sendable {
     }
 }
 
-/// The replies of one shard that wait for a disk, its own or its co-owners'.
+/// The replies of one shard that wait until this node's disk or co-owners' disks have stored a
+/// change.
 ///
-/// A reply waits for the commit that holds what it shows, always; and one to a write, for so many
-/// co-owners as its level asks, at most `patience`.
+/// Every reply waits for the commit that contains what it shows. The reply to a write also waits
+/// for as many co-owners as its level requires, for at most `patienceMilliseconds`.
 struct Acknowledgements: Sendable {
-    /// How long an `OK` waits for co-owners, in milliseconds: the contract's one second.
+    /// How long an `OK` waits for co-owners, in milliseconds: one second, by the contract.
     static let patienceMilliseconds: UInt64 = 1_000
 
     struct Waiter: Sendable {
         let slot: ReplySlot
-        /// The commit that it waits for; nil until what it shows is handed to one.
+        /// The number of the commit that the reply waits for; nil until that commit begins.
         var ticket: UInt64?
-        /// What has to be stored; empty for a reply that only shows.
+        /// The seqs that have to be stored; empty for a reply that only shows content.
         let context: Context
         let level: AckLevel
         let deadline: UInt64
@@ -81,10 +84,10 @@ struct Acknowledgements: Sendable {
 
     mutating func add(_ waiter: Waiter) { waiters.append(waiter) }
 
-    /// What the replies without a commit wait for is handed to this one.
+    /// Assigns the commit that is beginning to all replies that have none yet.
     ///
-    /// It cannot be told before: the commits of a node are numbered over all its shards, so that
-    /// the next one of this shard need not be the next number.
+    /// Its number is not known earlier: a node numbers its commits across all shards, so the next
+    /// commit of this shard need not have the next number.
     mutating func noteHandedOut(with ticket: UInt64) {
         for index in waiters.indices where waiters[index].ticket == nil {
             waiters[index].ticket = ticket
@@ -98,7 +101,7 @@ struct Acknowledgements: Sendable {
         }
     }
 
-    /// Takes out those whose condition holds.
+    /// Removes and returns the waiting replies for which `condition` returns a value.
     mutating func takeSettled(
         _ condition: (Waiter) -> Stored?
     ) -> [(ReplySlot, Stored)] {
@@ -118,7 +121,7 @@ struct Acknowledgements: Sendable {
         return waiters.map(\.slot)
     }
 
-    /// Takes out those whose commit will not come.
+    /// Removes and returns the replies whose commit has failed.
     mutating func takeFailed() -> [ReplySlot] {
         defer { waiters.removeAll { !$0.isOnDisk } }
         return waiters.filter { !$0.isOnDisk }.map(\.slot)

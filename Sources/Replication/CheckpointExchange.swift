@@ -1,26 +1,26 @@
 import CRDT
 import Wire
 
-/// A node's knowledge of the checkpoints of all shards, and the exchange that keeps it equal to the
-/// other nodes'.
+/// A node's table of the checkpoints of all shards, and the protocol that keeps it equal to the
+/// tables of the other nodes.
 ///
-/// The first living owner of a shard names its vector, at most once a second and only while it
-/// changes, and tells every node. Two nodes that connect compare the newest checkpoint of each
-/// shard and send the history where they differ: so a node that was cut off or has just started
-/// learns what it missed. What is lost on the way is not repeated; tokens that need it are less
-/// precise until the two connect again.
+/// The first living owner of a shard names the shard's vector, at most once a second and only if it
+/// has changed, and tells every node. Two nodes that connect compare the newest checkpoint of each
+/// shard, and send each other the history where they differ; so a node that was cut off or has just
+/// started learns what it missed. A lost frame is not repeated: tokens that need it are less
+/// precise until the two nodes connect again.
 public struct CheckpointExchange: Sendable {
     public private(set) var known = Checkpoints()
-    /// The next shard to ask a connected node about; none for a node that was asked about all.
+    /// The next shard to compare with each connected node; no entry once all have been compared.
     private var cursors: [NodeName: UInt16] = [:]
     /// When vectors were last named, in milliseconds.
     private var namedAt: UInt64 = 0
     /// The hash of the replica whose vector was last named, by shard.
     private var named: [ShardID: UInt64] = [:]
 
-    /// How often the vector of a shard is named, in milliseconds.
+    /// The shortest time between two namings, in milliseconds.
     static let pauseMilliseconds: UInt64 = 1_000
-    /// How many shards a node is asked about in one tick.
+    /// The greatest number of shards that are compared with one node in one tick.
     static let questionsMax: UInt16 = 64
 
     /// A frame to one node, or to every connected one.
@@ -29,10 +29,10 @@ public struct CheckpointExchange: Sendable {
         case sendToAll(CheckpointFrame)
     }
 
-    /// What a replica that this node is to name has on disk.
+    /// The state on disk of a replica whose vector this node has to name.
     public struct Candidate: Sendable {
         let shard: ShardID
-        /// Differs where the vector does.
+        /// A hash that differs where the vector differs.
         let hash: UInt64
         let vector: Vector
 
@@ -50,9 +50,9 @@ public struct CheckpointExchange: Sendable {
     public mutating func onDisconnected(_ peer: NodeName) { cursors[peer] = nil }
 
     /// - Parameters:
-    ///   - shards: how many the cluster has.
-    ///   - candidates: the replicas of which this node is the first living owner; asked for once a
-    ///     second.
+    ///   - shards: the number of shards of the cluster.
+    ///   - candidates: returns the replicas of shards whose first living owner is this node; called
+    ///     once a second.
     public mutating func onTick(
         now: UInt64, shards: UInt16, _ candidates: () -> [Candidate]
     ) -> [Directive] {
@@ -79,14 +79,15 @@ public struct CheckpointExchange: Sendable {
         let (previous, before) = (known[shard].newest, known[shard].newestVector)
         guard !vector.isEmpty, CheckpointID(of: vector) != previous else { return nil }
         known.add(vector, to: shard)
-        // Where the last one is no part of it, the whole of it is told: two sides of a cut met.
+        // The last checkpoint is not part of this vector after a partition; the whole vector is
+        // sent.
         guard vector.covers(before) else {
             return .sendToAll(.checkpoint(shard, beyond: nil, vector))
         }
         return .sendToAll(.checkpoint(shard, beyond: previous, vector.subtracting(before)))
     }
 
-    /// Takes a frame of another node's.
+    /// Handles a frame of another node, and returns the frames that answer it.
     public mutating func receive(_ frame: CheckpointFrame, from peer: NodeName) -> [Directive] {
         switch frame {
         case .checkpoint(let shard, nil, let vector):
@@ -107,15 +108,15 @@ public struct CheckpointExchange: Sendable {
     }
 }
 
-/// What nodes tell each other of checkpoints.
+/// The messages that nodes exchange about checkpoints.
 public enum CheckpointFrame: Hashable, Sendable {
-    /// A checkpoint: a vector, or the changes that it has beyond an earlier one.
+    /// A checkpoint: a whole vector, or the changes that it has beyond an earlier one.
     case checkpoint(ShardID, beyond: CheckpointID?, Vector)
-    /// Asks for the receiver's history where its newest checkpoint is another one.
+    /// A request for the receiver's history if its newest checkpoint is a different one.
     case compare(ShardID, newest: CheckpointID?)
     case history(ShardID, CheckpointHistory)
 
-    /// The shard that it is about.
+    /// The shard that the frame is about.
     public var shard: ShardID {
         switch self {
         case .checkpoint(let shard, _, _), .compare(let shard, _), .history(let shard, _): shard

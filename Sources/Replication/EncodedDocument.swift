@@ -1,12 +1,13 @@
 import CRDT
 import Wire
 
-/// A whole document as it travels: its key and its canonical bytes, neither looked into here.
+/// A whole document as it travels: its key and its canonical bytes, which this module does not
+/// read.
 public struct EncodedDocument: Hashable, Sendable {
     public let key: [UInt8]
     public let bytes: [UInt8]
-    /// Changes of this document that no encoded document had of its own, since this one holds them,
-    /// too: a document names the last change of a replica alone.
+    /// Earlier changes of this document that were not sent on their own because this version
+    /// contains them; the document itself names only the last change of each replica id.
     public let superseded: Vector
 
     public init(key: [UInt8], bytes: [UInt8], superseded: Vector = Vector()) {
@@ -15,7 +16,7 @@ public struct EncodedDocument: Hashable, Sendable {
         self.superseded = superseded
     }
 
-    /// Roughly what it takes in a frame.
+    /// The approximate size in a frame, in bytes.
     public var size: Int { key.count + bytes.count + 8 }
 }
 

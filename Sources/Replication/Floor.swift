@@ -1,16 +1,16 @@
 import CRDT
 import Wire
 
-/// What a copy has to hold before it may show anything to a connection.
+/// The state that a replica has to hold before it may show anything to a connection.
 public enum MinimumVersion: Hashable, Sendable {
-    /// What the connection was shown, and what it wrote.
+    /// The changes that the connection was shown or has written.
     case vector(SaidVector)
-    /// What a client carried here.
+    /// The token that a client brought from another connection.
     case token(Token)
 
-    /// Whether a replica of the shard that holds `vector` surely holds all of it.
+    /// Whether a replica of the shard that holds `vector` certainly holds all of the minimum.
     ///
-    /// - Parameter checkpoints: those that a token may name.
+    /// - Parameter checkpoints: the checkpoints that a token may name.
     public func isCovered(
         by vector: Vector, of shard: ShardID, _ checkpoints: Checkpoints = Checkpoints()
     ) -> Bool {

@@ -1,52 +1,56 @@
 import CRDT
 import Wire
 
-/// What copies of a shard say to each other.
+/// The messages that two nodes exchange about the shard replicas that they hold.
 public enum Frame: Hashable, Sendable {
-    /// Documents that the sender has just accepted, not yet on its disk; and what it had merged
-    /// by then that the receiver has neither confirmed nor been told of with an earlier push.
+    /// Documents that the sender has just accepted and that are not on its disk yet; `cause` holds
+    /// the seqs that the sender had merged by then and that the receiver has neither confirmed nor
+    /// been sent in the cause of an earlier push.
     case push(ShardID, [EncodedDocument], cause: Vector)
-    /// Seqs that are on the sender's disk, of those that the receiver sent it.
+    /// Seqs that are on the sender's disk, of those that the receiver has sent.
     case confirm(ShardID, Vector)
-    /// What all that the two share comes to. Also the sign of life.
+    /// The combined hash of all shards that both nodes own; it also shows that the sender is alive.
     case summary(Summary)
-    /// A hash for each shard that the sender takes both to own, ascending: which ones differ.
+    /// A hash of each shard that both nodes own in the sender's view, ascending by shard; sent
+    /// where the summaries differ.
     case hashes([ShardHash])
-    /// What the sender's disk holds of a shard.
+    /// The sender's claim of what its disk holds of a shard.
     case offer(Offer)
-    /// Asks for what the receiver holds beyond this vector.
+    /// A request for the documents that the receiver holds beyond this vector.
     case pull(ShardID, number: UInt64, SaidVector)
-    /// One part of what a pull asked for, counted from 0.
+    /// One part of the reply to a pull; `index` counts from 0.
     case batch(ShardID, number: UInt64, index: UInt64, [EncodedDocument])
-    /// The end of a pull: all that the claim counts was in its batches, or was known already.
+    /// The end of the reply to a pull: everything that the claim counts was in the batches or in
+    /// the vector of the request.
     case done(ShardID, number: UInt64, batches: UInt64, VersionClaim)
-    /// The sender will not finish this pull.
+    /// The sender will not finish its reply to this pull.
     case broken(ShardID, number: UInt64)
-    /// Asks what the receiver holds of a shard: answered by an offer, or by `absent`.
+    /// A request for the receiver's claim of a shard, answered by `offer` or by `absent`.
     case seek(ShardID)
-    /// The sender holds nothing of the shard.
+    /// The sender has no replica of the shard.
     case absent(ShardID)
-    /// The sender holds the shard and should not: this is all of it, under this mark.
+    /// An offer of a replica by a holder that does not own the shard; `mark` names the offered
+    /// state.
     case handover(ShardID, mark: UInt64, VersionClaim)
-    /// All that the receiver held under this mark is on the sender's disk, who owns the shard and
-    /// holds this.
+    /// The acceptance of a handover: the sender owns the shard and has on disk all of the replica
+    /// that was offered under this mark, and claims this.
     case accept(ShardID, mark: UInt64, VersionClaim)
 
-    /// The most bytes of a document in a frame.
+    /// The greatest size of a document in a frame, in bytes.
     public static let documentBytesMax = 48 << 20
 
     public struct Offer: Hashable, Sendable {
         public let shard: ShardID
         public internal(set) var claim: VersionClaim
-        /// Whether it answers another offer: an answer is not answered.
+        /// Whether this offer answers another one; such an offer is not answered.
         public let isAnswer: Bool
     }
 
-    /// The state of all shards that two nodes own, as one of the two holds them.
+    /// The state of all shards that two nodes both own, as held by one of the two.
     public struct Summary: Hashable, Sendable {
-        /// Over the hashes of the shards: equal means level.
+        /// The hash over the shards' hashes; equal hashes mean that the two nodes are in sync.
         public let hash: UInt64
-        /// The shards that the sender owns and may not show yet, ascending.
+        /// The shards that the sender owns and must not show yet, ascending.
         public let unready: [ShardID]
 
         public init(hash: UInt64, unready: [ShardID]) {
@@ -55,11 +59,11 @@ public enum Frame: Hashable, Sendable {
         }
     }
 
-    /// The state of one shard's copy, in eight bytes.
+    /// The state of one shard replica, reduced to a hash of eight bytes.
     public struct ShardHash: Hashable, Sendable {
         public let shard: ShardID
         public let hash: UInt64
-        /// Whether the copy may be shown.
+        /// Whether other replicas may rely on this one to serve.
         public let isServing: Bool
 
         public init(_ shard: ShardID, _ hash: UInt64, isServing: Bool) {
@@ -69,13 +73,14 @@ public enum Frame: Hashable, Sendable {
         }
     }
 
-    /// What a copy says that it holds on disk.
+    /// The state that a shard replica claims to have on disk.
     public struct VersionClaim: Hashable, Sendable {
         var said: SaidVector
-        /// The sum of the documents: equal for equal vectors.
+        /// The sum of the documents' digests; replicas with equal vectors have equal sums.
         public let digest: Hash128
         public let isComplete: Bool
-        /// Whether it may be shown: one that is catching up itself makes nobody else complete.
+        /// Whether the sender may show the replica: a replica that is still catching up makes no
+        /// other one complete.
         public let isServing: Bool
 
         init(vector: Vector, digest: Hash128, isComplete: Bool, isServing: Bool) {
@@ -85,11 +90,12 @@ public enum Frame: Hashable, Sendable {
             self.isServing = isServing
         }
 
-        /// The whole vector, once `SaidVectors.hear` has completed it.
+        /// The vector; it is whole only after `SaidVectors.hear` has completed it.
         public var vector: Vector { said.vector }
     }
 
-    /// Whether its sender believes that the receiver holds a copy, and has to be told if not.
+    /// Whether the sender assumes that the receiver has a replica, and has to be told if it has
+    /// none.
     public var asksForCopy: Bool {
         switch self {
         case .seek, .pull: true
@@ -97,7 +103,7 @@ public enum Frame: Hashable, Sendable {
         }
     }
 
-    /// The shard that it is about, where it is about one.
+    /// The shard that the frame is about; nil for frames about all shards.
     public var shard: ShardID? {
         switch self {
         case .push(let shard, _, _), .confirm(let shard, _), .pull(let shard, _, _): shard
@@ -134,7 +140,7 @@ extension Frame: VectorCarrier {
 }
 
 extension Frame.VersionClaim {
-    /// Whether who has all of it holds all that there is, and may show it.
+    /// Whether a replica that has fetched all of the claimed state is complete and may serve.
     var isVouching: Bool {
         #if PlantedBugs
             if PlantedBug.vouchesWhileCatchingUp.isOn { return isComplete }

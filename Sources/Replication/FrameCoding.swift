@@ -1,7 +1,8 @@
 import CRDT
 import Wire
 
-/// One byte for the kind, then its values; what a later version puts behind them is passed over.
+/// The wire format: one byte for the kind, then its values; bytes that a later version appends are
+/// ignored.
 extension Frame: WireValue {
     private enum Kind {
         static let push: UInt8 = 1
@@ -123,7 +124,8 @@ extension Frame: WireValue {
         }
     }
 
-    /// The shard of a frame whose rest cannot be read, where its kind has one in front.
+    /// Returns the shard of a frame whose remaining bytes cannot be read; nil for kinds without a
+    /// leading shard.
     public static func shard(from reader: inout ByteReader) throws(WireError) -> ShardID? {
         switch try reader.readByte() {
         case Kind.push, Kind.confirm, Kind.offer, Kind.pull...Kind.accept: try reader.readShard()

@@ -1,36 +1,37 @@
 import Wire
 
-/// A copy that this node holds and should not: how far it is with giving it away.
+/// The progress of giving away a replica that this node holds and does not own.
 ///
-/// Invariant: the copy goes only when every owner, as this node sees them, has accepted it as it
-/// is, which means that all of it is on that owner's disk. What was accepted before the copy or its
-/// owners changed, or on an earlier connection, does not count.
+/// Invariant: the replica is dropped only when every owner, as this node sees the owners, has
+/// accepted it in its present state, which means that all of it is on that owner's disk.
+/// Acceptances from before a change of the replica or of its owners, or from an earlier connection,
+/// do not count.
 ///
 /// Confirmed vectors are not enough: an owner may hold every seq and lose it with a disk that is
-/// replaced, or give its own copy away to somebody who has less.
+/// replaced, or give its own replica away to a node that has less.
 struct Handover: Sendable {
-    /// Which state of the copy is offered; another for each change of it or of its owners.
+    /// The number of the offered state; it grows with each change of the replica or of its owners.
     ///
-    /// No other handover of the process has it: an owner may answer late.
+    /// No other handover of the process uses the same number, since an owner may answer late.
     private(set) var mark: UInt64
     private(set) var accepted: Set<NodeName> = []
-    /// The hash of the copy that the disk was found to hold, each document led to by its indexes;
-    /// nil before it was looked at.
+    /// The hash of the header whose documents the disk has been checked to hold, each reachable
+    /// through its indexes; nil before the check.
     var checked: UInt64?
-    /// Whether an owner has a complete copy from here, to which writes go that do not come here:
-    /// what is here may be older than what was shown there.
+    /// Whether an owner has fetched a complete replica from here: writes may then go to that owner
+    /// without coming here, so this replica may be older than what clients were shown there.
     var isSuperseded = false
-    /// When each owner was last told, in milliseconds.
+    /// When the replica was last offered to each owner, in milliseconds.
     private var offeredAt: [NodeName: UInt64] = [:]
 
-    /// How long an owner is given before it is told again, in milliseconds: its own view of the
-    /// owners may be behind.
+    /// How long this node waits before it offers the replica to an owner again, in milliseconds;
+    /// the owner's own view of the owners may be out of date.
     static let pauseMilliseconds: UInt64 = 1_000
 
-    /// - Parameter mark: the last one of the handovers before.
+    /// - Parameter mark: the last mark of earlier handovers.
     init(after mark: UInt64) { self.mark = mark + 1 }
 
-    /// The copy, or who owns it, changed: what was accepted counts for nothing.
+    /// Voids all acceptances after the replica or its owners have changed.
     mutating func restart() {
         mark += 1
         accepted = []
@@ -39,7 +40,7 @@ struct Handover: Sendable {
 
     func isChecked(_ hash: UInt64) -> Bool { checked == hash }
 
-    /// The connection is gone, and with it what was said on it.
+    /// Voids what was exchanged on a connection that has ended.
     mutating func onPeerDown(_ name: NodeName) {
         accepted.remove(name)
         offeredAt[name] = nil
@@ -49,7 +50,7 @@ struct Handover: Sendable {
         if mark == self.mark { accepted.insert(name) }
     }
 
-    /// Whether it is time to offer the copy to an owner.
+    /// Whether the replica is to be offered to an owner now; if so, the time is recorded.
     mutating func takesOffer(to name: NodeName, now: UInt64) -> Bool {
         guard !accepted.contains(name) else { return false }
         if let at = offeredAt[name], now < at + Handover.pauseMilliseconds { return false }

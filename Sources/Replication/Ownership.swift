@@ -1,16 +1,17 @@
 import Wire
 
-/// Who should hold a shard, and who might, as this node sees the members.
+/// The owners of a shard and all other members that may hold it, as one node sees the members.
 public struct Ownership: Hashable, Sendable {
     public let me: NodeName
-    /// The members that should hold it, in order.
+    /// The members that should hold the shard, in the order of placement.
     public let owners: [NodeName]
-    /// How many of the owners are not held dead.
+    /// The number of owners that are not considered dead.
     public let livingOwners: Int
-    /// Every other member: dead ones, those on their way out and evicted ones too, until they have
-    /// left or are forgotten.
+    /// All members except this node, owners or not: also dead, leaving and evicted ones, until they
+    /// have left or are forgotten.
     ///
-    /// Only when all of them have been heard is what they hold together all that is left.
+    /// Only when all of them have been heard from do their replicas together contain all that is
+    /// left.
     public let others: [NodeName]
 
     public init(me: NodeName, owners: [NodeName], livingOwners: Int, others: [NodeName]) {

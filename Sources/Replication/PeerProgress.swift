@@ -1,61 +1,66 @@
 import CRDT
 import Wire
 
-/// What a copy knows of the same shard at a co-owner, while the connection to it lasts.
+/// The state of a shard at another node, as known to this node's replica while the connection
+/// lasts.
 struct PeerProgress: Sendable {
     let name: NodeName
-    /// What is known to be on its disk; never more.
+    /// The seqs known to be on the peer's disk; never more.
     private(set) var confirmed = Vector()
-    /// How many ranges were confirmed since `confirmed` was last held against its limits.
+    /// The number of ranges confirmed since `confirmed` was last cut down to its limits.
     private var rangesUnchecked = 0
-    /// What was merged here and no push to it has named: what is pushed next may answer that.
+    /// Seqs merged here that no push to the peer has named as a cause; the next push names them,
+    /// since its documents may answer those changes.
     var untold = Vector()
-    /// What it holds of the shard, as it last said.
+    /// The kind of replica that the peer last claimed to hold.
     var holding = Holding.unknown {
         didSet { hasAnswered = true }
     }
-    /// Whether it said so since it was last asked.
+    /// Whether the peer has said what it holds since it was last asked.
     var hasAnswered = false
-    /// Whether what it holds may be shown there, as it last said.
+    /// Whether the peer last claimed that its replica may be shown.
     var isServing = false
-    /// Whether it should hold the shard, as this node sees it.
+    /// Whether the peer owns the shard, as this node sees it.
     var isOwner = false
-    /// The state of its copy that it wants to be rid of, and this copy has not all of yet.
+    /// The mark of the replica that the peer wants to hand over and that has not been fetched
+    /// entirely.
     var wanted: UInt64?
-    /// When it was last asked what it holds, in milliseconds.
+    /// When the peer was last sent a `seek`, in milliseconds.
     var soughtAt: UInt64?
-    /// The pull of its that is being served.
+    /// The peer's pull that is being served.
     var serving: Serving?
-    /// A pull of its of which something was dropped on the way: it is told with the next offer.
+    /// The number of a pull of the peer's whose reply was dropped on the way; the peer is told so
+    /// with the next offer.
     var unserved: UInt64?
-    /// When to ask it again, after a pull from it broke; in milliseconds.
+    /// The earliest time of the next pull from the peer after one broke, in milliseconds.
     var pullableFrom: UInt64 = 0
-    /// How many frames could not be read since the last pull from it that was finished.
+    /// The number of unreadable frames since the last finished pull from the peer.
     var badFrames: UInt64 = 0
-    /// When a difference at equal vectors is worth another look, and how long after that the next
-    /// one is; in milliseconds.
+    /// The earliest time of the next full comparison after digests differed at equal vectors, and
+    /// the pause that led to it; in milliseconds.
     var comparableFrom: UInt64 = 0
     var comparisonPause: UInt64 = 0
 
     init(name: NodeName) { self.name = name }
 
-    /// What it held says nothing about what it holds: it may have given that copy away.
+    /// Discards what is known of the peer's replica, which the peer may have given away since.
     mutating func forgetCopy() {
         confirmed = Vector()
         holding = .unknown
         isServing = false
     }
 
-    /// What it says that it holds.
+    /// Records the peer's claim.
     ///
-    /// - Parameter known: what is here.
+    /// - Parameter known: the vector of this node's replica.
     mutating func note(_ claim: Frame.VersionClaim, known: Vector) {
         confirm(claim.vector, known: known)
         holding = claim.isComplete ? .complete : .incomplete
         isServing = claim.isServing
     }
 
-    /// All of its documents are compared from `now` on.
+    /// Records that a full comparison with the peer begins, and doubles the pause until the next
+    /// one.
     mutating func noteComparison(now: UInt64) {
         comparisonPause = min(
             max(2 * comparisonPause, PeerProgress.comparisonPauseMilliseconds),
@@ -63,9 +68,11 @@ struct PeerProgress: Sendable {
         comparableFrom = now + comparisonPause
     }
 
-    /// - Returns: how long it is not asked for what is lacked here, in milliseconds.
+    /// Records an unreadable frame, and doubles the pause before the next pull from the peer.
+    ///
+    /// - Returns: for how long the peer is not pulled from, in milliseconds.
     mutating func noteBadFrame(now: UInt64) -> UInt64 {
-        // Those that were on their way with the first one count once.
+        // Frames that were on their way together with the first bad one count once.
         guard badFrames == 0 || now >= pullableFrom else { return pullableFrom - now }
         let pause = min(
             Pull.pauseMilliseconds << min(badFrames, 8), Pull.pauseMillisecondsMax)
@@ -74,15 +81,15 @@ struct PeerProgress: Sendable {
         return pause
     }
 
-    /// It is level with this copy.
+    /// Records that the peer is in sync with this replica.
     mutating func confirmAll(of vector: Vector) { confirmed = vector }
 
-    /// It says what is on its disk.
+    /// Adds to the seqs that are on the peer's disk.
     ///
-    /// What is kept of that is bounded by what is here, whatever it says: of what is not here, no
-    /// more than shows that there is something to be fetched.
+    /// Whatever the peer claims, memory is bounded by what this replica holds: of the seqs that are
+    /// unknown here, only so many are kept as show that there is something to fetch.
     ///
-    /// - Parameter known: what is here.
+    /// - Parameter known: the vector of this node's replica.
     mutating func confirm(_ vector: Vector, known: Vector) {
         confirmed.formUnion(vector)
         rangesUnchecked += vector.rangesCount
@@ -98,11 +105,11 @@ struct PeerProgress: Sendable {
     }
 
     private static let rangesUncheckedMax = 4_096
-    /// How much is kept of what a peer holds and this copy does not.
+    /// The limits for the seqs that the peer has confirmed and this replica does not hold.
     static let unknownReplicasMax = 256
     static let unknownRangesMax = 1_024
 
-    /// What a node holds of a shard.
+    /// The kinds of replica of a shard that a node can hold.
     enum Holding: Hashable, Sendable {
         case unknown
         case nothing
@@ -110,54 +117,57 @@ struct PeerProgress: Sendable {
         case complete
     }
 
-    /// How long an answer to `seek` may take before it is asked again, in milliseconds.
+    /// How long an answer to `seek` may take before it is sent again, in milliseconds.
     static let seekMilliseconds: UInt64 = 500
-    /// How long after a full comparison the next one waits, in milliseconds: the disks of both are
-    /// checked meanwhile.
+    /// The pause after the first full comparison, in milliseconds; meanwhile both nodes check their
+    /// disks.
     ///
-    /// Twice as long after each.
+    /// The pause doubles with each comparison, up to the maximum.
     static let comparisonPauseMilliseconds: UInt64 = 1_000
     static let comparisonPauseMillisecondsMax: UInt64 = 60_000
 }
 
-/// A pull of ours that is open.
+/// An open pull from a peer.
 struct Pull: Sendable {
     let peer: NodeName
     let number: UInt64
-    /// The peer's mark that was known when the pull began: at its end that is all here.
+    /// The mark of the peer's handover that was known when the pull began; `done` of the pull
+    /// accepts it.
     let mark: UInt64?
     var batches: UInt64 = 0
-    /// When something of it was last heard.
+    /// When a part of the reply last arrived, in milliseconds.
     var heardAt: UInt64
 
     /// How long a pull may stay silent before another peer is asked, in milliseconds.
     static let patienceMilliseconds: UInt64 = 3_000
-    /// The same while a request waits for it, which waits for a second.
+    /// The same, in milliseconds, while a request waits for the pull; a request waits for one
+    /// second.
     static let patienceOfBarrierRoundsMilliseconds: UInt64 = 200
-    /// How long a peer whose pull broke is left alone, in milliseconds.
+    /// How long a peer is not pulled from after a pull from it broke, in milliseconds.
     static let pauseMilliseconds: UInt64 = 300
-    /// The longest that it is after frames that could not be read, in milliseconds.
+    /// The longest such pause after unreadable frames, in milliseconds.
     static let pauseMillisecondsMax: UInt64 = 60_000
 }
 
-/// A pull of a peer's that is being answered.
+/// A peer's pull that this node is answering.
 struct Serving: Sendable {
     let number: UInt64
     let theirs: Vector
-    /// What was on disk before the scan: what `done` will claim.
+    /// The state on disk before the scan, which `done` will claim.
     let claim: Frame.VersionClaim
-    /// Behind which the scan goes on.
+    /// The dot behind which the scan continues.
     var cursor: Dot?
     var batches: UInt64 = 0
 }
 
-/// What to read from the disk for a peer's pull.
+/// The parameters of the next disk read for a peer's pull.
 public struct Scan: Sendable {
     public let number: UInt64
     public let theirs: Vector
     public let ours: Vector
     public let cursor: Dot?
 
-    /// The most bytes of documents in one batch, but at least one document.
+    /// The greatest size of the documents in one batch, in bytes; a larger document is a batch by
+    /// itself.
     public static let batchBytesMax = 64 << 10
 }

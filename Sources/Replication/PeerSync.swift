@@ -1,26 +1,28 @@
 import Wire
 
-/// What two nodes tell each other twice a second, over all shards that they share.
+/// The periodic comparison of all shards that this node shares with one other node.
 ///
-/// In sync it is one hash each time and direction, however large the state. Where the hashes
-/// differ, the shards' own follow, and for those that differ each says what it holds.
+/// Each node sends a summary twice a second: one hash, however large the state. Where the summaries
+/// differ, the hashes of the single shards follow; for each shard that differs, both nodes send
+/// offers.
 public struct PeerSync: Sendable {
     public let peer: NodeName
-    /// When anything was last heard of the peer, in milliseconds.
+    /// When any frame of the peer last arrived, in milliseconds.
     public private(set) var heardAt: UInt64
-    /// When the two were last known to be level.
+    /// When the two nodes were last known to be in sync, in milliseconds.
     private var levelAt: UInt64?
-    /// The hash at which they were.
+    /// The summary hash at that time.
     private var levelHash: UInt64?
     private var summarizedAt: UInt64?
 
-    /// How often a summary is sent, in milliseconds: what one of two got from a node that died is
-    /// to be with the other within a second, and the exchange that follows takes its time too.
+    /// How often a summary is sent, in milliseconds: a change that only one of two nodes received
+    /// from a third that died has to reach the other within a second, including the exchange that
+    /// follows.
     public static let summaryMilliseconds: UInt64 = 500
-    /// After how much silence a connection is given up, in milliseconds: longer than any pause that
-    /// a node should survive without being held dead.
+    /// The silence after which a connection is closed, in milliseconds: longer than any pause that
+    /// a node should survive without being considered dead.
     public static let silenceMilliseconds: UInt64 = 6_000
-    /// After how much silence the two compare at once when they hear of each other again.
+    /// The silence after which the next frame triggers a comparison at once, in milliseconds.
     static let gapMilliseconds: UInt64 = 1_000
 
     public init(to peer: NodeName, now: UInt64) {
@@ -28,7 +30,7 @@ public struct PeerSync: Sendable {
         heardAt = now
     }
 
-    /// The hash over all shards that the two own.
+    /// Returns the hash over the hashes of all shards that the two nodes own.
     public static func summary(of hashes: [Frame.ShardHash]) -> UInt64 {
         var writer = ByteWriter(reserving: hashes.count * 12)
         for entry in hashes {
@@ -38,25 +40,26 @@ public struct PeerSync: Sendable {
         return writer.withUnsafeBytes { checksum($0) }
     }
 
-    /// Whether it is time for a summary: at once when the connection comes up, then each second.
+    /// Whether a summary is to be sent now: at once on a new connection, then every
+    /// `summaryMilliseconds`.
     public mutating func takesSummary(now: UInt64) -> Bool {
         if let summarizedAt, now < summarizedAt + PeerSync.summaryMilliseconds { return false }
         summarizedAt = now
         return true
     }
 
-    /// Something was heard; after a gap the two compare at once.
+    /// Records that a frame arrived; after a gap, the next summary is due at once.
     public mutating func onHeard(now: UInt64) {
         if now >= heardAt + PeerSync.gapMilliseconds { compareNow() }
         heardAt = now
     }
 
-    /// Something to the peer was dropped, or a difference is likely: the next summary is due.
+    /// Makes the next summary due at once, since a frame was dropped or a difference is likely.
     public mutating func compareNow() { summarizedAt = nil }
 
-    /// The peer's summary came.
+    /// Compares the peer's summary with this node's.
     ///
-    /// - Returns: whether the two are level.
+    /// - Returns: whether the two nodes are in sync.
     public mutating func onSummary(_ theirs: UInt64, ours: UInt64, now: UInt64) -> Bool {
         guard theirs == ours else { return false }
         levelAt = now
@@ -64,17 +67,17 @@ public struct PeerSync: Sendable {
         return true
     }
 
-    /// How long the word of a peer counts, in milliseconds.
+    /// How long a matching summary of the peer counts, in milliseconds.
     static let levelMilliseconds: UInt64 = 2_000
 
-    /// Whether the peer said lately that it holds what this hash stands for.
+    /// Whether the peer recently sent a summary equal to this hash.
     public func isLevel(with hash: UInt64, now: UInt64) -> Bool {
         guard let levelAt else { return false }
         return levelHash == hash && now < levelAt + PeerSync.levelMilliseconds
     }
 
-    /// Whether nothing was heard for so long that a connection in its place may be believed: who
-    /// lives sends a summary each half second.
+    /// Whether the peer has been silent for so long that a new connection under its name may
+    /// replace this one; a living peer sends a summary every half second.
     public func isQuiet(now: UInt64) -> Bool { now >= heardAt + PeerSync.gapMilliseconds }
 
     public func isSilent(now: UInt64) -> Bool { now >= heardAt + PeerSync.silenceMilliseconds }

@@ -1,24 +1,26 @@
 import CRDT
 import Wire
 
-/// A round of asking everybody who may hold the shard for what is lacked here.
+/// A round in which every node that may hold the shard is asked for what this replica lacks.
 ///
-/// What a connection has seen may have been on one disk alone. Once each holder has been asked
-/// since, and has answered `done`, what is still missing exists nowhere any more.
+/// A change that a connection has seen may have been on one disk only. Once every holder has been
+/// pulled from since the round began and has answered `done`, whatever is still missing exists
+/// nowhere any more.
 struct ReadBarrierRound: Sendable {
     let number: UInt64
-    /// Only pulls that were opened behind this one count: what they bring was there when they were
-    /// asked for.
+    /// The number of the last pull before the round; only later pulls count, since they ask for
+    /// everything that the holder had when the round began.
     let pullsBefore: UInt64
     var heard: Set<NodeName> = []
-    /// What is here with all that was heard: heard counts once that is on disk.
+    /// This replica's vector including all that the round has fetched; the round ends only once
+    /// that is on disk.
     var vector = Vector()
 }
 
 extension ShardReplica {
-    /// Begins to ask every connected node for what it holds beyond this copy.
+    /// Begins a round over every connected node.
     ///
-    /// - Returns: the number by which `hasHeard` and `endBarrierRound` know it.
+    /// - Returns: the number of the round for `hasHeard` and `endBarrierRound`.
     public mutating func beginBarrierRound(now: UInt64) -> UInt64 {
         barrierRoundsBegun += 1
         barrierRounds.append(
@@ -32,9 +34,10 @@ extension ShardReplica {
         barrierRounds.removeAll { $0.number == number }
     }
 
-    /// Whether everybody has been heard since it began, and all of that is on disk.
+    /// Whether every node has answered since the round began, and all answers are on disk.
     ///
-    /// - Parameter isStrict: everybody is every member; else those that are connected.
+    /// - Parameter isStrict: whether every other member has to answer; otherwise every connected
+    ///   node, and none where this node does not own the shard.
     public func hasHeard(_ number: UInt64, isStrict: Bool) -> Bool {
         guard let barrierRound = barrierRounds.first(where: { $0.number == number }) else {
             return false
@@ -46,9 +49,9 @@ extension ShardReplica {
         return isOver && stored.vector.covers(barrierRound.vector)
     }
 
-    /// Whom to ask next: owners first.
+    /// Returns the peer that the open rounds have to ask next, owners first.
     ///
-    /// - Parameter sources: indices of peers.
+    /// - Parameter sources: the indices of the peers that may be pulled from.
     func toBeHeard(of sources: [Int]) -> Int? {
         guard !barrierRounds.isEmpty else { return nil }
         let unheard = sources.filter { index in
@@ -57,7 +60,8 @@ extension ShardReplica {
         return unheard.first { peers[$0].isOwner } ?? unheard.first
     }
 
-    /// A peer has answered all of a pull, or holds nothing.
+    /// Records for all rounds older than this pull that a peer has answered it entirely, or holds
+    /// nothing.
     mutating func noteHeard(_ peer: NodeName, by pull: UInt64) {
         for index in barrierRounds.indices where pull > barrierRounds[index].pullsBefore {
             barrierRounds[index].heard.insert(peer)
@@ -65,7 +69,7 @@ extension ShardReplica {
         }
     }
 
-    /// What was fetched is gone again.
+    /// Voids all answers after the documents that were fetched have been lost.
     mutating func forgetHeard() {
         for index in barrierRounds.indices {
             barrierRounds[index].heard = []

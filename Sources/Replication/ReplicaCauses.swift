@@ -1,34 +1,39 @@
 import CRDT
 import Wire
 
-/// What senders had seen of a shard when they sent what is here, and is not here itself.
+/// The causes that a replica waits for: changes that a sender had seen when it sent documents that
+/// are here, and that are not here themselves.
 ///
-/// An answer may arrive before what it answers, where the two come from different nodes. It is
-/// merged and confirmed at once; who watches is told of it once the cause is on disk, too.
+/// A reply to a message may arrive before the message if the two come from different nodes. The
+/// reply is merged and confirmed at once, but watchers are told of it only when the message is on
+/// disk too.
 public struct Causes: Sendable {
-    /// How long they are waited for where nothing else was said, in milliseconds.
+    /// The default for how long causes are waited for, in milliseconds.
     public static let patienceMillisecondsDefault: UInt64 = 2_000
-    /// How long one may be on its way before the sender of its effect is asked for it, in
+    /// How long a cause may be on its way before the node that named it is asked for it, in
     /// milliseconds.
     static let transitMilliseconds: UInt64 = 50
 
-    /// How long they are waited for, in milliseconds: one may exist nowhere any more.
+    /// How long causes are waited for, in milliseconds; a cause may exist nowhere any more.
     let patienceMilliseconds: UInt64
-    /// Those that were named within such a part of that are given up together.
+    /// The number of parts that the waiting time is divided into; causes that were named within one
+    /// part are given up together.
     private static let batchesMax: UInt64 = 20
 
     private struct Batch: Sendable {
         var vector: Vector
-        /// When the first of them was named, in milliseconds.
+        /// When the first cause of the batch was named, in milliseconds.
         let since: UInt64
     }
 
-    /// Oldest first.
+    /// The awaited causes, oldest batch first.
     private var batches: [Batch] = []
-    /// Who has them, until it is asked, and since when they are to be.
+    /// The nodes that named causes and have not been asked for them, and when the first of these
+    /// did so, in milliseconds.
     private var ownership: [NodeName] = []
     private var ownershipSince: UInt64 = 0
-    /// Whether somebody is told of what answers them: otherwise nobody is asked.
+    /// Whether watchers have to be told of documents that wait for causes; otherwise no node is
+    /// asked.
     var areWanted = true
 
     init(patienceMilliseconds: UInt64) { self.patienceMilliseconds = patienceMilliseconds }
@@ -53,8 +58,10 @@ public struct Causes: Sendable {
         if !ownership.contains(peer) { ownership.append(peer) }
     }
 
-    /// Those are not waited for any more that are stored, or were waited for long enough: each by
-    /// itself, for there may be no moment at which none is on its way.
+    /// Stops waiting for causes that are stored, or that were waited for long enough.
+    ///
+    /// Each batch is given up by itself, since there may be no moment at which no cause is on its
+    /// way.
     mutating func settle(having stored: Vector, now: UInt64) {
         for index in batches.indices {
             batches[index].vector = batches[index].vector.subtracting(stored)
@@ -62,7 +69,7 @@ public struct Causes: Sendable {
         batches.removeAll { $0.vector.isEmpty || now >= $0.since + patienceMilliseconds }
     }
 
-    /// Those to be asked now; each once.
+    /// Removes and returns the nodes to ask now; each is asked once.
     mutating func takeOwnership(now: UInt64) -> [NodeName] {
         guard !ownership.isEmpty, now >= ownershipSince + Causes.transitMilliseconds else {
             return []
@@ -73,12 +80,12 @@ public struct Causes: Sendable {
 }
 
 extension ShardReplica {
-    /// How long whoever is told waits for causes, in milliseconds.
+    /// How long watchers wait for causes, in milliseconds.
     public var causePatienceMilliseconds: UInt64 { causes.patienceMilliseconds }
 
-    /// Whether whoever is told of all that is on disk is told of its causes, too.
+    /// Whether watchers may be told of everything on disk, because its causes are on disk too.
     ///
-    /// - Returns: true as well where they were waited for long enough.
+    /// - Returns: also true where the missing causes were waited for long enough.
     public mutating func hasCauses(now: UInt64) -> Bool {
         guard !causes.isEmpty else { return true }
         causes.areWanted = true
@@ -86,12 +93,13 @@ extension ShardReplica {
         return causes.isEmpty
     }
 
-    /// Nobody is told, so nobody is asked for causes.
+    /// Stops asking for causes while there are no watchers.
     ///
-    /// Each is named once, and kept: who begins to watch before it is here is told behind it.
+    /// The causes are kept, since each is named only once: a watcher that subscribes before a cause
+    /// has arrived is told of the answer after the cause.
     public mutating func leaveCauses() { causes.areWanted = false }
 
-    /// What `peer` sends may answer all of this.
+    /// Waits for the changes that the documents in a push of `peer` may answer.
     mutating func noteCause(_ cause: Vector, of peer: NodeName, now: UInt64) {
         #if PlantedBugs
             if PlantedBug.causeForgotten.isOn { return }
@@ -100,7 +108,7 @@ extension ShardReplica {
         causes.await(cause, of: peer, now: now)
     }
 
-    /// Asks for causes that do not come by themselves.
+    /// Asks the nodes that named causes for them if they have not arrived by themselves.
     mutating func seekCauses(now: UInt64) {
         guard !causes.isEmpty, !current.vector.covers(causes.awaited) else { return }
         for peer in causes.takeOwnership(now: now) where index(of: peer) != nil {
@@ -108,7 +116,7 @@ extension ShardReplica {
         }
     }
 
-    /// What was merged here is what the next push to any other owner may answer.
+    /// Adds a merged change to what the next push to any other owner names as its cause.
     mutating func noteUntold(_ context: Context, from peer: NodeName) {
         addUntold(from: peer) { untold in untold.insert(context) }
     }
@@ -123,7 +131,7 @@ extension ShardReplica {
         }
     }
 
-    /// What the next push to a peer may answer and was not told before.
+    /// Removes and returns the cause of the next push to a peer.
     mutating func takeUntold(of index: Int) -> Vector {
         guard !peers[index].untold.isEmpty else { return Vector() }
         defer { peers[index].untold = Vector() }

@@ -4,9 +4,9 @@ import Wire
 // MARK: Peers
 
 extension ShardReplica {
-    /// A connection to another node is up.
+    /// Adds a connected node.
     ///
-    /// It has confirmed nothing until it says so: confirmations belong to one connection.
+    /// The node has confirmed nothing yet: confirmations belong to one connection.
     public mutating func onPeerUp(_ name: NodeName) {
         onPeerDown(name)
         var peer = PeerProgress(name: name)
@@ -21,7 +21,7 @@ extension ShardReplica {
         peers.sort { $0.name < $1.name }
     }
 
-    /// The connection to another node is gone.
+    /// Removes a node whose connection has ended.
     public mutating func onPeerDown(_ name: NodeName) {
         if !isConfirmationKept { peers.removeAll { $0.name == name } }
         if pull?.peer == name { pull = nil }
@@ -42,24 +42,24 @@ extension ShardReplica {
     /// Whether a co-owner is connected.
     public var hasPeers: Bool { peers.contains(where: \.isOwner) }
 
-    /// Whether this node and the other both own the shard, as this one sees it.
+    /// Whether this node and the other one both own the shard, as this node sees the owners.
     public func isShared(with name: NodeName) -> Bool {
         ownership.isOwnedHere && name != ownership.me && ownership.owners.contains(name)
     }
 
     func index(of name: NodeName) -> Int? { peers.firstIndex { $0.name == name } }
 
-    /// What is known to be on a peer's disk.
+    /// Returns the seqs that are known to be on a peer's disk; nil if the peer is not connected.
     public func confirmed(by name: NodeName) -> Vector? {
         index(of: name).map { peers[$0].confirmed }
     }
 
-    /// How many changes that are on this disk are not known to be on the peer's.
+    /// Returns how many changes on this disk are not known to be on the peer's.
     public func changesLacked(by name: NodeName) -> UInt64 {
         stored.vector.subtracting(confirmed(by: name) ?? Vector()).count
     }
 
-    /// Sends a document that was just accepted to every co-owner.
+    /// Sends documents that were just accepted to every connected co-owner.
     public mutating func push(_ encodedDocuments: [EncodedDocument]) {
         guard !encodedDocuments.isEmpty else { return }
         for index in peers.indices where peers[index].isOwner {
@@ -72,9 +72,9 @@ extension ShardReplica {
 // MARK: Frames
 
 extension ShardReplica {
-    /// Takes a frame of another node's.
+    /// Handles a frame of another node.
     ///
-    /// - Returns: the encoded documents in it that are to be merged, now, before anything else.
+    /// - Returns: the encoded documents in the frame; the caller merges them before anything else.
     public mutating func receive(_ frame: Frame, from peer: NodeName, now: UInt64)
         -> [EncodedDocument]
     {
@@ -109,9 +109,9 @@ extension ShardReplica {
         return []
     }
 
-    /// The peer claims the same, holds the same and is complete alike.
+    /// Records that the peer's replica has the same vector, digest and completeness.
     ///
-    /// - Parameter isServing: whether what it holds may be shown there.
+    /// - Parameter isServing: whether the peer's replica may be shown there.
     public mutating func onLevel(with peer: NodeName, isServing: Bool) {
         guard let index = index(of: peer) else { return }
         peers[index].confirmAll(of: stored.vector)
@@ -122,8 +122,8 @@ extension ShardReplica {
         serveBesideLevelOwners()
     }
 
-    /// A frame to a peer was dropped, because too many wait for it: what was counting on the frame
-    /// ends, at once and not when its patience does.
+    /// Handles the loss of a frame that was dropped because too many wait for the peer: a pull that
+    /// depended on the frame ends at once instead of timing out.
     public mutating func onDropped(_ frame: Frame, to peer: NodeName, now: UInt64) {
         guard let index = index(of: peer) else { return }
         switch frame {
@@ -141,7 +141,7 @@ extension ShardReplica {
         }
     }
 
-    /// Tells a peer what is on this disk.
+    /// Sends a peer the claim of what is on this disk.
     public mutating func offer(to peer: NodeName, isAnswer: Bool = false) {
         if let index = index(of: peer), let number = peers[index].unserved {
             outbox.append((peer, .broken(shard, number: number)))
@@ -151,9 +151,9 @@ extension ShardReplica {
             (peer, .offer(Frame.Offer(shard: shard, claim: claim, isAnswer: isAnswer))))
     }
 
-    /// Owners that may be waiting for one that serves are told that this copy does.
+    /// Tells owners that may be waiting for a serving replica that this one serves.
     ///
-    /// What is not complete on disk yet is offered once it is.
+    /// A replica that is not complete on disk yet is offered once it is.
     mutating func tellServing() {
         guard stored.isComplete else { return }
         for peer in peers where peer.isOwner && !peer.isServing {
@@ -161,19 +161,19 @@ extension ShardReplica {
         }
     }
 
-    /// What this disk comes to.
+    /// The hash of the state on disk.
     public var shardHash: Frame.ShardHash {
         Frame.ShardHash(shard, storedHash, isServing: isVouching)
     }
 
-    /// What this disk holds.
+    /// The claim of the state on disk.
     var claim: Frame.VersionClaim {
         Frame.VersionClaim(
             vector: stored.vector, digest: stored.digest, isComplete: stored.isComplete,
             isServing: isVouching)
     }
 
-    /// Whether a copy on a peer claims the same and is another.
+    /// Whether a peer's replica has the same vector and another digest.
     func differs(from claim: Frame.VersionClaim) -> Bool {
         isSettled && claim.vector == stored.vector && claim.digest != stored.digest
     }

@@ -1,38 +1,43 @@
 import CRDT
 import Wire
 
-/// What a node knows of its copy of a shard, apart from the documents.
+/// The metadata of a shard replica: everything except its documents.
 ///
-/// It is stored in the same transaction as the documents that changed it, so that what the disk
-/// claims is what the disk holds.
+/// The header is stored in the same transaction as the documents that changed it, so the disk holds
+/// what the header claims.
 public struct ReplicaHeader: Hashable, Sendable {
-    /// The seqs whose effect is in the copy.
+    /// The seqs whose effect is in the replica.
     public internal(set) var vector = Vector()
-    /// The part of the vector that lies on disk in a row of its own, which is written when it
+    /// The part of the vector that is stored in a row of its own, which is written only when it
     /// changes and not with every commit. Invariants:
-    /// - It claims nothing by itself: only a header that names exactly its bytes does. A header
-    ///   whose base is not there, or is another, is damaged, as if its own bytes were bad.
+    /// - The base claims nothing by itself: it counts only for a header that names the hash of
+    ///   exactly these bytes. A header whose base is missing, or is another one, is treated as
+    ///   damaged.
     /// - The row is written in the transaction of the first header that names it, and a header that
-    ///   names none needs none. So the two belong together in every state of the disk.
+    ///   names no base needs no row. So header and base fit together in every state of the disk.
     public private(set) var base = VectorBase()
     /// The sum of the documents' digests.
     public internal(set) var digest = Hash128.zero
-    /// How many documents there are of each kind, tombstones too; indexed by the kind's number.
+    /// The number of documents of each kind, tombstones included; indexed by the kind's number.
     public internal(set) var counts: [UInt64] = []
-    /// The greatest stamp that the clock followed: that of the next process starts behind it.
+    /// The greatest time that this shard's clock has followed; the next process's clock starts
+    /// behind it.
     public internal(set) var greatest = HybridTimestamp.zero
-    /// No time in a document is greater; unlike `greatest`, it counts what no clock follows.
+    /// An upper bound of the times in all documents, including times that are too far ahead for the
+    /// clock to follow.
     public internal(set) var latest = HybridTimestamp.zero
-    /// Whether it has had `done` from a complete copy, or was there from the beginning.
+    /// Whether the replica has received `done` from a complete one, or existed from the beginning.
     public internal(set) var isComplete: Bool
-    /// Of its bytes: a later version's stays, for what it writes is kept, too.
+    /// The version of the encoded header; a later version is kept when the header is written again,
+    /// as are its `unknown` bytes.
     private var version = ReplicaHeader.version
-    /// What a later version wrote behind the rest.
+    /// The bytes that a later version wrote behind the known fields.
     private var unknown: [UInt8] = []
 
     public init(isComplete: Bool) { self.isComplete = isComplete }
 
-    /// What remains of a copy when documents are set aside: not complete until a peer says so.
+    /// Creates the header of what remains after documents were set aside; not complete until a peer
+    /// has filled the gaps.
     ///
     /// - Parameter vector: the seqs that the remaining documents name, and no others.
     public init(
@@ -46,15 +51,16 @@ public struct ReplicaHeader: Hashable, Sendable {
         latest = greatest
     }
 
-    /// Keeps the greatest stamp that the clock followed, whatever is left of the documents.
+    /// Restores the greatest time that the clock had followed, whatever the remaining documents
+    /// contain.
     ///
-    /// One of theirs that is not believed does not take its place.
+    /// A time from the documents that is too far ahead to be believed is replaced by `stamp`.
     public mutating func raise(to stamp: HybridTimestamp, at wall: WallTime) {
         let isFollowed = wall.believes(greatest) || stamp == .zero
         greatest = isFollowed ? max(greatest, stamp) : stamp
     }
 
-    /// Whether the documents that were counted anew are all that this one counts.
+    /// Whether the documents of a recount are all that this header counts.
     public func isRemaining(_ counted: ReplicaHeader) -> Bool {
         digest == counted.digest && documents == counted.documents
             && vector.covers(counted.vector)
@@ -66,7 +72,7 @@ public struct ReplicaHeader: Hashable, Sendable {
 
     public var documents: UInt64 { counts.reduce(0, +) }
 
-    /// Equal for copies that claim the same, hold the same and are complete alike.
+    /// A hash that is equal for replicas with the same vector, digest and completeness.
     public var hash: UInt64 {
         var writer = ByteWriter(reserving: 64)
         vector.encode(into: &writer)
@@ -75,9 +81,9 @@ public struct ReplicaHeader: Hashable, Sendable {
         return writer.withUnsafeBytes { checksum($0) }
     }
 
-    /// Keeps the part of the vector that each commit writes small: the whole vector becomes the
-    /// base where more than `restRangesMax` ranges lie beyond the old one, or where the old one is
-    /// no part of it any more.
+    /// Makes the whole vector the new base if more than `restRangesMax` ranges lie beyond the old
+    /// base, or if the vector does not cover it; so each commit writes only a small part of the
+    /// vector.
     mutating func rebase(restRangesMax: Int) {
         let rest = vector.rest(beyond: base.vector)
         if let rest, rest.rangesCount <= restRangesMax { return }
@@ -91,11 +97,11 @@ public struct ReplicaHeader: Hashable, Sendable {
 }
 
 extension ReplicaHeader {
-    /// The header that a row, and the row of its base, say.
+    /// Reads a header from its row and the row of its base.
     ///
-    /// - Parameter base: nil where there is none, or it cannot be read.
-    /// - Returns: nil where that is not the base that the header was written with: then nobody
-    ///   knows what it claims.
+    /// - Parameter base: nil where there is no base row, or it cannot be read.
+    /// - Returns: nil where the base is not the one that the header was written with; the header's
+    ///   vector is unknown then.
     public static func read(_ bytes: [UInt8], base: [UInt8]?) throws(WireError) -> ReplicaHeader? {
         var reader = ByteReader(bytes)
         var (header, name) = try read(from: &reader)
@@ -106,8 +112,8 @@ extension ReplicaHeader {
         return header
     }
 
-    /// - Returns: with no more in its vector than the row has, and the name of the base that has
-    ///   what is not.
+    /// - Returns: the header with only the part of the vector that is in its own row, and the name
+    ///   of the base that holds the other part.
     private static func read(
         from reader: inout ByteReader
     ) throws(WireError) -> (ReplicaHeader, CheckpointID?) {
@@ -128,14 +134,14 @@ extension ReplicaHeader {
     }
 }
 
-/// The row that each commit writes.
+/// The wire format of the row that is written with each commit.
 extension ReplicaHeader: WireValue {
-    /// A later version has a greater number, and writes what is new behind the rest.
+    /// The version of the format; a later version has a greater number and appends its new fields.
     static let version: UInt8 = 1
 
     public func encode(into writer: inout ByteWriter) {
         writer.write(version)
-        // Where the base is no part of it, it is not needed.
+        // A base that the vector does not cover is of no use.
         let rest = base.name == nil ? nil : vector.rest(beyond: base.vector)
         writer.write(rest != nil)
         if rest != nil, let name = base.name { writer.write(fixed: name.bits) }
@@ -149,7 +155,7 @@ extension ReplicaHeader: WireValue {
         writer.write(raw: unknown)
     }
 
-    /// Of a header without a base; for one that may have one, see `read`.
+    /// Reads a header without a base; `read` also accepts one with a base.
     public init(from reader: inout ByteReader) throws(WireError) {
         let (header, name) = try ReplicaHeader.read(from: &reader)
         guard name == nil else { throw .invalid("a header without a base") }

@@ -1,13 +1,13 @@
 import CRDT
 import Wire
 
-// MARK: Whose it is
+// MARK: Ownership
 
 extension ShardReplica {
-    /// The members, or who of them is alive, are seen differently.
+    /// Adopts a changed view of the members.
     ///
-    /// A copy that does not belong here is given away; one that belongs here again may be older
-    /// than what the owners made of it meanwhile.
+    /// A replica that does not belong here any more is handed over. One that belongs here again may
+    /// be older than the owners' replicas, so it catches up first.
     public mutating func setOwnership(_ ownership: Ownership, now: UInt64) {
         let before = self.ownership
         guard ownership != before else { return }
@@ -37,19 +37,21 @@ extension ShardReplica {
         }
     }
 
-    /// Whether requests are answered here: the copy belongs here and may be shown.
+    /// Whether this node owns the shard and may show the replica.
     public var isReady: Bool { ownership.isOwnedHere && phase == .serving && !isDropping }
 
-    /// Whether it could answer where no owner can: nothing newer is known to be elsewhere.
+    /// Whether the replica could answer where no owner can: it is complete, and nothing newer is
+    /// known to be elsewhere.
     public var isServable: Bool {
         phase == .serving && current.isComplete && !isDropping
             && !(handover?.isSuperseded ?? false)
     }
 
-    /// Whether it answers whoever asks here.
+    /// Whether requests are answered from this replica.
     public var mayAnswer: Bool { isReady || isServable }
 
-    /// Whether the holder is rid of it: every owner has all of it on disk.
+    /// Whether the replica can be dropped: every owner has all of it on disk, and nothing waits for
+    /// it.
     public var isHandedOver: Bool {
         guard let handover, isSettled, !isAwaited, !isDropping, !isSuspended,
             !ownership.owners.isEmpty
@@ -65,7 +67,7 @@ extension ShardReplica {
         return ownership.owners.allSatisfy(handover.accepted.contains)
     }
 
-    /// The disk is told to drop it; nothing is taken or given any more.
+    /// Stops taking and giving anything, while the disk is told to drop the replica.
     public mutating func beginDrop() {
         precondition(isHandedOver, "a copy goes once every owner has all of it")
         isDropping = true
@@ -73,7 +75,7 @@ extension ShardReplica {
         for peer in peers { outbox.append((peer.name, .absent(shard))) }
     }
 
-    /// The disk could not drop it: it is offered anew.
+    /// Offers the replica again after the disk failed to drop it.
     public mutating func onDropFailed() {
         isDropping = false
         handover?.restart()
@@ -83,21 +85,22 @@ extension ShardReplica {
 // MARK: Handing over
 
 extension ShardReplica {
-    /// Whether the disk is to be checked before the copy is given away: that all of its documents
-    /// are what it counts, and that each is found by the seqs that changed it.
+    /// Whether the disk has to be checked before the replica is given away: whether the documents
+    /// are all that the header counts, and the index finds each by the seqs that changed it.
     ///
-    /// An owner is sent what the index leads to, and the rest would go with the copy.
+    /// An owner is sent only what the index finds; the other documents would be dropped with the
+    /// replica.
     public var needsCheck: Bool {
         guard let handover, isSettled, !isDropping, !isSuspended else { return false }
         return !handover.isChecked(storedHash)
     }
 
-    /// The disk holds all that this header counts, and every index leads to it.
+    /// Records that the disk holds all that this header counts and that every index leads to it.
     public mutating func onChecked(_ header: ReplicaHeader) {
         if header == stored { handover?.checked = storedHash }
     }
 
-    /// Offers the copy to each owner that has not accepted it as it is.
+    /// Offers the replica to each owner that has not accepted its present state.
     private mutating func offerHandover(now: UInt64) {
         guard let handover, isSettled, !isDropping, handover.isChecked(storedHash),
             isVouching || !stored.isComplete
@@ -108,16 +111,18 @@ extension ShardReplica {
         }
     }
 
-    /// Somebody holds the shard and should not.
+    /// Handles the offer of a holder that does not own the shard.
     ///
-    /// The copy is accepted at the end of a pull that begins from here on, so that all of it is
-    /// in the pull. Who does not own the shard, as it sees the members, accepts nothing.
+    /// The handover is accepted at the end of a pull that begins after the offer, so that the pull
+    /// contains all of the offered state. A node that does not own the shard in its own view
+    /// accepts nothing.
     mutating func onHandover(
         _ mark: UInt64, _ claim: Frame.VersionClaim, from index: Int, now: UInt64
     ) {
         guard ownership.isOwnedHere, !peers[index].isOwner else { return }
         peers[index].note(claim, known: current.vector)
-        // Nothing new would be fetched, and all of it be accepted.
+        // At equal vectors a pull would fetch nothing, and the holder would drop the documents that
+        // differ.
         if differs(from: claim) {
             compareAll(with: index, now: now)
             return
@@ -127,15 +132,15 @@ extension ShardReplica {
         pullIfLacking(now: now)
     }
 
-    /// All of a holder's copy is here: it is told so once that is on disk.
+    /// Accepts a handover that has been fetched entirely; the holder is told once that is on disk.
     mutating func accept(_ mark: UInt64, from index: Int) {
         owed.accepted[peers[index].name] = mark
         if peers[index].wanted == mark { peers[index].wanted = nil }
     }
 
-    /// An owner has all of the copy, as it says.
+    /// Records that an owner has accepted the replica.
     ///
-    /// Nothing is given away to one that claims the same and holds something else.
+    /// An acceptance does not count if the owner's replica has the same vector and another digest.
     mutating func onAccepted(
         _ mark: UInt64, _ claim: Frame.VersionClaim, from index: Int, now: UInt64
     ) {
@@ -165,8 +170,8 @@ extension ShardReplica {
 // MARK: Time
 
 extension ShardReplica {
-    /// Time passes: pulls that went silent are given up, replies that waited long enough are sent,
-    /// and a copy that lacks something looks for who has it.
+    /// Advances time: ends silent pulls, looks for what the replica lacks, offers handovers, and
+    /// returns the replies that have waited long enough.
     public mutating func onTick(now: UInt64) -> [(ReplySlot, Stored)] {
         guard !isDropping else { return takeSettled(now: now) }
         if let pull, now >= pull.heardAt + patienceMilliseconds { breakPull(now: now) }
@@ -179,24 +184,25 @@ extension ShardReplica {
         return takeSettled(now: now)
     }
 
-    /// How long a start waits for a complete copy, in milliseconds.
+    /// How long a replica searches for a complete one after its start, in milliseconds.
     private static let solitudeMilliseconds: UInt64 = 1_000
 
-    /// From when on it may be decided that no complete copy can be reached, in milliseconds.
+    /// The time from which on it may be decided that no complete replica can be reached, in
+    /// milliseconds.
     private var decidableFrom: UInt64 {
         guard case .catchingUp(let since) = phase else { return 0 }
         return since + ShardReplica.solitudeMilliseconds
     }
 
-    /// Whether a peer said what it holds when it was asked for the decision.
+    /// Whether a peer has answered a `seek` that was sent late enough for that decision.
     ///
-    /// What it said before decides nothing: a complete copy may be there by now.
+    /// An earlier answer decides nothing: the peer may have a complete replica by now.
     private func isFresh(_ peer: PeerProgress) -> Bool {
         guard let at = peer.soughtAt else { return false }
         return at >= decidableFrom && peer.hasAnswered
     }
 
-    /// Asks everybody who may hold the shard, where what is here cannot be shown.
+    /// Asks every connected node what it holds, if this replica cannot serve or is incomplete.
     private mutating func seek(now: UInt64) {
         guard pull == nil, phase != .serving || (ownership.isOwnedHere && !current.isComplete)
         else {
@@ -214,10 +220,11 @@ extension ShardReplica {
         }
     }
 
-    /// No copy that serves could be reached for long enough: those that can be reached have nothing
-    /// beyond this one.
+    /// Serves, or lets owners rely on this replica, after no serving one could be reached for long
+    /// enough and the replicas that were reached hold nothing beyond this one.
     ///
-    /// What they held has been fetched, for they may have been complete before they lost a record.
+    /// Their documents have been fetched although none of them serves: they may have been complete
+    /// before they lost a record.
     private mutating func serveWithoutVoucher(now: UInt64) {
         guard phase != .serving, now >= decidableFrom else { return }
         if !ownership.isOwnedHere { hasWaited = true }
@@ -227,8 +234,8 @@ extension ShardReplica {
         serve()
     }
 
-    /// All other owners are here, and none of them has anything beyond this copy, though none of
-    /// them serves, as after a start of all.
+    /// Serves if all other owners are connected and complete and hold nothing beyond this replica,
+    /// though none of them serves; this happens after a start of all nodes.
     mutating func serveBesideLevelOwners() {
         guard phase != .serving, !needsPull, current.isComplete, ownership.isOwnedHere,
             !isSuspended,
@@ -249,15 +256,16 @@ extension ShardReplica {
         peer.holding != .unknown && current.vector.covers(peer.confirmed)
     }
 
-    /// No other node could be reached for long enough: what is here is all there is to show.
+    /// Serves, if complete, after no other node could be reached for long enough.
     public mutating func onNobodyReached() {
         if current.isComplete { serve() }
     }
 
-    /// Every member answers and none has a complete copy, nor has anybody else who is connected:
-    /// what they have together is all that is left.
+    /// Declares the replica complete if every member has answered, no connected node has a complete
+    /// replica, and everything that they hold has been fetched.
     ///
-    /// Not at once: one of them may be about to be filled by somebody who cannot be reached here.
+    /// This waits for `decidableFrom`, since a node that is not reached from here may be about to
+    /// fill one of the others.
     private mutating func uniteWhatIsLeft(now: UInt64) {
         guard phase != .serving, peers.isEmpty || now >= decidableFrom, !current.isComplete,
             pull == nil, ownership.isOwnedHere, !isSuspended, !isDoubted

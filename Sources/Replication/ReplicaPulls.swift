@@ -4,10 +4,11 @@ import Wire
 // MARK: Pulling
 
 extension ShardReplica {
-    /// Equal vectors, different digests: a defect somewhere.
+    /// Compares all documents with a peer whose vector is equal and whose digest is different,
+    /// which is a defect somewhere.
     ///
-    /// All of the peer's documents are fetched and merged, and the peer, which sees the same,
-    /// fetches ours.
+    /// All of the peer's documents are fetched and merged; the peer detects the same and fetches
+    /// this node's documents.
     mutating func compareAll(with index: Int, now: UInt64) {
         guard pull == nil, now >= peers[index].comparableFrom, ownership.isOwnedHere else { return }
         peers[index].noteComparison(now: now)
@@ -19,17 +20,19 @@ extension ShardReplica {
 extension ShardReplica {
     /// How long an open pull may stay silent, in milliseconds.
     ///
-    /// Shorter while somebody waits for all to be heard, or for a cause: another may have what is
-    /// lacked.
+    /// The time is shorter while a read barrier round or a cause is waited for, since another node
+    /// may have what is missing.
     var patienceMilliseconds: UInt64 {
         let isAwaited = !barrierRounds.isEmpty || !current.vector.covers(causes.awaited)
         return isAwaited ? Pull.patienceOfBarrierRoundsMilliseconds : Pull.patienceMilliseconds
     }
 
-    /// Opens a pull from somebody who holds what is lacked here, or wants to be rid of a copy.
+    /// Opens a pull from a peer that holds what is missing here, or that wants to hand over its
+    /// replica.
     mutating func pullIfLacking(now: UInt64) {
         guard pull == nil, ownership.isOwnedHere, !isDropping else { return }
-        // By index: each tick asks this of every shard, and what is known of a peer is large.
+        // By index: each tick does this for every shard, and copying the state of a peer is
+        // expensive.
         let sources = peers.indices.filter { now >= peers[$0].pullableFrom }
         let source =
             sources.first(where: holdsMore) ?? sources.first { peers[$0].wanted != nil }
@@ -71,7 +74,8 @@ extension ShardReplica {
         _ batch: UInt64, of number: UInt64, from peer: NodeName,
         _ encodedDocuments: [EncodedDocument], now: UInt64
     ) -> [EncodedDocument] {
-        // The documents are good wherever they come from; only the claim at the end is not.
+        // Documents may be merged in any order; only the claim at the end depends on an intact
+        // pull.
         guard isOpen(number, from: peer) else { return encodedDocuments }
         if pull?.batches == batch {
             pull?.batches += 1
@@ -126,18 +130,18 @@ extension ShardReplica {
         #endif
     }
 
-    /// What a peer sent could not be merged: a pull that it was part of proves nothing any more.
+    /// Ends an open pull from a peer whose documents could not be merged.
     public mutating func onMergeFailed(from peer: NodeName, now: UInt64) {
         if pull?.peer == peer { breakPull(now: now) }
     }
 
-    /// What a peer sent of this shard cannot be read or cannot be meant.
+    /// Handles a frame for this shard that cannot be read or cannot be valid.
     ///
-    /// It ends the pull that it was part of. What follows is taken as before, but the peer is asked
-    /// for all that is lacked only after a pause, twice as long each time: it would send the same
+    /// The bad frame ends an open pull from the peer. Later frames are accepted as before, but the
+    /// peer is pulled from only after a pause, which doubles each time: it would send the same
     /// again.
     ///
-    /// - Returns: how long it is not asked, in milliseconds.
+    /// - Returns: for how long the peer is not pulled from, in milliseconds.
     public mutating func onBadFrame(from peer: NodeName, now: UInt64) -> UInt64 {
         onMergeFailed(from: peer, now: now)
         guard let index = index(of: peer) else { return 0 }
@@ -152,7 +156,7 @@ extension ShardReplica {
         pull = nil
     }
 
-    /// Ends every pull from and into this copy.
+    /// Ends every pull from and into this replica.
     mutating func breakPulls() {
         pull = nil
         for index in peers.indices {
@@ -180,7 +184,7 @@ extension ShardReplica {
         peers[index].serving = Serving(number: number, theirs: theirs, claim: claim)
     }
 
-    /// What to read next for a peer's pull.
+    /// Returns what to read next for a peer's pull.
     public func nextScan(for peer: NodeName) -> Scan? {
         guard let index = index(of: peer), let serving = peers[index].serving else { return nil }
         return Scan(
@@ -188,9 +192,9 @@ extension ShardReplica {
             cursor: serving.cursor)
     }
 
-    /// The scan gave these documents.
+    /// Sends the documents that a scan returned, and `done` after the last of them.
     ///
-    /// - Parameter cursor: behind which to go on; nil at the end.
+    /// - Parameter cursor: the dot behind which the scan continues; nil at its end.
     public mutating func onScanned(
         _ encodedDocuments: [EncodedDocument], next cursor: Dot?, for peer: NodeName
     ) {
@@ -216,7 +220,7 @@ extension ShardReplica {
             ))
     }
 
-    /// The scan cannot go on.
+    /// Ends a peer's pull because its scan has failed.
     public mutating func onScanFailed(for peer: NodeName) {
         guard let index = index(of: peer), let serving = peers[index].serving else { return }
         outbox.append((peer, .broken(shard, number: serving.number)))

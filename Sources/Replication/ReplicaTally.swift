@@ -1,13 +1,13 @@
-/// What a copy has fetched since it was opened.
+/// Counters of what a replica has fetched since it was opened.
 public struct ReplicaTally: Hashable, Sendable {
     public var pullsBegun: UInt64 = 0
-    /// Those that brought all that the other side had.
+    /// Pulls that fetched everything that the other side had.
     public var pullsDone: UInt64 = 0
-    /// Those that ended otherwise.
+    /// Pulls that ended otherwise.
     public var pullsBroken: UInt64 = 0
-    /// Documents of others that were merged.
+    /// Documents of other nodes that were merged.
     public var merges: UInt64 = 0
-    /// Those of them that changed what is here.
+    /// Merges that changed a document here.
     public var changingMerges: UInt64 = 0
 
     public init() {}
@@ -22,7 +22,7 @@ public struct ReplicaTally: Hashable, Sendable {
 }
 
 extension ShardReplica {
-    /// What it has fetched; a pull that is open is neither done nor broken.
+    /// The counters so far; an open pull counts as neither done nor broken.
     public var tally: ReplicaTally {
         var tally = ReplicaTally()
         tally.pullsBegun = pullsOpened - firstNumber

@@ -1,19 +1,19 @@
 import CRDT
 import Wire
 
-/// A vector of a shard on its way over a connection: whole, or as what it has beyond one that went
-/// the same way before.
+/// A shard's vector in a frame: whole, or as the difference to a base that was sent in the same
+/// direction of the same connection before.
 public struct SaidVector: Hashable, Sendable {
     enum Form: Hashable, Sendable {
         case whole
-        /// Whole, and a base of those that follow.
+        /// The whole vector, which also becomes the base of later ones.
         case base
-        /// What it has beyond the base of this name.
+        /// The ranges beyond the base of this name.
         case beyond(CheckpointID)
     }
 
-    /// The whole vector, except in the form `beyond` between `SaidVectors.say` and `hear`: there it
-    /// claims less than was said.
+    /// The whole vector; but in the form `beyond`, between `SaidVectors.say` and `hear`, only the
+    /// ranges beyond the base, which claim less.
     public let vector: Vector
     let form: Form
 
@@ -25,32 +25,34 @@ public struct SaidVector: Hashable, Sendable {
     }
 }
 
-/// A frame that names vectors of shards.
+/// A frame that contains vectors of shards.
 public protocol VectorCarrier {
     mutating func eachVector(_ body: (ShardID, inout SaidVector) -> Void)
 }
 
-/// The bases of the vectors that go one way over a connection: the last of each shard.
+/// The base vectors for one direction of a connection: the last base of each shard.
 ///
-/// Both ends keep them alike: what is said is heard in the same order, and what does not arrive is
-/// not said. An end that all the same lacks a base says so, and is told the whole; the name of a
-/// base being a hash of its bytes, nobody takes one for another.
+/// Both ends keep the same bases, because frames arrive in the order in which they were sent, and a
+/// frame that is not sent does not change the table. A receiver that lacks a base nevertheless
+/// reports that, and is sent the whole vector. The name of a base is a hash of its bytes, so no
+/// base is mistaken for another.
 public struct SaidVectors: Sendable {
     private var bases: [ShardID: VectorBase] = [:]
     private var rangesCount = 0
     private let restRangesMax: Int
 
-    /// The most ranges of all bases together: what an end keeps for the other is some 12 MB.
+    /// The greatest number of ranges in all bases together, which bounds them to about 12 MB.
     ///
-    /// Sixty-four shards of 2,000 processes each have as many; what is beyond is said whole.
+    /// 64 shards with 2,000 processes each reach that number; further vectors are sent whole.
     static let rangesMax = 1 << 17
 
-    /// - Parameter restRangesMax: how much is said beyond a base before the next is said.
+    /// - Parameter restRangesMax: how many ranges beyond a base are sent before the vector becomes
+    ///   a new base.
     public init(restRangesMax: Int) { self.restRangesMax = restRangesMax }
 
-    /// Sends a frame with its vectors as the other end can complete them.
+    /// Sends a frame with its vectors encoded for the other end.
     ///
-    /// - Parameter send: false where the frame does not go out: then nothing was said.
+    /// - Parameter send: returns false where the frame was not sent; the bases remain as they were.
     public mutating func say<Carrier: VectorCarrier>(
         in frame: Carrier, sending send: (Carrier) -> Bool
     ) -> Bool {
@@ -68,11 +70,12 @@ public struct SaidVectors: Sendable {
         frame.eachVector { shard, said in said = say(said.vector, of: shard) }
     }
 
-    /// Takes all vectors of a frame.
+    /// Completes all vectors of a received frame.
     ///
-    /// Each shard counts once: what comes of a frame is no more than that and all bases.
+    /// A shard may occur once in a frame. This bounds the decoded vectors to the size of the frame
+    /// plus the size of all bases.
     ///
-    /// - Returns: the shards of which it is not known what was said.
+    /// - Returns: the shards whose vectors could not be completed.
     public mutating func hear(in frame: inout some VectorCarrier) -> [ShardID] {
         var shards: Set<ShardID> = []
         var unheard: [ShardID] = []
@@ -86,7 +89,7 @@ public struct SaidVectors: Sendable {
         return unheard
     }
 
-    /// - Returns: what to say; it has to go out, or this value back to what it was.
+    /// - Returns: the vector to send; if the frame is not sent, the caller restores the old table.
     mutating func say(_ vector: Vector, of shard: ShardID) -> SaidVector {
         if let base = bases[shard], let name = base.name,
             let rest = vector.rest(beyond: base.vector), rest.rangesCount <= restRangesMax
@@ -97,7 +100,7 @@ public struct SaidVectors: Sendable {
         return SaidVector(vector, isKept ? .base : .whole)
     }
 
-    /// - Returns: all that was said; nil where its base is not known.
+    /// - Returns: the whole vector; nil where its base is not known.
     mutating func hear(_ said: SaidVector, of shard: ShardID) -> Vector? {
         switch said.form {
         case .whole: return said.vector
@@ -110,12 +113,12 @@ public struct SaidVectors: Sendable {
         }
     }
 
-    /// The other end does not know the base: the next is said whole.
+    /// Removes a base that the other end does not know; the next vector is sent whole.
     public mutating func forget(_ shard: ShardID) {
         rangesCount -= bases.removeValue(forKey: shard)?.vector.rangesCount ?? 0
     }
 
-    /// - Returns: false where there is no room for it, or not all of it is said.
+    /// - Returns: false where the vector exceeds the limits and does not become a base.
     private mutating func keep(_ vector: Vector, of shard: ShardID) -> Bool {
         let ranges = vector.rangesCount
         let others = rangesCount - (bases[shard]?.vector.rangesCount ?? 0)

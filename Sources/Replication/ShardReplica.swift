@@ -1,22 +1,26 @@
 import CRDT
 import Wire
 
-/// One node's copy of a shard, as replication sees it: what is in it, what of that is on disk, what
-/// each co-owner is known to hold, and what has to be fetched.
+/// The replication state of one node's replica of a shard: its content as a vector and a digest,
+/// the part of it that is on disk, the progress of each connected node, and the open pull.
 ///
-/// A value that does no I/O: frames go in by `receive`, the ones to send wait in `takeOutbox`, and
-/// the documents themselves stay with whoever owns this value.
+/// A value that does no I/O: `receive` takes frames, `takeOutbox` returns the frames to send, and
+/// the documents themselves stay with the owner of this value.
 ///
 /// Invariants:
-/// - `stored.vector` ⊆ `current.vector`; the difference is in commits under way or about to be.
-/// - What a copy claims to others (offers, confirmations, `done`) comes from `stored`, never from
+/// - `stored.vector` ⊆ `current.vector`; the difference is in commits that are in progress or about
+///   to begin.
+/// - All claims to other nodes (offers, confirmations, `done`) come from `stored`, never from
 ///   `current`: a crash takes back nothing that was claimed.
-/// - The rest of a peer's set is added only at `done` of the open pull with every batch arrived.
-/// - A replica's numbering is never continued: not by another process, not after a failed commit.
+/// - The part of a peer's vector that no document named is added only at `done` of the open pull,
+///   once every batch has arrived.
+/// - The numbering of a replica id is never continued: not by another process, not after a failed
+///   commit.
 public struct ShardReplica: Sendable {
-    /// Whether what is here may be shown.
+    /// Whether the content of the replica may be shown to clients.
     public enum Phase: Hashable, Sendable {
-        /// Since the start, in milliseconds: an old disk must not show what has since been deleted.
+        /// The replica is not shown until it is known to be up to date, since an old disk may
+        /// contain what has since been deleted; `since` is in milliseconds.
         case catchingUp(since: UInt64)
         case serving
     }
@@ -24,16 +28,16 @@ public struct ShardReplica: Sendable {
     struct Commit: Sendable {
         let ticket: UInt64
         let header: ReplicaHeader
-        /// Whether the copy was serving with what it holds.
+        /// Whether the replica was serving with this content.
         let isServing: Bool
-        /// What to tell whom once it is on disk.
+        /// The confirmations and acceptances to send once the commit is on disk.
         var owed: Owed
     }
 
-    /// What co-owners and holders are to be told once what is here is on disk.
+    /// Messages to co-owners and holders that wait until the current content is on disk.
     struct Owed: Sendable {
         var confirmed: [NodeName: Vector] = [:]
-        /// The marks of holders' copies of which all is here.
+        /// By holder, the mark of a handover whose replica has been fetched entirely.
         var accepted: [NodeName: UInt64] = [:]
 
         var isEmpty: Bool { confirmed.isEmpty && accepted.isEmpty }
@@ -49,78 +53,79 @@ public struct ShardReplica: Sendable {
     }
 
     public let shard: ShardID
-    /// What is on disk.
+    /// The header on disk.
     public internal(set) var stored: ReplicaHeader {
         didSet { storedHash = stored.hash }
     }
-    /// The hash of what is on disk: compared with the co-owners' twice a second.
+    /// The hash of `stored`, which is compared with the co-owners' hashes twice a second.
     public private(set) var storedHash: UInt64
-    /// What will be on disk once everything under way is.
+    /// The header that will be on disk once all commits in progress have succeeded.
     public internal(set) var current: ReplicaHeader
     public internal(set) var phase: Phase
-    /// Whether only `done` of a pull that began since may end the catching up.
+    /// Whether only `done` of a pull that is opened from now on may end the catching up.
     ///
-    /// A connection that outlives the time in which the shard belonged elsewhere may still bring
-    /// what a peer said before.
+    /// Set when the shard returns to this node: a connection that was open meanwhile may still
+    /// deliver what a peer claimed before.
     var needsPull = false
-    /// Who should hold the shard, as this node sees the members.
+    /// The owners of the shard and the other members, as this node sees them.
     public internal(set) var ownership: Ownership
-    /// How far the copy is with being given away; nil where it belongs here.
+    /// The progress of giving the replica away; nil where this node owns the shard.
     var handover: Handover?
-    /// The last mark of handovers that are over: an answer to one of them answers no other.
+    /// The last mark of the handovers that have ended; marks are not reused, so a late `accept` of
+    /// an ended handover does not count for a later one.
     var lastMark: UInt64
-    /// Whether it is on its way off the disk: it takes and gives nothing any more.
+    /// Whether the disk has been told to drop the replica, which then ignores all frames.
     public internal(set) var isDropping = false
-    /// Bad documents are being set aside.
+    /// Whether damaged documents are being set aside.
     private(set) var isSuspended = false
-    /// Acknowledged changes are missing from it: what it and others hold is not all that there is,
-    /// until one that is complete has filled it.
+    /// Whether this disk has lost acknowledged changes; the replicas that can be reached are then
+    /// not all that is left, until a complete one has filled this one.
     public private(set) var isDoubted = false
-    /// It does not belong here, and has looked for one that serves for long enough: who takes it
-    /// over has all that there is.
+    /// Whether a replica that does not belong here has searched for a serving one for long enough:
+    /// an owner that takes it over then counts as complete.
     var hasWaited = false
 
-    /// Every connected node, ascending by name.
+    /// The connected nodes, ascending by name.
     var peers: [PeerProgress] = []
     var pull: Pull?
-    /// The number of the last pull; the first is one greater than `firstNumber`.
+    /// The number of the last pull; the first pull has `firstNumber + 1`.
     var pullsOpened: UInt64
-    /// Behind every number that an earlier copy of the shard gave on a connection of this process.
+    /// Greater than every pull number and mark of the replicas of this shard that this process
+    /// dropped before.
     let firstNumber: UInt64
     var pullsDone: UInt64 = 0
     var merges: UInt64 = 0
     var changingMerges: UInt64 = 0
     var outbox: [(to: NodeName, frame: Frame)] = []
     var acknowledgements = Acknowledgements()
-    /// Equal vectors, different digests: a defect, to be said loudly.
-    ///
-    /// By peer.
+    /// Peers whose vector is equal and whose digest is different: a defect, which is logged as an
+    /// error.
     var divergences: [NodeName] = []
 
     var causes: Causes
-    /// Rounds of asking everybody, in order.
+    /// The open read barrier rounds, in the order in which they began.
     var barrierRounds: [ReadBarrierRound] = []
     var barrierRoundsBegun: UInt64 = 0
 
     private let startedAt: UInt64
     private let restRangesMax: Int
-    /// Whether what is on disk was enough to serve: a failed commit goes back to it.
+    /// Whether the replica was serving with the content on disk; a failed commit returns to that.
     private var isServedByDisk = false
     private var replica: ReplicaID?
     private var lastSeq: UInt64 = 0
-    /// Whether something changed that no commit holds.
+    /// Whether a change is in no commit yet.
     ///
-    /// With the copy changes what is offered of it.
+    /// A change of the replica restarts its handover.
     private var isDirty = false {
         didSet { if isDirty { handover?.restart() } }
     }
     var owed = Owed()
     var commits: [Commit] = []
-    /// The ticket of the last commit handed out.
+    /// The number of the last commit that was begun.
     private var lastTicket: UInt64 = 0
 
-    /// - Parameter life: how many copies this process dropped before: what answers a pull or an
-    ///   offer of one of them may still be on its way, on a connection that outlives them all.
+    /// - Parameter life: how many replicas this process has dropped before; answers to a pull or a
+    ///   handover of one of them may still arrive, on a connection that outlives them all.
     public init(
         _ shard: ShardID, stored: ReplicaHeader, ownership: Ownership, life: UInt64, now: UInt64,
         restRangesMax: Int = VectorBase.restRangesMax,
@@ -144,21 +149,22 @@ public struct ShardReplica: Sendable {
         #endif
     }
 
-    /// How many bits of a number count the pulls, or the marks, of one copy.
+    /// The number of low bits of a pull number or a mark that count within one replica; the bits
+    /// above are its `life`.
     private static let numberBits = 32
 
-    /// What is here is all there is of the shard: it begins here, or nobody has more.
+    /// Makes the replica complete: the cluster begins with it, or no reachable node has more.
     public mutating func found() {
         current.isComplete = true
         isDirty = true
         serve()
     }
 
-    /// Whether what it claims may be shown by others.
+    /// Whether another replica that has fetched all of this one may serve.
     var isVouching: Bool { phase == .serving || hasWaited }
 
-    /// The disk has lost acknowledged changes, of which nobody knows which: the copy holds what it
-    /// counts, and is not complete.
+    /// Marks the replica as incomplete, because the disk has lost acknowledged changes and it is
+    /// not known which ones.
     public mutating func doubt(now: UInt64) {
         stored.isComplete = false
         current.isComplete = false
@@ -166,17 +172,17 @@ public struct ShardReplica: Sendable {
         catchUp(now: now)
     }
 
-    /// Whether everything in it is on disk.
+    /// Whether the whole content of the replica is on disk.
     public var isSettled: Bool { !isDirty && commits.isEmpty }
 
-    /// What is here may not be older than what others hold, until they are heard.
+    /// Stops serving until it is known that other nodes hold nothing newer.
     mutating func catchUp(now: UInt64) {
         phase = .catchingUp(since: now)
         hasWaited = false
         isServedByDisk = false
     }
 
-    /// What is here may be shown from here on.
+    /// Lets the replica serve from now on.
     mutating func serve() {
         let wasServing = phase == .serving
         phase = .serving
@@ -198,13 +204,14 @@ public struct ShardReplica: Sendable {
 
 // MARK: Changes
 
-/// What a change of one document does to its copy.
+/// The effect of a change of one document on its replica's header.
 public struct Change: Sendable {
     public let kind: UInt8
-    /// The document's digest before; nil where it is new.
+    /// The document's digest before the change; nil for a new document.
     public let before: Hash128?
     public let after: Hash128
-    /// What the clock of the copy comes to: behind it the next process starts.
+    /// The value of the replica's clock after the change; the clock of the next process starts
+    /// behind it.
     public let greatest: HybridTimestamp
     /// The greatest time in the document.
     public let latest: HybridTimestamp
@@ -222,10 +229,10 @@ public struct Change: Sendable {
 }
 
 extension ShardReplica {
-    /// The name of the next local mutation.
+    /// Returns the dot of the next local mutation.
     ///
-    /// - Parameter mint: gives 128 random bits, for the first mutation since the start or since the
-    ///   last numbering ended.
+    /// - Parameter mint: returns 128 random bits; called for the first mutation since the start and
+    ///   since the end of a numbering.
     public mutating func nextDot(minting mint: () -> ReplicaID) -> Dot {
         let replica = self.replica ?? begin(mint())
         self.replica = replica
@@ -233,26 +240,28 @@ extension ShardReplica {
         return Dot(replica: replica, seq: lastSeq)
     }
 
-    /// How many replicas a vector has when no numbering begins in it any more.
+    /// The number of replica ids in a vector from which on this node begins no new numbering.
     ///
-    /// All that others may have begun meanwhile on their sides of a cut, ten for each node that a
-    /// cluster can have, still fit what nodes tell each other.
+    /// The reserve of 1,024 up to the limit of a frame is for the numberings that other nodes may
+    /// begin meanwhile on their sides of a partition: ten for each node that a cluster can have.
     public static let replicasMax = Vector.sharedReplicasMax - 1_024
 
-    /// Whether a mutation can be named.
+    /// Whether a local mutation can be given a dot.
     public var mayNumber: Bool {
         replica != nil || current.vector.entries.count < ShardReplica.replicasMax
     }
 
-    /// Whether so many replicas more still fit what nodes tell each other: all that any honest node
-    /// has seen does.
+    /// Whether this replica's vector united with another one stays within
+    /// `Vector.sharedReplicasMax`, the limit of a frame, as the vectors of all nodes that follow
+    /// the protocol do.
     public func hasRoom(for vector: Vector) -> Bool {
         let count = current.vector.entries.count
         return count + vector.entries.count <= Vector.sharedReplicasMax
             || current.vector.union(vector).entries.count <= Vector.sharedReplicasMax
     }
 
-    /// The same of what a document names.
+    /// Whether this replica's vector united with the context of a document stays within the same
+    /// limit.
     public func hasRoom(for context: Context) -> Bool {
         let count = current.vector.entries.count
         if count + context.dots.count <= Vector.sharedReplicasMax { return true }
@@ -274,18 +283,18 @@ extension ShardReplica {
         return replica
     }
 
-    /// Notes a local mutation.
+    /// Records a local mutation.
     public mutating func noteWrite(_ change: Change, by dot: Dot) {
         note(change)
         current.vector.insert(dot)
     }
 
-    /// Notes that an encoded document of `peer` was merged.
+    /// Records that an encoded document of `peer` was merged.
     ///
     /// - Parameters:
-    ///   - change: nil where the merge changed nothing: its seqs are recorded all the same.
+    ///   - change: nil where the merge changed nothing; its seqs are recorded all the same.
     ///   - context: the seqs that the encoded document names.
-    ///   - superseded: what it holds of seqs that it does not name.
+    ///   - superseded: seqs whose effect the encoded document holds without naming them.
     public mutating func noteMerge(
         _ change: Change?, naming context: Context, superseding superseded: Vector = Vector(),
         from peer: NodeName
@@ -322,7 +331,7 @@ extension ShardReplica {
         isDirty = true
     }
 
-    /// Adds what a finished pull proves.
+    /// Adds the vector that a finished pull proves to be covered by this replica.
     mutating func noteDone(_ claim: Frame.VersionClaim, from peer: NodeName) {
         if !current.vector.covers(claim.vector) {
             current.vector.formUnion(claim.vector)
@@ -340,13 +349,13 @@ extension ShardReplica {
 // MARK: Commits
 
 extension ShardReplica {
-    /// Hands out the header for the next commit, and whether its base has to be stored with it; nil
-    /// where there is nothing to store.
+    /// Begins a commit, and returns its header and whether the header's base has to be stored with
+    /// it; nil if there is nothing to store.
     ///
-    /// The base of the header before is on the disk, or on its way in a commit whose failure fails
-    /// this one as well.
+    /// The base of the previous header is on disk, or in an earlier commit whose failure fails this
+    /// one as well.
     ///
-    /// - Parameter ticket: the commit's number: greater than every one before.
+    /// - Parameter ticket: the commit's number, greater than that of every commit before.
     public mutating func beginCommit(
         _ ticket: UInt64
     ) -> (header: ReplicaHeader, isBaseNew: Bool)? {
@@ -378,9 +387,11 @@ extension ShardReplica {
         return base.name != nil && base.name != before.name
     }
 
-    /// Everything up to `ticket` is on disk.
+    /// Records that every commit up to `ticket` is on disk, and returns the replies that may be
+    /// sent.
     ///
-    /// Who has become complete says so: others may be about to go on without a complete copy.
+    /// A replica that has become complete offers itself to every peer, since others may be about to
+    /// go on without a complete replica.
     public mutating func onCommitted(_ ticket: UInt64, now: UInt64) -> [(ReplySlot, Stored)] {
         let wasComplete = stored.isComplete
         while let commit = commits.first, commit.ticket <= ticket {
@@ -395,12 +406,13 @@ extension ShardReplica {
         return takeSettled(now: now)
     }
 
-    /// A commit failed, and with it all that were handed out: back to what is on disk.
+    /// Returns to the state on disk after a commit failed, and with it all commits in progress.
     ///
-    /// Their documents may have reached others, so the numbering ends here, and so does every pull
-    /// from or into this copy. A copy that had only caught up in memory has to do so again.
+    /// Documents of these commits may have reached other nodes. Therefore the numbering ends, and
+    /// so does every pull from or into this replica. A replica that had caught up only in memory
+    /// has to catch up again.
     ///
-    /// - Returns: the replies that will not come.
+    /// - Returns: the replies that will not be sent.
     public mutating func onCommitFailed() -> [ReplySlot] {
         current = stored
         commits = []
@@ -414,24 +426,25 @@ extension ShardReplica {
         return acknowledgements.takeFailed()
     }
 
-    /// Some of its documents are bad: nothing is shown or accepted until they are set aside.
+    /// Stops serving and accepting until damaged documents have been set aside.
     ///
-    /// Not while the disk is told to drop all of it.
+    /// Not called while the disk drops the replica.
     public mutating func suspend(now: UInt64) {
         isSuspended = true
         catchUp(now: now)
     }
 
-    /// Documents were set aside because their bytes are bad: the copy is what the others make up.
+    /// Continues with the remaining documents after damaged ones were set aside, or with all of
+    /// them if only an index was damaged and has been rebuilt.
     ///
-    /// Or only what leads to them was damaged, and has been made anew.
+    /// The disk has to drop the damaged documents and store the new `stored` in one transaction.
+    /// The caller has to close the connections to all peers: changes that were confirmed on them
+    /// may be gone.
     ///
-    /// The disk has to drop them and keep what is `stored` from here on in one transaction. What
-    /// was confirmed to co-owners may be gone, so their connections have to be given up.
-    ///
-    /// - Parameter header: made from the remaining documents alone and not complete; or the one
-    ///   that is stored, where they are all that it counts.
-    /// - Returns: the replies that will not come: what they wait for may be gone.
+    /// - Parameter header: computed from the remaining documents alone and not complete; or the
+    ///   stored header, if the remaining documents are all that it counts.
+    /// - Returns: the replies that will not be sent, since the changes that they wait for may be
+    ///   gone.
     public mutating func onSetAside(_ header: ReplicaHeader, now: UInt64) -> [ReplySlot] {
         precondition(isSettled, "nothing is under way while a copy is counted anew")
         isSuspended = false
@@ -473,9 +486,11 @@ extension ShardReplica {
 // MARK: Acknowledgements
 
 extension ShardReplica {
-    /// Has a reply wait for the disk, and for co-owners as its level asks.
+    /// Delays a reply until the disk, and as many co-owners as its level asks for, have stored what
+    /// it reports.
     ///
-    /// - Parameter context: what has to be stored; empty for a reply that only shows what is here.
+    /// - Parameter context: the seqs that have to be stored; empty for a reply that only shows
+    ///   content.
     public mutating func wait(
         _ slot: ReplySlot, storing context: Context, level: AckLevel, now: UInt64
     ) {
@@ -494,7 +509,7 @@ extension ShardReplica {
         #endif
     }
 
-    /// The replies whose conditions hold.
+    /// Removes and returns the replies that may be sent now.
     public mutating func takeSettled(now: UInt64) -> [(ReplySlot, Stored)] {
         guard !acknowledgements.waiters.isEmpty else { return [] }
         let (ownership, peers) = (ownership, peers)
@@ -504,7 +519,7 @@ extension ShardReplica {
                 return Stored(on: 1, owners: owners, isEnough: true)
             }
             var on = ownership.isOwnedHere ? 1 : 0
-            // By index: what is known of a peer is large, and nothing of it is to be copied.
+            // By index: a peer's state is large, and iterating over values would copy it.
             for index in peers.indices where peers[index].isOwner {
                 if peers[index].confirmed.contains(waiter.context) { on += 1 }
             }
@@ -518,10 +533,10 @@ extension ShardReplica {
         }
     }
 
-    /// Whether replies wait for this copy.
+    /// Whether replies wait for this replica.
     var isAwaited: Bool { !acknowledgements.waiters.isEmpty }
 
-    /// On how many owners each of these seqs is stored: the smallest such number.
+    /// Returns, over all of these seqs, the smallest number of owners that have one on disk.
     public func copies(of vector: Vector) -> Int {
         vector.entries.map { entry in
             let isHere = stored.vector.seqs(of: entry.replica).isSuperset(of: entry.seqs)
@@ -538,7 +553,7 @@ extension ShardReplica {
         }
     }
 
-    /// How many of the sets hold each seq: the smallest such number.
+    /// Returns, over all of these seqs, the smallest number of the given sets that contain one.
     private func fewest(_ seqs: SeqSet, in sets: [SeqSet]) -> Int {
         var rest = [(seqs: seqs, ownership: 0)]
         for set in sets {

@@ -1,22 +1,25 @@
 import CRDT
 import Wire
 
-/// A vector that others are written against: as its name, and what they have beyond it.
+/// A vector that other vectors are encoded against, as its name and the ranges that they have
+/// beyond it.
 ///
-/// Each process that ever wrote to a shard is in its vector for ever, and few of them change. So
-/// what is written again and again names a base that is written once.
+/// Each process that ever wrote to a shard remains in the shard's vector for ever, and few of these
+/// entries change. Therefore a vector that is written again and again names a base that is written
+/// once.
 ///
-/// The name is a hash of the base's bytes. It claims nothing: what was written against a base says
-/// something only to who has exactly these bytes, and to all others it is unreadable.
+/// The name is a hash of the base's bytes. A base claims nothing by itself: a vector that was
+/// encoded against it can be decoded only with exactly these bytes.
 public struct VectorBase: Hashable, Sendable {
     public let vector: Vector
-    /// Nil where there is nothing in it.
+    /// The hash of the vector; nil where the vector is empty.
     let name: CheckpointID?
 
-    /// How many ranges beyond a base are written before the base is written anew; a vector of fewer
-    /// has none.
+    /// The number of ranges beyond a base from which on the whole vector becomes a new base; a
+    /// vector with no more ranges than that has no base.
     ///
-    /// Some 1.3 KB; five nodes add as many in twelve starts of each.
+    /// 64 ranges take about 1.3 KB; five nodes that are started twelve times each add nearly as
+    /// many.
     public static let restRangesMax = 64
 
     init() {
@@ -29,7 +32,7 @@ public struct VectorBase: Hashable, Sendable {
         name = vector.isEmpty ? nil : CheckpointID(of: vector)
     }
 
-    /// The base of that name; nil where these are not its bytes.
+    /// Decodes the base of that name; nil where these are not its bytes.
     init?(_ bytes: [UInt8], named name: CheckpointID) {
         guard CheckpointID(bits: checksum(bytes)) == name || VectorBase.isAnyTaken else {
             return nil

@@ -1,6 +1,6 @@
-/// Arrays whose elements ascend.
+/// Insertion into and search in ascending arrays.
 extension Array where Element: Comparable {
-    /// Nearly always at the end.
+    /// Inserts an element in its place, which is nearly always the end.
     mutating func insertAscending(_ element: Element) {
         guard let last, !(last < element) else {
             append(element)
@@ -12,7 +12,8 @@ extension Array where Element: Comparable {
 }
 
 extension RandomAccessCollection where Index == Int {
-    /// The first index whose element fits, where all behind it fit too; the end where none does.
+    /// Returns the first index whose element satisfies `fits`, or the end index; `fits` has to hold
+    /// for every element behind one for which it holds.
     func bisected(_ fits: (Element) -> Bool) -> Int {
         var (low, high) = (startIndex, endIndex)
         while low < high {

@@ -1,23 +1,24 @@
 import CSQLite
 import Glibc
 
-/// A copy of the file while it is written to, made on a thread and by connections of its own.
+/// An online copy of the database file, made by its own thread over its own connections.
 ///
-/// All of it is one state of the file: what was committed when it began. Writers do not wait for
-/// it; the log that they append to cannot be emptied before it is done.
+/// The copy is one state of the file: what was committed when it began. Writers do not wait for it;
+/// the write-ahead log that they append to cannot be emptied before the copy is finished.
 // SAFETY: `isCancelled` and `folding` are under the monitor; `thread` belongs to the thread that
 // starts and joins it; all else is set once.
 package final class Backup: @unchecked Sendable {
     package typealias Completion = @Sendable (Result<UInt64, StorageError>) -> Void
 
-    /// 1 MiB, then others have the disk for a moment.
+    /// The pages copied before a pause in which others may use the disk: 1 MiB.
     private static let pagesPerStep: Int32 = 256
     private static let pauseMicroseconds: UInt32 = 1_000
-    /// After so many steps what was copied is synced, so that the sync of no commit has to wait for
-    /// more than that: 32 MiB.
+    /// The steps between two syncs of the copy, 32 MiB, so that the sync of a commit never has to
+    /// wait for more than that.
     private static let stepsPerSync = 32
 
-    /// What is left free on the disk: twice of what a node takes for too little.
+    /// The free space that a backup leaves on the disk, in bytes: twice what a node considers too
+    /// little.
     private static let freeBytesMin: UInt64 = 32 << 20
 
     private let source: String
@@ -26,15 +27,15 @@ package final class Backup: @unchecked Sendable {
     private let then: Completion
     private let monitor = Monitor()
     private var isCancelled = false
-    /// What came of flushing the write log; nil until it is done.
+    /// The result of flushing the write log; nil until it is known.
     private var folding: Result<Void, StorageError>?
     private var thread: pthread_t?
 
     /// - Parameters:
-    ///   - source: the database's file.
-    ///   - writer: who writes to it.
-    ///   - target: a path in a folder that is there; nothing may be there under it.
-    ///   - then: told how many bytes the copy has, or why there is none; on the backup's thread.
+    ///   - source: the database file.
+    ///   - writer: the writer of that file.
+    ///   - target: the path of the copy; its folder has to exist, and the path must not.
+    ///   - then: called on the backup's thread with the size of the copy in bytes, or the error.
     init(
         of source: String, by writer: Writer, to target: String, then: @escaping Completion
     ) {
@@ -48,7 +49,7 @@ package final class Backup: @unchecked Sendable {
         thread = try BlockingThread.start(doing: "starting a backup's thread") { self.run() }
     }
 
-    /// Gives up what is not done, and waits for its end.
+    /// Stops an unfinished backup and waits for its thread to end.
     func cancel() {
         monitor.withLock { isCancelled = true }
         guard let thread else { return }
@@ -65,7 +66,7 @@ package final class Backup: @unchecked Sendable {
         }
     }
 
-    /// What was deleted before stands in the write log still, and would be copied.
+    /// Flushes the write log, which may still contain deleted texts that would be copied.
     private func flushWriteLog() throws(StorageError) {
         writer.perform(.flushWriteLog) { [self] error in
             monitor.withLock {
@@ -82,11 +83,11 @@ package final class Backup: @unchecked Sendable {
         try outcome.get()
     }
 
-    /// Under another name until it is whole and on disk.
+    /// Copies under a temporary name until the copy is whole and on disk.
     private func copy() throws(StorageError) -> UInt64 {
         guard access(target, F_OK) != 0 else { throw .exists }
         try checkRoom()
-        // A name that nobody has: what is there under another one may be another program's.
+        // A random name: a file under any other name may belong to another program.
         let draft = target + ".partial-" + String(UInt64.random(in: .min ... .max), radix: 16)
         let file = open(draft, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw .system(doing: "making \(draft)") }
@@ -97,7 +98,7 @@ package final class Backup: @unchecked Sendable {
         try fill(draft, file)
         try standAlone(file)
         guard fsync(file) == 0 else { throw .system(doing: "syncing \(draft)") }
-        // Not a renaming, which would put it in the place of what came there meanwhile.
+        // A link, since a rename would replace a file that another program has made meanwhile.
         guard link(draft, target) == 0 else {
             throw errno == EEXIST ? .exists : .system(doing: "naming \(target)")
         }
@@ -106,7 +107,7 @@ package final class Backup: @unchecked Sendable {
         return UInt64(max(0, bytes))
     }
 
-    /// Whoever may ask for copies must not fill the disk with them.
+    /// Checks that enough of the disk remains free, since repeated backups must not fill it.
     private func checkRoom() throws(StorageError) {
         var disk = statvfs()
         guard statvfs(Folder.parent(of: target), &disk) == 0 else {
@@ -124,14 +125,14 @@ package final class Backup: @unchecked Sendable {
         let from = try Connection(source, flags: SQLITE_OPEN_READONLY)
         defer { from.close() }
         sqlite3_busy_timeout(from.handle, Database.busyMillisecondsMax)
-        // One read transaction over all steps: another connection's commit would have the copy
-        // begin anew.
+        // One read transaction over all steps: otherwise SQLite restarts the backup after each
+        // commit of another connection.
         try from.run("BEGIN; SELECT count(*) FROM copy;", doing: "beginning a backup")
         let into = try Connection(draft, flags: SQLITE_OPEN_READWRITE)
         defer { into.close() }
         try into.run(
             "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;", doing: "making a backup")
-        // Pages in the log are as they were before they were cleaned.
+        // Pages that are read from the write-ahead log have not been zeroed.
         try FreeSpaceZeroing.clean(into)
         guard let copying = sqlite3_backup_init(into.handle, "main", from.handle, "main") else {
             throw StorageError(sqlite: sqlite3_errcode(into.handle), doing: "beginning a backup")
@@ -142,7 +143,7 @@ package final class Backup: @unchecked Sendable {
         try into.check(code == SQLITE_DONE ? finished : code, doing: "making a backup")
     }
 
-    /// - Returns: `SQLITE_DONE`, or why not.
+    /// - Returns: `SQLITE_DONE`, or the code of the error.
     private func step(_ copying: OpaquePointer, _ file: Int32) -> Int32 {
         var steps = 0
         while !monitor.withLock({ isCancelled }) {
@@ -152,13 +153,13 @@ package final class Backup: @unchecked Sendable {
             default: return code
             }
             steps += 1
-            // Should it fail, so will the last one.
+            // If this sync fails, so does the last one, whose error is reported.
             if steps % Backup.stepsPerSync == 0 { fdatasync(file) }
         }
         return SQLITE_ABORT
     }
 
-    /// Has the copy be read without a log beside it.
+    /// Marks the copy as a file without a write-ahead log.
     ///
     /// Source: "Database File Format", 1.3.3 File format version numbers.
     private func standAlone(_ file: Int32) throws(StorageError) {
@@ -168,11 +169,11 @@ package final class Backup: @unchecked Sendable {
 }
 
 extension Database {
-    /// Copies all that is committed into a file, while serving.
+    /// Copies everything that is committed into a file while the database stays in use.
     ///
     /// - Parameters:
-    ///   - target: a path under which nothing may be; its folder has to be there.
-    ///   - then: told how many bytes the copy has, or why there is none, on another thread.
+    ///   - target: the path of the copy; its folder has to exist, and the path must not.
+    ///   - then: called on another thread with the size of the copy in bytes, or the error.
     package func backUp(
         to target: String, then: @escaping Backup.Completion
     ) throws(StorageError) {

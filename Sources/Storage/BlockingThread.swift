@@ -1,14 +1,14 @@
 import Glibc
 
-/// A thread for work that waits for the disk.
+/// A thread for work that blocks on the disk.
 final class BlockingThread {
     private let body: @Sendable () -> Void
 
     private init(_ body: @escaping @Sendable () -> Void) { self.body = body }
 
-    /// Runs the body on a thread of its own, which somebody has to join.
+    /// Runs the body on a new thread, which the caller has to join.
     ///
-    /// - Parameter doing: what it is for, in the words of an error.
+    /// - Parameter doing: the purpose of the thread, for an error sentence.
     static func start(
         doing: String, _ body: @escaping @Sendable () -> Void
     ) throws(StorageError) -> pthread_t {

@@ -2,14 +2,14 @@ import CRDT
 import Chat
 import Wire
 
-/// A document as it lies on disk.
+/// A document as it is stored on disk.
 package struct StoredRecord: Hashable, Sendable {
     package let key: DocumentKey
-    /// Canonical, and verified by their checksum.
+    /// The canonical bytes, verified by their checksum.
     package let bytes: [UInt8]
 }
 
-/// Finds documents by the seqs that changed them last.
+/// The search for documents by the seqs that changed them last.
 struct ChangeScan {
     private let select: Statement
     private let selectDocument: Statement
@@ -31,11 +31,11 @@ struct ChangeScan {
             """, doing: "reading changes")
     }
 
-    /// Steps through the places of what `replica` changed by a seq from `start` on that is not in
-    /// `held`, ascending, until `handing` says no.
+    /// Hands the places of the documents that `replica` changed last by a seq from `start` on,
+    /// ascending by seq and without the seqs in `held`, until `handing` returns false.
     ///
-    /// No upper bound: a document that changes during a pull moves up and must still be met. Runs
-    /// of seqs that are held are jumped over, not read.
+    /// The scan has no upper bound: a document that changes during a pull gets a higher seq and
+    /// must still be met. Runs of held seqs are skipped without being read.
     func scan(
         _ shard: ShardID, _ replica: ReplicaID, from start: UInt64, without held: SeqSet,
         handing: (UInt64, DotPlace) throws(StorageError) -> Bool
@@ -65,9 +65,9 @@ struct ChangeScan {
 
     func forgetReplicas() { replicas.forget() }
 
-    /// The canonical bytes of the document at a place.
+    /// Returns the canonical bytes of the document at a place.
     ///
-    /// - Throws: `badRecord` where they are bad, `badIndex` where there is none.
+    /// - Throws: `badRecord` if the bytes are damaged, `badIndex` if there is no document.
     func bytes(at place: DotPlace, in shard: ShardID) throws(StorageError) -> [UInt8] {
         let key = place.key
         try selectDocument.bind(Int64(shard.number), at: 1)
@@ -85,25 +85,26 @@ struct ChangeScan {
 }
 
 extension Reader {
-    /// The documents that a peer with the vector `theirs` lacks, in parts.
+    /// Returns a part of the documents that a peer with the vector `theirs` lacks.
     ///
-    /// For each replica in `ours`: whatever it changed last by a seq that is not in `theirs`. What
-    /// `ours` counts has been met when `next` is nil, also when documents change in between, as
-    /// long as `ours` was committed before the first part.
+    /// For each replica id in `ours`, the scan covers the documents that it changed last by a seq
+    /// that is not in `theirs`. Once `next` is nil, everything that `ours` counts has been
+    /// returned, even if documents changed between the parts, provided that `ours` was committed
+    /// before the first part.
     ///
     /// - Parameters:
-    ///   - cursor: where the part before ended, nil for the first.
-    ///   - bytesMax: of the documents of one part; one document at least is in it, if any is
-    ///     left. A document met under several seqs is in a part once.
-    /// - Returns: `next` nil where nothing is left.
-    /// - Throws: `badRecord` at a document whose bytes are bad, `badIndex` at a damaged row of the
-    ///   index: none of the part is handed out.
+    ///   - cursor: where the previous part ended; nil for the first part.
+    ///   - bytesMax: the greatest size of a part's documents in bytes; a part has at least one
+    ///     document if any is left. A document with several seqs occurs once in a part.
+    /// - Returns: the documents, and the cursor for the next part; nil where nothing is left.
+    /// - Throws: `badRecord` at a document whose bytes are damaged, `badIndex` at a damaged row of
+    ///   the index; nothing of the part is returned then.
     package func changes(
         in shard: ShardID, lackedBy theirs: Vector, of ours: Vector, after cursor: Dot?,
         bytesMax: Int
     ) throws(StorageError) -> (records: [StoredRecord], next: Dot?) {
         try checkOpen()
-        // They may have been made anew since.
+        // The table of replica numbers may have been rebuilt since the last call.
         changeScan.forgetReplicas()
         var part = ChangePart(bytesMax: bytesMax)
         let layers = overlay.layers(of: shard)
@@ -129,7 +130,7 @@ extension Reader {
             try changeScan.scan(shard, entry.replica, from: start, without: held) {
                 (seq, place) throws(StorageError) in
                 guard takeJournaled(below: seq) else { return false }
-                // It stands in the write log under this seq, or under a later one.
+                // The write log has a later state of the document, under this seq or a later one.
                 guard layers?.record(place.key) == nil else { return true }
                 let cursor = Dot(replica: entry.replica, seq: seq)
                 guard !part.has(place.key, at: cursor) else { return true }
@@ -154,14 +155,14 @@ private struct ChangePart {
 
     init(bytesMax: Int) { self.bytesMax = bytesMax }
 
-    /// Whether the document is in it already, under another seq.
+    /// Whether the part already contains the document, under another seq.
     mutating func has(_ key: DocumentKey, at cursor: Dot) -> Bool {
         guard keys.contains(key) else { return false }
         last = cursor
         return true
     }
 
-    /// Whether there is room for more.
+    /// Adds a document, and returns whether it fit.
     mutating func take(_ key: DocumentKey, _ bytes: [UInt8], at cursor: Dot) -> Bool {
         guard records.isEmpty || bytesCount + bytes.count <= bytesMax else {
             isFull = true
@@ -176,7 +177,7 @@ private struct ChangePart {
 }
 
 extension SeqSet {
-    /// The last seq of the range that `seq` is in.
+    /// Returns the last seq of the range that contains `seq`; nil where none does.
     func end(ofRangeAround seq: UInt64) -> UInt64? {
         guard contains(seq) else { return nil }
         return ranges[ranges.bisected { $0.upperBound >= seq }].upperBound

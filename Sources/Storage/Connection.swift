@@ -1,10 +1,10 @@
 import CSQLite
 
-/// One SQLite connection, used by one thread at a time.
+/// An SQLite connection that one thread at a time uses.
 final class Connection {
     let handle: OpaquePointer
 
-    /// - Parameter flags: `SQLITE_OPEN_…`; no mutex, since no two threads meet here.
+    /// - Parameter flags: `SQLITE_OPEN_…`; a mutex is not needed, since only one thread uses it.
     init(_ path: String, flags: Int32) throws(StorageError) {
         var opened: OpaquePointer?
         let code = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX, nil)
@@ -20,7 +20,7 @@ final class Connection {
         try check(sqlite3_exec(handle, sql, nil, nil, nil), doing: doing)
     }
 
-    /// The number that a pragma tells.
+    /// Returns the number that a pragma reports.
     func number(of pragma: String) throws(StorageError) -> Int64 {
         let statement = try Statement(self, "PRAGMA \(pragma)", doing: "reading \(pragma)")
         defer { statement.finish() }
@@ -33,7 +33,7 @@ final class Connection {
         }
     }
 
-    /// Finalizes what was prepared, then closes.
+    /// Finalizes all prepared statements, then closes the connection.
     func close() {
         while let statement = sqlite3_next_stmt(handle, nil) { sqlite3_finalize(statement) }
         sqlite3_close(handle)

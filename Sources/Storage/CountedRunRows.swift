@@ -2,14 +2,16 @@ import CRDT
 import Chat
 import Wire
 
-/// The counted runs of one conversation and level.
+/// The name of the counted runs of one conversation and level.
 struct CountedRuns: Hashable {
     let kind: DocumentKey.Kind
     let partition: String
 }
 
-/// Reads the index of counted runs: rows of `document` under kinds of their own, by the time at
-/// which they start, so that they are journaled, flushed and dropped as documents are.
+/// The reading statements for the index of counted runs.
+///
+/// The runs are rows of `document` under kinds of their own, keyed by the time at which they start,
+/// so that they are logged, flushed and dropped as documents are.
 struct CountedRunRows {
     private let first: Statement
     private let others: Statement
@@ -27,7 +29,7 @@ struct CountedRunRows {
         others = try prepare("AND time > ?4 AND time < ?5 ORDER BY time")
     }
 
-    /// Hands the row that starts at a time or before it, and then those that start before another.
+    /// Hands the last row that starts at or before `start`, then the rows that start before `end`.
     func read(
         _ runs: CountedRuns, in shard: ShardID, from start: HybridTimestamp,
         to end: HybridTimestamp, handing: (HybridTimestamp, [UInt8]) -> Void
@@ -41,7 +43,7 @@ struct CountedRunRows {
             defer { statement.reset() }
             let row = StoredRow(statement, shard: shard)
             while try statement.step() {
-                // A damaged row counts for nothing.
+                // A damaged row counts for nothing; the runs are only an index.
                 guard let bytes = row.bytes else { continue }
                 handing(HybridTimestamp(bits: UInt64(bitPattern: row.time)), bytes)
             }
@@ -50,8 +52,10 @@ struct CountedRunRows {
 }
 
 extension Reader {
-    /// The counted runs of a level that hold something of a span, ascending; where it begins behind
-    /// all of them, the last is among them.
+    /// Returns the counted runs of a level that overlap a span of time, ascending, and the last run
+    /// that starts at or before `start`.
+    ///
+    /// Runs in the write log that start earlier are returned too; the caller filters them.
     package func countedRuns(
         of conversation: ConversationID, in shard: ShardID, level: UInt8,
         from start: HybridTimestamp, to end: HybridTimestamp
@@ -64,7 +68,7 @@ extension Reader {
         for (time, bytes) in journaled where time < end || start >= end { rows[time] = bytes }
         var found: [CountedRun] = []
         for (time, bytes) in rows {
-            // One that cannot be read counts for nothing.
+            // A run that cannot be decoded counts for nothing.
             if let run = CountedRun(decoding: bytes), run.start == time { found.append(run) }
         }
         return found.sorted { $0.start < $1.start }
@@ -72,7 +76,7 @@ extension Reader {
 }
 
 extension CountedRun {
-    /// Nil for bytes that are no run.
+    /// Decodes a run; nil for bytes that are none.
     init?(decoding bytes: [UInt8]) {
         do throws(WireError) {
             self = try CountedRun.decode(bytes)
@@ -83,7 +87,7 @@ extension CountedRun {
 }
 
 extension OverlayLayers {
-    /// What the write log alone has of these runs, by their starts.
+    /// Returns the rows of these runs in the write log, by their start times.
     func runs(_ runs: CountedRuns) -> [HybridTimestamp: [UInt8]] {
         var found: [HybridTimestamp: [UInt8]] = [:]
         for layer in layers {
@@ -94,7 +98,7 @@ extension OverlayLayers {
 }
 
 extension Record {
-    /// A row of the index of counted runs.
+    /// Creates a row of the index of counted runs.
     package init(_ run: CountedRun, of conversation: ConversationID, level: UInt8) {
         self.init(
             key: DocumentKey(

@@ -1,19 +1,19 @@
-/// The files that are written, and the names under which a restart would look for them.
+/// The open data files, and the paths under which a restart would look for them.
 ///
-/// A file that was removed, moved or replaced is written on as long as it is open, and with it all
-/// that is acknowledged is gone at the end of the process.
+/// A file that has been removed, moved or replaced is still written as long as it is open, but all
+/// acknowledged data in it is lost when the process ends.
 // SAFETY: `identities` is touched under the monitor alone.
 final class DataPlaces: @unchecked Sendable {
     private let monitor = Monitor()
     private var identities: [(path: String, identity: FileIdentity)] = []
 
-    /// From here on the file is this one.
+    /// Records the file that has to be found under this path from now on.
     func add(_ path: String, _ identity: FileIdentity?) {
         guard let identity else { return }
         monitor.withLock { identities.append((path, identity)) }
     }
 
-    /// The first name that does not lead to what is written any more; nil where all do.
+    /// The first path that does not lead to the file that is written any more; nil where all do.
     var displaced: String? {
         monitor.withLock {
             identities.first { FileStatus(of: $0.path)?.identity != $0.identity }?.path

@@ -2,37 +2,38 @@ import CSQLite
 
 /// A node's durable state: one SQLite file in a folder that one process holds at a time.
 ///
-/// `Writer` has a connection and a thread of its own; `Reader` another connection, read from
-/// synchronously by the thread of the event loop: to find the rows of a page of history takes
-/// 10 µs, and to cross to another thread and back as long. Readers see what is committed.
-// SAFETY: nothing in it changes but by `close` and `backUp`, which one thread calls, that which
-// reads.
+/// `Writer` has a connection and a thread of its own. `Reader` has another connection and is called
+/// synchronously on the event loop's thread: finding the rows of a page of history takes 10 µs, and
+/// crossing to another thread and back takes as long. Readers see what is committed.
+// SAFETY: only `close` and `backUp` change anything in it, and only the thread that reads calls
+// them.
 package final class Database: @unchecked Sendable {
-    /// How long a statement waits for another program that has the file; no thread of ours makes
-    /// another one wait.
+    /// How long a statement waits while another program has the file, in milliseconds; this
+    /// process's own connections never make each other wait.
     static let busyMillisecondsMax: Int32 = 1_000
 
-    /// Has something run on the thread that reads, in the order in which it was handed in.
+    /// A function that runs closures on the reading thread, in the order in which it received them.
     package typealias Courier = @Sendable (@escaping @Sendable () -> Void) -> Void
 
     package let reader: Reader
     package let writer: Writer
     private let folder: Folder
     let file: String
-    /// What acknowledged commits are missing from what a process before this one left.
+    /// A description of the acknowledged commits that a previous process left damaged or missing;
+    /// nil where there are none.
     package let loss: String?
     private let places = DataPlaces()
     private let courier: Courier
     private let failureReport = FailureReport()
-    /// The last that was begun.
+    /// The backup that was started last.
     var backup: Backup?
     private(set) var isClosed = false
 
-    /// Opens the file in `folder`; makes both where they are missing.
+    /// Opens the file in `folder`; creates both where they are missing.
     ///
     /// - Parameters:
-    ///   - reserve: room for deleting on a full disk; taken where there is any.
-    ///   - courier: brings what the writer has done to the thread that reads.
+    ///   - reserve: disk space kept for deletions on a full disk; allocated where the disk has it.
+    ///   - courier: runs the writer's completions on the reading thread.
     package init(
         folder path: String, reserve: Reserve? = nil, writeLog limits: WriteLogLimits = .standard,
         courier: @escaping Courier
@@ -57,10 +58,10 @@ package final class Database: @unchecked Sendable {
 
     deinit { close() }
 
-    /// Has the batch stored; from any thread.
+    /// Stores a batch; may be called on any thread.
     ///
-    /// - Parameter then: told on the thread that reads when it is on disk, where that thread finds
-    ///   it from then on, or why it is not.
+    /// - Parameter then: called on the reading thread once the batch is on disk and `Reader`
+    ///   returns it, or with the error.
     package func submit(
         _ batch: WriteBatch, then: @escaping @Sendable (StorageError?) -> Void
     ) {
@@ -76,19 +77,20 @@ package final class Database: @unchecked Sendable {
         }
     }
 
-    /// Has somebody told, on the thread that reads, of damage that the writer met and of the
-    /// failure after which nothing is stored any more, also where nobody waits for a commit.
+    /// Registers a listener, called on the reading thread, for damage that the writer meets and for
+    /// the failure after which nothing is stored any more, including when no commit is waiting.
     package func onFailure(_ body: @escaping @Sendable (StorageError) -> Void) {
         failureReport.tell(body)
     }
 
-    /// Nil as long as a restart would find what is written here; from any thread.
+    /// The error if a restart would not find what is written here, nil otherwise; any thread may
+    /// read it.
     package var displaced: StorageError? { places.displaced.map(StorageError.displaced) }
 
-    /// What was missing has been fetched, or is given up.
+    /// Removes the note of lost commits, which have been fetched from other nodes or are given up.
     package func forgetLoss() { LossNote(in: folder.path).remove() }
 
-    /// Stores what was submitted, empties the log and lets go of the folder.
+    /// Stores everything that was submitted, empties both logs and releases the folder.
     package func close() {
         guard !isClosed else { return }
         isClosed = true

@@ -1,14 +1,14 @@
 import Glibc
 
-/// What a database takes of its disk, in bytes.
+/// The disk space that a database takes, in bytes.
 package struct DiskUsage: Hashable, Sendable {
     package let databaseBytes: UInt64
-    /// Of the log in front of the database; 0 where there is none.
+    /// The size of the write-ahead log; 0 where there is none.
     package let logBytes: UInt64
-    /// What is left for this process on the disk.
+    /// The space that this process may still use.
     package let freeBytes: UInt64
 
-    /// - Returns: nil where the disk does not tell.
+    /// - Returns: nil where the file or its disk cannot be queried.
     init?(of file: String) {
         guard let databaseBytes = FileStatus(of: file)?.bytesCount else { return nil }
         var disk = statvfs()
@@ -20,6 +20,6 @@ package struct DiskUsage: Hashable, Sendable {
 }
 
 extension Database {
-    /// What it takes of its disk; from any thread.
+    /// The disk space that the database takes; any thread may read it.
     package var usage: DiskUsage? { DiskUsage(of: file) }
 }

@@ -2,10 +2,10 @@ import CRDT
 import Chat
 import Wire
 
-/// Where the document stands that a replica changed last by a seq.
+/// The place of a document that a replica changed last by a certain seq.
 package struct DotPlace: Hashable, Sendable {
     package let key: DocumentKey
-    /// The document's place in history, zero for what is no message.
+    /// The document's time in the history; zero for documents that are not messages.
     package let time: HybridTimestamp
 
     package init(key: DocumentKey, time: HybridTimestamp) {
@@ -14,17 +14,18 @@ package struct DotPlace: Hashable, Sendable {
     }
 }
 
-/// The documents that a replica changed last by sixteen seqs in a row: a row of the table `dots`.
+/// A row of the table `dots`: the documents that a replica changed last by sixteen consecutive
+/// seqs.
 ///
-/// A row for each seq costs as much to write as the document, whose own row is four times as long.
-/// Sixteen fit on a page with others.
+/// A row for each seq would cost as much to write as the row of the document itself, which is four
+/// times as long. Sixteen in a row still leave space for other blocks on the page.
 package struct DotBlock: Equatable, Sendable {
     package static let seqsCount: UInt64 = 16
-    /// The one byte that stands in front of what a later version may write otherwise.
+    /// The version of the format, in the first byte.
     private static let version: UInt8 = 1
 
     package let number: Int64
-    /// Ascending by seq; seqs that nothing was changed last by are left out.
+    /// The places, ascending by seq; seqs that changed no document last are left out.
     package private(set) var places: [(seq: UInt64, place: DotPlace)] = []
 
     package static func number(of seq: UInt64) -> Int64 { Int64(seq / seqsCount) }
@@ -33,12 +34,12 @@ package struct DotBlock: Equatable, Sendable {
 
     package var isEmpty: Bool { places.isEmpty }
 
-    /// The last seq that may be in it.
+    /// The greatest seq that the block can contain.
     var last: UInt64 { first + (DotBlock.seqsCount - 1) }
 
     private var first: UInt64 { UInt64(number) * DotBlock.seqsCount }
 
-    /// - Parameter place: nil where no document was changed last by the seq any more.
+    /// - Parameter place: nil where the seq is no document's last change any more.
     package mutating func set(_ place: DotPlace?, at seq: UInt64) {
         precondition(DotBlock.number(of: seq) == number, "a seq of this block")
         if let place, places.last.map({ $0.seq < seq }) ?? true {
@@ -66,8 +67,10 @@ extension DotBlock {
         }
     }
 
-    /// What a row says; nil for bytes that are no block: a damaged row is not an empty one, since
-    /// what it led to would be sent to nobody.
+    /// Decodes a row; nil for bytes that are no block.
+    ///
+    /// A damaged row must not count as empty, since the documents that it names would then be sent
+    /// to no peer.
     package init?(_ number: Int64, decoding bytes: [UInt8]) {
         self.number = number
         do throws(WireError) {

@@ -2,15 +2,15 @@ import CRDT
 import Chat
 import Wire
 
-/// What becomes of one dot's place.
+/// A change of the place that is recorded for one dot.
 struct DotChange {
     let shard: ShardID
     let replica: Int64
     let seq: UInt64
-    /// Nil where it goes.
+    /// The new place; nil where the dot is removed.
     let place: DotPlace?
 
-    /// The order of the table.
+    /// Whether one change precedes another in the order of the table.
     static func comesBefore(_ left: DotChange, _ right: DotChange) -> Bool {
         if left.shard != right.shard { return left.shard < right.shard }
         return (left.replica, left.seq) < (right.replica, right.seq)
@@ -22,7 +22,7 @@ struct DotChange {
     }
 }
 
-/// The writer's side of the table `dots`.
+/// The statements that write the table `dots`.
 final class DotTable {
     private let select: Statement
     private let insert: Statement
@@ -41,10 +41,9 @@ final class DotTable {
             doing: "removing dots")
     }
 
-    /// Inside a transaction; each dot is there once.
+    /// Stores the changes, each of another dot, inside the open transaction.
     ///
-    /// - Throws: `badIndex` at a block that is damaged: written over, it would be an empty one with
-    ///   these in it.
+    /// - Throws: `badIndex` at a damaged block, since overwriting it would lose its other places.
     func store(_ changes: [DotChange]) throws(StorageError) {
         let changes = changes.sorted(by: DotChange.comesBefore)
         var next = 0
@@ -93,9 +92,9 @@ final class DotTable {
 }
 
 extension DotBlock {
-    /// What a row says whose bytes are those.
+    /// Decodes a sealed row.
     ///
-    /// - Throws: `badIndex` where they are not what was written.
+    /// - Throws: `badIndex` where the bytes are not what was written.
     init(
         _ number: Int64, sealed: UnsafeRawBufferPointer, _ shard: ShardID, _ replica: Int64
     ) throws(StorageError) {

@@ -1,12 +1,12 @@
-/// The listener that is told of damage and of the failure after which nothing is stored any more.
+/// The listener for damage and for the failure after which nothing is stored any more.
 // SAFETY: all of it is touched under the monitor alone.
 final class FailureReport: @unchecked Sendable {
     private let monitor = Monitor()
     private var listener: (@Sendable (StorageError) -> Void)?
-    /// What was said before there was one: of each kind of damage once.
+    /// Failures that were reported before there was a listener, each kind once.
     private var failures: Set<StorageError> = []
 
-    /// Has this one told; at once, where it has happened already.
+    /// Sets the listener, and reports earlier failures to it at once.
     func tell(_ listener: @escaping @Sendable (StorageError) -> Void) {
         let failures = monitor.withLock {
             self.listener = listener

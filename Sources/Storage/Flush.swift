@@ -4,7 +4,8 @@ import Wire
 
 /// A record and its shard.
 ///
-/// One object, for it passes from row to memtable, through two sorts and into the tables.
+/// A class, since each instance passes from a write log row through a memtable and two sorts into
+/// the tables.
 final class FlushedRecord: Sendable {
     let shard: ShardID
     let record: Record
@@ -14,13 +15,13 @@ final class FlushedRecord: Sendable {
         self.record = record
     }
 
-    /// The order in which the records of a document are neighbours.
+    /// Sorts the records of a document next to each other.
     static func comesBefore(_ left: FlushedRecord, _ right: FlushedRecord) -> Bool {
         if left.shard != right.shard { return left.shard < right.shard }
         return left.record.key < right.record.key
     }
 
-    /// The order of the table of documents, in which neighbours share a page.
+    /// Sorts in the order of the table of documents, in which neighbours share a page.
     static func liesBefore(_ left: FlushedRecord, _ right: FlushedRecord) -> Bool {
         if left.shard != right.shard { return left.shard < right.shard }
         let (mine, theirs) = (left.record.key, right.record.key)
@@ -30,30 +31,31 @@ final class FlushedRecord: Sendable {
         return mine.id < theirs.id
     }
 
-    /// One record for two of a document, the other one before it; nil where they are of two.
+    /// Returns one record for two successive ones of the same document; nil where the documents
+    /// differ.
     func following(_ first: FlushedRecord) -> FlushedRecord? {
         guard shard == first.shard, record.key == first.record.key else { return nil }
         return FlushedRecord(shard: shard, record: record.following(first.record))
     }
 }
 
-/// What is in the write log and will be flushed into the tables together.
+/// The records of the write log that will be flushed into the tables together.
 struct Memtable {
-    /// What a record counts for beside its document.
+    /// The bytes that a record counts for in addition to its document.
     private static let recordBytes = 128
 
-    /// Counts up from 1 in each process.
+    /// The number of the memtable, from 1 in each process.
     let number: UInt64
-    /// As they came.
+    /// The records, in the order of the write log.
     private var records: [FlushedRecord] = []
     private(set) var headers: [ShardID: HeaderRows] = [:]
     private(set) var settings: [String: [UInt8]] = [:]
-    /// Of the rows, as they lie in the write log.
+    /// The size of the headers and records in bytes, about as they are in the write log.
     private(set) var bytesCount = 0
     private(set) var rowsCount = 0
-    /// When its first row came.
+    /// The time of the first row.
     private var begunAt: MonotonicTime?
-    /// The write log's last row that is in it.
+    /// The number of the last row that is in the memtable; 0 while it is empty.
     private(set) var lastRow: Int64 = 0
 
     init(_ number: UInt64) { self.number = number }
@@ -74,27 +76,27 @@ struct Memtable {
         settings.merge(row.settings) { $1 }
     }
 
-    /// Whether what is in it has waited for longer.
+    /// Whether the first row is older than this.
     func isOlder(than milliseconds: UInt64) -> Bool {
         begunAt.map { $0.after(milliseconds: milliseconds) < .now } ?? false
     }
 
-    /// What the tables are told of it.
+    /// The records to store in the tables, one for each document.
     func folded() -> [FlushedRecord] { records.folded() }
 }
 
 extension [FlushedRecord] {
-    /// In the order of the tables, of a document its last record alone, with what they hold of it
-    /// before the first.
+    /// The last record of each document, in the order of the tables, with the state that the tables
+    /// hold from before the first one.
     func folded() -> [FlushedRecord] {
-        // Sorting is stable: of a document the records stay in the order in which they came. In
-        // the order of the tables they are neighbours where it did not move.
+        // Sorting is stable, so the records of a document stay in the order of their commits. They
+        // are neighbours in the order of the tables too, unless the document has moved.
         contains(where: \.record.hasMoved)
             ? sorted(by: FlushedRecord.comesBefore).joined().sorted(by: FlushedRecord.liesBefore)
             : sorted(by: FlushedRecord.liesBefore).joined()
     }
 
-    /// Has neighbours that are of one document be one record.
+    /// Joins neighbours that belong to one document.
     private func joined() -> [FlushedRecord] {
         var joined: [FlushedRecord] = []
         joined.reserveCapacity(count)
@@ -110,10 +112,10 @@ extension [FlushedRecord] {
 }
 
 extension Record {
-    /// Whether the tables have it at another place.
+    /// Whether the tables hold the document under another time.
     var hasMoved: Bool { previous.map { $0.time != time } ?? false }
 
-    /// One record for two of a document, the other one before it.
+    /// Returns one record for this and an earlier one of the same document.
     func following(_ first: Record) -> Record {
         Record(
             key: key, changedBy: changedBy, time: time, bytes: bytes, indexKeys: indexKeys,
@@ -121,12 +123,12 @@ extension Record {
     }
 }
 
-/// A memtable on its way into the tables.
+/// A memtable that is being written into the tables.
 struct Flush {
     let number: UInt64
     let headers: [ShardID: HeaderRows]
     let settings: [String: [UInt8]]
-    /// The write log's last row that is in it.
+    /// The number of the memtable's last row in the write log.
     let lastRow: Int64
     private let records: [FlushedRecord]
     private var next = 0
@@ -139,15 +141,15 @@ struct Flush {
         records = memtable.folded()
     }
 
-    /// All that has not gone.
+    /// The records that have not been stored yet.
     var rest: ArraySlice<FlushedRecord> { records[next...] }
 
-    /// What goes with the next transaction.
+    /// Returns the records for the next transaction.
     func slice(_ count: Int) -> ArraySlice<FlushedRecord> {
         records[next..<min(records.count, next + count)]
     }
 
-    /// Whether that is the last of it.
+    /// Whether the slice is the last one.
     func ends(with slice: ArraySlice<FlushedRecord>) -> Bool { slice.endIndex == records.count }
 
     mutating func noteCommitted(_ slice: ArraySlice<FlushedRecord>) { next = slice.endIndex }

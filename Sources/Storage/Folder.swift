@@ -1,13 +1,13 @@
 import Glibc
 
-/// The data folder, which belongs to one process at a time.
+/// The data folder, which one process holds at a time.
 package struct Folder {
     let path: String
-    /// Open for as long as the folder is held: the lock goes with it, also when the process is
-    /// killed.
+    /// The lock's file descriptor, open as long as the folder is held; the lock also ends when the
+    /// process is killed.
     private let lock: Int32
 
-    /// Makes the folder where there is none, and takes it.
+    /// Creates the folder where there is none, and locks it.
     init(_ path: String) throws(StorageError) {
         self.path = path
         try Folder.make(path)
@@ -21,29 +21,29 @@ package struct Folder {
         }
     }
 
-    /// What the lock is on.
+    /// The identity of the lock file.
     var lockIdentity: FileIdentity? { FileStatus(of: lock)?.identity }
 
     func release() { Glibc.close(lock) }
 
-    /// Makes what has been created, renamed or removed in it survive a loss of power.
+    /// Makes files that were created, renamed or removed in the folder survive a power loss.
     func sync() throws(StorageError) { try Folder.sync(path) }
 
     private static func make(_ path: String) throws(StorageError) {
         guard access(path, F_OK) != 0 else { return }
         let parent = parent(of: path)
         if parent != path { try make(parent) }
-        // People's messages: nobody else's to read.
+        // The folder contains people's messages, so only this user may read it.
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
             throw .system(doing: "making \(path)")
         }
         try sync(parent)
     }
 
-    /// Makes what was made or named under this path survive a loss of power.
+    /// Makes a file that was created or renamed under this path survive a power loss.
     static func syncParent(of path: String) throws(StorageError) { try sync(parent(of: path)) }
 
-    /// Makes a folder in one that is there, unless it is there.
+    /// Creates a folder in an existing one, unless it exists.
     package static func makeOne(_ path: String) throws(StorageError) {
         guard mkdir(path, 0o700) != 0 else { return try syncParent(of: path) }
         guard errno == EEXIST else { throw .system(doing: "making \(path)") }
@@ -64,18 +64,18 @@ package struct Folder {
     }
 }
 
-/// The head of an SQLite file, read without SQLite: opening one to look may already change it.
+/// The head of an SQLite file, read without SQLite, which may change a file by opening it.
 struct FileHead {
     private static let magic = Array("SQLite format 3\0".utf8)
     private static let bytesCount = 100
 
-    /// Whether no process has written it with a log since it was made, as a backup.
+    /// Whether the file has never been opened with a write-ahead log, as is true of a backup.
     let isWithoutLog: Bool
     let formatNumber: Int64
     let applicationID: Int64
 
     /// - Returns: nil where there is no file.
-    /// - Throws: `StorageError.foreignFile` where it is not one of SQLite's.
+    /// - Throws: `StorageError.foreignFile` where it is not an SQLite file.
     init?(of path: String) throws(StorageError) {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else {

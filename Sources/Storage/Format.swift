@@ -1,39 +1,40 @@
 import CSQLite
 import Glibc
 
-/// The layout of the file, and the number by which versions know each other's.
+/// The layout of the database file, and its version number.
 ///
-/// The order of the keys is what makes writes and reads cheap, for a commit costs a page in the
-/// log for each page that it touches, and a page read costs as much as fifty rows on it:
-/// - `document` is keyed by conversation and, in it, by the time of sending: a page of history is
-///   one run of rows, and a new message goes to the end of its conversation's run, onto the page
-///   where the last one went. Everything else of a conversation stands in front of it under time
+/// The order of the keys makes writes and reads cheap: a commit costs a page in the write-ahead log
+/// for each page that it touches, and reading a page costs as much as reading fifty rows on it.
+/// - `document` is keyed by conversation and, within it, by the time of sending: a page of history
+///   is one run of rows, and a new message goes to the end of its conversation's run, onto the page
+///   of the previous one. All other documents of a conversation precede its messages, under time
 ///   zero.
-/// - `place` finds a message by its id, where the id itself does not say when about it was sent
-///   (see `NearID`): where its sender chose the id, or it was made long before.
-/// - `dots` finds documents by who changed them last: a replica's changes ascend, so they are
-///   appended to one run for each shard and replica, sixteen to a row (see `DotBlock`), and what a
-///   peer lacks is read in one go. A replica's 16 bytes are said once, in `replica`, and in every
-///   row by their number.
-/// - `term` finds the few documents that are asked for by something else than their key: a user's
-///   conversations, a conversation's pins, all profiles. It is told from the documents, and changes
-///   seldom.
-/// - `copy` is written with every commit; what of a shard's vector seldom changes is in `base`, and
-///   the header says by a hash of it which base it goes with.
-/// - `writeLog` is where a commit goes first; see `WriteLog`.
-/// - The shard comes first everywhere: a copy is scanned, recomputed and dropped by one range.
+/// - `place` finds a message by its id where the id does not tell roughly when the message was sent
+///   (see `NearID`): where the sender chose the id, or made it long before.
+/// - `dots` finds documents by the replica that changed them last: the changes of a replica ascend,
+///   so they are appended to one run for each shard and replica, sixteen to a row (see `DotBlock`),
+///   and the documents that a peer lacks are read in one pass. The 16 bytes of a replica id are
+///   stored once, in `replica`; all other rows contain its number.
+/// - `term` finds the few documents that are looked up by something other than their key: a user's
+///   conversations, a conversation's pins, all profiles. It is computed from the documents and
+///   seldom changes.
+/// - `copy` holds the headers and is written with every commit; the part of a shard's vector that
+///   seldom changes is in `base`, and the header names its base by a hash.
+/// - `journal` is the write log, which a commit goes to first; see `WriteLog`.
+/// - The shard is the first column of every key: a shard replica is scanned, recomputed and dropped
+///   as one range.
 /// - Every row carries a checksum over its key and its content: of a damaged row nothing is
-///   believed, not even that it is empty. `place`, `dots` and `term` can be made anew from
+///   believed, not even that it is empty. `place`, `dots` and `term` can be rebuilt from
 ///   `document`.
 enum Format {
     static let number: Int64 = 7
-    /// Beside its own number a file says which is the least that reads and writes it: in the bits
-    /// from this one on, 0 where that is its own.
+    /// The position, in the version number of a file, of the oldest version that can read and write
+    /// the file; those bits are 0 where that is the version that wrote it.
     ///
-    /// So a version that only adds tables leaves its files to those before it, and a cluster goes
-    /// back to them node by node.
+    /// So a version that only adds tables leaves files that earlier versions can open, and a
+    /// cluster can be downgraded node by node.
     static let readableShift: Int64 = 16
-    /// "GRPV".
+    /// The file's application id, "GRPV".
     static let applicationID: Int64 = 0x4752_5056
     static let fileName = "grapevine.sqlite"
 
@@ -60,8 +61,8 @@ enum Format {
         CREATE TABLE journal(number INTEGER PRIMARY KEY, body BLOB NOT NULL);
         """
 
-    /// Creates the file under another name and renames it, so that what stands under its own name
-    /// is always whole.
+    /// Creates the file under another name and renames it, so that a file under its own name is
+    /// always whole.
     static func create(at path: String) throws(StorageError) {
         let draft = path + ".new"
         for leftover in [draft, draft + "-journal"] { unlink(leftover) }
@@ -83,9 +84,9 @@ enum Format {
 
     static let pageBytes = 4_096
 
-    /// - Parameter found: what the file says of its format.
-    /// - Throws: `StorageError.newerFormat` where a later version has been here that this one
-    ///   cannot follow, `foreignFile` for a format that no version writes any more.
+    /// - Parameter found: the version number in the file.
+    /// - Throws: `StorageError.newerFormat` for a later version that this one cannot read,
+    ///   `foreignFile` for a format that no version writes any more.
     static func check(_ found: Int64) throws(StorageError) {
         let own = found & (1 << readableShift - 1)
         guard own >= number else { throw .foreignFile }

@@ -1,19 +1,21 @@
 import CSQLite
 
-/// Overwrites what SQLite leaves behind in the unused middle of a page.
+/// The zeroing of the bytes that SQLite leaves behind in the unused middle of a page.
 ///
-/// `secure_delete` zeroes a row where it is deleted. But when pages are balanced rows move, and
-/// what they leave behind on the page that they came from stays: a text deleted later lives on
-/// there, in 3 of 4 runs of a random load. So every page is cleaned on its way into the file. The
-/// log has to keep it as it is, under its checksums; it is emptied after a purge.
+/// `secure_delete` zeroes a row where it is deleted. But when pages are balanced, rows move to
+/// other pages and their old bytes remain: a text that is deleted later survives there, in 3 of 4
+/// runs of a random load. Therefore the gap of every page is zeroed when the page is written to the
+/// file. The write-ahead log has to keep pages unchanged, under its checksums; it is emptied after
+/// a purge.
 enum FreeSpaceZeroing {
-    /// 128 GiB.
+    /// The greatest number of pages of a file, which allows 128 GiB.
     ///
-    /// Below 2^25 pages the first byte of an overflow or free page, the head of the number of the
-    /// next one, is 0 or 1, and so is never taken for the type of a page with rows.
+    /// An overflow page or free page starts with the number of the next page. Below 2^25 pages the
+    /// first byte of that number is 0 or 1, so it is never mistaken for the type of a page with
+    /// rows.
     static let pagesMax = 1 << 25 - 1
 
-    /// Ways to write that clean, one for each of SQLite's ways to do files.
+    /// The method tables that zero gaps, one for each original table of SQLite's.
     // SAFETY: set once, before any writer's thread starts.
     private static let methods = MethodTable()
 
@@ -23,7 +25,8 @@ enum FreeSpaceZeroing {
         private var made: [UnsafePointer<sqlite3_io_methods>: UnsafePointer<sqlite3_io_methods>] =
             [:]
 
-        /// The same methods with another way to write, and the original behind them.
+        /// Returns a method table that zeroes gaps when it writes, followed in memory by the
+        /// original one.
         func cleaning(
             _ original: UnsafePointer<sqlite3_io_methods>
         ) -> UnsafePointer<sqlite3_io_methods> {
@@ -38,7 +41,7 @@ enum FreeSpaceZeroing {
         }
     }
 
-    /// Has every page cleaned that this connection writes to the file (not to the log).
+    /// Makes the connection zero the gap of every page that it writes to the file (not to the log).
     static func clean(_ connection: Connection) throws(StorageError) {
         var file: UnsafeMutablePointer<sqlite3_file>?
         let code = sqlite3_file_control(
@@ -69,7 +72,7 @@ enum FreeSpaceZeroing {
         }
     }
 
-    /// What lies between the pointers to the rows of a page and the rows, nil where it has no
+    /// Returns the bytes between the row pointers of a page and its rows; nil for a page without
     /// rows.
     ///
     /// Source: "Database File Format", 1.6 B-tree Pages.

@@ -2,7 +2,7 @@ import CRDT
 import Chat
 import Wire
 
-/// Reads runs of a conversation's messages.
+/// The statements that read a conversation's messages in the order of history.
 struct Histories {
     private let newest: Statement
     private let before: Statement
@@ -25,7 +25,7 @@ struct Histories {
         after = try prepare("AND (time, id) > (?4, ?5)", "ASC")
     }
 
-    /// Binds the statement of a page; whoever steps it resets it.
+    /// Binds the statement for a page; the caller steps and resets it.
     func open(
         _ place: HistoryPage.Place, of conversation: ConversationID, in shard: ShardID
     ) throws(StorageError) -> Statement {
@@ -40,7 +40,7 @@ struct Histories {
         try statement.bind(conversation.text, at: 2)
         try statement.bind(Int64(DocumentKey.Kind.message.number), at: 3)
         guard let position else { return statement }
-        // No time is greater than what the table can hold, so a greater bound is that one.
+        // A greater bound is clamped: no time in the table is greater than `Int64.max`.
         try statement.bind(Int64(clamping: position.time.bits), at: 4)
         try statement.bind(position.id.text, at: 5)
         return statement
@@ -49,9 +49,11 @@ struct Histories {
 
 extension Reader {
     /// Hands a conversation's messages, in the page's direction from its place on, until `handing`
-    /// says no; the page's own limit is the caller's to keep, since not every message shows.
+    /// returns false.
     ///
-    /// - Throws: `badRecord` at the first message whose bytes are bad.
+    /// The caller enforces the page's limit, since not every message is shown.
+    ///
+    /// - Throws: `badRecord` at the first message whose bytes are damaged.
     package func history(
         _ conversation: ConversationID, in shard: ShardID, page: HistoryPage,
         handing: (Document) -> Bool

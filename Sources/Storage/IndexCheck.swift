@@ -3,10 +3,10 @@ import Chat
 import Wire
 
 extension Reader {
-    /// Whether a document that is on disk as it is here is found by its key, by its words and by
-    /// each seq that changed it last.
+    /// Whether a document is stored in this state and is found by its key, by its terms and by each
+    /// of its seqs.
     ///
-    /// A row that is gone has no checksum that says so: the index is compared with the documents.
+    /// This compares the index with the documents, since a missing row has no checksum that fails.
     package func isIndexed(
         _ document: Document, in shard: ShardID
     ) throws(StorageError) -> Bool {

@@ -1,9 +1,9 @@
-/// Stores rows of one table, many with one statement where there are many.
+/// The statements that insert rows into one table, up to 64 rows with one statement.
 ///
-/// To begin and to end a statement costs a third of what its row costs.
+/// Starting and ending a statement costs a third of what its row costs.
 struct Insertion {
-    /// How many rows one statement stores: so many that what it keeps to take itself back, a copy
-    /// of each page that it changes, is shared by many rows.
+    /// The number of rows of the large statement; that many rows share the statement journal, which
+    /// copies each page that the statement changes.
     static let rowsMax = 64
 
     private let one: Statement
@@ -21,8 +21,10 @@ struct Insertion {
         self.columns = Int32(columns)
     }
 
-    /// - Parameter bind: binds a row to a statement, its first column behind the index given; which
-    ///   of the statement's rows it is comes last.
+    /// Inserts the rows, with the large statement as long as enough of them are left.
+    ///
+    /// - Parameter bind: binds one row to a statement; its arguments are the row, the statement,
+    ///   the index before the row's first column, and the number of the row within the statement.
     func store<Row>(
         _ rows: ArraySlice<Row>,
         bind: (Row, Statement, Int32, Int) throws(StorageError) -> Void

@@ -1,7 +1,7 @@
 import Glibc
 import Wire
 
-/// A frame of the write-ahead log: one page, behind a head with its number and checksums.
+/// A frame of SQLite's write-ahead log: one page behind a head with its number and checksums.
 ///
 /// Source: "WAL-mode File Format", 2 and 4.
 enum LogFrame {
@@ -12,14 +12,15 @@ enum LogFrame {
     static func offset(of frame: Int) -> Int { logHeadBytes + frame * bytesCount }
 }
 
-/// The check of the write-ahead log that a process left, before SQLite reads and empties it.
+/// The check of the write-ahead log that a previous process left, made before SQLite reads and
+/// empties it.
 ///
-/// What a crash leaves is the log up to its last sync, and behind it parts of one transaction at
-/// most: a second one is written only once the first is synced. Frames of this log that end a
-/// second one behind a frame that is not valid were acknowledged, and so was all that the mark
-/// tells of. Frames of earlier logs have other salts.
+/// A crash leaves the log up to its last sync, followed by parts of at most one transaction,
+/// because a second one is written only after the first is synced. Therefore the log is damaged if
+/// two transactions of this log end behind an invalid frame, or if it lacks frames that the mark
+/// counts as synced: both were acknowledged. Frames of earlier logs have other salts.
 struct LogCheck {
-    /// The running checksum, over pairs of words.
+    /// The running checksum over pairs of 32-bit words.
     private struct Sum: Equatable {
         var first: UInt32 = 0
         var second: UInt32 = 0
@@ -36,19 +37,19 @@ struct LogCheck {
         }
     }
 
-    /// What a log consists of.
+    /// The state of a log that has been read to its end.
     private struct Content {
         var salts: UInt64 = 0
-        /// Up to the end of the last transaction that SQLite would recover.
+        /// The last frame of the last transaction that SQLite would recover, counted from 1.
         var recovered = 0
-        /// Transactions that end behind the first frame that is not valid.
+        /// The number of transactions that end at or behind the first invalid frame.
         var endsBehind = 0
-        /// The first frame that is not valid, counted from 1.
+        /// The first invalid frame, counted from 1.
         var invalid: Int?
     }
 
     private enum Head {
-        /// Nothing, or zeros: no transaction.
+        /// No bytes or only zeros; the log contains no transaction.
         case empty
         case damaged
         case valid(salts: UInt64, Sum, isBigEndian: Bool)
@@ -57,13 +58,14 @@ struct LogCheck {
     private let file: String
     private let folder: String
 
-    /// - Parameter file: the database's.
+    /// - Parameter file: the path of the database.
     init(_ file: String, in folder: String) {
         self.file = file
         self.folder = folder
     }
 
-    /// What acknowledged commits are missing from the log; nil where none are.
+    /// Returns a sentence about the acknowledged commits that are missing from the log; nil where
+    /// none are.
     func damage() throws(StorageError) -> String? {
         let mark = try LogCheck.bytes(of: folder + "/" + LogMark.fileName, count: 32)
             .flatMap(LogMark.init)
@@ -86,7 +88,7 @@ struct LogCheck {
         }
     }
 
-    /// Whether the file lacks what the mark says was in a log that is gone.
+    /// Whether the database lacks the last page that the mark saw in a log that is gone.
     private func lacks(_ mark: LogMark?) throws(StorageError) -> Bool {
         guard let mark, mark.frames > 0, mark.page > 0 else { return false }
         let offset = Int(mark.page - 1) * Format.pageBytes
@@ -153,7 +155,7 @@ struct LogCheck {
         }
     }
 
-    /// Nil where there are fewer.
+    /// Reads bytes at an offset; nil where the file is shorter or missing.
     private static func bytes(
         of path: String, count: Int, at offset: Int = 0
     ) throws(StorageError) -> [UInt8]? {
@@ -170,15 +172,15 @@ struct LogCheck {
     }
 }
 
-/// The note that acknowledged commits are missing, which stays in the folder until they have been
-/// fetched from other nodes, or until whoever runs the node goes on without them.
+/// The note that acknowledged commits are missing; it stays in the folder until they have been
+/// fetched from other nodes, or until the operator gives them up.
 struct LossNote {
     static let fileName = "damage"
     private let path: String
 
     init(in folder: String) { path = folder + "/" + LossNote.fileName }
 
-    /// What is missing; nil where nothing is.
+    /// Returns the description of the damage; nil where nothing is missing.
     func read() throws(StorageError) -> String? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else {
@@ -194,7 +196,7 @@ struct LossNote {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Durable when it returns: SQLite empties the log that says so.
+    /// Writes the note durably, since SQLite then empties the log that shows the damage.
     func write(_ damage: String) throws(StorageError) {
         let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw .system(doing: "making \(path)") }

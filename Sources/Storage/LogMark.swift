@@ -2,24 +2,25 @@ import CSQLite
 import Glibc
 import Wire
 
-/// The mark of how much of the write-ahead log is synced, in a file of its own beside it.
+/// The mark in a file beside the write-ahead log that says how much of the log is synced.
 ///
-/// SQLite ends its recovery at the first frame that is not valid, and takes what lies behind it for
-/// what a crash left half written. The mark tells the two apart: it is written once the sync of a
-/// commit has returned, so that whatever the log lacks of it was acknowledged, and is damage. It is
-/// not synced itself: a power loss may take back the mark, never more of the log than that.
+/// SQLite's recovery ends at the first invalid frame, and takes everything behind it for the
+/// half-written end of a crash. The mark distinguishes a crash from damage: it is written after the
+/// sync of a commit has returned, so all frames that it counts were acknowledged, and a log that
+/// lacks some of them is damaged. The mark itself is not synced: a power loss can leave an older
+/// mark, but never a mark that counts frames that were not synced.
 struct LogMark: Hashable, Sendable {
     static let fileName = "log-mark"
     static let bytesCount = 32
 
-    /// Which log it is: SQLite draws new ones whenever it begins the log anew.
+    /// The salts of the log's head, which SQLite changes whenever it restarts the log.
     let salts: UInt64
-    /// How many frames are synced.
+    /// The number of synced frames.
     let frames: UInt32
-    /// The page of the last frame.
+    /// The number of the page in the last frame.
     let page: UInt32
-    /// The checksum of its content: a log that another program has flushed into the file is gone,
-    /// and nothing with it.
+    /// The checksum of that page, which shows whether another program has flushed the whole log
+    /// into the file.
     let pageSum: UInt64
 
     init(salts: UInt64, frames: UInt32, page: UInt32, pageSum: UInt64) {
@@ -29,7 +30,7 @@ struct LogMark: Hashable, Sendable {
         self.pageSum = pageSum
     }
 
-    /// Nil for bytes that are no mark.
+    /// Decodes a mark; nil for bytes that are none.
     init?(_ bytes: [UInt8]) {
         guard bytes.count == LogMark.bytesCount else { return nil }
         func number(_ range: Range<Int>) -> UInt64 {
@@ -50,7 +51,7 @@ struct LogMark: Hashable, Sendable {
         return content + bytes(checksum(content))
     }
 
-    /// The checksum of a page, as it is in the file: without what is cleaned on the way there.
+    /// Returns the checksum of a page as written to the file, with its gap zeroed.
     static func sum(of page: UnsafeMutableRawBufferPointer, number: UInt32) -> UInt64 {
         if let gap = FreeSpaceZeroing.gap(in: UnsafeRawBufferPointer(page), isFirst: number == 1) {
             UnsafeMutableRawBufferPointer(rebasing: page[gap]).initializeMemory(
@@ -60,11 +61,11 @@ struct LogMark: Hashable, Sendable {
     }
 }
 
-/// The file with the mark, for who writes the log.
+/// The open file of the mark, for the writer.
 final class LogMarkFile {
     private let path: String
     private let file: Int32
-    /// How many frames it tells of.
+    /// The number of frames that the mark counts now.
     private var framesNoted: Int32 = 0
     private let frame = UnsafeMutableRawBufferPointer.allocate(
         byteCount: LogFrame.bytesCount, alignment: 8)
@@ -80,7 +81,7 @@ final class LogMarkFile {
         frame.deallocate()
     }
 
-    /// So many frames of the connection's log are synced.
+    /// Records that this many frames of the connection's log are synced.
     func note(frames: Int32, of connection: Connection) {
         guard frames > 0, frames != framesNoted, let log = connection.log,
             let methods = log.pointee.pMethods,
@@ -103,7 +104,7 @@ final class LogMarkFile {
             ).bytes)
     }
 
-    /// All that was in the log is in the file, and synced there.
+    /// Clears the mark after everything in the log has been synced to the database file.
     func clear() {
         framesNoted = 0
         write([UInt8](repeating: 0, count: LogMark.bytesCount))
@@ -111,14 +112,14 @@ final class LogMarkFile {
 
     func remove() { unlink(path) }
 
-    /// Where the disk does not take it, less damage is known as such.
+    /// Writes the mark; if that fails, some damage will not be recognized.
     private func write(_ bytes: [UInt8]) { _ = pwrite(file, bytes, bytes.count, 0) }
 
     static func remove(in folder: String) { unlink(folder + "/" + LogMark.fileName) }
 }
 
 extension Connection {
-    /// The write-ahead log, once something was read or written.
+    /// The write-ahead log's file; nil before anything has been read or written.
     var log: UnsafeMutablePointer<sqlite3_file>? {
         var file: UnsafeMutablePointer<sqlite3_file>?
         let code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file)

@@ -1,9 +1,10 @@
 import Wire
 
-/// The tables with the write log in front of them: where a batch goes, and when it is flushed.
+/// The tables with the write log in front of them, which decides where a batch is written and when
+/// it is flushed.
 ///
-/// Invariant: every memtable that a reader was told of by `StoredPlace` is whole in the write log
-/// until `onFolded` names it; from then on it is whole in the tables.
+/// Invariant: every memtable that a reader was told of by `StoredPlace` is entirely in the write
+/// log until `onFolded` names it, and entirely in the tables from then on.
 final class LoggedTables {
     private let tables: Tables
     private let writeLog: WriteLog
@@ -12,19 +13,19 @@ final class LoggedTables {
     private let onFolded: @Sendable (UInt64) -> Void
     private let onDamage: (StorageError) -> Void
 
-    /// What was journaled since the last memtable was closed.
+    /// The memtable of the rows that were logged since the previous one was closed.
     private var young = Memtable(1)
-    /// The memtable before it, on its way into the tables.
+    /// The flush of the previous memtable.
     private var flush: Flush?
-    /// The memtable whose rows are spent.
+    /// The last memtable whose rows in the write log are spent.
     private var spentMemtable: UInt64 = 0
     private var lastCommit = MonotonicTime.now
-    /// Until when a flush that the disk did not let is not tried again.
+    /// The end of the pause after a flush that the disk did not allow.
     private var restsUntil: MonotonicTime?
-    /// Whether a row of the write log was bad.
+    /// Whether a row of the write log was damaged.
     private var isDamaged = false
 
-    /// - Parameter onDamage: told of a damaged index row that a flush met.
+    /// - Parameter onDamage: called with the error when a flush meets a damaged row of an index.
     init(
         _ connection: Connection, _ limits: WriteLogLimits,
         onFolded: @escaping @Sendable (UInt64) -> Void,
@@ -38,20 +39,21 @@ final class LoggedTables {
         transactions = try Transactions(connection)
     }
 
-    /// Stores all of it in one transaction, or nothing.
+    /// Stores the batches in one transaction, or none of them.
     func store(_ batches: [WriteBatch]) throws(StorageError) -> StoredPlace {
         guard batches.allSatisfy(isJournaled) else { return try storeInTables(batches) }
         if flush == nil, isYoungFull { closeMemtable() }
         return try append(WriteLogRow(batches))
     }
 
-    /// What empties, or is so much that to write it twice would cost more, does not.
+    /// Whether a batch goes to the write log first; drops, repairs and batches that are too large
+    /// to be written twice do not.
     private func isJournaled(_ batch: WriteBatch) -> Bool {
         batch.dropped.isEmpty && !batch.shards.contains(where: \.isReindexed)
             && batch.bytesCount < limits.batchBytesMax
     }
 
-    /// The tables have to hold all that was stored before.
+    /// Stores batches in the tables, after everything that was logged before.
     private func storeInTables(_ batches: [WriteBatch]) throws(StorageError) -> StoredPlace {
         let reindexed = batches.flatMap { $0.shards.filter(\.isReindexed).map(\.shard) }
         if !reindexed.isEmpty { return try store(batches, reindexing: Set(reindexed)) }
@@ -65,8 +67,10 @@ final class LoggedTables {
         return .tables
     }
 
-    /// The write log, the batches and the tables that are made anew are one transaction: a flush
-    /// that meets what is damaged would fail, and one that leaves it out must not be on disk alone.
+    /// Stores batches and rebuilds indexes, in one transaction with the whole write log.
+    ///
+    /// A separate flush would either fail at the damaged rows or, by leaving them out, put an
+    /// incomplete state on disk.
     private func store(
         _ batches: [WriteBatch], reindexing shards: Set<ShardID>
     ) throws(StorageError) -> StoredPlace {
@@ -109,7 +113,7 @@ final class LoggedTables {
 
     private func mayFlushLater(_ error: StorageError) -> Bool {
         switch error {
-        // A row takes few pages where a slice takes many: deletions go on for a while.
+        // A row takes fewer pages than a slice, so deletions remain possible for a while.
         case .full: return !isYoungFull
         case .badIndex:
             onDamage(error)
@@ -138,10 +142,11 @@ final class LoggedTables {
     }
 }
 
-// MARK: Folding
+// MARK: Flushing
 
 extension LoggedTables {
-    /// Also by its age: of documents that change all the time few records are kept and many rows.
+    /// Whether the memtable is to be closed; its rows and age count too, since documents that
+    /// change all the time make few records and many rows.
     private var isYoungFull: Bool {
         young.recordsCount >= limits.recordsMax || young.bytesCount >= limits.bytesMax
             || young.rowsCount >= limits.rowsMax || young.isOlder(than: limits.ageMilliseconds)
@@ -153,20 +158,21 @@ extension LoggedTables {
         restsUntil = MonotonicTime.now.after(milliseconds: WriteLogLimits.restMilliseconds)
     }
 
-    /// From here on it is flushed, and another one begins.
+    /// Starts to flush the memtable, and begins another one.
     private func closeMemtable() {
         flush = Flush(young)
         young = Memtable(young.number + 1)
     }
 
-    /// Whether the write log still holds something of the memtables up to this one.
+    /// Whether the write log still contains rows of the memtables up to this one.
     func holdsMemtable(upTo number: UInt64) -> Bool {
         if let flush, flush.number <= number { return true }
         if writeLog.holdsSpent, spentMemtable <= number { return true }
         return !young.isEmpty && young.number <= number
     }
 
-    /// When there is something to flush although nobody writes; nil where there is nothing.
+    /// The time of the next flush if nothing is written before; nil where there is nothing to
+    /// flush.
     var foldingDue: MonotonicTime? {
         guard !isEmpty else { return nil }
         let pause = flush != nil ? WriteLogLimits.pauseMilliseconds : limits.idleMilliseconds
@@ -174,9 +180,9 @@ extension LoggedTables {
         return max(due, restsUntil ?? due)
     }
 
-    /// Flushes some records more; where there are none, removes the rows that are spent.
+    /// Flushes the next records; where there are none, removes spent rows of the write log.
     ///
-    /// - Parameter isEmptying: whether rows are to be gone as soon as they are spent.
+    /// - Parameter isEmptying: whether rows are removed as soon as they are spent.
     func flushSlice(isEmptying: Bool) throws(StorageError) {
         if isEmptying || (flush == nil && young.isEmpty), writeLog.holdsSpent {
             return try transactOrRest { () throws(StorageError) in try writeLog.removeSpent() }
@@ -190,7 +196,7 @@ extension LoggedTables {
         noteFolded(slice)
     }
 
-    /// Where the disk does not let it, the next waits.
+    /// Runs a transaction; if the disk does not allow it, the next flush waits.
     private func transactOrRest(_ body: () throws(StorageError) -> Void) throws(StorageError) {
         do throws(StorageError) {
             try transact(body)
@@ -210,7 +216,7 @@ extension LoggedTables {
         while !isEmpty { try flushSlice(isEmptying: true) }
     }
 
-    /// Inside a transaction: with its last slice, the rows of the memtable are spent.
+    /// Stores a slice inside a transaction; with its last slice, the memtable's rows become spent.
     private func apply(_ slice: ArraySlice<FlushedRecord>) throws(StorageError) {
         try tables.store(slice)
         guard let flush, flush.ends(with: slice) else { return }
@@ -230,14 +236,14 @@ extension LoggedTables {
 // MARK: Starting
 
 extension LoggedTables {
-    /// Applies what a process that was killed left in the write log.
+    /// Applies the rows that a previous process left in the write log.
     ///
-    /// One row after the other: where the tables hold some of them already, only the whole sequence
-    /// takes back what each has left behind. Within a row they hold all or nothing of a document,
-    /// for a row was never flushed in part.
+    /// The rows are applied one after another: where the tables already hold some of them, only the
+    /// whole sequence leads to the last state. Of each row the tables hold either all records of a
+    /// document or none, because a row was never flushed in part.
     ///
     /// - Parameter pause: called between two transactions.
-    /// - Returns: whether there was anything.
+    /// - Returns: whether there were any rows.
     func replay(afterEach pause: () -> Void) throws(StorageError) -> Bool {
         var damaged: Set<ShardID> = []
         while true {
@@ -251,7 +257,7 @@ extension LoggedTables {
         }
     }
 
-    /// - Parameter damaged: the shards whose indexes are made anew at the end.
+    /// - Parameter damaged: the shards whose indexes are rebuilt at the end.
     private func replay(
         reindexing damaged: Set<ShardID>, afterEach pause: () -> Void
     ) throws(StorageError) -> Bool {
@@ -277,11 +283,11 @@ extension LoggedTables {
         return number > 0
     }
 
-    /// Inside a transaction.
+    /// Applies a row inside a transaction.
     ///
-    /// - Parameter row: nil for one whose bytes are bad: it is gone, and with it nobody knows what,
-    ///   so that no header before or behind it can be believed.
-    /// - Returns: how many records it had.
+    /// - Parameter row: nil for a damaged row; nobody knows what it contained, so no header can be
+    ///   believed.
+    /// - Returns: the number of records, at least 1.
     private func apply(_ row: WriteLogRow?) throws(StorageError) -> Int {
         guard let row else {
             isDamaged = true

@@ -1,18 +1,19 @@
-/// What the writer's thread does between transactions, besides storing.
+/// The tasks that the writer's thread does between transactions.
 enum MaintenanceTask {
-    /// Empties the log, so that nothing deleted is left in it.
+    /// Empties both logs, so that nothing deleted remains in them.
     case emptyLog
-    /// Has all that the write log holds in the tables.
+    /// Flushes all of the write log into the tables.
     case flushWriteLog
-    /// Takes the room that is kept for deleting.
+    /// Allocates the disk space that is kept for deletions.
     case makeReserve
 }
 
-/// A maintenance task, and who is told of it.
+/// A maintenance task and its completion.
 package struct QueuedTask {
     package typealias Completion = @Sendable (StorageError?) -> Void
 
-    /// How long a reader may keep the log from being emptied, in milliseconds.
+    /// How long the task is retried while a reader prevents that the log is emptied, in
+    /// milliseconds.
     private static let patienceMilliseconds: UInt64 = 10_000
     private static let retryMilliseconds: UInt64 = 20
 
@@ -30,7 +31,7 @@ package struct QueuedTask {
 
     var isLate: Bool { deadline <= .now }
 
-    /// The same, later.
+    /// The same task, due again after a pause.
     var again: QueuedTask {
         var again = self
         again.due = MonotonicTime.now.after(milliseconds: QueuedTask.retryMilliseconds)
@@ -39,14 +40,15 @@ package struct QueuedTask {
 }
 
 extension Writer {
-    /// Empties the log: what was deleted before is in no file any more once it is told so.
+    /// Empties both logs: nothing that was deleted before the call is in any file once it has
+    /// completed.
     ///
-    /// - Parameter then: told why not, where a reader or a full disk keeps the log where it is.
+    /// - Parameter then: called with nil, or with the error if a reader or a full disk prevents it.
     package func emptyLog(then: @escaping QueuedTask.Completion) {
         perform(.emptyLog, then: then)
     }
 
-    /// Takes the room that is kept for deleting.
+    /// Allocates the disk space that is kept for deletions.
     package func makeReserve(then: @escaping QueuedTask.Completion) {
         perform(.makeReserve, then: then)
     }

@@ -1,9 +1,9 @@
 import Glibc
 
-/// A lock and a condition to wait for under it.
+/// A mutex and a condition variable.
 ///
-/// Over `pthread_mutex_t`, for under the thread sanitizer `Synchronization.Mutex` gives false
-/// alarms.
+/// Built on `pthread_mutex_t`, since `Synchronization.Mutex` causes false alarms of the thread
+/// sanitizer.
 // SAFETY: any thread may use a pthread mutex and condition; they live at one address until deinit.
 final class Monitor: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -31,10 +31,10 @@ final class Monitor: @unchecked Sendable {
         return body()
     }
 
-    /// Wakes who waits; not under the lock, for which it would then have to wait once more.
+    /// Wakes a waiting thread; not called under the lock, which that thread needs to continue.
     func signal() { pthread_cond_signal(condition) }
 
-    /// Waits for a signal, at the latest until then; only under the lock.
+    /// Waits for a signal until the deadline at the latest; only called under the lock.
     func wait(until deadline: MonotonicTime?) {
         guard let deadline else {
             pthread_cond_wait(condition, mutex)
@@ -47,7 +47,7 @@ final class Monitor: @unchecked Sendable {
     }
 }
 
-/// Nanoseconds of the clock that nobody sets.
+/// A time of the monotonic clock, in nanoseconds.
 struct MonotonicTime: Comparable {
     var nanoseconds: UInt64
 

@@ -2,14 +2,14 @@ import CRDT
 import Chat
 import Wire
 
-/// The times at which a message may have been sent that is found by its id alone.
+/// The range of times at which a message with a given id may have been sent.
 ///
-/// An id that a node made says in which millisecond; the message is stamped a moment later, by a
-/// clock that may be another node's. Where the two are near, the message is looked for among the
-/// few of its conversation that were sent about then, and needs no row in `place`.
+/// An id that a node made contains the millisecond of its making. The message is stamped a moment
+/// later, by a clock that may be another node's. Where the two times are near, the message is found
+/// among the few messages of its conversation from that time, and needs no row in `place`.
 struct NearID {
-    /// How many messages are looked at in vain for each id that is not here: those that one
-    /// conversation gets in twice this time.
+    /// The distance in milliseconds; a lookup of an unknown id reads all messages of its
+    /// conversation from twice this time.
     private static let milliseconds: UInt64 = 16
 
     let times: ClosedRange<HybridTimestamp>
@@ -18,7 +18,7 @@ struct NearID {
     init?(_ id: String) {
         guard let moment = MessageID.mintedAt(id)?.milliseconds else { return nil }
         let first = moment > NearID.milliseconds ? moment - NearID.milliseconds : 0
-        // One past the last millisecond is not asked for: its first timestamp does no harm.
+        // The first timestamp behind the last millisecond is included, which does no harm.
         let end = HybridTimestamp(milliseconds: moment + NearID.milliseconds)
         times = HybridTimestamp(milliseconds: first)...end
     }

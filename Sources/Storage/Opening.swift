@@ -1,7 +1,7 @@
 import CSQLite
 
-/// How a database is opened: whose file it is, what was left in the log and in the write log, and
-/// the two connections.
+/// The steps that open a database: checks of its file, recovery of its logs, and the two
+/// connections.
 struct Opening {
     let file: String
     let reserve: Reserve?
@@ -10,9 +10,9 @@ struct Opening {
     let failureReport: FailureReport
     let places: DataPlaces
 
-    /// Looks whose file it is before SQLite may touch it.
+    /// Checks whose file it is before SQLite may change it, and creates a missing one.
     ///
-    /// - Returns: what acknowledged commits are missing; nil where none are.
+    /// - Returns: a description of the acknowledged commits that are missing; nil where none are.
     func prepare(in folder: Folder) throws(StorageError) -> String? {
         let note = LossNote(in: folder.path)
         let known = try note.read()
@@ -34,7 +34,7 @@ struct Opening {
         return damage
     }
 
-    /// On a disk that is full, what is kept for deleting is given up for the start.
+    /// Opens both connections; on a full disk, the reserve for deletions is given up for that.
     func open(in folder: String) throws(StorageError) -> (Reader, Writer) {
         do throws(StorageError) {
             let opened = try openBoth(folder)
@@ -102,7 +102,7 @@ struct Opening {
         do throws(StorageError) {
             return try connection.number(of: "wal_checkpoint(TRUNCATE)") == 0
         } catch .full {
-            // The log stays as it is until there is room.
+            // The log stays as it is until the disk has space.
             return false
         } catch {
             throw error
@@ -126,8 +126,9 @@ struct Opening {
         }
     }
 
-    /// The pages that a slice of a memtable is on, and those above: taken as they are used.
+    /// The cache for the pages that a slice of a memtable changes and those above them, allocated
+    /// on use.
     private static let writerCacheKibibytes = 16_384
-    /// What is on no page of it is in the system's cache, a copy away.
+    /// The cache of the reader; any other page is in the system's cache, one copy away.
     private static let readerCacheKibibytes = 8_192
 }

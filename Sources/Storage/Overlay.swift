@@ -2,20 +2,20 @@ import CRDT
 import Chat
 import Wire
 
-/// What is committed and lies in the write log alone, for the thread that reads.
+/// The committed records that are only in the write log, for the reading thread.
 ///
-/// Whatever is in it is at least as late as what the tables say of the same document. Memtables
-/// come and go as a whole; there are at most two or three at a time.
+/// A record here is at least as recent as the document in the tables. Memtables are added and
+/// removed as a whole; there are at most two or three at a time.
 struct Overlay {
     private struct Memtable {
         let number: UInt64
         var shards: [ShardID: OverlayShard] = [:]
     }
 
-    /// Ascending.
+    /// The memtables, ascending by number.
     private var memtables: [Memtable] = []
 
-    /// Adds what a transaction wrote to the write log.
+    /// Adds a batch that was written to the write log.
     mutating func add(_ batch: WriteBatch, memtable: UInt64) {
         if memtables.last?.number != memtable {
             memtables.append(Memtable(number: memtable))
@@ -26,15 +26,15 @@ struct Overlay {
         }
     }
 
-    /// The memtable is in the tables, and all before it.
+    /// Removes this memtable and all before it, which are in the tables.
     mutating func remove(upTo memtable: UInt64) {
         memtables.removeAll { $0.number <= memtable }
     }
 
-    /// The shards of which there is anything, ascending.
+    /// The shards with any records, ascending.
     var shards: [ShardID] { Set(memtables.flatMap(\.shards.keys)).sorted() }
 
-    /// What there is of a shard, the latest first; nil where there is nothing.
+    /// Returns the records of a shard, latest memtable first; nil where there are none.
     mutating func layers(of shard: ShardID) -> OverlayLayers? {
         for index in memtables.indices { memtables[index].shards[shard]?.index() }
         let layers = memtables.reversed().compactMap { $0.shards[shard] }

@@ -2,13 +2,13 @@ import CRDT
 import Chat
 import Wire
 
-/// Steps through what a replica changed last, ascending by seq.
+/// An iterator over the documents in the write log that a replica changed last, ascending by seq.
 struct OverlayChanges {
     private let layers: OverlayLayers
     private let replica: ReplicaID
-    /// The seqs that are not asked for.
+    /// The seqs that are skipped.
     private let held: SeqSet
-    /// What each layer has left.
+    /// The remaining changes of each layer.
     private var rests: [ArraySlice<OverlayChange>]
 
     init(
@@ -23,16 +23,16 @@ struct OverlayChanges {
         }
     }
 
-    /// The next one below a seq; nil where there is none.
+    /// Returns the next change below a seq; nil where there is none.
     mutating func next(below limit: UInt64) -> (seq: UInt64, record: Record)? {
         while let index = firstRest, let change = rests[index].first, change.seq < limit {
-            // A run of seqs that are held is jumped over.
+            // The whole run of held seqs is skipped.
             if let end = held.end(ofRangeAround: change.seq) {
                 rests[index] = rests[index][rests[index].bisected { $0.seq > end }...]
                 continue
             }
             rests[index] = rests[index].dropFirst()
-            // Superseded: it stands behind, under a later seq.
+            // Superseded: the document occurs again, under a later seq.
             guard let record = layers.record(change.key),
                 record.changedBy.seq(of: replica) == change.seq
             else { continue }
@@ -41,7 +41,7 @@ struct OverlayChanges {
         return nil
     }
 
-    /// The one whose next change comes first.
+    /// The layer whose next change comes first.
     private var firstRest: Int? {
         var first: (index: Int, seq: UInt64)?
         for (index, rest) in rests.enumerated() {

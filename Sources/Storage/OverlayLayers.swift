@@ -2,12 +2,12 @@ import CRDT
 import Chat
 import Wire
 
-/// What the write log alone has of one shard.
+/// The records of one shard that are only in the write log.
 struct OverlayLayers {
-    /// The latest first; never empty.
+    /// The memtables with records of the shard, latest first; never empty.
     let layers: [OverlayShard]
 
-    /// The latest record of a document, nil where the tables are right.
+    /// Returns the latest record of a document; nil where the tables have its latest state.
     func record(_ key: DocumentKey) -> Record? {
         for layer in layers {
             if let record = layer.records[key] { return record }
@@ -24,14 +24,14 @@ struct OverlayLayers {
         return Array(merged.values)
     }
 
-    /// The keys of a kind that carry a term, or did a moment ago.
+    /// Returns the keys of documents of a kind that carry a term or recently did.
     func keys(of kind: DocumentKey.Kind, carrying term: String) -> [DocumentKey] {
         layers.flatMap { layer in
             (layer.carriers[term] ?? []).filter { $0.kind == kind }
         }
     }
 
-    /// The latest record of each participant state of a conversation, in no order.
+    /// Returns the latest record of each participant state of a conversation, in no order.
     func participantStates(of conversation: ConversationID) -> [Record] {
         let keys = Set(layers.flatMap { $0.participantStates[conversation.text] ?? [] })
         return keys.compactMap(record)
@@ -43,7 +43,7 @@ struct OverlayLayers {
         OverlayChanges(self, by: replica, from: start, without: held)
     }
 
-    /// The latest record of each document that stands behind a position of a walk, ascending.
+    /// Returns the latest record of each document behind a position of a walk, ascending.
     func walk(after position: WalkPosition?) -> [(position: WalkPosition, record: Record)] {
         records.map { (WalkPosition($0), $0) }
             .filter { entry in position.map { $0 < entry.0 } ?? true }

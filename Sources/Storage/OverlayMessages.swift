@@ -1,12 +1,13 @@
 import Chat
 import Wire
 
-/// Steps through a conversation's messages that a page admits, in the page's direction.
+/// An iterator over a conversation's messages in the write log, from a page's place in its
+/// direction.
 struct OverlayMessages {
     private let layers: OverlayLayers
     private let partition: String
     private let isDescending: Bool
-    /// What each layer has left, in the order of history.
+    /// The remaining messages of each layer, in the order of history.
     private var rests: [ArraySlice<HistoryPosition>]
 
     init(_ layers: OverlayLayers, of conversation: ConversationID, on page: HistoryPage) {
@@ -23,16 +24,16 @@ struct OverlayMessages {
         }
     }
 
-    /// The next one that comes before a position in the page's direction, or before all that is
-    /// left.
+    /// Returns the next message, if it precedes a position in the page's direction; nil for the
+    /// position means no limit.
     mutating func next(before limit: HistoryPosition?) -> Record? {
         while let (index, position) = first {
             if let limit, !comes(position, before: limit) { return nil }
             rests[index] = isDescending ? rests[index].dropLast() : rests[index].dropFirst()
             let key = DocumentKey(checked: .message, partition: partition, id: position.id.text)
-            // A message that has moved stands at its other place.
+            // A message that has moved occurs again at its new place.
             guard let record = layers.record(key), record.time == position.time else { continue }
-            // One that two layers have at the same place is met in both.
+            // A message that two layers have at the same place is returned from the last of them.
             guard !isRepeated(position) else { continue }
             return record
         }

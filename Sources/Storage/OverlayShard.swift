@@ -2,26 +2,26 @@ import CRDT
 import Chat
 import Wire
 
-/// The records of one shard in one memtable, found by all that records are asked for by.
+/// The records of one shard in one memtable, indexed by everything that queries look for.
 ///
-/// Much is written that nobody reads before it is in the tables: what is added waits, to be indexed
-/// by whoever reads of the shard first.
+/// Many records reach the tables before anything reads them. Therefore added records are only
+/// queued, and the next read of the shard indexes them.
 struct OverlayShard {
-    /// The most records that wait: a millisecond for whoever reads.
+    /// The greatest number of queued records; indexing that many takes a millisecond.
     static let waitingMax = 1_024
 
-    /// As they were added, and in that order; nothing finds them yet.
+    /// The records that are not indexed yet, in the order in which they were added.
     private var waiting: [[Record]] = []
     private var waitingCount = 0
     private(set) var records: [DocumentKey: Record] = [:]
-    /// Of each conversation, in the order of history; places that messages have left may be among
-    /// them.
+    /// The messages of each conversation in the order of history, including places that a message
+    /// has left.
     private(set) var messages: [String: [HistoryPosition]] = [:]
     private(set) var participantStates: [String: [DocumentKey]] = [:]
-    /// Of each replica, ascending by seq; changes that later ones have superseded are among them.
+    /// The changes of each replica, ascending by seq, including superseded ones.
     private(set) var changes: [ReplicaID: [OverlayChange]] = [:]
     private(set) var carriers: [String: Set<DocumentKey>] = [:]
-    /// The rows of counted runs, which are no documents, by their starts.
+    /// The rows of counted runs, which are not documents, by their start times.
     private(set) var runs: [CountedRuns: [HybridTimestamp: [UInt8]]] = [:]
 
     mutating func add(_ records: [Record]) {
@@ -30,7 +30,7 @@ struct OverlayShard {
         if waitingCount >= OverlayShard.waitingMax { index() }
     }
 
-    /// Has all that was added found.
+    /// Indexes all queued records.
     mutating func index() {
         for records in waiting {
             for record in records { index(record) }

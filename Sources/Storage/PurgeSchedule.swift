@@ -1,12 +1,13 @@
-/// When to empty the log after texts were purged.
+/// The schedule for emptying the log after texts were purged.
 struct PurgeSchedule {
-    /// A pause in the writing that counts as idle.
+    /// The pause in writing after which the log is emptied, in milliseconds.
     private static let idleMilliseconds: UInt64 = 20
-    /// How long a purged text stays in the log of a node that never pauses.
+    /// The longest time that a purged text stays in the log of a node without pauses, in
+    /// milliseconds.
     private static let delayMillisecondsMax: UInt64 = 1_000
     private static let retryMilliseconds: UInt64 = 50
 
-    /// The latest moment for the oldest purge that the log still knows.
+    /// The latest time for emptying the log, set by the oldest purge in it.
     private var deadline: MonotonicTime?
     private(set) var due: MonotonicTime?
 

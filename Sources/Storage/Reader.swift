@@ -2,10 +2,11 @@ import CRDT
 import Chat
 import Wire
 
-/// Reads what is committed, on one thread, without leaving it.
+/// The reading side of the database, called synchronously on one thread.
 ///
-/// Every call sees one state of the file, and over it what the write log alone has; the next may
-/// see a later one. What is told of a commit or a flush is seen by whatever is read from then on.
+/// Each call sees one state of the file, combined with the records that are only in the write log;
+/// the next call may see a later state. Once a commit or a flush has been reported, all later reads
+/// see it.
 // SAFETY: used by one thread, the event loop's, which also closes it.
 package final class Reader: @unchecked Sendable {
     private let connection: Connection
@@ -15,7 +16,7 @@ package final class Reader: @unchecked Sendable {
     private let selectMessage: Statement
     private let selectNear: Statement
     private let selectOther: Statement
-    /// As long as it stands on its row, all reads see one state of the file.
+    /// A statement that keeps all reads on one state of the file while it is on its row.
     private let anchor: Statement
     private let replicas: ReplicaNumbers
     let histories: Histories
@@ -25,7 +26,7 @@ package final class Reader: @unchecked Sendable {
     let indexKeys: TermIndex
     private var isClosed = false
     private var readsInTurn = 0
-    /// What lies in the write log alone.
+    /// The committed records that are only in the write log.
     var overlay = Overlay()
 
     init(_ connection: Connection) throws(StorageError) {
@@ -43,7 +44,7 @@ package final class Reader: @unchecked Sendable {
             WHERE p.shard = ?1 AND p.partition = ?2 AND p.id = ?3
             """
         selectMessage = try Statement(connection, placed, doing: "reading a message")
-        // One statement, and so one read of the file's state, also where there is nothing to find.
+        // One statement, and therefore one state of the file, also where nothing is found.
         selectNear = try Statement(
             connection,
             """
@@ -74,21 +75,22 @@ package final class Reader: @unchecked Sendable {
         connection.close()
     }
 
-    /// A batch is on disk, and is found from here on.
+    /// Makes a stored batch visible to all later reads.
     func noteStored(_ batch: WriteBatch, _ place: StoredPlace) {
         endTurn()
         guard case .writeLog(let memtable) = place else { return }
         overlay.add(batch, memtable: memtable)
     }
 
-    /// A memtable of the write log is in the tables.
+    /// Removes a memtable whose records are in the tables now.
     func noteFolded(_ memtable: UInt64) {
-        // The state that is read may be one from before.
+        // The state that this turn reads may be older than the flush.
         endTurn()
         overlay.remove(upTo: memtable)
     }
 
-    /// Lets go of the state that the reads of a turn have seen: the log cannot be emptied before.
+    /// Releases the state of the file that the reads of a turn share, so that the log can be
+    /// emptied.
     package func endTurn() {
         guard readsInTurn > 0 else { return }
         if readsInTurn > 1 { anchor.reset() }
@@ -99,9 +101,9 @@ package final class Reader: @unchecked Sendable {
         guard !isClosed else { throw .closed }
     }
 
-    /// Every setting.
+    /// Returns every setting.
     ///
-    /// - Throws: `corrupt` where the bytes of one are bad.
+    /// - Throws: `corrupt` where the bytes of a setting are damaged.
     package func settings() throws(StorageError) -> [String: [UInt8]] {
         try checkOpen()
         defer { selectSettings.reset() }
@@ -115,8 +117,8 @@ package final class Reader: @unchecked Sendable {
         return settings
     }
 
-    /// The header of every copy, ascending by shard; nil where its bytes are bad: `remaining`
-    /// tells what a new one has to say.
+    /// Returns the header of every shard replica, ascending by shard; nil for damaged bytes, in
+    /// which case `remaining` computes what a new header has to contain.
     package func headers() throws(StorageError) -> [(ShardID, [UInt8]?)] {
         try checkOpen()
         defer { selectHeaders.reset() }
@@ -132,8 +134,8 @@ package final class Reader: @unchecked Sendable {
         return headers
     }
 
-    /// What the headers build on, by shard; one whose bytes are bad is left out, and whoever needs
-    /// it has a damaged header.
+    /// Returns the bases of the headers, by shard; a damaged one is left out, which makes each
+    /// header that names it count as damaged.
     package func bases() throws(StorageError) -> [ShardID: [UInt8]] {
         try checkOpen()
         defer { selectBases.reset() }
@@ -146,9 +148,10 @@ package final class Reader: @unchecked Sendable {
         return bases
     }
 
-    /// The document under `key`, nil where there is none.
+    /// Returns the document under `key`; nil where there is none.
     ///
-    /// - Throws: `badRecord` where its bytes are bad, `badIndex` where what leads to it is.
+    /// - Throws: `badRecord` where its bytes are damaged, `badIndex` where the row that leads to it
+    ///   is.
     package func document(
         _ key: DocumentKey, in shard: ShardID
     ) throws(StorageError) -> Document? {
@@ -163,10 +166,11 @@ package final class Reader: @unchecked Sendable {
         return try row(key, in: shard, of: selectNear)
     }
 
-    /// The same, for many in a turn: those behind the first see one state, until `endTurn`.
+    /// Returns a document as `document` does; from the second call in a turn on, all reads see one
+    /// state of the file until `endTurn`.
     ///
-    /// To begin to read costs as much as to read; and after each commit that shows, every page has
-    /// to be fetched anew.
+    /// Starting a read costs as much as the read itself, and after another commit becomes visible,
+    /// every page has to be fetched again.
     package func documentInTurn(
         _ key: DocumentKey, in shard: ShardID
     ) throws(StorageError) -> Document? {

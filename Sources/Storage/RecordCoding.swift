@@ -2,9 +2,9 @@ import CRDT
 import Chat
 import Wire
 
-/// A record as the write log keeps it: all that the tables will be told of it.
+/// The encoding of a record in the write log, with everything that the tables need.
 extension Record {
-    /// What a message carries at most, for a reader of bytes that nobody has checked.
+    /// The greatest number of index keys that is read from bytes.
     private static let indexKeysMax = 1 << 16
 
     func encode(into writer: inout ByteWriter) {

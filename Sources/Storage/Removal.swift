@@ -1,16 +1,15 @@
 import Chat
 import Wire
 
-/// The writer's rare statements: documents set aside, copies dropped.
+/// The writer's rare statements: removing damaged documents and dropping shard replicas.
 struct Removal {
     private let removal: Statement
     private let uncounting: Statement
     private let drops: [Statement]
 
     init(_ connection: Connection) throws(StorageError) {
-        // By id, not by whole key, and so by a scan: of a bad document nobody knows the time, nor
-        // by whom it was changed. What is not even under a name goes along, for nothing finds it
-        // again.
+        // By id and not by the whole key, and therefore by a scan: the time of a damaged document
+        // is not known. Rows whose names are invalid are removed too, since nothing can find them.
         removal = try Statement(
             connection,
             """
@@ -18,7 +17,8 @@ struct Removal {
             AND (partition = ?2 AND kind = ?3 AND id = ?4
                 OR partition GLOB '*[^A-Za-z0-9_.:@-]*' OR id GLOB '*[^A-Za-z0-9_.:@-]*')
             """, doing: "setting a document aside")
-        // What it counted for in its conversation nobody knows.
+        // Nobody knows what the damaged message counted for, so its conversation's runs are
+        // dropped.
         uncounting = try Statement(
             connection,
             """
@@ -34,7 +34,7 @@ struct Removal {
         self.drops = drops
     }
 
-    /// The rows that lead to it are left: the shard's are to be made anew.
+    /// Removes a document; the caller has to rebuild the shard's indexes, which still lead to it.
     func remove(_ key: DocumentKey, in shard: ShardID) throws(StorageError) {
         try removal.bind(Int64(shard.number), at: 1)
         try removal.bind(key.partition, at: 2)

@@ -1,15 +1,15 @@
 import Wire
 
-/// The numbers that stand for replicas in rows: 1 or 2 bytes where an id takes 16.
+/// The numbers that stand for replica ids in rows: 1 or 2 bytes instead of 16.
 final class ReplicaNumbers {
     private let select: Statement
     private let insert: Statement?
-    /// All that the file has, once one was looked for that is not among them: the number of a
-    /// replica changes only where damage was mended.
+    /// The numbers in the file, read when one is not found; a replica's number changes only when
+    /// damage is repaired.
     private var known: [ReplicaID: Int64] = [:]
     private var isWhole = false
     private var greatest: Int64 = 0
-    /// The one that was asked for last: what is written together was mostly made by one.
+    /// The last result; rows that are written together mostly have the same replica.
     private var last: (replica: ReplicaID, number: Int64)?
 
     /// - Parameter interning: whether a replica without a number gets one.
@@ -29,9 +29,9 @@ final class ReplicaNumbers {
         last = nil
     }
 
-    /// - Parameter shard: whose rows are looked for under the number.
+    /// - Parameter shard: the shard whose rows are looked for, which a `badIndex` error names.
     /// - Returns: nil where the replica has no number and gets none.
-    /// - Throws: `badIndex` where a row is damaged: it may be this replica's.
+    /// - Throws: `badIndex` where a row is damaged, since it may be the one of this replica.
     func number(of replica: ReplicaID, in shard: ShardID) throws(StorageError) -> Int64? {
         if let last, last.replica == replica { return last.number }
         if !isWhole { try readAll(for: shard) }
@@ -70,7 +70,7 @@ final class ReplicaNumbers {
     }
 }
 
-/// The check of all numbers of replicas, and what is done about damaged ones.
+/// The check of all replica numbers, and the removal of damaged ones.
 struct ReplicaCheck {
     private let select: Statement
     private let delete: Statement
@@ -91,8 +91,8 @@ struct ReplicaCheck {
 
     /// Removes damaged rows, inside a transaction.
     ///
-    /// - Returns: the shards with dots that are under no replica then: their tables have to be
-    ///   made anew.
+    /// - Returns: the shards with dots whose replica has no row any more; their indexes have to be
+    ///   rebuilt.
     func mend() throws(StorageError) -> Set<ShardID> {
         var bad: [Int64] = []
         while try select.step() {

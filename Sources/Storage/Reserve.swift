@@ -1,10 +1,10 @@
 import Glibc
 
-/// Room on the disk that is kept for deleting: a file of zeros, given up when a full disk refuses
-/// what deletes, and made again when there is room.
+/// The disk space that is kept for deletions: a file of zeros that is removed when a full disk
+/// refuses a deletion, and created again when there is space.
 package struct Reserve: Hashable, Sendable {
-    /// 8 MiB: some hundreds of deletions, each stored by itself, before their log is emptied; and
-    /// that is soon.
+    /// 8 MiB, enough for some hundreds of deletions that are stored one by one; the log is emptied
+    /// soon after.
     package static let bytesMax: UInt64 = 8 << 20
 
     static let fileName = "reserve"
@@ -14,25 +14,25 @@ package struct Reserve: Hashable, Sendable {
 
     package init(in folder: String) { self.folder = folder }
 
-    /// A sixteenth of a small disk.
+    /// Returns the size of the reserve: at most a sixteenth of the disk.
     package static func bytesCount(ofDisk totalBytes: UInt64) -> UInt64 {
         min(bytesMax, totalBytes / 16)
     }
 
     package var isHeld: Bool { access(path, F_OK) == 0 }
 
-    /// Takes the room, unless it is taken.
+    /// Creates the reserve, unless it exists.
     ///
-    /// - Throws: `full` where there is none.
+    /// - Throws: `full` where the disk has no space for it.
     package func make() throws(StorageError) {
         let bytes = Reserve.bytesCount(ofDisk: try FolderSpace(of: folder).totalBytes)
-        // Under another name until it is whole, so that what stands under its own name is.
+        // Under another name until it is whole, so that a file under its own name always is.
         let draft = path + ".new"
         guard !isHeld else { return }
         let file = open(draft, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw .system(doing: "making the reserve") }
         defer { close(file) }
-        // It says why it failed by its result alone.
+        // posix_fallocate returns its error instead of setting `errno`.
         errno = posix_fallocate(file, 0, off_t(bytes))
         guard errno == 0, rename(draft, path) == 0 else {
             let error = StorageError.system(doing: "making the reserve")
@@ -41,7 +41,7 @@ package struct Reserve: Hashable, Sendable {
         }
     }
 
-    /// Takes the room; where there is none, it is asked for again later.
+    /// Creates the reserve if the disk has space; otherwise it is requested again later.
     func makeWherePossible() {
         do throws(StorageError) {
             try make()
@@ -50,17 +50,17 @@ package struct Reserve: Hashable, Sendable {
         }
     }
 
-    /// Gives the room back to the disk.
+    /// Removes the reserve, which returns its space to the disk.
     ///
-    /// - Returns: whether there was any.
+    /// - Returns: whether there was a reserve.
     package func giveUp() -> Bool { unlink(path) == 0 }
 }
 
-/// How much room there is around a data folder.
+/// The disk space that is available to a data folder.
 package struct FolderSpace: Hashable, Sendable {
     package let freeBytes: UInt64
     package let totalBytes: UInt64
-    /// How long the log is that waits to be flushed into the file.
+    /// The size of the write-ahead log that waits to be flushed into the file, in bytes.
     package let logBytes: UInt64
     package let isReserved: Bool
 
@@ -69,7 +69,7 @@ package struct FolderSpace: Hashable, Sendable {
         guard statvfs(folder, &disk) == 0 else { throw .system(doing: "asking how full it is") }
         let file = folder + "/" + Format.fileName
         logBytes = FileStatus(of: file + "-wal")?.bytesCount ?? 0
-        // A process that may make no file longer has as little room as on a full disk.
+        // A file that has reached the process's size limit is as bad as a full disk.
         let limit = FolderSpace.fileBytesMax
         let longest = max(logBytes, FileStatus(of: file)?.bytesCount ?? 0)
         freeBytes = min(
@@ -78,7 +78,7 @@ package struct FolderSpace: Hashable, Sendable {
         isReserved = Reserve(in: folder).isHeld
     }
 
-    /// How long the system lets this process make a file.
+    /// The greatest size of a file that this process may write, in bytes.
     private static var fileBytesMax: UInt64 {
         var limit = rlimit()
         return getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0

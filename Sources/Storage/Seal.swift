@@ -1,19 +1,19 @@
 import Wire
 
-/// Bytes on disk with a checksum of their own in front, since SQLite does not notice a flipped
-/// byte in a value.
+/// The checksum in front of the bytes of a value, since SQLite does not detect a flipped byte in a
+/// value.
 ///
-/// The seed is the checksum of the row's key: bytes that came to stand under another key are as
-/// bad as bytes that changed.
+/// The seed is computed from the row's key, so bytes that end up under another key are detected as
+/// well as bytes that have changed.
 final class Seal {
     static let checksumBytes = 8
 
-    /// Grows to the greatest value that was sealed.
+    /// The buffer, as large as the greatest value so far requires.
     private var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4_096, alignment: 8)
 
     deinit { buffer.deallocate() }
 
-    /// The checksum, then the bytes: there until the next call.
+    /// Returns the checksum followed by the bytes; valid until the next call.
     func seal(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UnsafeRawBufferPointer {
         let count = Seal.checksumBytes + bytes.count
         if buffer.count < count {
@@ -26,12 +26,12 @@ final class Seal {
         return UnsafeRawBufferPointer(rebasing: buffer[..<count])
     }
 
-    /// The same of an array.
+    /// Returns the checksum of an array followed by its bytes; valid until the next call.
     func seal(_ bytes: [UInt8], seed: UInt64) -> UnsafeRawBufferPointer {
         bytes.withUnsafeBytes { seal($0, seed: seed) }
     }
 
-    /// The bytes behind the checksum, nil where it does not fit them.
+    /// Returns the bytes behind the checksum; nil where they do not match it.
     static func open(_ sealed: UnsafeRawBufferPointer, seed: UInt64) -> [UInt8]? {
         guard sealed.count >= checksumBytes else { return nil }
         let bytes = UnsafeRawBufferPointer(rebasing: sealed[checksumBytes...])
@@ -48,7 +48,7 @@ extension Seal {
 
     static func seed(ofSetting name: String) -> UInt64 { checksum(name.utf8) }
 
-    /// The checksum of a row of `place`.
+    /// Returns the checksum of a row of `place`.
     static func sum(
         ofPlace id: UnsafeRawBufferPointer, time: Int64, shard: ShardID,
         partition: UnsafeRawBufferPointer
@@ -56,7 +56,7 @@ extension Seal {
         Int64(bitPattern: seed(shard: shard, partition: partition, kind: -1, time: time, id: id))
     }
 
-    /// The checksum of a row of `term`.
+    /// Returns the checksum of a row of `term`.
     static func sum(
         ofTerm word: UnsafeRawBufferPointer, shard: ShardID, kind: Int64,
         partition: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer
@@ -65,7 +65,7 @@ extension Seal {
         return Int64(bitPattern: checksum(word, seed: key))
     }
 
-    /// The checksum of a row of `replica`.
+    /// Returns the checksum of a row of `replica`.
     static func sum(ofReplica id: UnsafeRawBufferPointer, number: Int64) -> Int64 {
         Int64(bitPattern: checksum(id, seed: UInt64(bitPattern: number)))
     }
@@ -76,7 +76,7 @@ extension Seal {
         }
     }
 
-    /// The seed of a document's row: over every column of its key.
+    /// Returns the seed of a document's row, over every column of its key.
     static func seed(
         shard: ShardID, partition: UnsafeRawBufferPointer, kind: Int64, time: Int64,
         id: UnsafeRawBufferPointer

@@ -1,18 +1,18 @@
 import CSQLite
 import Wire
 
-/// A statement prepared once and used again and again.
+/// A prepared statement that is used many times.
 ///
-/// Texts are copied into a buffer of the statement's own and bound without a further copy; bytes
-/// are bound where they lie, so they have to stay there until the last `step`.
+/// Texts are copied into a buffer of the statement and bound without another copy. Bytes are bound
+/// in place, so they have to remain valid until the last `step`.
 final class Statement {
     private let handle: OpaquePointer
     private let doing: String
-    /// One place of `nameBytesMax` bytes for each parameter.
+    /// A space of `nameBytesMax` bytes for each parameter.
     private let texts: UnsafeMutableRawBufferPointer
     private(set) var isOpen = false
 
-    /// - Parameter doing: what it is for, in the words of an error.
+    /// - Parameter doing: the purpose of the statement, for an error sentence.
     init(_ connection: Connection, _ sql: String, doing: String) throws(StorageError) {
         var prepared: OpaquePointer?
         let code = sqlite3_prepare_v3(
@@ -32,8 +32,8 @@ final class Statement {
         try check(sqlite3_bind_int64(handle, index, number))
     }
 
-    /// - Returns: the bytes where they are bound.
-    /// - Throws: `StorageError.unfit` where the text is longer than a name may be.
+    /// - Returns: the bound bytes.
+    /// - Throws: `StorageError.unfit` where the text is longer than `nameBytesMax`.
     @discardableResult
     func bind(
         _ text: String, at index: Int32
@@ -52,7 +52,7 @@ final class Statement {
         return UnsafeRawBufferPointer(start: start, count: count)
     }
 
-    /// An id, big-endian.
+    /// Binds an id as 16 bytes, big-endian.
     func bind(_ id: RandomID, at index: Int32) throws(StorageError) {
         guard let start = texts.baseAddress else { return }
         let place = start + Int(index - 1) * nameBytesMax
@@ -66,7 +66,7 @@ final class Statement {
             sqlite3_bind_blob64(handle, index, bytes.baseAddress, UInt64(bytes.count), nil))
     }
 
-    /// Whether there is a row.
+    /// Whether there is another row.
     func step() throws(StorageError) -> Bool {
         isOpen = true
         let code = sqlite3_step(handle)
@@ -77,13 +77,13 @@ final class Statement {
         return false
     }
 
-    /// Runs a statement that gives no rows, with what is bound.
+    /// Runs a statement without result rows, with the values that are bound.
     func run() throws(StorageError) {
         defer { reset() }
         _ = try step()
     }
 
-    /// Makes it ready to be bound again; ends the read that it had open.
+    /// Ends the open read, and lets the parameters be bound again.
     func reset() {
         sqlite3_reset(handle)
         isOpen = false
@@ -96,7 +96,7 @@ final class Statement {
     }
 }
 
-/// Columns of the row that the last step found; their bytes lie there until the next step.
+/// The columns of the current row; their bytes are valid until the next step.
 extension Statement {
     func number(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 

@@ -3,54 +3,55 @@ import Chat
 import Glibc
 import Wire
 
-/// What can go wrong between this node and its data folder.
+/// The errors of the database and its data folder.
 package enum StorageError: Error, Hashable, Sendable {
-    /// Another process, or another `Database` of this one, has the folder.
+    /// Another process, or another `Database` of this one, holds the folder.
     case folderInUse
-    /// Written by a later version, whose number this is: nothing was changed.
+    /// The file was written by a later version, with this format number; nothing was changed.
     case newerFormat(Int)
-    /// A file of that name which no version of this program wrote: nothing was changed.
+    /// The file was not written by this program, or has a format that no version writes any more;
+    /// nothing was changed.
     case foreignFile
-    /// What was named as the folder is something else.
+    /// The path of the folder is not a folder.
     case notFolder
     /// The file is damaged beyond single records.
     case corrupt(doing: String)
-    /// One document's bytes are not what was written: set it aside and have it sent again.
+    /// The bytes of one document are damaged; it has to be set aside and fetched from another node.
     case badRecord(ShardID, DocumentKey)
-    /// A row by which documents of the shard are found is damaged: the tables that lead to its
-    /// documents have to be made anew from those.
+    /// A row of an index of the shard is damaged; the indexes have to be rebuilt from the
+    /// documents.
     case badIndex(ShardID)
-    /// The disk failed, perhaps in a sync: nobody knows what it holds, so the process has to end.
+    /// The disk failed, perhaps in a sync: its content is unknown, so the process has to end.
     ///
-    /// The code is SQLite's extended one, or an `errno` where it is positive and below 200 and
-    /// what was being done concerns the folder.
+    /// The code is SQLite's extended one, or the `errno` of a system call that was made directly.
     case io(code: Int32, doing: String)
-    /// The file under this name is not the one that is written: it was removed, moved or replaced.
+    /// The file at this path is not the one that is written: it was removed, moved or replaced.
     case displaced(String)
-    /// Another program has locked the database: nothing was written.
+    /// Another program has locked the database; nothing was written.
     case locked
-    /// Something is there already under the name of what was to be made.
+    /// A file exists already at the path of the file to be created.
     case exists
-    /// There is no such folder.
+    /// The folder does not exist.
     case noFolder
-    /// Not to be written, or not by this user.
+    /// The file system is read-only, or this user may not write the file.
     case readOnly
+    /// The disk is full, or a quota or the limit of a file's size is reached.
     case full
-    /// A value for which the tables have no room: said, never cut.
+    /// A value that the tables cannot hold; it is refused and never truncated.
     case unfit(String)
-    /// Built on the state of a transaction that failed.
+    /// The batch was built on the state of a transaction that failed.
     case builtOnFailure
-    /// Asked after `close`.
+    /// The database was used after `close`.
     case closed
-    /// SQLite said no for a reason that is nobody's disk: its code, and what was being done.
+    /// Any other error of SQLite, not caused by the disk: its code and the operation.
     case refused(code: Int32, doing: String)
 }
 
 extension StorageError {
-    /// What a result code means that was given on this connection.
+    /// Creates the error for a result code of this connection.
     ///
-    /// SQLite knows one way of having no room; a limit to the size of files and a quota are two
-    /// more.
+    /// SQLite has one code for a full disk; a limit of file sizes and a quota are reported as write
+    /// errors, and also count as `full`.
     init(sqlite code: Int32, on connection: OpaquePointer?, doing: String) {
         let isWriting = [StorageError.noRoomToWrite, StorageError.noRoomToTruncate].contains(code)
         if isWriting, !StorageError.lastErrors(on: connection).isDisjoint(with: noRoomErrors) {
@@ -60,9 +61,10 @@ extension StorageError {
         }
     }
 
-    /// What the system last said of the file and of its log.
+    /// Returns the last system errors of the file and of its log.
     ///
-    /// Not what it said last: undoing the transaction has asked more of it since.
+    /// The connection's own last system error is of no use, since the rollback has made other calls
+    /// since.
     private static func lastErrors(on connection: OpaquePointer?) -> Set<Int32> {
         var (ofFile, ofLog): (Int32, Int32) = (0, 0)
         sqlite3_file_control(connection, "main", SQLITE_FCNTL_LAST_ERRNO, &ofFile)
@@ -74,12 +76,12 @@ extension StorageError {
         return [ofFile, ofLog]
     }
 
-    /// What an (extended) result code of SQLite means.
+    /// Creates the error for an (extended) result code of SQLite.
     init(sqlite code: Int32, doing: String) {
         self =
             switch code & 0xFF {
             case SQLITE_FULL: .full
-            // The index of the log grows with it, and says so in its own way.
+            // The log's shared-memory index grows with the log and has an error code of its own.
             case SQLITE_IOERR where code == StorageError.noRoomForIndex: .full
             case SQLITE_READONLY: .readOnly
             case SQLITE_BUSY: .locked
@@ -89,13 +91,13 @@ extension StorageError {
             }
     }
 
-    /// `SQLITE_IOERR_WRITE` and `SQLITE_IOERR_TRUNCATE`.
+    /// The codes `SQLITE_IOERR_WRITE` and `SQLITE_IOERR_TRUNCATE`.
     private static let noRoomToWrite = SQLITE_IOERR | 3 << 8
     private static let noRoomToTruncate = SQLITE_IOERR | 6 << 8
-    /// `SQLITE_IOERR_SHMSIZE`.
+    /// The code `SQLITE_IOERR_SHMSIZE`.
     static let noRoomForIndex = SQLITE_IOERR | 19 << 8
 
-    /// What the system call that has just failed says.
+    /// Returns the error for the system call that has just failed, from `errno`.
     static func system(doing: String) -> StorageError {
         switch errno {
         case ENOSPC, EDQUOT, EFBIG: .full
@@ -107,5 +109,5 @@ extension StorageError {
     }
 }
 
-/// What the system says where a file may not become longer.
+/// The values of `errno` for a file that cannot grow.
 private let noRoomErrors: Set<Int32> = [ENOSPC, EFBIG, EDQUOT]

@@ -1,6 +1,6 @@
-/// Where what was stored is to be read.
+/// The place where a stored batch is read from.
 enum StoredPlace: Hashable, Sendable {
     case tables
-    /// In the write log alone, until this memtable of it is flushed.
+    /// The write log, until this memtable has been flushed.
     case writeLog(memtable: UInt64)
 }

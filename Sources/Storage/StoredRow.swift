@@ -2,14 +2,15 @@ import CRDT
 import Chat
 import Wire
 
-/// A row of `document` under a statement: its columns are `partition, kind, time, id, body`.
+/// The current row of a statement over `document`, with the columns `partition, kind, time, id,
+/// body`.
 struct StoredRow {
     static let columns = "d.partition, d.kind, d.time, d.id, d.body"
     static let columnsCount: Int32 = 5
 
     private let statement: Statement
     private let shard: ShardID
-    /// The first of the columns.
+    /// The index of the first of these columns.
     private let first: Int32
 
     init(_ statement: Statement, shard: ShardID, first: Int32 = 0) {
@@ -25,10 +26,10 @@ struct StoredRow {
             id: statement.text(first + 3))
     }
 
-    /// Negative in no row that was written, so that bits that are none fit no checksum.
+    /// The time's bits; no valid row has a negative value, and no checksum matches one.
     var time: Int64 { statement.number(first + 2) }
 
-    /// The document's canonical bytes, nil where they are not what was written under this key.
+    /// The document's canonical bytes; nil where they do not match the checksum under this key.
     var bytes: [UInt8]? {
         let seed = Seal.seed(
             shard: shard, partition: statement.bytes(first), kind: statement.number(first + 1),
@@ -36,8 +37,8 @@ struct StoredRow {
         return Seal.open(statement.bytes(first + 4), seed: seed)
     }
 
-    /// Whether the row of `place`, in the columns behind, is what was written for this key, and
-    /// leads to a document.
+    /// Whether the row of `place`, in the columns behind, is undamaged for this key and leads to a
+    /// document.
     func isPlaced(as key: DocumentKey) -> Bool {
         let column = first + StoredRow.columnsCount
         var (partition, id) = (key.partition, key.id)
@@ -51,7 +52,7 @@ struct StoredRow {
         return statement.number(column + 1) == sum && !statement.isNull(first)
     }
 
-    /// Where a walk stands that has come to this row.
+    /// The position of a walk that has reached this row.
     var position: WalkPosition {
         WalkPosition(
             partition: statement.text(first), kind: statement.number(first + 1), time: time,
@@ -60,7 +61,7 @@ struct StoredRow {
 
     func bad(_ key: DocumentKey) -> StorageError { .badRecord(shard, key) }
 
-    /// - Throws: `badRecord` where checksum or decoding fails.
+    /// - Throws: `badRecord` where the checksum or the decoding fails.
     func document(_ key: DocumentKey) throws(StorageError) -> Document {
         guard let bytes else { throw .badRecord(shard, key) }
         return try StoredRow.document(key, in: shard, decoding: bytes)
@@ -72,7 +73,8 @@ struct StoredRow {
         do throws(WireError) {
             return try Document(key, decoding: bytes)
         } catch .tooLong(_, let limit) {
-            // Not damage: what was stored once is not thrown away for its size.
+            // A limit was exceeded, which is not damage: a stored document is not discarded for its
+            // size.
             throw .unfit("a document of shard \(shard) with more than \(limit) of something")
         } catch {
             throw .badRecord(shard, key)

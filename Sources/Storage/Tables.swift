@@ -2,7 +2,7 @@ import CRDT
 import Chat
 import Wire
 
-/// The writer's statements: what a batch does to the tables, inside a transaction that is open.
+/// The writer's statements, which apply a batch to the tables inside an open transaction.
 final class Tables {
     private let insertDocument: Insertion
     private let deleteDocument: Statement
@@ -20,11 +20,11 @@ final class Tables {
     private let removal: Removal
     private let emptyings: [Statement]
     private let selectDocuments: Statement
-    /// Shards whose tables besides `document` are to be made anew: what would be changed in them is
-    /// left out.
+    /// The shards whose other tables will be rebuilt from `document`; changes of those tables are
+    /// skipped.
     private var reindexed: Set<ShardID> = []
     private let seal = Seal()
-    /// One for each row that is stored by one statement.
+    /// A buffer for each row that one statement inserts.
     private let seals = (0..<Insertion.rowsMax).map { _ in Seal() }
 
     init(_ connection: Connection) throws(StorageError) {
@@ -83,14 +83,14 @@ final class Tables {
             """, doing: "making the indexes anew")
     }
 
-    /// Forgets what a transaction knew that was rolled back.
+    /// Forgets everything that was learned in a transaction that was rolled back.
     func rolledBack() {
         replicas.forget()
         reindexed = []
     }
 
     func apply(_ batches: [WriteBatch]) throws(StorageError) {
-        // Of a shard's headers in one transaction only the last shows.
+        // Of the headers of a shard in one transaction only the last one is stored.
         var headers: [ShardID: HeaderRows] = [:]
         for batch in batches {
             for shard in batch.dropped {
@@ -108,7 +108,7 @@ final class Tables {
         try store(headers, [:])
     }
 
-    /// Stores the records of so many documents, each of which is there once: what goes goes first.
+    /// Stores the records, each of another document, after removing the rows that they replace.
     func store(_ records: ArraySlice<FlushedRecord>) throws(StorageError) {
         for item in records { try removeOutdated(item.record, in: item.shard) }
         try insertDocument.store(records, bind: bindDocument)
@@ -129,7 +129,7 @@ final class Tables {
         for (name, value) in settings { try storeSetting(name, value) }
     }
 
-    /// What the records have the table of dots say otherwise.
+    /// Returns the changes of the table `dots` that follow from the records.
     private func dotChanges(
         of records: ArraySlice<FlushedRecord>
     ) throws(StorageError) -> [DotChange] {
@@ -153,7 +153,7 @@ final class Tables {
         return changes
     }
 
-    /// Removes what the tables have of a document and this record does not say.
+    /// Removes the rows of a document that this record makes obsolete.
     private func removeOutdated(_ write: Record, in shard: ShardID) throws(StorageError) {
         guard let previous = write.previous else { return }
         if write.hasMoved { try removeRow(of: write.key, at: previous.time, in: shard) }
@@ -163,7 +163,7 @@ final class Tables {
         }
     }
 
-    /// Stores by what else than its key and its dots a document is found.
+    /// Stores the index rows by which a document is found other than by its key and its dots.
     private func storeNames(_ write: Record, in shard: ShardID) throws(StorageError) {
         if write.key.kind == .message,
             write.hasMoved || write.previous == nil && !write.isNearItsID
@@ -221,9 +221,10 @@ final class Tables {
         try insertBase.run()
     }
 
-    /// Has every header read as damaged: what each has to say is to be counted anew.
+    /// Marks every header as damaged, so that each is computed again from the documents.
     ///
-    /// - Throws: `corrupt` where not even whose file it is is known.
+    /// - Throws: `corrupt` where even the settings, which name the cluster and the node, are
+    ///   missing.
     func spoilHeaders() throws(StorageError) {
         for statement in spoilings { try statement.run() }
         defer { anySetting.reset() }
@@ -237,17 +238,16 @@ final class Tables {
     }
 }
 
-// MARK: Making indexes anew
+// MARK: Rebuilding indexes
 
 extension Tables {
     private static let recordsAtATime = 1_024
 
-    /// What is stored from here on changes no table that leads to the documents of these shards,
-    /// until `reindex`.
+    /// Skips all changes of the indexes of these shards until `reindex`.
     func leaveIndexes(of shards: Set<ShardID>) { reindexed = shards }
 
-    /// Removes damaged rows of `replica`: the indexes of every shard with dots of one of those are
-    /// left as they are from here on, too.
+    /// Removes damaged rows of `replica`; shards with dots of these replicas are rebuilt by
+    /// `reindex` too.
     func removeDamagedReplicas() throws(StorageError) {
         let orphaned = try replicaCheck.mend()
         guard !orphaned.isEmpty else { return }
@@ -255,11 +255,10 @@ extension Tables {
         reindexed.formUnion(orphaned)
     }
 
-    /// Makes the tables anew that lead to the documents of those shards, in the transaction that
-    /// left them as they were.
+    /// Rebuilds the indexes that were skipped, in the same transaction.
     ///
-    /// A document whose bytes are bad is led to by nothing then, so that no peer would miss it: the
-    /// header of its shard is spoiled.
+    /// A document whose bytes are damaged is then found by no index, so no peer would miss it.
+    /// Therefore the header of its shard is marked as damaged.
     func reindex() throws(StorageError) {
         try removeDamagedReplicas()
         let shards = reindexed.sorted()
@@ -297,7 +296,7 @@ extension Tables {
         return isWhole
     }
 
-    /// Has the header of a shard read as damaged.
+    /// Marks the header of a shard as damaged.
     private func spoilHeader(of shard: ShardID) throws(StorageError) {
         try spoiling.bind(Int64(shard.number), at: 1)
         try spoiling.run()

@@ -2,14 +2,14 @@ import CRDT
 import Chat
 import Wire
 
-/// Finds documents by the words that they carry, and the participant states of a conversation.
+/// The statements that find documents by their terms, and the participant states of a conversation.
 struct TermIndex {
     let ofShard: Statement
     let ofPartition: Statement
     let ofUser: Statement
     let participantStates: Statement
 
-    /// How many terms concern a user, whoever it is.
+    /// The number of terms that concern a user, which is the same for all users.
     private static let concerning = Term.concerning(UserID(checked: "anybody")).count
 
     init(_ connection: Connection) throws(StorageError) {
@@ -29,7 +29,7 @@ struct TermIndex {
                 AND t.kind = ?\(2 * number + 2) AND t.word = ?\(2 * number + 3))
             """
         }
-        // One statement, and so one read of the file's state, for all shards.
+        // One statement for all shards, and therefore one state of the file.
         ofUser = try Statement(
             connection,
             """
@@ -47,10 +47,10 @@ struct TermIndex {
 }
 
 extension Reader {
-    /// The keys of the documents of a kind that carry a word, ascending.
+    /// Returns the keys of the documents of a kind that carry a term, ascending.
     ///
-    /// - Parameter partition: the only one looked at; nil for all of the shard.
-    /// - Throws: `badIndex` at a row that is not what was written.
+    /// - Parameter partition: the only partition to search; nil for all of the shard.
+    /// - Throws: `badIndex` at a damaged row.
     package func keys(
         of kind: DocumentKey.Kind, carrying term: String, in shard: ShardID,
         partition: String? = nil
@@ -79,7 +79,7 @@ extension Reader {
         return added.isEmpty ? keys : Set(keys + added).sorted()
     }
 
-    /// The shards up to a last one in which something is or was a user's, or was a moment ago.
+    /// Returns the shards up to `last` with a conversation or an item that is or was the user's.
     package func shards(
         concerning user: UserID, upTo last: ShardID
     ) throws(StorageError) -> Set<ShardID> {
@@ -105,9 +105,9 @@ extension Reader {
         return found
     }
 
-    /// The participant states of a conversation, ascending by user: one run of rows.
+    /// Returns the participant states of a conversation, ascending by user, from one run of rows.
     ///
-    /// - Throws: `badRecord` at the first whose bytes are bad.
+    /// - Throws: `badRecord` at the first document whose bytes are damaged.
     package func participantStates(
         of conversation: ConversationID, in shard: ShardID
     ) throws(StorageError) -> [Document] {

@@ -1,7 +1,7 @@
 import Chat
 import Wire
 
-/// The writer's side of the table `term`.
+/// The statements that write the table `term`.
 struct TermTable {
     private let insert: Statement
     private let delete: Statement
@@ -17,7 +17,7 @@ struct TermTable {
             """, doing: "removing a term")
     }
 
-    /// Has a document stand under these words, whatever stood there before.
+    /// Stores a row for each term of a document, replacing existing ones.
     func store(_ indexKeys: [String], of key: DocumentKey, in shard: ShardID) throws(StorageError) {
         let kind = Int64(key.kind.number)
         for term in indexKeys {

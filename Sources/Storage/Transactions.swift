@@ -1,6 +1,6 @@
 import CSQLite
 
-/// All or nothing.
+/// The statements that run a closure in one transaction.
 struct Transactions {
     private let connection: Connection
     private let begin: Statement
@@ -12,14 +12,15 @@ struct Transactions {
         commit = try Statement(connection, "COMMIT", doing: "committing")
     }
 
-    /// What `body` changed in memory has to be taken back by who called.
+    /// Runs `body` in a transaction, and rolls back if it fails; the caller reverts changes in
+    /// memory.
     func run(_ body: () throws(StorageError) -> Void) throws(StorageError) {
         do throws(StorageError) {
             try begin.run()
             try body()
             try commit.run()
         } catch {
-            // Some errors have rolled back already.
+            // Some errors make SQLite roll back by itself.
             if sqlite3_get_autocommit(connection.handle) == 0 {
                 sqlite3_exec(connection.handle, "ROLLBACK", nil, nil, nil)
             }

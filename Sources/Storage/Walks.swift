@@ -2,7 +2,7 @@ import CRDT
 import Chat
 import Wire
 
-/// Where a walk through a shard's documents stands: it goes on strictly behind.
+/// The position of a walk through a shard's documents, which continues behind it.
 package struct WalkPosition: Hashable, Sendable {
     let partition: String
     let kind: Int64
@@ -10,7 +10,7 @@ package struct WalkPosition: Hashable, Sendable {
     let id: String
 }
 
-/// Steps through all documents of a shard in the order of their keys.
+/// The statements that step through all documents of a shard in the order of their keys.
 struct Walks {
     private let first: Statement
     private let behind: Statement
@@ -29,7 +29,7 @@ struct Walks {
         behind = try prepare("AND (partition, kind, time, id) > (?2, ?3, ?4, ?5)")
     }
 
-    /// Binds the statement; whoever steps it resets it.
+    /// Binds the statement; the caller steps and resets it.
     func open(_ shard: ShardID, after position: WalkPosition?) throws(StorageError) -> Statement {
         let statement = position == nil ? first : behind
         precondition(!statement.isOpen, "nobody walks through a shard while being handed one")
@@ -43,15 +43,15 @@ struct Walks {
     }
 }
 
-/// What the readable documents of a shard add up to.
+/// The vector, digest and counts computed from the readable documents of a shard.
 package struct ShardSum: Hashable, Sendable {
-    /// The seqs that they name.
+    /// The seqs that the documents name.
     package internal(set) var vector = Vector()
     package internal(set) var digest = Hash128.zero
-    /// How many documents there are of each kind, indexed by the kind's number.
+    /// The number of documents of each kind, indexed by the kind's number.
     package internal(set) var counts: [UInt64] = []
     package internal(set) var greatest = HybridTimestamp.zero
-    /// Documents, besides those that the caller knew, whose bytes are bad.
+    /// The damaged documents that the caller did not know of.
     package internal(set) var alsoBad: [DocumentKey] = []
 
     package init() {}
@@ -74,9 +74,9 @@ package struct ShardSum: Hashable, Sendable {
 }
 
 extension Reader {
-    /// Recomputes a shard from its documents, without those whose bytes are bad.
+    /// Recomputes a shard's header data from its documents, without the damaged ones.
     ///
-    /// - Throws: `newerFormat` at a document of a later version, which is not bad.
+    /// - Throws: `unfit` at a document that exceeds a limit, which is not damaged.
     package func remaining(
         in shard: ShardID, without bad: Set<DocumentKey>
     ) throws(StorageError) -> ShardSum {
@@ -106,17 +106,17 @@ extension Reader {
         return sum
     }
 
-    /// Hands the documents of a shard, in the order of their keys on disk, for whoever checks
-    /// them.
+    /// Hands a part of the documents of a shard, in the order of their keys on disk.
     ///
-    /// What the write log alone has stands where the tables will have it, so that a flush between
-    /// two parts moves nothing.
+    /// A record of the write log is handed where the tables will have it, so a flush between two
+    /// parts moves nothing.
     ///
     /// - Parameters:
-    ///   - position: where the part before ended, nil for the first.
-    ///   - rowsMax: how many are handed, so that a long walk can be made in short parts.
-    ///   - handing: given nil for bytes that are not what was written.
-    /// - Returns: nil where nothing is left.
+    ///   - position: where the previous part ended; nil for the first part.
+    ///   - rowsMax: the number of documents in a part, so that a long walk can be made in short
+    ///     parts.
+    ///   - handing: called with nil instead of bytes for a damaged document.
+    /// - Returns: the position for the next part; nil where nothing is left.
     package func walk(
         _ shard: ShardID, after position: WalkPosition?, rowsMax: Int,
         handing: (DocumentKey, [UInt8]?) -> Void
@@ -129,7 +129,8 @@ extension Reader {
         var journaled = (layers?.walk(after: position) ?? [])[...]
         var handed = 0
         var last = position
-        /// Hands what comes before a position; all that is left, where there is none.
+        /// Hands the records of the write log before a position; all remaining ones where it is
+        /// nil.
         func handJournaled(before limit: WalkPosition?) {
             while handed < rowsMax, let next = journaled.first,
                 limit.map({ next.position < $0 }) ?? true
@@ -147,7 +148,7 @@ extension Reader {
             }
             let key = row.key
             handJournaled(before: row.position)
-            // Its later state stands in the write log.
+            // The write log has a later state of the document.
             guard handed < rowsMax, layers?.record(key) == nil else { continue }
             handing(key, row.bytes)
             last = row.position

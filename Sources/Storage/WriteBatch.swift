@@ -2,11 +2,13 @@ import CRDT
 import Chat
 import Wire
 
-/// What is stored of a shard's header: the caller's bytes.
+/// The stored rows of a shard's header, as bytes that the caller encodes.
 package struct HeaderRows: Sendable {
-    /// Digest, counters, greatest stamp, and what of the vector is not in the base.
+    /// The digest, the counters, the greatest times, and the part of the vector that is not in the
+    /// base.
     package let header: [UInt8]
-    /// A part of the vector that seldom changes, in a row of its own; nil where it stays as it is.
+    /// The part of the vector that seldom changes, in a row of its own; nil where it has not
+    /// changed.
     package let base: [UInt8]?
 
     package init(header: [UInt8], base: [UInt8]? = nil) {
@@ -16,29 +18,29 @@ package struct HeaderRows: Sendable {
 
     var bytesCount: Int { header.count + (base?.count ?? 0) }
 
-    /// What is on disk after both, the other one first.
+    /// Returns the rows that are on disk after an earlier header and this one have been stored.
     func following(_ first: HeaderRows?) -> HeaderRows {
         HeaderRows(header: header, base: base ?? first?.base)
     }
 }
 
 extension [ShardID: HeaderRows] {
-    /// Adds what is stored behind it.
+    /// Adds a header that is stored after the present one.
     mutating func follow(with later: HeaderRows, of shard: ShardID) {
         self[shard] = later.following(self[shard])
     }
 }
 
-/// What is stored of one shard in one transaction: documents, and the header that counts them.
+/// The changes of one shard in one transaction: documents, and the header that counts them.
 package struct CopyWrite: Sendable {
     package let shard: ShardID
     package let header: HeaderRows
     package var documents: [Record]
-    /// Documents set aside because their bytes are bad: their rows go, whatever they say.
+    /// The documents that are set aside because their bytes are damaged; their rows are removed.
     package var removed: [DocumentKey]
-    /// Whether the tables that lead to the shard's documents are made anew from those.
+    /// Whether the indexes of the shard are rebuilt from its documents.
     ///
-    /// Where documents are set aside, what led to them has to go as well.
+    /// Index rows that lead to removed documents have to be removed too.
     package var isReindexed: Bool { isIndexDamaged || !removed.isEmpty }
     private let isIndexDamaged: Bool
 
@@ -54,19 +56,19 @@ package struct CopyWrite: Sendable {
     }
 }
 
-/// What is stored together or not at all.
+/// The changes that are stored in one transaction or not at all.
 package struct WriteBatch: Sendable {
-    /// Copies that go, with all that is in them, before anything below is stored.
+    /// The shard replicas to drop, with all of their rows, before the other changes are stored.
     package var dropped: [ShardID]
     package var shards: [CopyWrite]
     package var settings: [(String, [UInt8])]
-    /// How many failures (`Writer.failures`) the state knew of from which it was built.
+    /// The number of failures (`Writer.failures`) that were known when the batch was built.
     ///
-    /// A batch built on a failed one would claim seqs whose documents are on no disk: where the
-    /// writer has had more failures than this, the batch fails too. Nil: it depends on no batch
-    /// before it.
+    /// A batch that is built on a failed one would claim seqs whose documents are on no disk.
+    /// Therefore it fails too if the writer has had more failures by then. Nil means that the batch
+    /// depends on no other.
     package var failuresKnown: Int?
-    /// Whether it has to pass on a full disk, on the room that is kept for that.
+    /// Whether the batch may use the reserve of a full disk.
     package var isUrgent: Bool
 
     package init(
@@ -82,10 +84,10 @@ package struct WriteBatch: Sendable {
 }
 
 extension WriteBatch {
-    /// What a row costs beside its bytes: its keys in three tables.
+    /// The bytes that a row costs in addition to its content, for its keys in three tables.
     private static let rowBytes = 256
 
-    /// About as many bytes as it occupies while it waits.
+    /// The approximate memory that the batch takes while it waits, in bytes.
     var bytesCount: Int {
         let documents = shards.reduce(0) { sum, shard in
             shard.documents.reduce(sum + shard.header.bytesCount) {
@@ -101,7 +103,7 @@ extension WriteBatch {
         }
     }
 
-    /// Whether what is kept for deleting may be given up for it.
+    /// Whether the reserve for deletions may be given up for the batch.
     var mayUseReserve: Bool { isUrgent || purges }
 
     var purges: Bool {
@@ -109,10 +111,10 @@ extension WriteBatch {
             || shards.contains { !$0.removed.isEmpty || $0.documents.contains(where: \.purges) }
     }
 
-    /// What in it the tables have no room for, nil where all fits.
+    /// A description of the first value that the tables cannot hold; nil where all values fit.
     ///
-    /// Keys and seqs come from peers: one that does not fit is refused, not cut and not trapped
-    /// on.
+    /// Keys and seqs come from peers; one that does not fit is refused instead of being truncated
+    /// or causing a trap.
     var misfit: String? {
         for shard in shards {
             for document in shard.documents {
@@ -126,13 +128,13 @@ extension WriteBatch {
 }
 
 extension Record {
-    /// The tables keep signed numbers.
+    /// The greatest number that the tables can hold; SQLite's integers are signed.
     private static let numberMax = UInt64(Int64.max)
 
     var misfit: String? {
         if key.isTooLong { return "the key \(key)" }
         let (time, timeBefore) = (time.bits, previous?.time.bits ?? 0)
-        // Where a document stands that is no message is found without its time.
+        // Documents other than messages and counted runs are found under time zero.
         let timeMax = key.kind == .message || key.kind.isCountedRun ? Record.numberMax : 0
         if time > timeMax || timeBefore > timeMax { return "the time of \(key)" }
         if indexKeys.contains(where: isTooLong)

@@ -1,28 +1,29 @@
 import Chat
 import Wire
 
-/// The append-only table where a commit goes first.
+/// The append-only table that a commit goes to first.
 ///
-/// A commit costs a page in the log for each page that it touches: a row at the end of one table
-/// touches few, where the same records in the keyed tables touch one each and more. What is here is
-/// flushed into those later, thousands of records at a time in their order. From then on its rows
-/// are spent, and are removed as others come: what a transaction frees and writes over goes to the
-/// log once, where what it only frees goes there as zeros.
+/// A commit costs a page in SQLite's write-ahead log for each page that it touches. A row at the
+/// end of one table touches few pages; the same records in the keyed tables touch at least one page
+/// each. The rows are flushed into those tables later, thousands of records at a time, in the order
+/// of their keys. Then the rows are spent, and are removed as others are appended: a page that a
+/// transaction frees and reuses goes to the write-ahead log once, while a page that it only frees
+/// goes there as zeros.
 ///
-/// Invariant: the tables, with every row of the write log applied in order, are what is committed.
-/// A row is removed in a transaction after which the tables hold all that it and every row before
-/// it say. To apply the rows that are left a second time, from the first to the last, changes
+/// Invariant: the tables with every row of the write log applied in order are the committed state.
+/// A row is removed in a transaction after which the tables contain the effect of that row and of
+/// every row before it. Applying the remaining rows again, from the first to the last, changes
 /// nothing.
 final class WriteLog {
-    /// Which rows there are; their numbers have no gaps.
+    /// The numbers of the existing rows, which have no gaps.
     struct Extent {
         /// The number of the first row.
         var first: Int64 = 1
-        /// The number of the last row; less than the first where there is none.
+        /// The number of the last row; less than that of the first where there are no rows.
         var last: Int64 = 0
-        /// The number of the last row that is spent.
+        /// The number of the last spent row.
         var spent: Int64 = 0
-        /// How many bytes were appended for which no spent row was removed yet.
+        /// The number of appended bytes for which no spent row has been removed yet.
         var bytesUnpaid = 0
     }
 
@@ -32,7 +33,7 @@ final class WriteLog {
     private let seal = Seal()
     private var buffer = ByteWriter()
     private var extent = Extent()
-    /// How many bytes each row has that was appended by this process, from the number on.
+    /// The size in bytes of each row that this process has appended, starting with row `from`.
     private var sizes: (from: Int64, bytes: [Int]) = (1, [])
 
     init(_ connection: Connection) throws(StorageError) {
@@ -48,10 +49,10 @@ final class WriteLog {
     /// The number of the last row.
     var last: Int64 { extent.last }
 
-    /// Whether rows wait to be removed.
+    /// Whether spent rows wait to be removed.
     var holdsSpent: Bool { extent.first <= extent.spent }
 
-    /// Appends a row, in the place of spent ones.
+    /// Appends a row, and removes spent rows of about the same size.
     func append(_ row: WriteLogRow) throws(StorageError) {
         buffer.removeAll()
         row.encode(into: &buffer)
@@ -66,25 +67,26 @@ final class WriteLog {
         extent.last = number
     }
 
-    /// The tables hold all that the rows up to `number` say; those that were spent before go.
+    /// Marks the rows up to `number` as spent, since the tables contain their effect; removes those
+    /// that were spent before.
     func spend(upTo number: Int64) throws(StorageError) {
         try removeSpent()
         extent.spent = number
     }
 
-    /// Removes every row that is spent.
+    /// Removes every spent row.
     func removeSpent() throws(StorageError) {
         if holdsSpent { try remove(upTo: extent.spent) }
     }
 
-    /// Removes the rows up to `number`; what they took is overwritten.
+    /// Removes the rows up to `number`; `secure_delete` overwrites their bytes.
     func remove(upTo number: Int64) throws(StorageError) {
         try delete.bind(number, at: 1)
         try delete.run()
         extent.first = max(extent.first, number + 1)
     }
 
-    /// Has `body` change rows; where it fails, its transaction is rolled back.
+    /// Runs a transaction that changes rows, and restores the extent if it fails.
     func keepingTrack(of body: () throws(StorageError) -> Void) throws(StorageError) {
         let before = extent
         do throws(StorageError) {
@@ -95,7 +97,7 @@ final class WriteLog {
         }
     }
 
-    /// Removes spent rows that have about as many bytes as what is appended.
+    /// Removes spent rows of about as many bytes as are appended.
     private func removeSpent(for bytes: Int) throws(StorageError) {
         guard holdsSpent else {
             extent.bytesUnpaid = 0
@@ -112,8 +114,8 @@ final class WriteLog {
 
     private func size(of number: Int64) -> Int { sizes.bytes[Int(number - sizes.from)] }
 
-    /// Forgets those of rows that are gone or were rolled back; before a transaction changes rows,
-    /// which may be rolled back as well.
+    /// Discards the sizes of rows that were removed or rolled back; called at the start of an
+    /// append, since the sizes of a transaction that fails would have to be restored otherwise.
     private func forgetSizes() {
         guard extent.first <= extent.last else {
             sizes = (extent.last + 1, [])
@@ -126,7 +128,7 @@ final class WriteLog {
         sizes.from = extent.first
     }
 
-    /// The first row behind `number`; its content nil where its bytes are not what was written.
+    /// Returns the first row behind `number`; its content is nil where its bytes are damaged.
     func row(
         after number: Int64
     ) throws(StorageError) -> (number: Int64, content: WriteLogRow?)? {

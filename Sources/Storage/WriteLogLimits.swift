@@ -1,33 +1,37 @@
-/// How much waits in the write log before it is flushed into the tables.
+/// The limits of the write log: how much waits in it before it is flushed into the tables.
 package struct WriteLogLimits: Hashable, Sendable {
-    /// The records of a memtable: what is flushed together, in the order of the tables.
+    /// The greatest number of records in a memtable, which are flushed together in the order of the
+    /// tables.
     ///
-    /// The more there are, the more of them share a page; each is in memory until then, some
-    /// 600 bytes and its text.
+    /// The more records there are, the more of them share a page. Each is kept in memory until it
+    /// is flushed, about 600 bytes plus its text.
     package var recordsMax = 8_192
-    /// The bytes of a memtable.
+    /// The greatest size of a memtable in bytes.
     package var bytesMax = 4 << 20
-    /// The transactions of a memtable: a start after a crash applies each.
+    /// The greatest number of transactions in a memtable; a start after a crash applies each of
+    /// them.
     package var rowsMax = 8_192
-    /// How old a memtable becomes before it is flushed.
+    /// The age at which a memtable is flushed, in milliseconds.
     package var ageMilliseconds: UInt64 = 5_000
-    /// A batch of more bytes than this goes to the tables at once.
+    /// The size in bytes from which on a batch goes to the tables directly.
     package var batchBytesMax = 2 << 20
-    /// The least of a memtable that is flushed with one commit; twice as many records as the commit
-    /// brings, if those are more.
+    /// The least number of records that are flushed with one commit; the number is twice that of
+    /// the commit's records if that is more.
     package var sliceRecordsMin = 256
-    /// How long a node that nobody writes to keeps what it could flush.
+    /// How long a node without writes waits before it flushes, in milliseconds.
     package var idleMilliseconds: UInt64 = 1_000
 
-    /// How many records are flushed in a transaction of their own, where nobody writes.
+    /// The number of records that are flushed in a transaction of their own while nothing is
+    /// written.
     static let recordsPerTransaction = 1_024
-    /// How long a pause in the writing is before a flush that has begun goes on by itself.
+    /// The pause in writing, in milliseconds, after which a flush that has begun continues by
+    /// itself.
     static let pauseMilliseconds: UInt64 = 10
-    /// How long nothing is flushed after the disk did not let it.
+    /// How long flushing pauses after the disk did not allow it, in milliseconds.
     static let restMilliseconds: UInt64 = 1_000
 
     package static let standard = WriteLogLimits()
-    /// Everything goes to the tables at once.
+    /// The limits with which everything goes to the tables directly.
     package static let none: WriteLogLimits = {
         var limits = WriteLogLimits()
         limits.batchBytesMax = 0

@@ -1,7 +1,7 @@
 import Chat
 import Wire
 
-/// What one transaction wrote: the records in their order, and of each shard the last header.
+/// The content of one transaction: its records in their order, and the last header of each shard.
 struct WriteLogRow: WireValue {
     static let version: UInt8 = 1
     private static let shardsMax = 1 << 16

@@ -1,11 +1,11 @@
 import Glibc
 import Wire
 
-/// The thread that writes: whatever waits for it becomes one transaction, and one sync.
+/// The writing thread, which stores the batches that are waiting in one transaction with one sync.
 ///
-/// Batches are stored in the order in which they were submitted and completed in that order, on
-/// the writer's thread. Where a transaction fails, it is rolled back as a whole, each of its
-/// batches is told, and the writer goes on with the next.
+/// Batches are stored and completed in the order in which they were submitted; completions are
+/// called on the writer's thread. If a transaction fails, it is rolled back as a whole, each of its
+/// batches completes with the error, and the writer continues with the next.
 // SAFETY: `file` belongs to the writer's thread from `start` to its end; all else is under
 // `monitor`.
 package final class Writer: @unchecked Sendable {
@@ -17,10 +17,10 @@ package final class Writer: @unchecked Sendable {
         let then: Completion
     }
 
-    /// The most rows in one transaction, but for a batch that has more alone: some 50 ms of work,
-    /// so that the first of many who wait is not kept for the last.
+    /// The greatest number of rows in a transaction of several batches: about 50 ms of work, so
+    /// that the first of many batches does not wait long for the last.
     package static let rowsPerTransactionMax = 4_096
-    /// The most bytes in one transaction, but for a batch that has more alone: 4 MiB.
+    /// The greatest size of a transaction of several batches, in bytes: 4 MiB.
     static let bytesPerTransactionMax = 4 << 20
 
     private let file: WriterFile
@@ -34,11 +34,11 @@ package final class Writer: @unchecked Sendable {
     private var thread: pthread_t?
 
     /// - Parameters:
-    ///   - reserve: what is given up where a full disk refuses a deletion.
-    ///   - places: where a restart looks for what is written.
-    ///   - onFolded: told, on the writer's thread, of each memtable of the write log that is in the
-    ///     tables.
-    ///   - onFailure: told there, once, of the failure after which nothing is stored any more.
+    ///   - reserve: given up where a full disk refuses a deletion.
+    ///   - places: the paths where a restart looks for the files.
+    ///   - onFolded: called on the writer's thread for each memtable that has been flushed.
+    ///   - onFailure: called on the writer's thread for damage, and once for the failure after
+    ///     which nothing is stored any more.
     init(
         _ connection: Connection, _ limits: WriteLogLimits, reserve: Reserve?,
         in folder: String, places: DataPlaces,
@@ -51,16 +51,17 @@ package final class Writer: @unchecked Sendable {
         self.reserve = reserve
     }
 
-    /// Bytes submitted and not completed; a caller that sees too many stops taking requests.
+    /// The bytes that were submitted and not completed; a caller that sees too many stops accepting
+    /// requests.
     package var queuedBytes: Int { monitor.withLock { bytesWaiting } }
 
-    /// How many transactions have failed, batches refused for what is in them included; see
-    /// `WriteBatch.failuresKnown`.
+    /// The number of failed transactions, including batches that were refused for their content;
+    /// see `WriteBatch.failuresKnown`.
     package var failures: Int { monitor.withLock { failuresCount } }
 
-    /// Has the batch stored; from any thread.
+    /// Queues a batch; any thread may call it.
     ///
-    /// - Parameter then: told where on disk it is, or why it is not.
+    /// - Parameter then: called with the place of the batch, or the error.
     func submit(_ batch: WriteBatch, then: @escaping Completion) {
         let queued = Queued(batch: batch, bytesCount: batch.bytesCount, then: then)
         let isTaken = monitor.withLock {
@@ -73,7 +74,7 @@ package final class Writer: @unchecked Sendable {
         monitor.signal()
     }
 
-    /// Has a maintenance task done before anything else; from any thread.
+    /// Queues a maintenance task, which is done before anything else; any thread may call it.
     func perform(_ task: MaintenanceTask, then: @escaping QueuedTask.Completion) {
         let isTaken = monitor.withLock {
             guard !isClosing else { return false }
@@ -88,7 +89,7 @@ package final class Writer: @unchecked Sendable {
         thread = try BlockingThread.start(doing: "starting the writer's thread") { self.run() }
     }
 
-    /// Stores what waits, empties the log and ends the thread.
+    /// Stores the queued batches, empties the logs and ends the thread.
     func close() {
         let running = monitor.withLock {
             isClosing = true
@@ -102,7 +103,7 @@ package final class Writer: @unchecked Sendable {
     }
 }
 
-/// What the thread does.
+/// The loop of the writer's thread.
 extension Writer {
     private enum Turn {
         case store([Queued])
@@ -133,7 +134,7 @@ extension Writer {
         }
     }
 
-    /// Waits until there is something to do; under the lock.
+    /// Waits for the next thing to do; called under the lock.
     private func nextTurn() -> Turn {
         while true {
             let now = MonotonicTime.now
@@ -141,7 +142,7 @@ extension Writer {
                 return .perform(tasks.removeFirst())
             }
             if let due = file.truncationDue, due <= now {
-                // Nobody's text is purged from a write log that grows all the time.
+                // A flush of the write log first, since purged texts may still be in it.
                 return file.isTruncationBlocked ? .flush : .truncate
             }
             if !waiting.isEmpty { return takeTransaction() }
@@ -153,8 +154,8 @@ extension Writer {
         }
     }
 
-    /// The longest run of batches from the head that may share a transaction, or the head alone
-    /// where it must not be stored.
+    /// Takes the longest run of batches from the head of the queue that may share a transaction, or
+    /// the head alone if it has to be refused.
     private func takeTransaction() -> Turn {
         var (count, rows, bytes) = (0, 0, 0)
         for queued in waiting {
@@ -174,7 +175,7 @@ extension Writer {
         return .store(taken)
     }
 
-    /// Stores all of it or nothing, on what is kept for deleting where nothing else is left.
+    /// Stores the batches or none of them, giving up the reserve if a deletion needs it.
     private func store(_ batches: [WriteBatch]) -> Result<StoredPlace, StorageError> {
         let outcome = file.store(batches)
         guard outcome == .failure(.full), batches.contains(where: \.mayUseReserve),

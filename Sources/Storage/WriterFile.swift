@@ -1,43 +1,43 @@
 import CSQLite
 
-/// The writing connection: what is stored by it, and the log in front of the file.
+/// The writing connection, and the management of its write-ahead log.
 ///
-/// Not SQLite's own checkpoints: those run inside a commit, before anybody is told of it, and keep
-/// their errors to themselves. And on this connection alone, between two commits: where another one
-/// flushes the log while this one begins it anew, SQLite before 3.51.3 may lose what was committed
-/// (https://sqlite.org/wal.html#walresetbug).
+/// SQLite's automatic checkpoints are not used: they run inside a commit, before its completion is
+/// called, and do not report their errors. Checkpoints run only on this connection, between two
+/// commits: if another connection flushes the log while this one restarts it, SQLite before 3.51.3
+/// may lose committed data (https://sqlite.org/wal.html#walresetbug).
 final class WriterFile {
-    /// When the log is flushed into the file: 32 MB.
+    /// The number of pages from which on the log is flushed into the file, about 32 MB.
     ///
-    /// A page that many commits touch is written to the file once for all of them; with the
-    /// default of 1,000 pages a row in a batch of 100 costs a fifth more. A longer log costs a
-    /// longer pause.
+    /// A page that many commits touch is written to the file once for all of them; with the default
+    /// of 1,000 pages a row in a batch of 100 costs a fifth more. A longer log causes a longer
+    /// pause.
     static let logPagesMax: Int32 = 8_000
 
     private let connection: Connection
     private let tables: LoggedTables
-    /// How many pages the log has, as the last commit said.
+    /// The number of pages in the log, as of the last commit.
     private let logPages: UnsafeMutablePointer<Int32>
     private var room = WALPreallocation()
     private let mark: LogMarkFile
     private let places: DataPlaces
     private let file: String
-    /// Whether the log is among the places.
+    /// Whether the log's path is among the places.
     private var isLogPlaced = false
     private var purging = PurgeSchedule()
     /// The last memtable that has to be flushed before the log is emptied.
     private var purgedMemtable: UInt64 = 0
-    /// A commit or a checkpoint that failed and not for want of room: what is on disk nobody knows,
-    /// and another sync would not tell.
+    /// The error of a commit or checkpoint that failed for another reason than a full disk: the
+    /// content of the disk is unknown, and another sync would not reveal it.
     private var failure: StorageError?
     private let onFailure: @Sendable (StorageError) -> Void
 
-    /// Applies what the write log holds from the life before.
+    /// Opens the tables, and applies the rows of the write log that a previous process left.
     ///
     /// - Parameters:
-    ///   - onFolded: told of each memtable of the write log that is in the tables.
-    ///   - onFailure: told once of the failure after which nothing is stored any more, and of each
-    ///     damaged row of an index that was met.
+    ///   - onFolded: called for each memtable that has been flushed.
+    ///   - onFailure: called once for the failure after which nothing is stored any more, and for
+    ///     each damaged row of an index that is met.
     init(
         _ connection: Connection, _ limits: WriteLogLimits, in folder: String,
         places: DataPlaces,
@@ -60,18 +60,18 @@ final class WriterFile {
                 return SQLITE_OK
             }, logPages)
         guard try tables.replay(afterEach: keepLogShort) else { return }
-        // Purged texts may have been among it.
+        // The rows may have contained purged texts.
         purging.noteCommit(purges: true)
         truncateLog()
     }
 
     deinit { logPages.deallocate() }
 
-    /// Stores all of it in one transaction, or nothing.
+    /// Stores the batches in one transaction, or none of them.
     func store(_ batches: [WriteBatch]) -> Result<StoredPlace, StorageError> {
         if let failure { return .failure(failure) }
         do throws(StorageError) {
-            // Where room is short, write log and log are kept short as well.
+            // Batches that may use the reserve also have both logs emptied, to free their space.
             let purges = batches.contains(where: \.mayUseReserve)
             let place = try tables.store(batches)
             if purges, case .writeLog(let memtable) = place { purgedMemtable = memtable }
@@ -84,10 +84,11 @@ final class WriterFile {
         }
     }
 
-    /// When there is something to flush although nobody writes; nil where there is nothing.
+    /// The time of the next flush if nothing is written before; nil where there is nothing to
+    /// flush.
     var foldingDue: MonotonicTime? { failure == nil ? tables.foldingDue : nil }
 
-    /// Flushes some records more; where the disk does not let it, later.
+    /// Flushes the next records; if the disk does not allow it, that is tried again later.
     func flushSlice() {
         do throws(StorageError) {
             try tables.flushSlice(isEmptying: isTruncationBlocked)
@@ -119,44 +120,45 @@ final class WriterFile {
     }
 }
 
-/// The log.
+/// The write-ahead log.
 extension WriterFile {
-    /// When the log has to be emptied since purged texts live on in it; nil where none does.
+    /// The time at which the log has to be emptied because of purged texts in it; nil where there
+    /// are none.
     var truncationDue: MonotonicTime? { failure == nil ? purging.due : nil }
 
-    /// Whether purged texts may be in the write log still.
+    /// Whether purged texts may still be in the write log.
     var isTruncationBlocked: Bool { tables.holdsMemtable(upTo: purgedMemtable) }
 
-    /// Marks how much of the log is synced, once whoever waited for a commit was told of it.
+    /// Writes the mark of the synced log, after the completions of the commits have been called.
     ///
-    /// A process that is killed in between leaves a mark that tells of less.
+    /// A process that is killed in between leaves an older mark.
     func noteLog() {
         if failure == nil { mark.note(frames: logPages.pointee, of: connection) }
     }
 
-    /// Has the next commits write over what is there.
+    /// Allocates space in the log for the next commits.
     func keepLogReady() {
         if failure == nil { room.keep(ahead: logPages.pointee, of: connection) }
     }
 
-    /// Flushes a long log into the file, as far as no reader is on it.
+    /// Flushes a long log into the file, up to the part that readers still use.
     func keepLogShort() {
         guard failure == nil, logPages.pointee >= WriterFile.logPagesMax else { return }
         checkpoint(SQLITE_CHECKPOINT_PASSIVE)
     }
 
-    /// Empties the log, so that no text that was purged is left in it; later, where a reader is
-    /// on it.
+    /// Empties the log, so that no purged text remains in it; if a reader uses it, that is tried
+    /// again later.
     func truncateLog() {
         if failure == nil { _ = truncated() }
     }
 
-    /// Empties the write log and the log.
+    /// Empties the write log and the write-ahead log.
     ///
-    /// - Returns: why they are not empty; `refused` where a reader is on the log.
+    /// - Returns: the error if they are not empty; `locked` where a reader uses the log.
     func emptyLog() -> StorageError? { flushWriteLog() ?? truncated() }
 
-    /// - Returns: why the write log is not empty.
+    /// - Returns: the error if the write log is not empty.
     func flushWriteLog() -> StorageError? {
         if let failure { return failure }
         do throws(StorageError) {
@@ -170,7 +172,7 @@ extension WriterFile {
 
     private func truncated() -> StorageError? {
         sqlite3_busy_timeout(connection.handle, 0)
-        // Before it is gone: from then on nothing that is in it is needed.
+        // Before the log is emptied, since nothing in it is needed any more.
         if isFolded() { mark.clear() }
         let error = checkpoint(SQLITE_CHECKPOINT_TRUNCATE)
         sqlite3_busy_timeout(connection.handle, Database.busyMillisecondsMax)
@@ -178,15 +180,16 @@ extension WriterFile {
         guard error == nil else { return error }
         logPages.pointee = 0
         room.noteTruncation()
-        // Pages in memory are as they were before they were cleaned on their way into the file:
-        // changed once more, they would bring old texts back into the log.
+        // Pages in memory still contain the gaps that were zeroed only in the file; if changed
+        // again, they would bring old texts back into the log.
         sqlite3_db_release_memory(connection.handle)
         return nil
     }
 
-    /// What cannot be flushed or emptied is at the next start.
+    /// Flushes and empties both logs, as far as possible; the next start does the rest.
     ///
-    /// What lies under the names of files that were displaced is another program's.
+    /// After the files were displaced, the log under their name is kept, since it is another
+    /// program's.
     func close() {
         var isKept: Int32 = 1
         if case .displaced = failure {
@@ -198,7 +201,7 @@ extension WriterFile {
         if isEmpty { mark.remove() }
     }
 
-    /// Flushes what no reader is on, and says whether that is all that the log holds.
+    /// Flushes everything that no reader uses, and returns whether that is the whole log.
     private func isFolded() -> Bool {
         var (frames, folded): (Int32, Int32) = (-1, -1)
         let code = sqlite3_wal_checkpoint_v2(
@@ -212,7 +215,7 @@ extension WriterFile {
         guard code != SQLITE_OK else { return nil }
         let error = StorageError(
             sqlite: code, on: connection.handle, doing: "folding the log into the file")
-        // A full disk or a reader on the log: it stays where it is and is flushed later.
+        // If the disk is full or a reader uses the log, it stays as it is and is flushed later.
         note(error)
         return error
     }

@@ -1,11 +1,11 @@
-/// Bytes as a word of letters, digits, `-` and `_`, without padding.
+/// The base64url encoding without padding: letters, digits, `-` and `_`.
 ///
-/// Source: RFC 4648, section 5. One byte string has one word: bits that are left over are zero.
+/// Source: RFC 4648, section 5. Each byte string has exactly one text: unused bits have to be zero.
 public enum Base64 {
     private static let digits = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    /// How many characters so many bytes take.
+    /// Returns the number of characters for so many bytes.
     public static func characters(of bytes: Int) -> Int { (bytes * 8 + 5) / 6 }
 
     public static func encode(_ bytes: [UInt8]) -> String {
@@ -24,7 +24,7 @@ public enum Base64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The bytes of a word that `encode` wrote; nil for any other.
+    /// Returns the bytes of a text that `encode` wrote; nil for any other text.
     public static func decode(_ text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         var (bits, width): (UInt32, UInt32) = (0, 0)

@@ -1,24 +1,24 @@
-/// What is wrong with bytes that came from a socket or a disk.
+/// The errors in bytes that came from a connection or a disk.
 public enum WireError: Error, Hashable, Sendable {
-    /// They end before the value does.
+    /// The bytes end before the value does.
     case truncated
-    /// A count or a length is beyond its limit.
+    /// A count or a length exceeds its limit.
     case tooLong(count: UInt64, limit: Int)
-    /// A value that cannot be: what it should have been.
+    /// The value is impossible; the text says what it should have been.
     case invalid(String)
     /// Bytes are left over behind the last value.
     case leftover(Int)
-    /// The checksum says that they are not what was written.
+    /// The checksum does not match the bytes.
     case checksum
-    /// Written by a later version than this one reads.
+    /// A later version than this one wrote the bytes.
     case version(UInt8)
-    /// A kind of thing that only a later version knows.
+    /// Only a later version knows this kind of value.
     case unknown
 }
 
-/// Takes values from a byte string that nobody has checked.
+/// A reader of values from untrusted bytes.
 ///
-/// Every read is bounded; none traps.
+/// Every read is bounded, and none traps.
 public struct ByteReader: Sendable {
     private let bytes: ArraySlice<UInt8>
     private var position: Int
@@ -62,7 +62,7 @@ public struct ByteReader: Sendable {
             guard shift < 63 || (shift == 63 && bits <= 1) else { throw .invalid("a varint") }
             number |= bits << shift
             guard byte & 0x80 != 0 else {
-                // The shortest form only: one number, one byte string.
+                // Only the shortest form is valid, so that each number has one byte string.
                 guard byte != 0 || shift == 0 else { throw .invalid("a shortest varint") }
                 return number
             }
@@ -70,7 +70,7 @@ public struct ByteReader: Sendable {
         }
     }
 
-    /// A count of things of which each takes at least one byte.
+    /// Reads a count of values that take at least one byte each.
     public mutating func readCount(limit: Int = .max) throws(WireError) -> Int {
         let count = try readVarint()
         guard count <= UInt64(limit) else { throw .tooLong(count: count, limit: limit) }
@@ -106,7 +106,7 @@ public struct ByteReader: Sendable {
 
     public mutating func readText(limit: Int = .max) throws(WireError) -> String {
         let slice = try readBytes(limit: limit)
-        // Nearly all of it is, and that check is specialised, where the other is not.
+        // Nearly all texts are ASCII; this check is specialised, the general one is not.
         let isASCII = slice.allSatisfy { $0 < 0x80 }
         if isASCII { return String(decoding: slice, as: UTF8.self) }
         guard let text = String(validating: slice, as: UTF8.self) else {

@@ -1,9 +1,9 @@
-/// Appends values to a byte string.
+/// A growing byte string that values are appended to.
 ///
-/// The same values always give the same bytes. It owns plain memory and is never copied: most
-/// writes are of a few bytes, and what an array asks itself before each costs more than those.
+/// The same values always give the same bytes. The writer owns plain memory and is never copied:
+/// most writes are of a few bytes, and the checks of an array would cost more than these writes.
 public struct ByteWriter: ~Copyable {
-    /// The first allocation, where nothing else is asked for: most values fit.
+    /// The least size of the first allocation, in bytes; most values fit.
     private static let firstBytes = 256
 
     private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
@@ -15,20 +15,20 @@ public struct ByteWriter: ~Copyable {
 
     deinit { memory.deallocate() }
 
-    /// A copy of what is written.
+    /// A copy of the written bytes.
     public var bytes: [UInt8] { bytes(from: 0) }
 
-    /// A copy of what is written from `start` on.
+    /// Returns a copy of the written bytes from `start` on.
     public func bytes(from start: Int) -> [UInt8] {
         withUnsafeBytes { Array(UnsafeRawBufferPointer(rebasing: $0[start...])) }
     }
 
-    /// Shows what is written; the bytes are valid during the call only.
+    /// Calls `body` with the written bytes, which are valid during the call only.
     public func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         body(UnsafeRawBufferPointer(rebasing: memory[..<count]))
     }
 
-    /// Forgets what is written, and keeps its memory.
+    /// Discards the written bytes and keeps the memory.
     public mutating func removeAll() { count = 0 }
 
     public mutating func write(_ byte: UInt8) {
@@ -39,7 +39,7 @@ public struct ByteWriter: ~Copyable {
 
     public mutating func write(_ flag: Bool) { write(flag ? 1 : 0 as UInt8) }
 
-    /// LEB128: seven bits a byte, the lowest first, 1–10 bytes.
+    /// Writes a number as LEB128: seven bits a byte, the lowest first, 1–10 bytes.
     public mutating func write(varint number: UInt64) {
         var rest = number
         while rest >= 0x80 {
@@ -51,7 +51,7 @@ public struct ByteWriter: ~Copyable {
 
     public mutating func write(count: Int) { write(varint: UInt64(count)) }
 
-    /// Big-endian, so that the order of the bytes is that of the numbers.
+    /// Writes a number big-endian, so that the bytes sort as the numbers do.
     public mutating func write<Number: FixedWidthInteger & UnsignedInteger>(fixed number: Number) {
         let size = MemoryLayout<Number>.size
         reserve(size)
@@ -59,7 +59,7 @@ public struct ByteWriter: ~Copyable {
         count += size
     }
 
-    /// The bytes as they are, without their count.
+    /// Writes the bytes without a count.
     public mutating func write(raw: UnsafeRawBufferPointer) {
         guard !raw.isEmpty else { return }
         reserve(raw.count)
@@ -67,7 +67,7 @@ public struct ByteWriter: ~Copyable {
         count += raw.count
     }
 
-    /// The bytes as they are, without their count.
+    /// Writes the bytes without a count.
     public mutating func write(raw: some Collection<UInt8>) {
         let isWritten: Void? = raw.withContiguousStorageIfAvailable {
             write(raw: UnsafeRawBufferPointer($0))
@@ -75,13 +75,13 @@ public struct ByteWriter: ~Copyable {
         if isWritten == nil { for byte in raw { write(byte) } }
     }
 
-    /// A count, then the bytes.
+    /// Writes a count, then the bytes.
     public mutating func write(_ string: [UInt8]) {
         write(count: string.count)
         string.withUnsafeBytes { write(raw: $0) }
     }
 
-    /// A count, then the bytes of the text in UTF-8.
+    /// Writes a count, then the bytes of the text in UTF-8.
     public mutating func write(_ text: String) {
         var text = text
         text.withUTF8 { utf8 in
@@ -103,7 +103,7 @@ public struct ByteWriter: ~Copyable {
         write(fixed: low)
     }
 
-    /// Replaces what `write(fixed:)` or `write(_:)` of a byte wrote there.
+    /// Replaces a number that `write(fixed:)`, or a byte that `write(_:)`, wrote at `index`.
     public mutating func replace<Number: FixedWidthInteger & UnsignedInteger>(
         at index: Int, with number: Number
     ) {
@@ -112,14 +112,14 @@ public struct ByteWriter: ~Copyable {
         memory.storeBytes(of: number.bigEndian, toByteOffset: index, as: Number.self)
     }
 
-    /// Writes what `body` writes, behind the count of its bytes.
+    /// Writes the number of bytes that `body` writes, then these bytes.
     public mutating func writeCounted(_ body: (inout ByteWriter) -> Void) {
         let start = count
         write(0 as UInt8)
         body(&self)
         var rest = UInt64(count - start - 1)
         var index = start
-        // A varint as `write(varint:)` spells it; room is made for each byte behind its first.
+        // A varint as in `write(varint:)`; the bytes are moved for each byte behind its first.
         while rest >= 0x80 {
             memory[index] = UInt8(truncatingIfNeeded: rest) | 0x80
             rest >>= 7
@@ -129,7 +129,7 @@ public struct ByteWriter: ~Copyable {
         memory[index] = UInt8(truncatingIfNeeded: rest)
     }
 
-    /// Moves what is written from `index` on by a byte.
+    /// Moves the bytes from `index` on by one.
     private mutating func insertByte(at index: Int) {
         reserve(1)
         UnsafeMutableRawBufferPointer(rebasing: memory[(index + 1)...])
@@ -137,13 +137,13 @@ public struct ByteWriter: ~Copyable {
         count += 1
     }
 
-    /// Makes sure of room for so many bytes more.
+    /// Ensures that so many more bytes fit.
     @inline(__always)
     private mutating func reserve(_ more: Int) {
         if count + more > memory.count { grow(to: count + more) }
     }
 
-    /// Doubles, so that appending costs the same however much is written.
+    /// Doubles the memory, so that the cost of appending a byte does not grow with the size.
     @inline(never)
     private mutating func grow(to needed: Int) {
         let larger = UnsafeMutableRawBufferPointer.allocate(

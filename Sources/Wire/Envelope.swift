@@ -1,17 +1,18 @@
-/// What stands around a payload on a connection between nodes: its length and its checksum.
+/// The framing of a payload on a connection between nodes.
 ///
-/// Four bytes of length, eight of XXH3-64 over the payload, then the payload.
+/// Four bytes of length, eight bytes of XXH3-64 over the payload, then the payload.
 public enum Envelope {
-    /// The bytes before the payload.
+    /// The number of bytes before the payload.
     public static let headBytes = 12
-    /// The most bytes of a payload that brings a document: the largest, and what goes around it.
+    /// The greatest size of a payload with a document, in bytes: the largest document and its
+    /// surroundings.
     public static let payloadBytesMax = 49 << 20
-    /// The most bytes of every other payload: 4 MiB and what goes around them.
+    /// The greatest size of any other payload, in bytes: 4 MiB and its surroundings.
     public static let plainBytesMax = (4 << 20) + 1_024
 }
 
 extension ByteWriter {
-    /// Writes what `body` writes, in an envelope.
+    /// Writes the bytes that `body` writes as a payload in an envelope.
     public mutating func writeEnvelope(_ body: (inout ByteWriter) -> Void) {
         let start = count
         write(fixed: UInt32(0))
@@ -25,19 +26,19 @@ extension ByteWriter {
     }
 }
 
-/// Cuts a stream of bytes into the payloads of its envelopes.
+/// A parser that cuts a stream of bytes into the payloads of its envelopes.
 public struct EnvelopeCutter: Sendable {
-    /// What has come and is not cut yet; at most one envelope and one read.
+    /// The bytes that have not been cut yet; at most one envelope and one read.
     private var bytes: [UInt8] = []
     private var start = 0
-    /// The most bytes of a payload that this stream may bring.
+    /// The greatest size of a payload that is accepted on this stream, in bytes.
     public var payloadBytesMax: Int
 
     public init(payloadBytesMax: Int = Envelope.payloadBytesMax) {
         self.payloadBytesMax = payloadBytesMax
     }
 
-    /// How many bytes are kept of what is not cut yet.
+    /// The number of bytes that have not been cut yet.
     public var keptCount: Int { bytes.count - start }
 
     public mutating func append(_ more: UnsafeRawBufferPointer) {
@@ -48,9 +49,9 @@ public struct EnvelopeCutter: Sendable {
         bytes.append(contentsOf: more)
     }
 
-    /// The next whole payload; nil until more has come.
+    /// Returns the next whole payload; nil until more bytes have arrived.
     ///
-    /// - Throws: `tooLong` or `checksum`: the stream cannot be trusted from there on.
+    /// - Throws: `tooLong` or `checksum`; the rest of the stream cannot be trusted then.
     public mutating func next() throws(WireError) -> ArraySlice<UInt8>? {
         let available = bytes.count - start
         guard available >= Envelope.headBytes else { return compact() }
@@ -68,7 +69,7 @@ public struct EnvelopeCutter: Sendable {
         return payload
     }
 
-    /// Moves an unfinished envelope to the front.
+    /// Moves an unfinished envelope to the front of the buffer.
     private mutating func compact() -> ArraySlice<UInt8>? {
         if start > 0 {
             bytes.removeSubrange(..<start)

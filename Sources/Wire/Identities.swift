@@ -1,12 +1,12 @@
-/// The number of a shard, 0 up to the cluster's shard count.
+/// The number of a shard, from 0 to the cluster's shard count minus one.
 public struct ShardID: Hashable, Comparable, Sendable, CustomStringConvertible {
     public let number: UInt16
 
     public init(_ number: UInt16) { self.number = number }
 
-    /// The shard of a partition key: a conversation's id, a user's, an item's.
+    /// Computes the shard of a partition key: the id of a conversation, a user or an item.
     ///
-    /// - Parameter count: how many shards the cluster has; fixed when it is created.
+    /// - Parameter count: the number of shards of the cluster, fixed when it is created.
     public init(of key: String, count: UInt16) {
         precondition(count > 0, "a cluster has at least one shard")
         number = UInt16(truncatingIfNeeded: checksum(of: key) % UInt64(count))
@@ -17,7 +17,7 @@ public struct ShardID: Hashable, Comparable, Sendable, CustomStringConvertible {
     public static func < (left: ShardID, right: ShardID) -> Bool { left.number < right.number }
 }
 
-/// 128 random bits that name something for ever: a replica, a cluster, a process, an operation.
+/// 128 random bits that are a unique name for ever: of a replica, a cluster or a process.
 public struct RandomID: Hashable, Comparable, Sendable, CustomStringConvertible {
     public let high: UInt64
     public let low: UInt64
@@ -39,11 +39,12 @@ public struct RandomID: Hashable, Comparable, Sendable, CustomStringConvertible 
     }
 }
 
-/// A process that has written: minted at its first write and never continued by another.
+/// The id of one process's numbering of changes, generated at its first write and never continued
+/// by another process.
 public typealias ReplicaID = RandomID
 
-/// A process that reads lines: minted at each start and never kept for another.
+/// The id of a process that reads lines, generated at each start.
 public typealias ProcessID = RandomID
 
-/// A cluster, from its creation to its end.
+/// The id of a cluster, generated at its creation.
 public typealias ClusterID = RandomID

@@ -1,17 +1,17 @@
 /// A name that people and programs give to things: 1–64 bytes of `A–Z a–z 0–9 _ . : @ -`.
 ///
-/// Each kind of thing has a type of its own, so that a user can never stand where a conversation
-/// belongs. A value of such a type has been checked: nothing further down checks it again.
+/// Each kind of thing has a type of its own, so that a user cannot be passed where a conversation
+/// is expected. A value of such a type has been checked, and is not checked again.
 public protocol Name: Hashable, Comparable, Sendable, CustomStringConvertible, WireValue {
     var text: String { get }
     init(checked text: String)
 }
 
-/// The most bytes in a name.
+/// The greatest length of a name, in bytes.
 public let nameBytesMax = 64
 
 extension Name {
-    /// The name that `text` spells, or nil where it is not one.
+    /// Creates a name from a text; nil where the text is not a valid name.
     public init?(_ text: String) {
         guard isName(text.utf8) else { return nil }
         self.init(checked: text)
@@ -22,14 +22,14 @@ extension Name {
     public static func < (left: Self, right: Self) -> Bool { left.text < right.text }
 }
 
-/// Whether these bytes spell a name.
+/// Whether these bytes are a valid name.
 public func isName(_ bytes: some Collection<UInt8>) -> Bool {
     (1...nameBytesMax).contains(bytes.count) && bytes.allSatisfy(isNameByte)
 }
 
-/// Whether these bytes spell a name.
+/// Whether these bytes are a valid name.
 ///
-/// Not generic: called from another target, a generic one is not specialised.
+/// Not generic, since a generic function is not specialised for callers in other modules.
 public func isName(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard (1...nameBytesMax).contains(bytes.count) else { return false }
     for byte in bytes where !isNameByte(byte) { return false }
@@ -77,13 +77,13 @@ public struct DeviceID: Name {
     public init(checked text: String) { self.text = text }
 }
 
-/// A notification on a device's list.
+/// A notification in a device's list.
 public struct NotificationID: Name {
     public let text: String
     public init(checked text: String) { self.text = text }
 }
 
-/// A cluster's name, given by `--cluster`.
+/// The name of a cluster, set by `--cluster`.
 public struct ClusterName: Name {
     public let text: String
     public init(checked text: String) { self.text = text }

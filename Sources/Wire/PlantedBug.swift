@@ -1,7 +1,8 @@
 #if PlantedBugs
-    /// A known bug that `grapevine-sim --plant NAME` switches on, to see the simulator find it.
+    /// A seeded bug, which `grapevine-sim --plant NAME` switches on to check that the simulator
+    /// finds it.
     ///
-    /// A build without the package trait `PlantedBugs` contains none of them.
+    /// Only a build with the package trait `PlantedBugs` contains these bugs.
     public enum PlantedBug: String, CaseIterable, Sendable {
         case acknowledgedBeforeStored = "acknowledged-before-stored"
         case addReplacesTags = "add-replaces-tags"
@@ -53,7 +54,7 @@
         case vouchesWhileCatchingUp = "vouches-while-catching-up"
         case wallClockOnly = "wall-clock-only"
 
-        /// Set once, before the first run, by the program.
+        /// The bug that is switched on; the program sets it once, before the first run.
         nonisolated(unsafe) public static var planted: PlantedBug?
 
         public var isOn: Bool { PlantedBug.planted == self }

@@ -1,7 +1,7 @@
-/// Whether two texts have the same bytes; nil is a text of its own.
+/// Whether two texts have the same bytes; nil equals only nil.
 ///
-/// Swift's `==` takes for equal what only looks equal (é in one scalar or in two). Texts here are
-/// kept exactly, and what differs in bytes differs in digest.
+/// Swift's `==` treats canonically equivalent texts as equal (é as one scalar or as two). Texts are
+/// stored exactly as they are, and texts with different bytes have different digests.
 public func haveSameBytes(_ left: String?, _ right: String?) -> Bool {
     switch (left, right) {
     case (nil, nil): true
@@ -10,7 +10,7 @@ public func haveSameBytes(_ left: String?, _ right: String?) -> Bool {
     }
 }
 
-/// Whether `left` comes before `right` in byte order; nil comes before every text.
+/// Whether `left` precedes `right` in byte order; nil precedes every text.
 public func precedesInBytes(_ left: String?, _ right: String?) -> Bool {
     guard let right else { return false }
     guard let left else { return true }
@@ -18,10 +18,10 @@ public func precedesInBytes(_ left: String?, _ right: String?) -> Bool {
 }
 
 extension String {
-    /// This text on one line and without effect on a terminal, for logs and sentences.
+    /// The text on one line and without effect on a terminal, for logs and error sentences.
     ///
-    /// Control characters, line separators and marks that reorder text are spelled as data lines
-    /// spell them.
+    /// Control characters, line separators and marks that reorder text are escaped as in data
+    /// lines.
     public var printable: String {
         guard unicodeScalars.contains(where: \.isUnprintable) else { return self }
         var text = ""
@@ -39,7 +39,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Whether a terminal does something else than to show it.
+    /// Whether a terminal does anything other than show the character.
     public var isUnprintable: Bool {
         switch value {
         // C0, DEL and C1.

@@ -1,4 +1,4 @@
-/// What is wrong with some bytes, as a log line says it.
+/// The sentences that describe invalid bytes in log lines.
 extension WireError: CustomStringConvertible {
     public var description: String {
         switch self {

@@ -1,4 +1,4 @@
-/// A value with one byte string of its own, the same on every node.
+/// A value with exactly one encoding, the same on every node.
 public protocol WireValue {
     func encode(into writer: inout ByteWriter)
 
@@ -7,14 +7,16 @@ public protocol WireValue {
 }
 
 extension WireValue {
-    /// The value's bytes alone.
+    /// The encoded bytes of this value alone.
     public var encoded: [UInt8] {
         var writer = ByteWriter()
         encode(into: &writer)
         return writer.bytes
     }
 
-    /// The value that these bytes, all of them, stand for.
+    /// Decodes a value from bytes that contain nothing else.
+    ///
+    /// - Throws: `WireError`, also for bytes that are left over.
     public static func decode(_ bytes: some Collection<UInt8>) throws(WireError) -> Self {
         var reader = ByteReader(Array(bytes))
         let value = try Self(from: &reader)
