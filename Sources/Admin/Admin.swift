@@ -161,10 +161,10 @@ package struct DeferredReply: Sendable {
     }
 }
 
-/// Limits of the sessions and connections above, for `HELP limits`.
+/// The translation of requests into calls to the node, and of its results into replies.
 package struct Admin: Sendable {
     let node: Node
-    /// What is limited by those who ask it.
+    /// Limits of the sessions and connections above, for `HELP limits`.
     private let limits: [Limit]
 
     /// - Parameter limits: the limits of the sessions and connections above, for `HELP limits`.

@@ -47,7 +47,7 @@ public struct ReplyWriter: Sendable {
 
     /// Writes the status line of a refusal or a failure.
     ///
-    /// The sentence's control characters become spaces, so it cannot break its line.
+    /// The sentence's control characters are escaped, so it cannot break its line.
     public mutating func error(_ error: LineError) {
         pairs.append("ERR ")
         pairs.append(decimal: error.code)
