@@ -1,7 +1,7 @@
 import CRDT
 import Wire
 
-/// One device of a user: its token, the conversation that it shows, and its notifications.
+/// A device of a user: its token, the conversation that it shows, and its notifications.
 ///
 /// A device lives from an addition to the next removal. A removal wins over everything that had not
 /// seen it, and the next life starts empty: of two states, the one with the later removal is the

@@ -6,7 +6,7 @@ public enum MessageType: String, CaseIterable, Sendable {
     case text, image, voice, system, action
 }
 
-/// One message: its first text, its edits, its pin, and the users for whom it is deleted.
+/// A message: its first text, its edits, its pin, and the users for whom it is deleted.
 ///
 /// Of two sends of one id, on two sides of a network partition, the earlier header wins. Where both
 /// have the same sender and text, as when a client without a response sends again to another node,
@@ -33,7 +33,7 @@ public struct Message: Hashable, Sendable {
         }
     }
 
-    /// One edit.
+    /// An edit.
     public struct Version: Hashable, Sendable {
         public let stamp: Stamp
         public let text: String

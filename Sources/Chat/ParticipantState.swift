@@ -1,7 +1,7 @@
 import CRDT
 import Wire
 
-/// What one participant of a conversation has read, hidden and archived.
+/// The state of one participant in a conversation: what they have read, hidden and archived.
 ///
 /// A document of its own, so that archiving in a conversation of a thousand participants re-sends
 /// only about a hundred bytes. The first change creates it, and it stays when the user leaves.

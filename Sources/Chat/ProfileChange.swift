@@ -24,7 +24,7 @@ extension ProfileView {
 /// whose sums have changed, so that nothing is missed and little is sent twice. Two different sums
 /// are equal by chance once in 2^32 cases.
 public struct ProfileSums: Hashable, Sendable {
-    /// One sum for each group of users; a user's group is a hash of the name.
+    /// A sum for each group of users; a user's group is a hash of the name.
     public private(set) var groups: [UInt32]
 
     public static let groupsCount = 8

@@ -1,7 +1,7 @@
 import CRDT
 import Wire
 
-/// One document to be written: its bytes and what the disk needs to know about them.
+/// A document to be written: its bytes and what the disk needs to know about them.
 public struct Record: Hashable, Sendable {
     /// The state of the document on disk when this record reaches it.
     public struct Previous: Hashable, Sendable {

@@ -1,6 +1,6 @@
 import Chat
 
-/// One option that a verb takes, as data: `key=value`.
+/// An option of a verb, as data: `key=value`.
 struct Option: Sendable {
     let keyword: Keyword
     let name: String

@@ -1,4 +1,4 @@
-/// One line of a reply, as a client reads it.
+/// A line of a reply, as a client reads it.
 public enum ReplyLine: Hashable, Sendable {
     case data(noun: String, ReplyFields)
     case ok(ReplyFields)

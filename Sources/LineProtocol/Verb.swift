@@ -1,4 +1,4 @@
-/// One verb of the protocol as a row of data, which the parser follows and `HELP` prints.
+/// A verb of the protocol as a row of data, which the parser follows and `HELP` prints.
 ///
 /// A class, though it is immutable: each line passes its row on, and the reference counts of a
 /// struct with these fields took a third of the time of a `PING`.
