@@ -162,7 +162,7 @@ extension Mutation {
 
 #if PlantedBugs
     extension Document {
-        /// Drops the edits that `judge` would no longer accept, as if a merge checked the rule
+        /// Drops the edits that `judge` would refuse by now, as if a merge checked the rule
         /// again.
         public func judgedAgain(by judge: Judge, in conversation: Conversation?) -> Document {
             guard case .message(var message) = content else { return self }
