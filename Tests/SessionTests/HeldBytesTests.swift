@@ -53,7 +53,7 @@ import Testing
         let still = held.takeStill(now: Self.patience)
         #expect(!still.contains(4))
         #expect(still.contains(3))
-        // What it read before counts for nothing the next time.
+        // What it has read before does not count the next time.
         let got3 = held.takeStill(now: 2 * Self.patience)
         #expect(got3.contains(4))
     }
@@ -128,7 +128,7 @@ import Testing
         #expect(rest.count == 1)
     }
 
-    /// Each holds as many mebibytes as its number.
+    /// Has session 1 hold a mebibyte, session 2 two, and so on up to `count`.
     private mutating func fill(with count: UInt64) {
         for id in 1...count {
             held.note(
