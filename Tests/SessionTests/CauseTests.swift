@@ -162,7 +162,7 @@ import Wire
         nodes[2].connect().say("SET ack=local", "SEND c alice hello")
         nodes[2].settle()
         let token = first.heard().last?.split(separator: "token=").last.map(String.init) ?? ""
-        // The conversation comes behind more messages than are read at once.
+        // The conversation comes after more messages than are read at once.
         let store = nodes[2].store
         store.assumeIsolated { $0.hold(true) }
         world.hold(false, between: nodes[0], and: nodes[2])
