@@ -21,7 +21,7 @@ public struct NotificationRule: Hashable, Sendable {
     static let latenessMilliseconds: UInt64 = 86_400_000
 
     public let user: UserID
-    /// When the device was added.
+    /// The time at which the device was added.
     let added: HybridTimestamp
     /// Ascending.
     let viewings: [Viewing]

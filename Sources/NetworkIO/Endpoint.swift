@@ -9,7 +9,7 @@ package struct Endpoint: Hashable, Sendable {
     let place: Place
     package let port: UInt16
 
-    /// The most bytes of a host's name: with a port it fits where members keep an address.
+    /// The most bytes of a host's name: with a port it fits into the address of a member.
     package static let nameBytesMax = 250
 
     /// Parses an endpoint; nil for one that cannot be dialled, port 0 included.

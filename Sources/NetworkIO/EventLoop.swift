@@ -17,14 +17,14 @@ import Glibc
 // SAFETY: everything but `mailbox` and `phase` belongs to the thread that calls `run()`; before
 // that, to the one that made the loop.
 package final class EventLoop: @unchecked Sendable {
-    /// How often a turn looks for more jobs: jobs that keep making jobs must not starve the
+    /// The most times that a turn looks for jobs: jobs that keep making jobs must not starve the
     /// sockets.
     private static let roundsPerTurnMax = 16
 
-    /// How often the end of `run` closes what the closing itself has opened.
+    /// The most times that the end of `run` closes what the closing itself has opened.
     private static let closingRoundsMax = 64
 
-    /// Above this many items an emptied mailbox gives its memory back.
+    /// The number of items above which an emptied mailbox gives its memory back.
     private static let spareItemsMax = 16_384
 
     /// The most bytes of one read; connections of a loop share one buffer, as only one is read at a

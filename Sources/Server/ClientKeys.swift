@@ -6,7 +6,7 @@ import TLS
 final class ClientKeys: AuthKeys {
     private struct State: Sendable {
         var keys: KeyRing
-        /// By session.
+        /// The key of each session that has signed in.
         var signedIn: [UInt64: Key] = [:]
     }
 

@@ -42,7 +42,7 @@ actor NodeHost: Host {
     private var clients: [UInt64: Client] = [:]
     private let hostLimits: HostLimits
     private let lingeringCloses: LingeringCloses
-    /// The memory that all clients share.
+    /// The memory that all sessions share.
     private let room: ClientMemory
     /// Whether memory was tight at the last tick.
     private var isRoomTight = false
