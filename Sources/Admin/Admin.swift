@@ -76,9 +76,9 @@ package struct DeferredReply: Sendable {
         case whole([UInt8])
         /// The status line that acknowledges a write.
         case written(Receipt, in: ShardID)
-        /// A reply that another node makes.
+        /// A reply that is made later, by another node or by a task of this one, such as a scrub.
         ///
-        /// - bytes: the size assumed for the reply until it arrives.
+        /// - bytes: the size assumed for the reply until it is there.
         case awaited(bytes: Int)
     }
 
@@ -101,7 +101,7 @@ package struct DeferredReply: Sendable {
         }
     }
 
-    /// Whether another node makes the reply, so that nothing of it is here yet.
+    /// Whether the reply is made later, so that nothing of it is here yet.
     package var isMadeElsewhere: Bool {
         if case .awaited = form { return true }
         return false

@@ -6,7 +6,8 @@ import Wire
 
 /// The maintenance of a disk, besides storing and reading, passed on to the database.
 extension DiskStore {
-    /// The free space of the disk and its write log; read at each tick, and while much is written.
+    /// The free space of the disk and the size of SQLite's log; read at each tick, and while much
+    /// is written.
     var room: DiskSpace? {
         if let error = database.displaced { _ = failure(error) }
         do throws(StorageError) {

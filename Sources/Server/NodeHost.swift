@@ -392,7 +392,6 @@ extension NodeHost {
         guard isFlushing else { return }
         // Closing while the client still writes resets the connection, and the client may lose the
         // last replies.
-        // lose the last replies.
         if clients.isEmpty || now >= endingSince + NodeHost.flushMillisecondsMax { loop.stop() }
     }
 

@@ -118,11 +118,11 @@ import Testing
             held.note(
                 id, holds: 0, sharing: 12 * Self.mebibyte, isItsTurn: true, taken: 0, now: 0)
         }
-        // Eight of thirteen are to go: three parts of three each, of those for whom most waits.
+        // Of 13 MiB, 8 have to go: three sessions, each with 3 of the 12 that four share.
         let still = held.takeStill(now: Self.patience)
         #expect(still.count == 3)
         #expect(!still.contains(9))
-        // The one that is left still holds all of it.
+        // The session that is left still holds all 12 MiB.
         for id in still { held.forget(id) }
         let rest = held.takeStill(now: Self.patience)
         #expect(rest.count == 1)

@@ -94,7 +94,7 @@ struct House {
         testsAlsoImport: [
             // Whole nodes in one process, on the real disk code.
             "Simulator": ["Storage"],
-            // Texts are measured there as they are where they are drawn.
+            // The tests measure texts by the library that draws them.
             "ChatClient": ["CNcurses"],
         ],
         // Random bits come from a class that is Sendable: its state is an atomic.
