@@ -174,7 +174,7 @@ import Wire
         forwards.takeBack(1, isUndone: true)
         #expect(forwards[1]?.mayBeDone == false && forwards[2]?.mayBeDone == true)
         #expect(forwards[3]?.target == a)
-        // A member that executed one and lost its response keeps the others.
+        // A member that had executed one and lost it again keeps the others.
         forwards.takeBack(3, isUndone: false)
         #expect(sendOff(&forwards, to: b) == [1, 2, 3])
     }
