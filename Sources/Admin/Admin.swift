@@ -5,31 +5,34 @@ import Node
 import Replication
 import Wire
 
-/// What one connection has set, and what it has written.
+/// The settings of one connection, and what it has written and seen.
 package struct ConnectionState: Sendable {
-    /// How many owners the replies to its writes wait for.
+    /// The owners for which the replies to its writes wait.
     package var ackLevel: Replication.AckLevel
-    /// What it wrote, of what has been acknowledged.
+    /// The acknowledged writes of the connection.
     package private(set) var writes: [ShardID: Vector] = [:]
-    /// What it was shown, and by whom.
+    /// The session vectors: what the connection was shown, and by which replicas.
     package internal(set) var sessionVectors = SessionVectors()
-    /// What it asked for, here or where it comes from, and may be executed yet.
+    /// Operations of the connection, or of those whose tokens it brought, that may still be
+    /// executed.
     package internal(set) var unsettled = Unsettled()
-    /// Whether it may be shown nothing older than that, whatever cannot be reached: it came with a
-    /// token.
+    /// Whether the connection may be shown nothing older than what it has seen, even where the
+    /// members that can be reached have less; true once it has brought a token.
     package var isStrict = false
-    /// Whether a write that is stored on fewer owners than its level asks for is answered 504.
+    /// Whether a write that is stored on fewer owners than its level asks for is answered with 504.
     package var isLevelStrict = false
 
     /// The most ranges of seqs kept for one replica.
     ///
-    /// Beyond it they become one: `WAIT` then waits for other connections' writes too, never for
-    /// too few.
+    /// Beyond it they become one range: `WAIT` then waits for writes of other connections too,
+    /// never for too few.
     static let rangesMax = 1_024
 
     package init(ackLevel: Replication.AckLevel) { self.ackLevel = ackLevel }
 
-    /// - Parameter isHere: whether a copy of this node carried it out.
+    /// Records an acknowledged write.
+    ///
+    /// - Parameter isHere: whether a shard replica of this node executed it.
     package mutating func note(_ write: Write, isHere: Bool) {
         if isHere { sessionVectors.note(Observation(write.shard, nil, by: .here)) }
         writes[write.shard, default: Vector()].insert(write.context, rangesMax: Self.rangesMax)
@@ -37,59 +40,59 @@ package struct ConnectionState: Sendable {
 }
 
 extension Vector {
-    /// Adds some seqs; becomes one range for each replica where one has more than so many.
+    /// Adds seqs; where a replica then has more than `rangesMax` ranges, each replica's become one.
     mutating func insert(_ context: Context, rangesMax: Int) {
         insert(context)
         if entries.contains(where: { $0.seqs.ranges.count > rangesMax }) { self = enclosing }
     }
 }
 
-/// One write of a connection's, by what names it.
+/// A write of a connection, by its shard and its dots.
 package struct Write: Hashable, Sendable {
     package let shard: ShardID
     package let context: Context
 }
 
-/// How a request is answered.
+/// The way in which a request is answered.
 package enum LineAnswer: Sendable {
     case now([UInt8])
-    /// Once the node says that it is stored.
+    /// After the node has reported the result.
     case later(DeferredReply)
-    /// Once every reply before it is out, and then so many copies of this connection's writes.
+    /// After all earlier replies, and once `copies` owners store this connection's writes.
     case whenFirst(copies: Int, milliseconds: UInt64)
-    /// By `report`, once every reply before it is out: it tells of what is on disk, and so of all
-    /// that this connection did before.
+    /// By `report`, after all earlier replies: a report shows what is on disk, and so includes
+    /// everything that this connection did before.
     case reportWhenFirst(Request)
-    /// By `begin`, once every reply before it is out, for the same reason.
+    /// By `begin`, after all earlier replies, for the same reason.
     case beginWhenFirst(Request)
 }
 
-/// A reply that may not be sent yet.
+/// A reply that must not be sent yet.
 ///
-/// It becomes bytes only through what the node settled: nothing is acknowledged that is not stored.
+/// Only the node's result turns it into bytes, so nothing is acknowledged that is not stored.
 package struct DeferredReply: Sendable {
     enum Form: Sendable {
         /// Data lines and their status line.
         case whole([UInt8])
-        /// The status line of a write, which it acknowledges.
+        /// The status line that acknowledges a write.
         case written(Receipt, in: ShardID)
-        /// Nothing yet: others answer.
+        /// A reply that is made later, by another node or by a task of this one, such as a scrub.
         ///
-        /// - bytes: what the reply counts for until it is there.
+        /// - bytes: the size assumed for the reply until it is there.
         case awaited(bytes: Int)
     }
 
     let form: Form
-    /// Whether a write that is stored on too few owners is answered 504.
+    /// Whether a write that is stored on too few owners is answered with 504.
     var isStrict = false
-    /// The copies that it shows.
+    /// The shard replicas that the reply shows.
     package var seen: [Observation] = []
 
-    /// What a listing that others make counts for until it is there, in bytes: so that one
-    /// connection does not ask for more at once than it may have waiting.
+    /// The size assumed for a listing of other nodes until it arrives, in bytes; it keeps one
+    /// connection from requesting more at once than may wait for it.
     static let listingBytes = 64 << 10
 
-    /// How many bytes of it are written already, or are to be reckoned with.
+    /// The bytes that the reply has, or is assumed to have.
     package var bytesCount: Int {
         switch form {
         case .whole(let bytes): bytes.count
@@ -98,19 +101,19 @@ package struct DeferredReply: Sendable {
         }
     }
 
-    /// Whether others answer, so that nothing of it is here yet.
+    /// Whether the reply is made later, so that nothing of it is here yet.
     package var isMadeElsewhere: Bool {
         if case .awaited = form { return true }
         return false
     }
 
-    /// Whether what it acknowledges was carried out by a copy of this node.
+    /// Whether a shard replica of this node executed the write that it acknowledges.
     package var isWrittenHere: Bool {
         if case .written = form { return true }
         return false
     }
 
-    /// The reply, and what it acknowledges.
+    /// Returns the reply's bytes, and the write that it acknowledges.
     package func settle(_ outcome: ReplyResult) -> (bytes: [UInt8], write: Write?) {
         switch outcome {
         case .stored(let stored):
@@ -149,7 +152,7 @@ package struct DeferredReply: Sendable {
         }
     }
 
-    /// The write stays, whatever is said of it.
+    /// Returns the reply to a write, which stays stored also where the reply is 504.
     private func reply(to receipt: Receipt, _ stored: Stored) -> [UInt8] {
         guard !isStrict || stored.isEnough else {
             return LineError(504, "Stored on \(stored.on) of \(stored.owners) owners").reply
@@ -158,24 +161,26 @@ package struct DeferredReply: Sendable {
     }
 }
 
-/// Answers one request by asking the node.
+/// The translation of requests into calls to the node, and of its results into replies.
 package struct Admin: Sendable {
     let node: Node
-    /// What is limited by those who ask it.
+    /// Limits of the sessions and connections above, for `HELP limits`.
     private let limits: [Limit]
 
-    /// - Parameter limits: what is limited by those who ask it, for `HELP limits` to tell.
+    /// - Parameter limits: the limits of the sessions and connections above, for `HELP limits`.
     package init(_ node: Node, limits: [Limit] = []) {
         self.node = node
         self.limits = limits
     }
 
-    /// Everything that is limited, of the line first.
+    /// All limits, those of the line protocol first.
     var allLimits: [Limit] {
         Limit.ofLines + limits + Limit.ofTheNode + node.assumeIsolated { $0.hostLimits }
     }
 
-    /// - Parameter slot: where the node says what became of a reply that waits.
+    /// Answers a request.
+    ///
+    /// - Parameter slot: the slot at which the node reports the result of a reply that waits.
     package func answer(
         _ request: Request, for slot: ReplySlot, on connection: inout ConnectionState
     ) -> LineAnswer {
@@ -215,7 +220,7 @@ package struct Admin: Sendable {
         case .wait(let wait):
             .whenFirst(copies: wait.replicas, milliseconds: wait.timeout.wholeMilliseconds)
         case .auth:
-            // A session hands on what it has no keys for.
+            // The session passes `AUTH` on only where the node has no key.
             .now(LineError.nodeHasNoKey.reply)
         case .help, .ping, .shutdown:
             .now(report(request, to: connection))
@@ -249,7 +254,7 @@ package struct Admin: Sendable {
             })
     }
 
-    /// What `WAIT` says once it settled.
+    /// Returns the reply to `WAIT`.
     package static func reply(toWait outcome: ReplyResult) -> [UInt8] {
         guard case .copies(let copies, let isEnough) = outcome else {
             preconditionFailure("WAIT waits for copies")
@@ -286,9 +291,10 @@ extension Admin {
             on: &connection, sizeEstimate: 0)
     }
 
-    /// A call of its own, so that nobody else holds the sights when they change.
+    /// Has the node execute a write; a call of its own, so that the session vectors are not shared
+    /// when they change, and so not copied.
     ///
-    /// - Returns: what the node made of the write, and the partition that it is in.
+    /// - Returns: the node's reply, and the partition that the write is in.
     private func handle(
         _ request: Request, isMinted: Bool, level: Replication.AckLevel, for slot: ReplySlot,
         having sessionVectors: SessionVectors, after unsettled: Unsettled
@@ -305,11 +311,12 @@ extension Admin {
         }
     }
 
-    /// What the node made of a request, as a reply.
+    /// Returns the answer for the node's reply.
     ///
     /// - Parameters:
-    ///   - partition: of which it shows the copy here; nil for all copies.
-    ///   - bytes: what it counts for where others answer.
+    ///   - partition: the partition whose shard replica on this node the reply shows; nil for all
+    ///     of them.
+    ///   - bytes: the size assumed where another node makes the reply.
     func answer(
         _ handling: Reply, showing partition: String?,
         on connection: inout ConnectionState, sizeEstimate bytes: Int
@@ -334,7 +341,7 @@ extension Admin {
         }
     }
 
-    /// The status line of a write.
+    /// Returns the status line of a write.
     static func reply(to receipt: Receipt, _ stored: Stored) -> [UInt8] {
         ReplyWriter.status {
             $0.pair("id", receipt.message)
@@ -347,7 +354,9 @@ extension Admin {
         }
     }
 
-    /// - Parameter node: makes the ids that the request leaves to it.
+    /// Returns the mutation of a request; nil where it does not write.
+    ///
+    /// - Parameter node: creates the ids that the request leaves to it.
     private func mutation(of request: Request, mintedBy node: isolated Node) -> Mutation? {
         switch request {
         case .create(let it):
@@ -377,7 +386,7 @@ extension Admin {
         }
     }
 
-    /// Who is in a conversation, and what each makes of it for themselves.
+    /// Returns the mutations of who is in a conversation, and of each participant's own state.
     private func participation(of request: Request) -> Mutation? {
         switch request {
         case .invite(let it): Mutation(.invite(it.user), in: it.conversation, by: it.by)

@@ -4,9 +4,9 @@ import Node
 import Replication
 import Wire
 
-/// A user's devices, and what they are notified of.
+/// Requests for a user's devices and their notifications.
 extension Admin {
-    /// What a request changes of a device.
+    /// Returns the mutation of a device that a request asks for; nil for other requests.
     func device(of request: Request) -> Mutation? {
         switch request {
         case .deviceAdd(let it): Mutation(.add(FieldText(it.token)), on: it.device, by: it.user)
@@ -18,7 +18,7 @@ extension Admin {
         }
     }
 
-    /// What is shown is noted first, as any write is.
+    /// Lists notifications; those that are shown are recorded first, as any write is.
     func notifications(
         of it: Request.OfDevice, for slot: ReplySlot, on connection: ConnectionState
     ) -> LineAnswer {

@@ -5,7 +5,7 @@ import Replication
 import Wire
 
 extension Admin {
-    /// The line of an event up to the token, the same for all who are told of it.
+    /// Returns the line of an event without its token, the same for all who receive it.
     package static func line(of event: Event) -> [UInt8] {
         var writer = ReplyWriter(reserving: 512)
         writer.line("EVENT") {
@@ -15,11 +15,11 @@ extension Admin {
             $0.pair("at", time: event.at.lineTime)
             event.kind.write(to: &$0)
         }
-        // Its end comes behind the token.
+        // The line's end follows the token.
         return Array(writer.take().dropLast())
     }
 
-    /// The whole line of an event for one who watches.
+    /// Writes the whole line of an event for one watcher.
     package static func write(
         _ line: [UInt8], endingWith token: String?, to writer: inout ReplyWriter
     ) {
@@ -63,7 +63,7 @@ extension Event.Kind {
         }
     }
 
-    /// The kind's own keys.
+    /// Writes the pairs that only this kind has.
     func write(to pairs: inout ReplyPairs) {
         switch self {
         case .message(let view), .edit(let view), .restore(let view):

@@ -1,7 +1,8 @@
 import LineProtocol
 import Node
 
-/// What the line protocol limits, with what happens beyond: one line here is one of `HELP limits`.
+/// The limits of the line protocol, with the effect beyond each: an entry is a line of
+/// `HELP limits`.
 extension Limit {
     static let ofLines: [Limit] = [
         Limit(
@@ -16,7 +17,7 @@ extension Limit {
 }
 
 extension ReplyWriter {
-    /// The data line by which `HELP limits` tells of one.
+    /// Writes the data line with which `HELP limits` describes a limit.
     mutating func limit(_ limit: Limit) {
         line("LIMIT") {
             $0.pair("name", limit.name)

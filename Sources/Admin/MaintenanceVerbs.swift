@@ -2,7 +2,7 @@ import LineProtocol
 import Node
 import Replication
 
-/// What is begun at its turn and answered when it is done.
+/// Requests that begin after all earlier replies and are answered when they are done.
 extension Admin {
     package func begin(
         _ request: Request, for slot: ReplySlot, on connection: ConnectionState
@@ -53,7 +53,7 @@ extension Admin {
         }
     }
 
-    /// With three decimals.
+    /// Returns seconds with three decimals.
     private static func seconds(_ milliseconds: UInt64) -> String {
         let rest = String(milliseconds % 1_000)
         return "\(milliseconds / 1_000)." + String(repeating: "0", count: 3 - rest.count) + rest

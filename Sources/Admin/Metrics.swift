@@ -6,10 +6,10 @@ import Replication
 import Wire
 
 extension MetricsText {
-    /// What `METRICS` answers: a node's numbers as Prometheus reads them.
+    /// Writes the reply to `METRICS`: a node's figures in the format of Prometheus.
     ///
-    /// No label ever has the name of a user or a conversation: series cost their reader memory, so
-    /// there is a bounded number of them.
+    /// No label contains the name of a user or a conversation: each series costs its reader memory,
+    /// so their number is bounded.
     init(of metrics: NodeMetrics) {
         writeNode(metrics)
         writeClients(metrics)

@@ -1,17 +1,17 @@
 import Node
 
-/// Writes Prometheus' text format 0.0.4: families of samples, each with what it means.
+/// A writer of Prometheus' text format 0.0.4: families of samples, each with a description.
 ///
 /// See https://prometheus.io/docs/instrumenting/exposition_formats/
 struct MetricsText {
     enum Kind: String {
-        /// Only ever goes up; its name ends in `_total`.
+        /// A value that only increases; its name ends in `_total`.
         case counter
         case gauge
         case histogram
     }
 
-    /// What a histogram's values count.
+    /// The unit of a histogram's values.
     enum Unit {
         case things
         case microseconds
@@ -32,11 +32,11 @@ struct MetricsText {
 
     init() {}
 
-    /// Begins a family: all its samples follow, before the next family.
+    /// Begins a family; all its samples follow before the next family.
     ///
     /// - Parameters:
     ///   - name: ends in the unit, if it has one: `_seconds`, `_bytes`.
-    ///   - about: what it means, in a sentence.
+    ///   - about: the description, a sentence.
     mutating func family(_ name: String, _ kind: Kind, _ about: String) {
         let isCounter = name.hasSuffix("_total")
         precondition(isCounter == (kind == .counter), "a counter's name ends in _total")
@@ -49,12 +49,12 @@ struct MetricsText {
         sample(labels, value: value.description)
     }
 
-    /// Seconds, of microseconds.
+    /// Writes a sample in seconds.
     mutating func sample(_ labels: Label..., microseconds: UInt64) {
         sample(labels, value: MetricsText.seconds(microseconds))
     }
 
-    /// 1 for true, else 0.
+    /// Writes 1 for true, 0 for false.
     mutating func sample(_ labels: Label..., flag: Bool) {
         sample(labels, value: flag ? "1" : "0")
     }
@@ -103,7 +103,7 @@ struct MetricsText {
         }
     }
 
-    /// Exact, without zeros at the end: 2500 is `0.0025`.
+    /// Returns exact seconds without trailing zeros: `0.0025` for 2500 µs.
     private static func seconds(_ microseconds: UInt64) -> String {
         let (whole, part) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
         guard part > 0 else { return "\(whole)" }

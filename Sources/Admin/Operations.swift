@@ -3,7 +3,7 @@ import Node
 import Wire
 
 extension Admin {
-    /// Does what an operator asks of the node among the others.
+    /// Executes an operator's request that concerns the node's part in the cluster.
     func operate(_ request: Request) -> [UInt8] {
         switch node.assumeIsolated({ perform(request, on: $0) }) {
         case .success:

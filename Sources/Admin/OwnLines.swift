@@ -2,7 +2,7 @@ import CRDT
 import Chat
 import LineProtocol
 
-/// The data lines of what belongs to one user and to no conversation.
+/// The data lines of profiles and action items.
 extension ReplyWriter {
     mutating func profile(_ profile: ProfileView) {
         line("PROFILE") { $0.profile(profile) }

@@ -4,9 +4,9 @@ import Node
 import Wire
 
 extension Admin {
-    /// What a request changes of what belongs to one user and to no conversation.
+    /// Returns the mutation of a profile or an action item that a request asks for; nil for others.
     ///
-    /// - Parameter node: makes the ids that the request leaves to it.
+    /// - Parameter node: creates the ids that the request leaves to it.
     func own(of request: Request, mintedBy node: isolated Node) -> Mutation? {
         switch request {
         case .profile(let it): Mutation(it.edit, by: it.user)
@@ -22,7 +22,7 @@ extension Admin {
 }
 
 extension Request.Profile {
-    /// An empty text clears its field.
+    /// The fields to set; an empty text clears its field.
     var edit: Chat.Profile.Edit {
         Chat.Profile.Edit(name: field(name), email: field(email), photo: field(photo))
     }

@@ -55,7 +55,7 @@ extension Admin {
         return read(.chats(shown), by: chats.user, slot: slot, on: &connection)
     }
 
-    /// What a query found, or why there is nothing.
+    /// Returns the reply to a query: what it found, or the error.
     static func reply(with outcome: Completion) -> [UInt8] {
         switch outcome {
         case .found(let findings, let isPartial): reply(findings, isPartial: isPartial)
@@ -111,8 +111,8 @@ extension Admin {
 }
 
 extension Findings {
-    /// About what its reply takes, in bytes: a buffer that grows while it is written takes three
-    /// times as much at the end.
+    /// The approximate size of its reply in bytes: a buffer that grows while it is written takes
+    /// three times as much at the end.
     var replyBytes: Int {
         guard case .messages(let messages) = self else { return 0 }
         let texts = messages.reduce(0) { $0 + $1.text.utf8.count + 160 }
@@ -123,7 +123,7 @@ extension Findings {
 extension ReplyWriter {
     var isTooLong: Bool { bytes.count > LineLimits.replyBytesMax }
 
-    /// The data line of a message as one user sees it.
+    /// Writes the data line of a message as one user sees it.
     mutating func message(_ message: MessageView) {
         line("MESSAGE") {
             $0.pair("id", message.id)
@@ -133,7 +133,7 @@ extension ReplyWriter {
         }
     }
 
-    /// The data line of a conversation in a user's list.
+    /// Writes the data line of a conversation in a user's list.
     mutating func chat(_ chat: ChatView) {
         line("CHAT") {
             $0.pair("id", chat.id)
@@ -151,7 +151,7 @@ extension ReplyWriter {
         }
     }
 
-    /// The data line of what a participant has marked.
+    /// Writes the data line of a participant's marks.
     mutating func mark(_ mark: MarkView) {
         line("MARK") {
             $0.pair("user", mark.user)
@@ -162,7 +162,7 @@ extension ReplyWriter {
         }
     }
 
-    /// A status line alone.
+    /// Returns a status line alone.
     static func status(_ body: (inout ReplyPairs) -> Void = { _ in }) -> [UInt8] {
         var writer = ReplyWriter(reserving: 96)
         writer.ok(body)
@@ -171,7 +171,7 @@ extension ReplyWriter {
 }
 
 extension ReplyPairs {
-    /// What is said of a message behind its id, sender and time.
+    /// Writes the pairs of a message that follow its id, sender and time.
     mutating func message(_ message: MessageView) {
         pair("type", message.type)
         pair("text", message.text)
@@ -187,7 +187,7 @@ extension ReplyPairs {
 }
 
 extension ChatView.Preview? {
-    /// What a list shows of it; of nothing, too.
+    /// The text that a list shows for the preview, or for its absence.
     var lineText: String {
         guard let preview = self else { return "No messages yet" }
         return switch preview.type {
@@ -199,6 +199,6 @@ extension ChatView.Preview? {
 }
 
 extension HybridTimestamp {
-    /// As the line protocol prints times: milliseconds since 1970.
+    /// The time as the line protocol prints it: milliseconds since 1970.
     var lineTime: Int64 { Int64(milliseconds) }
 }

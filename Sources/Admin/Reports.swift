@@ -7,7 +7,7 @@ import Replication
 import Wire
 
 extension Admin {
-    /// Answers what is asked of the node itself, or of what a connection has done.
+    /// Answers a request about the node itself, or about what a connection has done.
     package func report(_ request: Request, to connection: ConnectionState) -> [UInt8] {
         var writer = ReplyWriter()
         switch request {
@@ -82,9 +82,9 @@ extension Admin {
         for report in node.assumeIsolated({ $0.memberReports() }) {
             writer.line("MEMBER") {
                 $0.pair("name", report.member.name)
-                // Who is out of the ring for having been dead so long has left it, too.
+                // An evicted member is out of the ring and so has left it, too.
                 $0.pair("state", report.state == .evicted ? "left" : report.state.description)
-                // Until it is forgotten, others wait for what it may hold.
+                // Until it is forgotten, other nodes wait for what it may hold.
                 $0.flag("evicted", report.state == .evicted)
                 $0.flag("self", report.isSelf)
                 $0.pair("gossip", report.member.gossip)
@@ -147,7 +147,7 @@ extension Admin {
 }
 
 extension ReplyWriter {
-    /// The data line of a shard.
+    /// Writes the data line of a shard.
     mutating func shard(_ report: ShardReport) {
         line("SHARD") {
             $0.pair("id", report.shard)

@@ -2,7 +2,7 @@ import LineProtocol
 import Node
 
 extension Request {
-    /// What kind of work it is.
+    /// The kind of work that the request causes.
     package var kind: RequestKind {
         switch self {
         case .create, .send, .edit, .delete, .restore, .invite, .leaveChat, .pin, .unpin, .archive,

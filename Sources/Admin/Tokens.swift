@@ -5,10 +5,11 @@ import Replication
 import Wire
 
 extension ConnectionState {
-    /// What it has seen of a shard; nil for nothing.
+    /// Returns what the connection has seen of a shard; nil for nothing.
     package func sessionVector(of shard: ShardID) -> SessionVector? { sessionVectors[shard] }
 
-    /// What a copy of the shard has to hold to answer it.
+    /// Returns what a replica of the shard must hold to answer the connection; nil for no
+    /// constraint.
     package func constraint(on shard: ShardID) -> ReadConstraint? {
         sessionVectors[shard].map { _ in
             ReadConstraint(.vector(SaidVector(seen(of: shard))), isStrict: isStrict)
@@ -19,17 +20,18 @@ extension ConnectionState {
         for observation in observations { sessionVectors.note(observation) }
     }
 
-    /// Operations may be executed yet, though their clients were answered.
+    /// Records operations that may still be executed although their clients were answered.
     package mutating func note(_ last: UnsettledOperation) { unsettled.note(last) }
 
-    /// A copy holds what it has seen of the shard, or whatever of that still exists.
+    /// Replaces the session vector by a replica that holds all of it, or all of it that still
+    /// exists.
     package mutating func level(_ observation: Observation) { sessionVectors.replace(observation) }
 
     package mutating func forgetReplica(of shard: ShardID) {
         sessionVectors.forgetReplica(of: shard)
     }
 
-    /// What it has seen of each shard, and written there.
+    /// What the connection has seen of each shard, its own writes included.
     var seen: [(shard: ShardID, vector: Vector)] {
         sessionVectors.shards.map { ($0, seen(of: $0)) }
     }
@@ -52,13 +54,14 @@ extension Admin {
         writer.ok { $0.pair("token", token.text) }
     }
 
-    /// What comes behind a token is later than what was shown with it.
+    /// Merges a token into the connection and the node's clock, so that later operations have later
+    /// times than everything shown with it.
     private func note(_ token: Token, on connection: inout ConnectionState) {
         connection.unsettled.merge(token.unsettled)
         node.assumeIsolated { $0.observe(token) }
     }
 
-    /// Has `WATCH` begin when what was asked before it is answered.
+    /// Has `WATCH` begin after all earlier requests were answered.
     func watch(_ watch: Request.Watch, on connection: inout ConnectionState) -> LineAnswer {
         if let token = watch.since, node.assumeIsolated({ $0.isOfThisCluster(token) }) == true {
             note(token, on: &connection)
@@ -66,7 +69,7 @@ extension Admin {
         return .beginWhenFirst(.watch(watch))
     }
 
-    /// Has `SINCE` begin when what was asked before it is answered.
+    /// Has `SINCE` begin after all earlier requests were answered.
     func since(_ token: Token, on connection: inout ConnectionState) -> LineAnswer {
         switch node.assumeIsolated({ $0.isOfThisCluster(token) }) {
         case true?:

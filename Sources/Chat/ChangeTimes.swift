@@ -1,12 +1,12 @@
 import CRDT
 import Wire
 
-/// When users last came into a set, and when they last went out of it.
+/// The times at which users were last added to a set and last removed from it.
 ///
-/// The set tells who is in it; of the changes that made it so, an event tells the time. For each
-/// user and direction the greatest time counts. Of more than `countMax` the latest stay: an event
-/// of an older change then bears the time at which it is told. The latest of a union of greatest
-/// times is a join, whatever was left out before.
+/// The set itself says who is in it; these times are what an event of the change reports. For each
+/// user and direction the greatest time counts. At most `countMax` entries are kept, the latest
+/// ones: an event of a change whose entry was dropped carries the time at which it is published.
+/// Keeping the latest entries of a union of greatest times is a join, whatever was dropped before.
 public struct ChangeTimes: Hashable, Sendable {
     enum Direction: UInt8, Hashable, Sendable {
         case added = 1
@@ -23,7 +23,7 @@ public struct ChangeTimes: Hashable, Sendable {
         }
     }
 
-    /// As many as a conversation has participants: some 80 KB of the longest names.
+    /// As many as a conversation has participants: about 80 KB with the longest names.
     static let countMax = ChatLimits.participantsMax
 
     /// Ascending by user, then direction; each pair once.
@@ -33,10 +33,10 @@ public struct ChangeTimes: Hashable, Sendable {
 
     public var isEmpty: Bool { entries.isEmpty }
 
-    /// When `user` last came in; nil where that is not known.
+    /// The time at which `user` was last added; nil where it is unknown.
     public func added(_ user: UserID) -> HybridTimestamp? { time(of: user, .added) }
 
-    /// When `user` last went out; nil where that is not known.
+    /// The time at which `user` was last removed; nil where it is unknown.
     public func removed(_ user: UserID) -> HybridTimestamp? { time(of: user, .removed) }
 
     var greatest: HybridTimestamp { entries.reduce(.zero) { max($0, $1.time) } }
@@ -117,7 +117,7 @@ extension ChangeTimes: WireValue {
         }
     }
 
-    /// In a field of its own, which is not there where it is empty.
+    /// Decodes the times from a field, which is omitted when there are none.
     static func decodeSome(_ bytes: [UInt8]) throws(WireError) -> ChangeTimes {
         let times = try ChangeTimes.decode(bytes)
         guard !times.isEmpty else { throw .invalid("times of changes") }

@@ -1,75 +1,77 @@
 import CRDT
 import Wire
 
-/// The limits of chat.
+/// The limits of chat, and what they mean for the size of documents.
 ///
-/// They are judged when a mutation is accepted; a merge never refuses. So what is accepted leaves
-/// room: each member of a cluster may be alone on its side of a cut, accept up to the limit, and
-/// all of that is one document afterwards, which every node can store, read and send.
+/// The node that accepts a mutation checks its limits; a merge never refuses. The limits therefore
+/// leave headroom: each member of a cluster may be alone on its side of a network partition and
+/// accept up to the limit there, and the merge of all sides is one document, which every node must
+/// be able to store, read and send.
 ///
-/// | document | what grows in it | what is accepted | what a merge of all sides makes |
+/// | document | what grows in it | limit at acceptance | bound after a merge of all sides |
 /// |---|---|---|---|
 /// | any | `changedBy`: 24 bytes for each process that changed it | `keptBytesMax` | × members |
-/// | conversation | participants and invitations: about 120 bytes and two names for everyone who \
-/// was ever in it, 20 more for each process that invited or removed the same user again | \
+/// | conversation | participants and invitations: about 120 bytes and two names for every user \
+/// who was ever in it, 20 more for each process that invited or removed the same user again | \
 /// `participantsMax` present ones; `keptBytesMax`, which is 1,500 to 5,000 users | × members |
-/// | message | texts: the first one and edits, those of losing sendings too | `editsMax` | \
+/// | message | texts: the first one and the edits, also of losing sends | `editsMax` | \
 /// the latest `editsKeptMax` |
-/// | | `deletedBy`: about 80 bytes and a name for everyone who ever hid it; `losingSends`: 24 \
-/// bytes for each losing sending | `keptBytesMax`, beside the texts | × members |
+/// | | `deletedBy`: about 80 bytes and a name for every user who ever hid it; `losingSends`: 24 \
+/// bytes for each losing send | `keptBytesMax`, without the texts | × members |
 /// | participant state | `archivedBy` of one user; two marks; the vector up to which the \
 /// conversation is hidden | `keptBytesMax` | × members |
 /// | profile | three fields of `titleBytesMax` | their length | the same |
 /// | item | the header, and an `OwnerState` of at most 3 KiB for each owner who added the same \
 /// id | one owner | × members |
-/// | device | 256 viewings; `ListedNotification.countMax` notifications of at most 300 bytes; \
-/// what was acknowledged: 24 bytes for each process that accepted a message for its user | \
+/// | device | 256 viewings; `ListedNotification.countMax` notifications of about 300 bytes; \
+/// `acknowledged`: 24 bytes for each process that accepted a message for its user | \
 /// `keptBytesMax` | × members |
 /// | later kind | fields that this version does not know | nothing | the greater bytes of each |
 ///
 /// Replication sends whole documents, so `keptBytesMax` is also the most that a small change can
-/// cost on a disk and on the wire beside the texts of a message: several changes of one document in
-/// one turn cost that once.
+/// cost on disk and on the wire, apart from the texts of a message. Several changes of one document
+/// in one turn cost it once.
 public enum ChatLimits {
     public static let participantsMax = 1_000
-    /// Edits of one message.
+    /// The most edits of one message.
     public static let editsMax = 100
-    /// The most edits that a merge keeps: those that ten sides of a cut may accept.
+    /// The most edits that a merge keeps: as many as ten sides of a network partition may accept.
     ///
-    /// Of more the oldest go: to keep the greatest of a union is a join, to keep the smallest is
-    /// not.
+    /// Beyond that the oldest are dropped: keeping the greatest of a union is a join, keeping the
+    /// smallest is not.
     public static let editsKeptMax = 10 * editsMax
-    /// Devices of one user.
+    /// The most devices of one user.
     public static let devicesMax = 32
-    /// Bytes of a text in UTF-8.
+    /// The most UTF-8 bytes of a message's text.
     public static let textBytesMax = 16_384
-    /// Bytes of a title in UTF-8.
+    /// The most UTF-8 bytes of a title.
     public static let titleBytesMax = 1_024
-    /// Bytes of a document beside its texts, where every member of a cluster may add as many.
+    /// Returns the most bytes of a document, without its texts, that each of `members` nodes
+    /// accepts.
     ///
-    /// Enough for a conversation of `participantsMax` users with names of 64 characters, also in a
-    /// cluster of a hundred nodes.
+    /// It suffices for a conversation of `participantsMax` users with names of 64 characters, also
+    /// in a cluster of a hundred nodes.
     public static func keptBytesMax(members: Int) -> Int {
         min(keptBytesMax, keptBytesOfAll / max(1, members))
     }
 
-    /// In a cluster of at most 48 nodes.
+    /// The limit in a cluster of at most 48 nodes.
     public static let keptBytesMax = 512 << 10
-    /// Of all sides of a cut.
+    /// The limit for all sides of a network partition together.
     static let keptBytesOfAll = 24 << 20
-    /// What undoes something, or moves a mark, may add a quarter more.
+    /// The quarters of the limit that a mutation may fill which undoes something or moves a mark.
     static let keptBytesQuarters = 5
     /// The most bytes of a document: five quarters of what all sides may keep, and the texts.
     static let documentBytesMax =
         keptBytesOfAll / 4 * keptBytesQuarters + (editsKeptMax + 2) * (textBytesMax + 64)
 }
 
-/// What a mutation may add to its document.
+/// The size that a mutation adds to its document.
 extension Mutation {
-    /// The most bytes that it adds beside texts.
+    /// Returns an upper bound of the bytes that the mutation adds, without texts.
     ///
-    /// Whatever the inner form of what is added: a name where it is added, twice for an invitation,
-    /// and some 300 bytes for stamps, contexts and numbers around it: a removal names up to four
+    /// The bound holds for every encoding: an added name, counted twice for an invitation, and
+    /// about 300 bytes for the stamps, contexts and numbers around it; a removal names up to four
     /// other processes.
     func bytesAdded(hiding hidden: Hidden?) -> Int {
         let texts: Int =
@@ -88,7 +90,7 @@ extension Mutation {
 
     private static let bytesAround = 320
 
-    /// Whether it may always be done: little or nothing of the document is left after it.
+    /// Whether the mutation is accepted at any size: little or nothing of the document remains.
     private var empties: Bool {
         switch action {
         case .retract, .deleteItem, .device(_, .remove): true
@@ -96,7 +98,8 @@ extension Mutation {
         }
     }
 
-    /// Whether it adds nobody and nothing that stays: it undoes something, or moves a mark.
+    /// Whether the mutation adds no user and nothing permanent: it undoes something or moves a
+    /// mark.
     private var settles: Bool {
         switch action {
         case .leave, .restore, .unarchive, .pin, .unpin, .read, .deliver, .finishItem: true
@@ -105,11 +108,11 @@ extension Mutation {
         }
     }
 
-    /// Judges the size of what it makes of a document.
+    /// Throws where the mutation would make its document too large.
     ///
     /// - Parameters:
-    ///   - size: bytes of the document as it is.
-    ///   - members: how many nodes may accept as much on their own side of a cut.
+    ///   - size: the bytes of the document as it is.
+    ///   - members: the number of nodes that may accept as much on their own side of a partition.
     public func judgeSize(
         of target: Document, _ size: Int, hiding hidden: Hidden?, members: Int
     ) throws(Refusal) {
@@ -126,7 +129,7 @@ extension Mutation {
 }
 
 extension Document {
-    /// The bytes of its texts, which are limited by their number.
+    /// The bytes of a message's texts, which are limited by their number instead.
     var textBytes: Int {
         guard let message else { return 0 }
         return message.versions.reduce(message.header.text.utf8.count) { $0 + $1.text.utf8.count }
@@ -135,6 +138,6 @@ extension Document {
 }
 
 extension Hidden {
-    /// The most bytes that it takes.
+    /// The most bytes of its encoding.
     var bytesMax: Int { 64 + vector.entries.count * 20 + vector.rangesCount * 18 }
 }

@@ -1,7 +1,7 @@
 import CRDT
 import Wire
 
-/// The value of a field that can be empty again; nothing comes before every value.
+/// The value of a field that can be cleared again; a cleared field sorts before every value.
 public struct Clearable<Value: Comparable & Hashable & Sendable>: Hashable, Sendable {
     public let value: Value?
 
@@ -26,7 +26,7 @@ extension Clearable: WireValue where Value: WireValue {
     }
 }
 
-/// A title, name, e-mail address or photo: equal and in order as its bytes are.
+/// The text of a field, such as a title or a name; compared by its UTF-8 bytes.
 public struct FieldText: Hashable, Sendable {
     public let text: String
 
@@ -52,7 +52,7 @@ extension FieldText: WireValue {
 }
 
 extension Optional {
-    /// The later of two writes of a field, where there are two.
+    /// Merges two registers of a field that may be unset; the later write wins.
     mutating func merge<Value>(_ other: Wrapped?) where Wrapped == Register<Value> {
         guard let other else { return }
         guard var mine = self else {

@@ -1,29 +1,31 @@
 import CRDT
 import Wire
 
-/// Who talks to whom.
+/// A conversation: its creation, its participants and their invitations.
 public struct Conversation: Hashable, Sendable {
-    /// What it was created with, for ever.
+    /// The immutable part of a conversation, set when it is created.
     ///
-    /// Of two, created on two sides of a cut, the earlier.
+    /// Of two headers, created on two sides of a network partition, the earlier wins.
     public struct Header: Hashable, Sendable {
         public let created: Stamp
-        /// By which it was created.
+        /// The dot of the creation.
         public let dot: Dot
         public let creator: UserID
-        /// Ascending; with the creator.
+        /// Ascending; includes the creator.
         public let participants: [UserID]
         public let title: String?
     }
 
-    /// When somebody was last invited, and by whom.
+    /// The last invitation of a user: its time and its author.
     public struct Invitation: Hashable, Sendable {
         public let user: UserID
         public let stamp: Stamp
         public let by: UserID
 
-        /// Stamps are never equal unless the invitations are; the rest makes the order total over
-        /// any bytes.
+        /// Whether this invitation precedes `other`, which is of the same user.
+        ///
+        /// Stamps are equal only for equal invitations; `by` makes the order total over any decoded
+        /// bytes.
         func isEarlier(than other: Invitation) -> Bool {
             (stamp, by) < (other.stamp, other.by)
         }
@@ -31,9 +33,9 @@ public struct Conversation: Hashable, Sendable {
 
     public private(set) var header: Header
     public private(set) var participants: ObservedRemoveSet<UserID>
-    /// Of everybody who was ever invited, in or not; ascending by user.
+    /// The last invitation of every user who was ever invited, still in or not; ascending by user.
     public private(set) var invitations: [Invitation]
-    /// When participants last left.
+    /// The times at which participants last left.
     public private(set) var departureTimes = ChangeTimes()
 
     init(header: Header) {
@@ -43,7 +45,7 @@ public struct Conversation: Hashable, Sendable {
         for user in header.participants { participants.insert(user, by: header.created) }
     }
 
-    /// When `user` was last invited; nil for who never was.
+    /// The stamp of the last invitation of `user`; nil where there was none.
     public func invitation(of user: UserID) -> Stamp? { lastInvitation(of: user)?.stamp }
 
     func lastInvitation(of user: UserID) -> Invitation? {
@@ -59,7 +61,7 @@ public struct Conversation: Hashable, Sendable {
         }
     }
 
-    /// Who is in it already stays under the invitation that they have.
+    /// Adds `user`; a user who is already in keeps their present invitation.
     mutating func invite(_ user: UserID, of host: UserID, by operation: Stamp) {
         let isIn = participants.contains(user)
         participants.insert(user, by: operation)
@@ -80,7 +82,7 @@ public struct Conversation: Hashable, Sendable {
         departureTimes.merge(other.departureTimes)
     }
 
-    /// Of two invitations of one user, the later.
+    /// Records an invitation; of two invitations of one user the later stays.
     private mutating func note(_ invitation: Invitation) {
         let index = firstIndex(notBefore: invitation.user)
         if index < invitations.count, invitations[index].user == invitation.user {
@@ -108,9 +110,10 @@ extension Conversation.Header: Comparable {
             && left.dot == right.dot
     }
 
-    /// Headers of one stamp are of one operation, executed by several nodes: the least dot stays.
+    /// Orders headers by stamp; equal stamps mean one operation that several nodes executed, of
+    /// which the least dot wins.
     ///
-    /// The rest makes the order total over any bytes.
+    /// The other comparisons make the order total over any decoded bytes.
     public static func < (left: Self, right: Self) -> Bool {
         guard left.created == right.created else { return left.created < right.created }
         guard left.creator == right.creator else { return left.creator < right.creator }

@@ -1,35 +1,37 @@
 import CRDT
 import Wire
 
-/// One device of a user: its token, what it is viewing, and what it was notified of.
+/// A device of a user: its token, the conversation that it shows, and its notifications.
 ///
-/// It lives from an addition to the next removal. A removal wins over everything that did not know
-/// of it, and what is added after it begins with nothing: so of two states the one with the later
-/// removal is the whole result, and only states of one life merge field by field.
+/// A device lives from an addition to the next removal. A removal wins over everything that had not
+/// seen it, and the next life starts empty: of two states, the one with the later removal is the
+/// whole result, and only states of one life merge field by field.
 ///
-/// Notifications are not stored: the shards of the conversations derive them. Here is what was
-/// shown (`listed`) and what was taken off since (`acknowledged`), by the dots of the messages.
+/// Notifications are not stored: the shards of the conversations derive them. The device stores
+/// which notifications were shown (`listed`) and which of them were acknowledged (`acknowledged`),
+/// by the dots of the messages.
 public struct Device: Hashable, Sendable {
-    /// When it was last removed; nil before the first time.
+    /// The stamp of the last removal; nil before the first.
     public private(set) var removed: Stamp?
-    /// When it was added in this life: of two additions, on two sides of a cut, the earlier.
+    /// The stamp of the addition that began this life; nil while the device is removed.
     ///
-    /// Nil while it is removed.
+    /// Of two additions, on two sides of a network partition, the earlier counts.
     public private(set) var added: Stamp?
     private var tokenField: Register<FieldText>?
-    /// Ascending by stamp, one each; of more than `Viewing.countMax` the latest.
+    /// The latest viewings, at most `Viewing.countMax`; ascending by stamp, one each.
     public private(set) var viewings: [Viewing]
-    /// What was shown and is not taken off; ascending by dot, none of them in `acknowledged`.
+    /// Notifications that were shown and not acknowledged; ascending by dot, none in
+    /// `acknowledged`.
     public private(set) var listed: [ListedNotification]
-    /// The messages that were taken off, or passed over before one that was.
+    /// The dots of messages that were acknowledged, or passed over before one that was.
     ///
-    /// A replica's id belongs to one copy of one shard, so this one vector spans all shards. It
-    /// grows by some 24 bytes for each process that accepted such a message in a shard.
+    /// A replica id belongs to one shard replica, so this one vector spans all shards. It grows by
+    /// about 24 bytes for each process that accepted such a message in a shard.
     public private(set) var acknowledged: Vector
-    /// When the latest message was sent that was taken off; zero before the first.
+    /// The sending time of the latest acknowledged message; zero before the first.
     public private(set) var latestAcknowledged: HybridTimestamp
 
-    /// As it begins.
+    /// Creates the device by its first addition.
     init(_ token: FieldText, at stamp: Stamp) {
         self.init()
         add(token, at: stamp)
@@ -46,10 +48,11 @@ public struct Device: Hashable, Sendable {
 
     public var token: String? { tokenField?.value.text }
 
-    /// What it is viewing.
+    /// The conversation that the device shows now, if any.
     public var viewed: ConversationID? { viewings.last?.conversation }
 
-    /// Behind all that was written in it; the messages that it names are of other shards' time.
+    /// The greatest time of a write to the device; the messages that it names have times of other
+    /// shards, which do not count.
     var greatestTime: HybridTimestamp {
         [removed, added, tokenField?.stamp, viewings.last?.stamp].reduce(.zero) {
             max($0, $1?.time ?? .zero)
@@ -60,7 +63,7 @@ public struct Device: Hashable, Sendable {
 // MARK: Changes
 
 extension Device {
-    /// When what this writes was last written; a removal is behind all that was.
+    /// Returns the stamps of the values that `action` overwrites; a removal overwrites all of them.
     func stamps(of action: DeviceAction) -> [Stamp?] {
         switch action {
         case .add: [removed, tokenField?.stamp]
@@ -88,11 +91,12 @@ extension Device {
         for entry in entries { note([entry]) }
     }
 
-    /// Takes off the notification `id` and all that are listed before it; nothing where it is not
-    /// listed.
+    /// Acknowledges the notification `id` and all that are listed before it; does nothing where
+    /// `id` is not listed.
     mutating func acknowledge(_ id: NotificationID) {
         guard let last = listed.first(where: { $0.place.id == id }) else { return }
-        // A replica's seqs are not in the order of times: what came to it late was sent before.
+        // The seqs of a replica do not follow the sending times: a message that reached it late has
+        // a greater seq and may have an earlier time.
         var (taken, later) = (Vector(), Vector())
         for entry in listed {
             guard entry.place <= last.place else {
@@ -124,7 +128,7 @@ extension Device {
         return mine.map { $0 < theirs } ?? true
     }
 
-    /// The latest of a union of such sets is a join, whatever was left out before.
+    /// Adds viewings and keeps the latest; the latest of a union are a join, whatever was dropped.
     private mutating func note(_ more: [Viewing]) {
         viewings = Array(Set(viewings + more).sorted().suffix(Viewing.countMax))
     }
@@ -140,7 +144,7 @@ extension Device {
 
     private mutating func normalize() { listed.removeAll { acknowledged.contains($0.dot) } }
 
-    /// Whether it is as a merge leaves it.
+    /// Whether the device is in the normal form in which a merge leaves it.
     var isNormal: Bool {
         let isBare =
             tokenField == nil && viewings.isEmpty && listed.isEmpty && acknowledged.isEmpty
@@ -199,7 +203,7 @@ extension Device {
     }
 }
 
-/// As it travels to a node that asks for it.
+/// The form in which a device is sent to a node that requests it.
 extension Device: WireValue {
     public func encode(into writer: inout ByteWriter) {
         var fields = Fields()
@@ -214,7 +218,7 @@ extension Device: WireValue {
     }
 }
 
-/// Values, one behind the other.
+/// The wire form of a list: a count, then the values.
 struct WireList<Value: WireValue>: WireValue {
     let values: [Value]
 
@@ -231,7 +235,7 @@ struct WireList<Value: WireValue>: WireValue {
         self.values = values
     }
 
-    /// A list in a field of its own, which has no field where it is empty.
+    /// Decodes a list from a field, which is omitted when the list is empty.
     static func decodeSome(_ bytes: [UInt8]) throws(WireError) -> [Value] {
         let values = try decode(bytes).values
         guard !values.isEmpty else { throw .invalid("a list of something") }

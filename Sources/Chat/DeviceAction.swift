@@ -1,16 +1,16 @@
 import CRDT
 import Wire
 
-/// What is done to a device.
+/// A change of a device.
 public enum DeviceAction: Hashable, Sendable {
-    /// It is added, or has another token.
+    /// Adds the device, or replaces its token.
     case add(FieldText)
     case remove
-    /// It shows this conversation, or none, until it says otherwise.
+    /// Sets the conversation that the device shows, or none, until the next such action.
     case view(ConversationID?)
-    /// It is shown these notifications, in the life that began with that removal.
+    /// Lists notifications as shown, in the life that began with the removal `life`.
     case list([ListedNotification], life: Stamp?)
-    /// This notification, and all that are listed before it, need not be shown again.
+    /// Acknowledges this notification and all that are listed before it.
     case acknowledge(NotificationID)
 }
 
@@ -19,7 +19,7 @@ extension Mutation {
         self.init(.device(device, action), of: .user(user), by: user)
     }
 
-    /// The device that it changes, if it changes one.
+    /// The device that the mutation changes, if any.
     public var device: DeviceID? {
         guard case .device(let device, _) = action else { return nil }
         return device
@@ -40,10 +40,11 @@ extension Mutation {
 }
 
 extension DeviceAction {
-    /// Whether it may be done, and whether it would change anything.
+    /// Returns whether the action changes anything; throws where it is refused.
     ///
-    /// What a device views is written though it views that already: on the other side of a cut it
-    /// may view something else, as was said before.
+    /// A view of the conversation that the device shows already is written all the same: on the
+    /// other side of a network partition an earlier action may have set another one, which would
+    /// win.
     func judge(_ device: Device?) throws(Refusal) -> Bool {
         if case .add(let token) = self {
             guard let device, device.isRegistered else { return true }
@@ -55,7 +56,7 @@ extension DeviceAction {
         switch self {
         case .view: return true
         case .list(let entries, let life):
-            // What was found for an earlier life is nothing to this one.
+            // Notifications found for an earlier life do not concern this one.
             return device.removed == life && entries.contains { !device.knows($0.dot) }
         case .acknowledge(let id): return device.listed.contains { $0.place.id == id }
         case .add, .remove: preconditionFailure("judged before")
@@ -64,7 +65,7 @@ extension DeviceAction {
 }
 
 extension Device {
-    /// Whether it was shown the message sent by this dot, or was not to be.
+    /// Whether the message that `dot` sent was listed, acknowledged or passed over.
     func knows(_ dot: Dot) -> Bool {
         acknowledged.contains(dot) || listed.contains { $0.dot == dot }
     }

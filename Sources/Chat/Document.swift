@@ -1,12 +1,12 @@
 import CRDT
 import Wire
 
-/// What is stored, merged, sent and digested: a small product of CRDTs under a key.
+/// The unit of storage, replication and digests: a small product of CRDTs under a key.
 ///
-/// Its merge is a join: commutative, associative, idempotent, with one byte string for equal
-/// states. What travels is always a whole document.
+/// The merge is a join: commutative, associative, idempotent, with equal bytes for equal states.
+/// Replication always sends whole documents.
 public struct Document: Hashable, Sendable {
-    /// What a document of a known kind says.
+    /// The content of a document, by kind.
     public enum Content: Hashable, Sendable {
         case conversation(Conversation)
         case message(Message)
@@ -14,7 +14,7 @@ public struct Document: Hashable, Sendable {
         case profile(Profile)
         case item(Item)
         case device(Device)
-        /// Written by a later version: kept, merged field by field, sent on.
+        /// Content that only a later version can read: kept, merged field by field and sent on.
         case unknown
     }
 
@@ -22,44 +22,43 @@ public struct Document: Hashable, Sendable {
         let key: DocumentKey
         var changedBy: Context
         var content: Content
-        /// The fields that this version does not know.
+        /// The fields whose numbers this version does not know.
         var unknown: Fields
-        /// States of later versions, which `content` shows too as far as they are understood.
+        /// States of later versions; `content` includes what this version can read of them.
         ///
-        /// Normally there is none. Where they hold every change, the document is what they say;
-        /// where a node of this version changed it since, its state goes beside them.
+        /// Normally there are none. Where they cover every change, they are the whole document;
+        /// where a node of this version has changed it since, its state is stored beside them.
         var later: [LaterState] = []
 
-        /// Whether there is a change that no state of a later version has.
+        /// Whether the document has a change that no state of a later version covers.
         var isOwn: Bool { later.isEmpty || !later.changedBy.covers(changedBy) }
     }
 
-    /// Nothing in it changes, so that it can be shared.
+    /// Immutable, so that documents can share it.
     private final class Box: Sendable {
         let parts: Parts
 
         init(_ parts: Parts) { self.parts = parts }
     }
 
-    /// A document passes through many hands on its way to the disk: each takes a reference.
+    /// The shared parts: a document that is passed on towards the disk copies only a reference.
     private var box: Box
 
     private init(_ parts: Parts) { box = Box(parts) }
 
-    /// A document as its first mutation makes it.
+    /// Creates a document as its first mutation leaves it.
     init(_ content: Content, at key: DocumentKey, by dot: Dot) {
         self.init(Parts(key: key, changedBy: Context(dot), content: content, unknown: Fields()))
     }
 
     public var key: DocumentKey { box.parts.key }
 
-    /// Per replica that ever changed it, the last seq by which it did.
+    /// For each replica that ever changed the document, the seq of its last change.
     public var changedBy: Context { box.parts.changedBy }
 
     public var content: Content { box.parts.content }
 
-    /// Whether a later version wrote it in a way that this one cannot read: it is kept and sent on,
-    /// and nothing is done to it.
+    /// Whether this version cannot read the document: it is kept and sent on, but not changed.
     public var isUnreadable: Bool {
         if case .unknown = content { !box.parts.later.isEmpty } else { false }
     }
@@ -70,7 +69,7 @@ public struct Document: Hashable, Sendable {
 
     public func hash(into hasher: inout Hasher) { hasher.combine(box.parts) }
 
-    /// The document as the mutation `dot` leaves it.
+    /// Returns the document as the mutation `dot` leaves it.
     func changed(to content: Content, by dot: Dot) -> Document {
         var parts = box.parts
         parts.content = content
@@ -79,7 +78,7 @@ public struct Document: Hashable, Sendable {
     }
 
     #if PlantedBugs
-        /// The document with other content and no trace of the change.
+        /// Returns the document with other content and no trace of the change.
         func with(_ content: Content) -> Document {
             var parts = box.parts
             parts.content = content
@@ -129,19 +128,19 @@ public struct Document: Hashable, Sendable {
         return device
     }
 
-    /// Whether who has seen `known` has seen the conversation, in some state.
+    /// Whether a session that has seen `known` has seen the conversation, in any state.
     public func isSeen(within known: Vector) -> Bool {
         guard let header = conversation?.header else { return false }
         return known.contains(header.dot) || changedBy.dots.contains(where: known.contains)
     }
 
-    /// Whether texts must go from the disk: it is deleted for everyone.
+    /// Whether texts must be removed from disk: the message or item is deleted for everyone.
     public var purges: Bool { message?.isRetracted ?? item?.isDeleted ?? false }
 
-    /// Where a message stands in its conversation's history; zero for every other document.
+    /// The sending time of a message, which orders the history; zero for every other document.
     public var historyTime: HybridTimestamp { message?.header.sent.time ?? .zero }
 
-    /// The greatest stamp in it: the clock of who writes next starts behind it.
+    /// The greatest time in the document; the clock of the next writer starts after it.
     public var greatestTime: HybridTimestamp {
         switch content {
         case .conversation(let conversation): conversation.greatestTime
@@ -156,7 +155,7 @@ public struct Document: Hashable, Sendable {
 }
 
 extension Document.Content {
-    /// - Parameter other: of the same kind.
+    /// Merges content of the same kind.
     mutating func merge(_ other: Document.Content) {
         switch (self, other) {
         case (.conversation(var mine), .conversation(let theirs)):
@@ -201,7 +200,7 @@ extension Document.Content {
 }
 
 extension Document.Parts {
-    /// Reads a state of this version.
+    /// Decodes a state in the format of this version.
     init(_ key: DocumentKey, own bytes: ArraySlice<UInt8>) throws(WireError) {
         var reader = ByteReader(bytes)
         _ = try reader.readByte()
@@ -213,7 +212,7 @@ extension Document.Parts {
         self.key = key
     }
 
-    /// Takes in states of later versions; `content` holds what the documents of both show.
+    /// Merges states of later versions; where they cover every change, they replace `content`.
     mutating func join(_ states: [LaterState]) {
         later = LaterState.joined(later, states)
         guard !isOwn else { return }
@@ -224,10 +223,10 @@ extension Document.Parts {
 
 /// The canonical bytes: equal states have equal bytes, on every node and in every version.
 extension Document {
-    /// The format of a document's bytes.
+    /// The number of this version's format, the first byte of a document.
     public static let version: UInt8 = 1
-    /// The most bytes of a document that is taken from another node: every merge of what nodes
-    /// accept is below, see `ChatLimits`.
+    /// The most bytes of a document that is accepted from another node; every merge of accepted
+    /// mutations is smaller, see `ChatLimits`.
     public static let bytesMax = 48 << 20
 
     public var encoded: [UInt8] {
@@ -252,7 +251,7 @@ extension Document {
         changedBy.encode(into: &writer)
         let unknown = box.parts.unknown
         if unknown.isEmpty {
-            // The usual case goes straight to the bytes.
+            // The usual case writes the fields directly behind the bytes written so far.
             var fields = FieldWriter(appendingTo: writer)
             write(to: &fields)
             writer = fields.finish()
@@ -275,7 +274,7 @@ extension Document {
         }
     }
 
-    /// Reads what `encoded` wrote, here or in a later version.
+    /// Decodes what `encoded` returned, in this version or a later one.
     public init(_ key: DocumentKey, decoding bytes: [UInt8]) throws(WireError) {
         switch bytes.first {
         case Document.version: self.init(try Parts(key, own: bytes[...]))
@@ -306,8 +305,8 @@ extension Document {
         guard encoded == bytes else { throw .invalid("states of which none holds another") }
     }
 
-    /// The document's part of its shard's digest: over its key and its canonical bytes, which name
-    /// the seqs that changed it.
+    /// Returns the document's summand of its shard's digest: the hash of its key and its canonical
+    /// bytes, which name the seqs that changed it.
     public static func digest(of key: DocumentKey, bytes: [UInt8]) -> Hash128 {
         var writer = ByteWriter(reserving: bytes.count + 128)
         key.encode(into: &writer)
@@ -315,7 +314,7 @@ extension Document {
         return writer.withUnsafeBytes { Hash128(of: $0) }
     }
 
-    /// `encoded`, and the digest of those bytes: written once behind the key, both are there.
+    /// `encoded` and the digest of these bytes, made in one buffer that begins with the key.
     public var encodedWithDigest: (bytes: [UInt8], digest: Hash128) {
         var writer = ByteWriter(reserving: 512)
         key.encode(into: &writer)

@@ -1,8 +1,8 @@
 import Wire
 
-/// The name of a document: what it is, the partition key that places it, and which of those it is.
+/// The name of a document: its kind, the partition key that determines its shard, and an id.
 public struct DocumentKey: Hashable, Sendable {
-    /// What kind of thing a document describes; the numbers are on disks and wires.
+    /// The kind of a document; its number is used on disk and on the wire.
     public struct Kind: Hashable, Sendable {
         public let number: UInt8
 
@@ -15,23 +15,25 @@ public struct DocumentKey: Hashable, Sendable {
         public static let item = Kind(number: 5)
         public static let device = Kind(number: 6)
 
-        /// Of the rows of an index, which are no documents: they are made from those of a disk and
-        /// never leave it.
+        /// The kind of the index rows that count messages, by level; these rows are derived from
+        /// the documents of one disk and never leave it.
         public static func countedRun(_ level: UInt8) -> Kind { Kind(number: 0xF0 + level) }
 
         public var isCountedRun: Bool { number >= 0xF0 }
     }
 
     public let kind: Kind
-    /// What the shard is a hash of: for all that belongs to a conversation, its id; the user's for
-    /// a profile and their devices, an action item's own.
+    /// The string whose hash determines the shard: the conversation's id for everything that
+    /// belongs to a conversation, the user's id for a profile and for devices, an action item's own
+    /// id.
     public let partition: String
-    /// Empty where the partition has one document of the kind.
+    /// The id within the partition; empty where the partition has one document of the kind.
     public let id: String
-    /// Of all three: made once, since a key is looked up many times on its way to the disk.
+    /// The hash of the three parts, computed once: a key is looked up many times on its way to
+    /// disk.
     private let hash: UInt64
 
-    /// A key whose parts have been checked: names, and an id that may be empty.
+    /// Creates a key from checked parts: names, and an id that may be empty.
     public init(checked kind: Kind, partition: String, id: String) {
         self.kind = kind
         self.partition = partition
@@ -48,7 +50,7 @@ public struct DocumentKey: Hashable, Sendable {
         DocumentKey(checked: .message, partition: conversation.text, id: message.text)
     }
 
-    /// What belongs to one user in a conversation.
+    /// The key of one participant's state in a conversation.
     public static func participantState(_ user: UserID, in conversation: ConversationID)
         -> DocumentKey
     {
@@ -67,7 +69,7 @@ public struct DocumentKey: Hashable, Sendable {
         DocumentKey(checked: .device, partition: user.text, id: device.text)
     }
 
-    /// The shard that it belongs to, in a cluster of so many shards.
+    /// Returns the document's shard in a cluster of `count` shards.
     public func shard(of count: UInt16) -> ShardID { ShardID(of: partition, count: count) }
 }
 

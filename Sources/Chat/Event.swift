@@ -1,7 +1,7 @@
 import CRDT
 import Wire
 
-/// Something that happened, as whoever watches a user is told of it.
+/// A change as the watchers of a user receive it.
 public struct Event: Hashable, Sendable {
     public enum Kind: Hashable, Sendable {
         case message(MessageView)
@@ -10,14 +10,14 @@ public struct Event: Hashable, Sendable {
         case delete(MessageID, isForEveryone: Bool)
         case pin(MessageID)
         case unpin(MessageID)
-        /// Up to this message.
+        /// Everything up to this message was read.
         case read(MessageID)
         case delivered(MessageID)
         case typing(isOn: Bool)
         case member(UserID, isIn: Bool)
         case archive
         case unarchive
-        /// All that a node held of the conversation goes from the user's own view.
+        /// Everything that a node held of the conversation is removed from the user's own view.
         case hide
         case action(ItemView)
         case actionDeleted(ItemID)
@@ -26,9 +26,10 @@ public struct Event: Hashable, Sendable {
 
     public let kind: Kind
     public let conversation: ConversationID?
-    /// Who did it; nil for a profile.
+    /// The user who made the change; nil for a profile.
     public let by: UserID?
-    /// When it was accepted; where no document tells any more, when it is told.
+    /// The time at which the change was accepted; where no document records it any more, the time
+    /// at which the event is published.
     public let at: HybridTimestamp
 
     public init(
@@ -41,12 +42,12 @@ public struct Event: Hashable, Sendable {
     }
 }
 
-/// An event, and whose watchers are told of it.
+/// An event and the users whose watchers receive it.
 public struct AddressedEvent: Hashable, Sendable {
     public let event: Event
-    /// Ascending; nobody where it is a profile's change.
+    /// The users whose watchers receive it, ascending; empty for a profile's change.
     public let audience: [UserID]
-    /// Of a profile's change, which is for those who share a conversation with its user.
+    /// The change of a profile, which goes to users who share a conversation with its user.
     public let change: ProfileChange?
 
     public init(_ event: Event, to audience: [UserID]) {
@@ -61,7 +62,8 @@ public struct AddressedEvent: Hashable, Sendable {
         self.change = change
     }
 
-    /// The same, for those of its audience that are meant.
+    /// Returns the event for the users of its audience for whom `isMeant` holds; nil where none is
+    /// left.
     public func narrowed(to isMeant: (UserID) -> Bool) -> AddressedEvent? {
         guard change == nil else { return self }
         let rest = audience.filter(isMeant)
@@ -69,13 +71,13 @@ public struct AddressedEvent: Hashable, Sendable {
     }
 }
 
-/// What surrounds a document when its events are told.
+/// The state outside of a document on which its events depend.
 public struct EventContext: Sendable {
-    /// The conversation that it belongs to, as it is on disk.
+    /// The conversation that the document belongs to, as it is on disk.
     public let room: Conversation?
-    /// How far its participants have read.
+    /// How far the participants have read.
     public let progress: Progress
-    /// What the clock says, for what bears no time.
+    /// The present time, for events of which no document records a time.
     public let time: HybridTimestamp
 
     public init(room: Conversation?, progress: Progress, time: HybridTimestamp) {

@@ -1,17 +1,18 @@
 import CRDT
 import Wire
 
-/// The events that a document's change comes to.
+/// The events that a change of a document causes.
 ///
-/// Live, both states are known and the difference is told. Whoever was away is told what may
-/// differ, as it is: then only the seqs that they know of stand for the earlier state.
+/// A live feed knows both states and publishes the difference. A replay knows the earlier state
+/// only by the seqs that the watcher has seen, and publishes everything that may differ in its
+/// present state.
 extension Document {
-    /// What one change came to.
+    /// Returns the events of one change.
     ///
     /// - Parameters:
-    ///   - before: nil where it was not there.
-    ///   - shown: what is on disk by the commit that holds this change and maybe others behind it:
-    ///     of a text, that is what shows.
+    ///   - before: the state before the change; nil where the document did not exist.
+    ///   - shown: the state on disk after the commit that contains this change and possibly later
+    ///     ones; texts are taken from it.
     public func addressedEvents(
         since before: Document?, shownAs shown: Document? = nil, in eventContext: EventContext
     ) -> [AddressedEvent] {
@@ -38,7 +39,7 @@ extension Document {
         }
     }
 
-    /// All that may differ from what somebody knows who has seen `known`, as it is.
+    /// Returns the events of everything that may differ from `known`, in its present state.
     public func addressedEvents(
         beyond known: Vector, in eventContext: EventContext
     ) -> [AddressedEvent] {
@@ -58,7 +59,8 @@ extension Document {
         switch content {
         case .message(let message):
             guard let told = told(message, nil, in: conversation, eventContext) else { return [] }
-            // Who knows one of several sendings may have been told of another one's text.
+            // A watcher that has seen one of several sendings may have received the text of
+            // another.
             let isKnown = known.contains(message.header.dot)
             return isKnown && sendings.allSatisfy(known.contains) ? told.asKnown() : told.asNew()
         case .participantState(let participantState):
@@ -92,11 +94,11 @@ extension Document {
     }
 }
 
-/// A message, and how it is told of.
+/// A message with the state on which its events depend.
 private struct ToldMessage {
     let id: MessageID
     let message: Message
-    /// As it shows.
+    /// The state whose text is shown.
     let shown: Message
     let conversation: ConversationID
     let room: Conversation
@@ -112,7 +114,7 @@ private struct ToldMessage {
         return [AddressedEvent(event, to: audience)]
     }
 
-    /// It as its watchers see it, and who sees it.
+    /// Returns an event with the message's view, to the users of `audience` who see the message.
     private func tellShown(
         _ kind: (MessageView) -> Event.Kind, at: HybridTimestamp?, to audience: [UserID]
     ) -> [AddressedEvent] {
@@ -130,7 +132,8 @@ private struct ToldMessage {
             at: message.retractedAt, to: participants)
     }
 
-    /// Who deletes for everyone hides it from themselves, too: that goes without saying.
+    /// Participants who deleted the message for themselves; the sender's own deletion, which a
+    /// deletion for everyone implies, is left out.
     private var hiding: [UserID] {
         message.deletedBy.elements.filter {
             participants.contains($0) && !(message.isRetracted && $0 == message.header.sender)
@@ -170,7 +173,7 @@ private struct ToldMessage {
     }
 
     func asNew() -> [AddressedEvent] {
-        // Whose device knows it may have been told of its sending after the token that it carries.
+        // The watcher may have received the message after it saved the token that it resumes with.
         guard !message.isRetracted else {
             return tellRetracted() + tellHidden(from: hiding) + restored
         }
@@ -184,7 +187,7 @@ private struct ToldMessage {
         if message.isRetracted, !old.isRetracted {
             told += tellRetracted()
         } else if !message.isRetracted, message.header.sent != old.header.sent {
-            // Several executions of one sending are one.
+            // Several executions of one sending have one stamp and are one.
             told += tellShown(
                 Event.Kind.message, at: message.header.sent.time, to: participants)
         } else if message.versions != old.versions, !shown.isRetracted {
@@ -195,8 +198,8 @@ private struct ToldMessage {
         told += tellHidden(from: hiding.filter { !isRetraction || $0 != message.header.sender })
         if !message.isRetracted, message.pin != old.pin { told += tellPin() }
         var restored = theirs.subtracting(mine)
-        // Restored since, in one change with the deletion as it came here: that does not go
-        // without saying.
+        // The sender has restored the message since, and both changes arrived as one: the deletion
+        // implies that the sender hides the message, so the restore needs an event of its own.
         let sender = message.header.sender
         if isRetraction, !mine.contains(sender), message.deletedBy.removed.contains(sender) {
             restored.insert(sender)
@@ -205,7 +208,7 @@ private struct ToldMessage {
         return told
     }
 
-    /// What may have become of it.
+    /// Returns the events of everything that may have changed since the sending.
     func changes() -> [AddressedEvent] {
         guard !message.isRetracted else { return [] }
         return (message.versions.isEmpty ? [] : tellEdited()) + tellPin()
@@ -216,7 +219,7 @@ private struct ToldMessage {
     }
 }
 
-/// A participant state, and how it is told of.
+/// A participant state with the state on which its events depend.
 private struct ToldParticipantState {
     let user: UserID
     let participantState: ParticipantState
@@ -264,7 +267,8 @@ private struct ToldParticipantState {
         return told
     }
 
-    /// As it is; a hiding that is in `known` is not told again, since what came later shows.
+    /// Returns the events of the present state; a hiding that `known` includes is not repeated,
+    /// since it would hide messages that came after it.
     func asIs(beyond known: Vector) -> [AddressedEvent] {
         var told: [AddressedEvent] = []
         if let hidden = room.hidden(by: user, in: participantState),
@@ -280,7 +284,7 @@ private struct ToldParticipantState {
     }
 }
 
-/// A conversation, and how it is told who is in it.
+/// A conversation with the state on which its events depend.
 private struct ToldConversation {
     let room: Conversation
     let conversation: ConversationID

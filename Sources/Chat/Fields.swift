@@ -1,6 +1,6 @@
 import Wire
 
-/// Where a document's fields are written to, their numbers ascending.
+/// A receiver of a document's fields, which arrive in ascending order of their numbers.
 protocol FieldSink: ~Copyable {
     mutating func set(_ number: UInt64, _ body: (inout ByteWriter) -> Void)
 }
@@ -11,7 +11,7 @@ extension FieldSink where Self: ~Copyable {
     }
 }
 
-/// Writes fields as bytes, in the same form as `Fields` does.
+/// A writer of fields as bytes, in the same form as `Fields`.
 struct FieldWriter: FieldSink, ~Copyable {
     private var writer: ByteWriter
     private let start: Int
@@ -34,12 +34,12 @@ struct FieldWriter: FieldSink, ~Copyable {
     consuming func finish() -> ByteWriter { writer }
 }
 
-/// A document's content on the wire and on disk: values under numbers, the numbers ascending.
+/// The content of a document on disk and on the wire: values by field number, ascending.
 ///
-/// A field whose number this version does not know is kept, sent on and digested. It merges as a
-/// last-writer-wins register whose stamp is the head of its bytes: of two, the greater in byte
-/// order. So a later version writes a new field big-endian stamp first; one that needs a richer
-/// merge raises the document's version instead.
+/// A field whose number this version does not know is kept, sent on and digested. Of two values of
+/// it, the merge keeps the greater in byte order. A later version therefore begins a new field with
+/// its stamp in big-endian form, which makes it a last-writer-wins register; a field that needs a
+/// richer merge raises the document's version instead.
 public struct Fields: FieldSink, Hashable, Sendable {
     struct Field: Hashable, Sendable {
         let number: UInt64
@@ -53,7 +53,7 @@ public struct Fields: FieldSink, Hashable, Sendable {
 
     var isEmpty: Bool { fields.isEmpty }
 
-    /// Takes the field out of the ones that are left to be understood.
+    /// Removes a field that this version knows and returns its bytes; nil where it is absent.
     mutating func take(_ number: UInt64) -> [UInt8]? {
         guard let index = fields.firstIndex(where: { $0.number == number }) else { return nil }
         return fields.remove(at: index).bytes

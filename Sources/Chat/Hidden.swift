@@ -1,19 +1,22 @@
 import CRDT
 import Wire
 
-/// What a user removed from their own view of a conversation: all that a node held by then.
+/// The part of a conversation that a user removed from their own view: everything that the
+/// accepting node held at that time.
 ///
-/// Not up to a time or a position: what was sent on the other side of a cut comes later and was
-/// sent before, and the user has not seen it. Who is invited again sees everything, so of two the
-/// one made under the later invitation counts, and two under the same unite.
+/// A vector and not a time or a position: a message that was sent earlier on the other side of a
+/// network partition arrives later, and the user has not seen it. A user who is invited again sees
+/// everything, so of two states the one made under the later invitation wins, and two under the
+/// same invitation unite.
 public struct Hidden: Hashable, Sendable {
-    /// The user's last invitation then; nil for who was never invited but there from the beginning.
+    /// The user's last invitation at that time; nil for a participant from the beginning who was
+    /// never invited.
     public let invitation: Stamp?
-    /// All that the node that accepted it held of the shard, on its way to the disk or there.
+    /// The accepting node's vector of the shard, including changes on their way to its disk.
     public private(set) var vector: Vector
-    /// When that was last asked.
+    /// The time of the last such request.
     public private(set) var at: HybridTimestamp
-    /// By which mutation: who has seen that need not be told.
+    /// The dot of that request; a watcher that has seen it needs no event.
     public private(set) var dot: Dot?
 
     public init(
@@ -25,7 +28,7 @@ public struct Hidden: Hashable, Sendable {
         self.dot = dot
     }
 
-    /// The same, as this mutation hides it.
+    /// Returns the same part with the time and the dot of this mutation.
     func set(by author: Authorship) -> Hidden {
         Hidden(invitation: invitation, vector: vector, at: author.stamp.time, dot: author.dot)
     }
@@ -68,7 +71,8 @@ extension Hidden: WireValue {
 }
 
 extension Conversation {
-    /// What `user` hides of it, as their participant state says; nil where nothing counts.
+    /// Returns the vector up to which `user` hides the conversation; nil where nothing is hidden
+    /// under their last invitation.
     public func hiddenVector(of user: UserID, in participantState: ParticipantState?) -> Vector? {
         hidden(by: user, in: participantState)?.vector
     }
@@ -83,7 +87,7 @@ extension Conversation {
 }
 
 extension Document {
-    /// Whether it is a message whose sending is in `vector`; nothing is in nil.
+    /// Whether the document is a message whose sending `vector` includes; false where it is nil.
     public func isSent(within vector: Vector?) -> Bool {
         guard let vector, let header = message?.header else { return false }
         return vector.contains(header.dot)

@@ -1,7 +1,7 @@
 import CRDT
 import Wire
 
-/// Where a message stands in its conversation: by the time of its sending, then by id.
+/// The position of a message in its conversation: the time of its sending, then its id.
 public struct HistoryPosition: Hashable, Comparable, Sendable {
     public let time: HybridTimestamp
     public let id: MessageID
@@ -11,9 +11,9 @@ public struct HistoryPosition: Hashable, Comparable, Sendable {
         self.id = id
     }
 
-    /// Before every message that was sent at `time` or later, and behind all others.
+    /// Returns the position before every message sent at `time` or later, and after all others.
     public static func start(of time: HybridTimestamp) -> HistoryPosition {
-        // The least of all names.
+        // `-` is the least of all names.
         HistoryPosition(time: time, id: MessageID(checked: "-"))
     }
 
@@ -33,13 +33,13 @@ extension HistoryPosition: WireValue {
     }
 }
 
-/// A part of a conversation's history: so many messages next to a position.
+/// A part of a conversation's history: up to `limit` messages next to a position.
 public struct HistoryPage: Hashable, Sendable {
     public enum Place: Hashable, Sendable {
         case newest
-        /// Just before it, itself left out.
+        /// Just before this position, which is excluded.
         case before(HistoryPosition)
-        /// Just after it, itself left out.
+        /// Just after this position, which is excluded.
         case after(HistoryPosition)
     }
 
@@ -51,13 +51,13 @@ public struct HistoryPage: Hashable, Sendable {
         self.limit = limit
     }
 
-    /// Whether it is filled from its newest message downwards.
+    /// Whether the page is filled from its newest message downwards.
     public var isDescending: Bool {
         if case .after = place { return false }
         return true
     }
 
-    /// Whether a message at `position` may stand on it.
+    /// Whether a message at `position` may be on the page.
     public func admits(_ position: HistoryPosition) -> Bool {
         switch place {
         case .newest: true
@@ -68,13 +68,13 @@ public struct HistoryPage: Hashable, Sendable {
 }
 
 extension MessageID {
-    /// An id made by a node: in byte order of time, and so, in a table keyed by id, beside its
-    /// neighbours.
+    /// Creates an id whose byte order follows `time`, so that a table keyed by id stores messages
+    /// of about the same time side by side.
     ///
-    /// Its 15 bytes are the most that a `String` holds without memory of its own, and an id passes
-    /// through many hands.
+    /// Its 15 bytes are the most that a `String` holds without an allocation, and ids are copied
+    /// often.
     ///
-    /// - Parameter entropy: 64 random bits, of which 42 count: of a thousand ids that a
+    /// - Parameter entropy: 64 random bits, of which 42 are used: among a thousand ids that a
     ///   conversation gets in one millisecond, two are equal once in nine million times.
     public static func minted(at time: HybridTimestamp, entropy: UInt64) -> MessageID {
         MessageID(
@@ -89,9 +89,9 @@ extension MessageID {
             })
     }
 
-    /// The millisecond in which a node made this id, nil where none can have made it.
+    /// Returns the millisecond in which a node made this id; nil where no node can have made it.
     ///
-    /// Whoever names a message may choose an id that looks the same: what it says is a hint.
+    /// The time is only a hint: a client that names a message may choose an id of the same form.
     public static func mintedAt(_ id: String) -> HybridTimestamp? {
         var id = id
         let milliseconds = id.withUTF8 { digits -> UInt64? in
@@ -108,11 +108,11 @@ extension MessageID {
     }
 }
 
-/// Six bits each.
+/// The digits of an id, six bits each; the first eight hold the time in milliseconds.
 private let mintedDigits = 15
 private let mintedTimeDigits = 8
 
-/// The digit for the lowest six bits; digits are in byte order as their values are.
+/// Returns the digit for the lowest six bits; digits are in byte order as their values are.
 private func digit(_ bits: UInt64) -> UInt8 {
     let value = UInt8(truncatingIfNeeded: bits & 63)
     return switch value {

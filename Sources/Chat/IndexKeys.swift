@@ -1,29 +1,30 @@
 import CRDT
 import Wire
 
-/// The words under which an index finds a document again, among those of its kind in its shard.
+/// The words under which an index finds a document, among those of its kind in its shard.
 ///
-/// They are told from the document alone, so that an index can always be made anew.
+/// They are derived from the document alone, so an index can be rebuilt at any time.
 public enum Term {
-    /// Of every message that somebody has pinned.
+    /// The term of every message that is pinned.
     public static let pinned = "pinned"
 
-    /// Of every conversation that `user` is in.
+    /// The term of every conversation that `user` is in.
     public static func participant(_ user: UserID) -> String { user.text }
 
-    /// Of every action item of `user` that is not deleted.
+    /// The term of every action item of `user` that is not deleted.
     public static func owner(_ user: UserID) -> String { user.text }
 
-    /// Of every conversation that `user` has left, and of every action item of theirs that is
-    /// deleted: in no list, and told to who comes back.
+    /// The term of every conversation that `user` has left and of every deleted action item of
+    /// theirs; no list shows these, but a watcher that resumes receives their events.
     ///
-    /// A hash, since a name may be as long as a word; it begins with what no name holds.
+    /// A hash, since a name may already be as long as a term; its first character occurs in no
+    /// name.
     public static func former(_ user: UserID) -> String {
         "!" + hexadecimal(checksum(of: user.text))
     }
 
-    /// Of all that makes a shard `user`'s: a conversation that they are or were in, an item that is
-    /// or was theirs.
+    /// Returns the terms of everything in a shard that concerns `user`: conversations that they are
+    /// or were in, and items that are or were theirs.
     public static func concerning(_ user: UserID) -> [(kind: DocumentKey.Kind, term: String)] {
         [
             (.conversation, participant(user)), (.conversation, former(user)),
@@ -31,16 +32,16 @@ public enum Term {
         ]
     }
 
-    /// Of every device that is not removed, in the partition of its user.
+    /// The term of every device that is not removed, in the partition of its user.
     public static let registered = "registered"
 }
 
 extension Document {
-    /// Ascending, each once; none longer than a name.
+    /// The document's terms, ascending, each once; none is longer than a name.
     public var indexKeys: [String] {
         switch content {
         case .conversation(let conversation):
-            // Two may share a hash.
+            // Two users may share a hash.
             Set(conversation.participants.removed.map(Term.former)).sorted()
                 + conversation.participants.elements.map(Term.participant)
         case .message(let message): message.isPinned ? [Term.pinned] : []
@@ -50,7 +51,8 @@ extension Document {
         }
     }
 
-    /// Whether it is a conversation that `user` is or was in, or an item of theirs, deleted or not.
+    /// Whether the document is a conversation that `user` is or was in, or an item of theirs,
+    /// deleted or not.
     public func concerns(_ user: UserID) -> Bool {
         switch content {
         case .conversation(let conversation): conversation.participants.hasHeld(user)

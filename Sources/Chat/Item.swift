@@ -1,7 +1,7 @@
 import CRDT
 import Wire
 
-/// How much an action item matters to its owner; the raw values are the line protocol's words.
+/// The importance of an action item to its owner; the raw values are the line protocol's words.
 public enum ItemPriority: String, CaseIterable, Comparable, Sendable {
     case low, medium, high
 
@@ -10,9 +10,9 @@ public enum ItemPriority: String, CaseIterable, Comparable, Sendable {
     }
 }
 
-/// When an action item is due.
+/// The time at which an action item is due.
 public struct DueTime: Hashable, Comparable, Sendable {
-    /// Since 1970; before it, less than zero.
+    /// Milliseconds since 1970; negative before.
     public let milliseconds: Int64
 
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
@@ -22,17 +22,19 @@ public struct DueTime: Hashable, Comparable, Sendable {
     }
 }
 
-/// Something that its owner means to do.
+/// An action item: something that its owner means to do.
 ///
-/// Of two, added under one id on two sides of a cut, the earlier wins. What an owner made of an
-/// item since is kept under the owner's name, so that nobody changes or deletes what turns out to
-/// be another's; and a deletion is final, whatever the order of events.
+/// Of two items, added under one id on two sides of a network partition, the earlier wins. The
+/// changes that an owner made since are kept under the owner's name, so that nobody changes or
+/// deletes an item that turns out to be another user's. A deletion is final, in every order of
+/// events.
 public struct Item: Hashable, Sendable {
-    /// What was first added, for ever.
+    /// The immutable part of an item, set when it is added.
     public struct Header: Hashable, Sendable {
         public let created: Stamp
         public let owner: UserID
-        /// Where it came from: only links, for whether they are there only their own shard knows.
+        /// The conversation and the message that the item came from: only links, since only their
+        /// own shard knows whether they exist.
         public let chat: ConversationID?
         public let message: MessageID?
         public let due: DueTime?
@@ -41,7 +43,7 @@ public struct Item: Hashable, Sendable {
         public internal(set) var title: FieldText
     }
 
-    /// What a mutation adds.
+    /// The content of an item that a mutation adds.
     public struct NewItem: Hashable, Sendable {
         public let title: FieldText
         public let due: DueTime?
@@ -61,7 +63,7 @@ public struct Item: Hashable, Sendable {
         }
     }
 
-    /// What a mutation sets; what is nil stays as it is.
+    /// The fields that a mutation sets; nil leaves a field as it is.
     public struct Edit: Hashable, Sendable {
         public let title: FieldText?
         public let due: Clearable<DueTime>?
@@ -78,7 +80,7 @@ public struct Item: Hashable, Sendable {
     }
 
     public private(set) var header: Header
-    /// Ascending by owner, one each.
+    /// The changes made by each owner; ascending by owner, one entry each.
     var handlings: [OwnerState]
 
     init(_ header: Header) {
@@ -102,7 +104,7 @@ public struct Item: Hashable, Sendable {
     public var isDone: Bool { handling?.status?.value == .done }
     public var isDeleted: Bool { handling?.isDeleted ?? false }
 
-    /// When what shows of it last changed.
+    /// The time at which the item, as it is shown, last changed.
     var changedAt: HybridTimestamp {
         max(header.created.time, handling?.greatestTime ?? .zero)
     }
@@ -113,7 +115,7 @@ public struct Item: Hashable, Sendable {
 }
 
 extension Item {
-    /// When the fields were written that this sets.
+    /// Returns the stamps of the fields that `edit` overwrites.
     func stamps(of edit: Edit) -> [Stamp?] {
         var stamps: [Stamp?] = []
         if edit.title != nil { stamps.append(handling?.title?.stamp) }
@@ -122,7 +124,7 @@ extension Item {
         return stamps
     }
 
-    /// When it was last said whether it is done.
+    /// The stamp of the last write of the item's status.
     var finishedAt: Stamp? { handling?.status?.stamp }
 
     func isChanged(by edit: Edit) -> Bool {
@@ -131,7 +133,7 @@ extension Item {
             || edit.priority.map { $0.value != priority } ?? false
     }
 
-    /// Changes what its owner made of it.
+    /// Changes the state that belongs to the item's owner.
     mutating func handle(_ body: (inout OwnerState) -> Void) {
         var mine = handling ?? OwnerState(owner: header.owner)
         body(&mine)
@@ -158,7 +160,7 @@ extension Item {
         }
     }
 
-    /// Whether a deleted item has nothing left to show.
+    /// Whether the item is in normal form: a deleted one has no content left.
     var isNormal: Bool {
         (!isDeleted || header.title.text.isEmpty) && handlings.allSatisfy(\.isNormal)
     }
@@ -169,10 +171,10 @@ extension Item {
 }
 
 extension Item.Header: Comparable {
-    /// Stamps are never equal unless the headers are; the rest makes the order total over any
-    /// bytes.
+    /// Orders headers by stamp, which is equal only for equal headers; the other comparisons make
+    /// the order total over any decoded bytes.
     ///
-    /// The title comes last, since a deleted item has lost it.
+    /// The title is compared last, since a deleted item has lost it.
     public static func < (left: Self, right: Self) -> Bool {
         guard left.created == right.created else { return left.created < right.created }
         guard left.owner == right.owner else { return left.owner < right.owner }

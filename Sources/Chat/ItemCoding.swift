@@ -23,7 +23,7 @@ extension Item {
     }
 }
 
-/// What each owner made of an item, ascending by owner.
+/// The wire form of the owners' states, ascending by owner.
 private struct Handlings: WireValue {
     let list: [Item.OwnerState]
 
@@ -103,7 +103,7 @@ extension Item.Edit: WireValue {
 }
 
 extension DueTime: WireValue {
-    /// In the order of the times.
+    /// Encodes the time so that the order of the bytes is the order of the times.
     public func encode(into writer: inout ByteWriter) {
         writer.write(fixed: UInt64(bitPattern: milliseconds) ^ (1 << 63))
     }
@@ -115,7 +115,7 @@ extension DueTime: WireValue {
 }
 
 extension ItemPriority: WireValue {
-    /// The number on disks and wires.
+    /// The priority's number on disk and on the wire.
     var number: UInt8 {
         switch self {
         case .low: 1

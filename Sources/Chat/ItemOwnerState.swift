@@ -2,7 +2,7 @@ import CRDT
 import Wire
 
 extension Item {
-    /// Whether an item is done.
+    /// The status of an action item: open or done.
     enum Status: UInt8, Comparable, Sendable {
         case open = 1
         case done = 2
@@ -10,16 +10,17 @@ extension Item {
         static func < (left: Status, right: Status) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// What one owner made of an item after it was added: each field is the last write.
+    /// The changes that one owner made to an item after it was added; each field is a
+    /// last-writer-wins register.
     ///
-    /// Once deleted it stays deleted, and has nothing else: deletion wins over everything.
+    /// A deletion is final and removes all other fields: it wins over everything.
     struct OwnerState: Hashable, Sendable {
         let owner: UserID
         var title: Register<FieldText>?
         var due: Register<Clearable<DueTime>>?
         var priority: Register<Clearable<ItemPriority>>?
         var status: Register<Status>?
-        /// When it was deleted; of two times, the earlier.
+        /// The time of the deletion; of two times, the earlier.
         private(set) var deletedAt: HybridTimestamp?
 
         var isDeleted: Bool { deletedAt != nil }
@@ -58,7 +59,8 @@ extension Item {
             status.merge(other.status)
         }
 
-        /// Whether it says anything, and nothing beside its deletion.
+        /// Whether the state is in normal form: deleted and without fields, or with at least one
+        /// field.
         var isNormal: Bool {
             let isEmpty = title == nil && due == nil && priority == nil && status == nil
             return isDeleted == isEmpty

@@ -4,15 +4,17 @@ import Wire
 /// A state of a document as a later version of this program wrote it.
 ///
 /// Every version begins a document with the number of its format, the context of its changes and
-/// fields under numbers. What the fields mean, and how two states merge, only that version knows:
-/// this one keeps the bytes as they are, sends them on, and shows the fields that it can read.
+/// numbered fields. Only the version that wrote a state knows what the fields mean and how two
+/// states merge: this version keeps the bytes unchanged, sends them on, and shows the fields that
+/// it can read.
 struct LaterState: Hashable, Sendable {
     let version: UInt8
     let changedBy: Context
-    /// All of them, the version in front.
+    /// All bytes of the state, beginning with `version`.
     let bytes: [UInt8]
 
-    /// The number in front of several states that this version could not merge.
+    /// The number that replaces the format's where a document has several states that this version
+    /// could not merge.
     static let severalVersion: UInt8 = 0
 
     init(decoding bytes: [UInt8]) throws(WireError) {
@@ -24,7 +26,7 @@ struct LaterState: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// Its fields as this version reads them; `unknown` where it cannot.
+    /// Returns the content as far as this version can read it; `unknown` where it cannot.
     func content(of kind: DocumentKey.Kind) -> Document.Content {
         do throws(WireError) {
             var reader = ByteReader(bytes)
@@ -37,15 +39,16 @@ struct LaterState: Hashable, Sendable {
         }
     }
 
-    /// Whether all of it is in `other`: a later version's state holds what its writer had seen.
+    /// Whether `other` includes this state: the state of a later version includes all that its
+    /// writer had seen.
     private func isCovered(by other: LaterState) -> Bool {
         guard version <= other.version, other.changedBy.covers(changedBy) else { return false }
         guard version == other.version, changedBy == other.changedBy else { return true }
         return !other.bytes.lexicographicallyPrecedes(bytes)
     }
 
-    /// Those of both that no other covers, ascending by their bytes: the maxima of a union, which
-    /// are a join.
+    /// Returns the states of both lists that no other state covers, ascending by bytes; the maxima
+    /// of a union are a join.
     static func joined(_ mine: [LaterState], _ theirs: [LaterState]) -> [LaterState] {
         var all = mine
         for state in theirs where !all.contains(state) { all.append(state) }
@@ -56,25 +59,25 @@ struct LaterState: Hashable, Sendable {
 }
 
 extension [LaterState] {
-    /// The most states that one document has: concurrent ones, which the first node of their
-    /// version merges.
+    /// The most states of one document: concurrent ones, until a node of their version merges them.
     static let countMax = 256
 
-    /// All changes that are in one of them.
+    /// The changes of all states together.
     var changedBy: Context {
         var context = Context()
         for state in self { context.merge(state.changedBy) }
         return context
     }
 
-    /// What this version can show of them together.
+    /// Returns the merge of what this version can read of the states.
     func content(of kind: DocumentKey.Kind) -> Document.Content {
         var content = Document.Content.unknown
         for state in self { content.merge(state.content(of: kind)) }
         return content
     }
 
-    /// The states in a document's bytes, behind the one of this version where there is one.
+    /// Decodes the states of a document; the state of this version, where there is one, comes first
+    /// and is passed to `own`.
     init(
         several reader: inout ByteReader, own: (ArraySlice<UInt8>) throws(WireError) -> Void
     ) throws(WireError) {

@@ -1,10 +1,10 @@
 import CRDT
 import Wire
 
-/// Where a notification stands among those of a device: by the time of the message's sending, then
-/// by a hash of which message it is.
+/// The position of a notification among those of a device: the time of the message's sending, then
+/// a hash of the message's name.
 ///
-/// Its id says all of it, so that any node can tell what is listed before it.
+/// The notification's id encodes the position, so any node can tell what is listed before it.
 public struct NotificationPlace: Hashable, Sendable {
     public let time: HybridTimestamp
     let hash: UInt64
@@ -14,7 +14,7 @@ public struct NotificationPlace: Hashable, Sendable {
         hash = checksum(of: message.text, seed: checksum(of: conversation.text))
     }
 
-    /// 16 digits of the time, 16 of the hash.
+    /// The notification's id: 16 hexadecimal digits of the time, `-`, and 16 of the hash.
     public var id: NotificationID {
         NotificationID(checked: hexadecimal(time.bits) + "-" + hexadecimal(hash))
     }
@@ -26,27 +26,28 @@ extension NotificationPlace: Comparable {
     }
 }
 
-/// A message of which a device was notified, until that is taken off.
+/// A message of which a device was notified, until the notification is acknowledged.
 public struct ListedNotification: Hashable, Sendable {
-    /// The most of one device: who has that many before them gets the rest once some are taken
-    /// off.
+    /// The most notifications listed for one device; the rest are listed once some are
+    /// acknowledged.
     public static let countMax = 1_000
 
-    /// Of the message's sending.
+    /// The dot of the message's sending.
     public let dot: Dot
     public let conversation: ConversationID
     public let message: MessageID
     public let place: NotificationPlace
-    /// The seqs of the dot's replica, up to it, that were looked at when it was listed: what of
-    /// them is not listed before it is not to be notified.
+    /// The seqs of the dot's replica, up to the dot, that were examined when this was listed; of
+    /// these, a message that is not listed needs no notification.
     ///
-    /// So what is taken off stays one range a replica, and not one a message.
+    /// Acknowledged notifications thus stay one range for each replica, and not one for each
+    /// message.
     public internal(set) var considered: SeqSet
 
-    /// The most ranges of those; of more, the latest are kept, and the others may grow again by
-    /// what is listed later.
+    /// The most ranges in `considered`; of more, the latest are kept, and later entries may add the
+    /// others again.
     static let rangesMax = 8
-    /// The most bytes of one: a dot, two long names, a time and those ranges.
+    /// The most bytes of an entry: a dot, two names of full length, a time and the ranges.
     static let bytesMax = 24 + 2 * (nameBytesMax + 1) + 8 + rangesMax * 18
 
     public init(
@@ -66,8 +67,8 @@ public struct ListedNotification: Hashable, Sendable {
         self.considered = considered
     }
 
-    /// Two entries of one dot are of one sending; were they not, the lesser would win, so that the
-    /// merge is a join over any bytes.
+    /// Merges another entry of the same dot, which is of the same sending; of different ones the
+    /// lesser would win, so that the merge is a join over any decoded bytes.
     mutating func merge(_ other: ListedNotification) {
         let seqs = considered
         if other.sortsBefore(self) { self = other }

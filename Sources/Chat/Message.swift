@@ -1,70 +1,71 @@
 import CRDT
 import Wire
 
-/// What kind of message a client said it sends; the raw values are the line protocol's words.
+/// The type that a client gives a message; the raw values are the line protocol's words.
 public enum MessageType: String, CaseIterable, Sendable {
     case text, image, voice, system, action
 }
 
-/// One message: what was first sent, what became of its text, and for whom it is deleted.
+/// A message: its first text, its edits, its pin, and the users for whom it is deleted.
 ///
-/// Of two sendings of one id, made on two sides of a cut, the earlier header wins. Where both say
-/// the same, as when a client that got no answer sends again elsewhere, the edits of both are edits
-/// of the one message; where they differ, those of the other do not show. Once retracted, it has
-/// neither text nor versions nor pin: deletion wins over everything, in every order of events.
+/// Of two sends of one id, on two sides of a network partition, the earlier header wins. Where both
+/// have the same sender and text, as when a client without a response sends again to another node,
+/// the edits of both belong to the message; where they differ, the edits of the losing send are not
+/// shown. A retracted message has no text, no versions and no pin: a deletion for everyone wins
+/// over everything, in every order of events.
 public struct Message: Hashable, Sendable {
-    /// What was first sent, for ever.
+    /// The immutable part of a message, set when it is sent.
     public struct Header: Hashable, Sendable {
         public let sent: Stamp
-        /// By which it was sent.
+        /// The dot of the sending.
         public let dot: Dot
         public let sender: UserID
         public let type: MessageType
         public let item: ItemID?
-        /// Whether nobody is notified of it: it is sample data.
+        /// Whether the message notifies nobody, as those of the sample data.
         public internal(set) var isSilent = false
         /// Empty once the message is retracted.
         public internal(set) var text: String
 
-        /// Stands for who sent it and what it says.
+        /// A checksum of the sender and the text, equal for a send and its repetition.
         var sending: UInt64 {
             checksum(of: text, seed: checksum(of: sender.text))
         }
     }
 
-    /// One edit.
+    /// An edit.
     public struct Version: Hashable, Sendable {
         public let stamp: Stamp
         public let text: String
     }
 
-    /// An edit of another sending than the header's.
+    /// An edit of a losing send.
     ///
-    /// It may show again: a header that is not here yet, earlier than this one, may be of its
-    /// sending.
+    /// It can become visible again: an earlier header of the same sender and text may still arrive.
     struct Stray: Hashable, Sendable {
         let sending: UInt64
         let version: Version
     }
 
     public internal(set) var header: Header
-    /// The dots of sendings of it whose headers lost: who was notified of one is not of another.
+    /// The dots of losing sends; a user who was notified of one is not notified of another.
     var losingSends = Context()
-    /// Ascending by stamp: the last shows, all are the history.
+    /// The edits, ascending by stamp: the last one is shown, all of them are the history.
     public internal(set) var versions: [Version] = []
-    /// Ascending likewise, one for each edit and sending.
+    /// The edits of losing sends, ascending, one for each edit and send.
     var orphanedEdits: [Stray] = []
-    /// Who deleted it for themselves.
+    /// The users who deleted the message for themselves.
     public internal(set) var deletedBy = ObservedRemoveSet<UserID>()
-    /// When they last did, and when they last took it back.
+    /// The times at which users last deleted it for themselves and last restored it.
     public internal(set) var deletionTimes = ChangeTimes()
     public internal(set) var pin: Register<Pin>?
-    /// When it was deleted for everyone: once set, it stays set; of two times, the earlier.
+    /// The time of the deletion for everyone; once set it stays set, and of two times the earlier
+    /// wins.
     public internal(set) var retractedAt: HybridTimestamp?
 
     public var isRetracted: Bool { retractedAt != nil }
 
-    /// The text that shows, were it shown.
+    /// The latest text, whether or not the message is shown.
     public var text: String { versions.last?.text ?? header.text }
 
     public var editedAt: HybridTimestamp? { versions.last?.stamp.time }
@@ -78,12 +79,13 @@ public struct Message: Hashable, Sendable {
         return max(greatest, max(deletedBy.greatestTime, deletionTimes.greatest))
     }
 
-    /// Whether somebody has it pinned.
+    /// Whether a user has it pinned.
     public var isPinned: Bool { pin?.value.by != nil }
 
-    /// Whether it counts as deleted for everyone: retracted, or every participant hides it.
+    /// Whether the message counts as deleted for everyone: retracted, or hidden by every
+    /// participant.
     public func isDeletedForEveryone(among participants: ObservedRemoveSet<UserID>) -> Bool {
-        // Most messages are deleted by nobody.
+        // The cheap test comes first: most messages are deleted by nobody.
         isRetracted
             || (!deletedBy.isEmpty && !participants.isEmpty && participants.isSubset(of: deletedBy))
     }
@@ -131,12 +133,13 @@ extension Message {
         normalize()
     }
 
-    /// The edits of both, each once for each sending that it edits.
+    /// Merges the edits of both, each once for each send that it edits.
     ///
-    /// Where a forward was not answered, the next owner executes the same operation, which makes
-    /// the same edit. Each side of a cut may accept its hundred edits; the oldest beyond
-    /// `editsKeptMax` go, so that a document always fits its frame: keeping the greatest of a union
-    /// is a join. Which of them show depends on the header that wins.
+    /// The same edit can occur twice: where a forward is not answered, the next owner executes the
+    /// same operation. Each side of a network partition may accept `ChatLimits.editsMax` edits;
+    /// beyond `editsKeptMax` the oldest are dropped, so that a document always fits its frame, and
+    /// keeping the greatest of a union is a join. The header that wins determines which edits are
+    /// shown.
     private mutating func mergeVersions(_ other: Message) {
         let isSame = header == other.header
         guard !isSame || versions != other.versions || orphanedEdits != other.orphanedEdits else {
@@ -168,7 +171,7 @@ extension Message {
         return merged
     }
 
-    /// Whether a retracted message has nothing left to show.
+    /// Whether the message is in normal form: a retracted one has no content left.
     var isNormal: Bool {
         #if PlantedBugs
             if PlantedBug.editRevivesDeleted.isOn || PlantedBug.pinRevivesDeleted.isOn {
@@ -205,10 +208,11 @@ extension Message.Header: Comparable {
             && left.isSilent == right.isSilent && haveSameBytes(left.text, right.text)
     }
 
-    /// Headers of one stamp are of one operation, executed by several nodes: the least dot stays.
+    /// Orders headers by stamp; equal stamps mean one operation that several nodes executed, of
+    /// which the least dot wins.
     ///
-    /// The rest makes the order total over any bytes; the text comes last, since a retracted
-    /// message has lost it.
+    /// The other comparisons make the order total over any decoded bytes; the text comes last,
+    /// since a retracted message has lost it.
     public static func < (left: Self, right: Self) -> Bool {
         guard left.sent == right.sent else { return left.sent < right.sent }
         guard left.sender == right.sender else { return left.sender < right.sender }
@@ -239,12 +243,12 @@ extension Message.Stray: Comparable {
     }
 }
 
-/// Who pinned a message, or took its pin off; when is the register's stamp.
+/// The last user who pinned or unpinned a message; the time is the register's stamp.
 public struct Pin: Hashable, Comparable, Sendable {
     public let user: UserID
     public let isOn: Bool
 
-    /// Who has it pinned, if anybody.
+    /// The user who has the message pinned, if any.
     public var by: UserID? { isOn ? user : nil }
 
     public static func < (left: Pin, right: Pin) -> Bool {

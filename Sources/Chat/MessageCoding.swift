@@ -9,14 +9,15 @@ extension Message {
         static let pin: UInt64 = 4
         static let retracted: UInt64 = 5
         static let orphanedEdits: UInt64 = 6
-        /// Beside the header, whose bytes have an end.
+        /// The header's dot, in a field of its own, since nothing may follow the header's bytes.
         static let dot: UInt64 = 7
         static let silent: UInt64 = 8
         static let losingSends: UInt64 = 9
         static let deletionTimes: UInt64 = 10
     }
 
-    /// - Parameter changedBy: what changed the document: it names the replica that sent it.
+    /// - Parameter changedBy: the document's context, which names the replica that sent the
+    ///   message.
     func write(to fields: inout some FieldSink & ~Copyable, changedBy: Context) {
         fields.set(FieldNumber.header) { header.encode(into: &$0) }
         if !versions.isEmpty { fields.set(FieldNumber.versions, to: Versions(list: versions)) }
@@ -99,7 +100,7 @@ private struct Versions: WireValue {
     }
 }
 
-/// A list of edits of other sendings than the header's, ascending.
+/// A list of edits of losing sends, ascending.
 private struct Strays: WireValue {
     let list: [Message.Stray]
 
@@ -139,7 +140,7 @@ extension Message.Version: WireValue {
     }
 }
 
-/// A dot of a document, by the place of its replica among those that changed it.
+/// A dot in a document's bytes: the index of its replica in the document's context, and the seq.
 extension ByteWriter {
     mutating func write(_ dot: Dot, in context: Context) {
         guard let place = context.dots.firstIndex(where: { $0.replica == dot.replica }) else {
@@ -163,7 +164,7 @@ extension ByteReader {
     }
 }
 
-/// Without its dot, which the document writes.
+/// The coding of a header without its dot, which the document writes in another field.
 extension Message.Header {
     func encode(into writer: inout ByteWriter) {
         sent.encode(into: &writer)
@@ -185,7 +186,7 @@ extension Message.Header {
 }
 
 extension MessageType {
-    /// The number on disks and wires.
+    /// The type's number on disk and on the wire.
     var number: UInt8 {
         switch self {
         case .text: 1

@@ -1,25 +1,25 @@
 import CRDT
 import Wire
 
-/// The number of messages in a run of a conversation's history, in all and for each user: what
-/// unread counts and previews are derived from without reading the messages.
+/// The number of messages in a run of a conversation's history, in total and for each user; unread
+/// counts and previews are derived from it without reading the messages.
 ///
-/// It equals what counting the messages one by one gives; `sent` alone may be wider.
+/// The numbers equal those of a count message by message; only `sent` may be wider.
 public struct MessageCounts: Hashable, Sendable {
-    /// One user's part; of the messages that are not retracted unless said otherwise.
+    /// The counts of one user, of messages that are not retracted unless stated otherwise.
     struct Share: Hashable, Sendable {
         let user: UserID
-        /// Sent by the user, who has not deleted them for themselves.
+        /// Messages sent by the user and not deleted by the user for themselves.
         var own = 0
-        /// Deleted by the user for themselves.
+        /// Messages deleted by the user for themselves.
         var deleted = 0
-        /// The same of retracted messages.
+        /// Retracted messages deleted by the user for themselves.
         var deletedRetracted = 0
 
         var isEmpty: Bool { own == 0 && deleted == 0 && deletedRetracted == 0 }
     }
 
-    /// The seqs of one replica between which the messages were sent.
+    /// The range of seqs of one replica in which messages were sent.
     struct Sent: Hashable, Sendable {
         let replica: ReplicaID
         var seqs: ClosedRange<UInt64>
@@ -29,29 +29,30 @@ public struct MessageCounts: Hashable, Sendable {
     private var retracted = 0
     /// Ascending by user; none of them empty.
     private var shares: [Share] = []
-    /// Ascending by replica: every message of the run was sent within these, or was once.
+    /// Ascending by replica; the ranges include every message that is or was in the run.
     private var sent: [Sent] = []
 
     public init() {}
 
-    /// How many of them `user` sees and was sent by others, deleted messages left out.
+    /// Returns the number of messages of other users that `user` sees, without deleted ones.
     public func unread(of user: UserID) -> Int {
         let share = share(of: user)
         return messages - retracted - (share?.own ?? 0) - (share?.deleted ?? 0)
     }
 
-    /// How many of them `user` sees, messages deleted for everyone left out.
+    /// Returns the number of messages that `user` sees, without those deleted for everyone.
     public func shown(to user: UserID) -> Int {
         messages - retracted - (share(of: user)?.deleted ?? 0)
     }
 
-    /// How many of them `user` sees, placeholders included.
+    /// Returns the number of messages that `user` sees, including placeholders of deleted ones.
     public func seen(by user: UserID) -> Int {
         let share = share(of: user)
         return messages - (share?.deleted ?? 0) - (share?.deletedRetracted ?? 0)
     }
 
-    /// Whether all of them were sent within a vector, or none; nil where that is not known.
+    /// Returns true where `vector` includes every sending, false where it includes none, and nil
+    /// where neither is certain.
     public func areSent(within vector: Vector) -> Bool? {
         var isOutside = true
         var isInside = true
@@ -69,14 +70,14 @@ public struct MessageCounts: Hashable, Sendable {
         return isInside ? true : isOutside ? false : nil
     }
 
-    /// Whether nothing that is counted differs.
+    /// Whether all counts are equal; the ranges in `sent` may differ.
     public func countsSame(as other: MessageCounts) -> Bool {
         messages == other.messages && retracted == other.retracted && shares == other.shares
     }
 
     // MARK: Counting
 
-    /// Counts a message, or takes it out with -1.
+    /// Adds a message to the counts, or removes it where `sign` is -1.
     public mutating func add(_ document: Document, times sign: Int = 1) {
         guard let message = document.message else { return }
         messages += sign
@@ -189,7 +190,7 @@ extension MessageCounts: WireValue {
         else { throw .invalid("counts of messages") }
     }
 
-    /// A number of messages, which are not among the bytes.
+    /// Reads a number that is not a count of the elements that follow.
     private static func readNumber(from reader: inout ByteReader) throws(WireError) -> Int {
         guard let number = Int(exactly: try reader.readVarint()) else {
             throw .invalid("a number of messages")
@@ -198,17 +199,18 @@ extension MessageCounts: WireValue {
     }
 }
 
-/// A run of a conversation's history with its counts, as the disk keeps it: an index, made from
+/// A run of a conversation's history with its counts, as an index on disk stores it; derived from
 /// the messages alone.
 ///
-/// Runs of a level lie one behind the other. Those of the first hold some 64 messages, those of
-/// each further level some 64 runs. Which times begin a run is a hash's to say: it depends neither
-/// on the order in which messages come nor on what their senders choose. The newest messages, and
-/// whatever no run covers, are counted one by one.
+/// The runs of a level follow each other. A run of the first level holds about 64 messages, a run
+/// of each further level about 64 runs of the level below. A hash of the time decides whether a run
+/// begins there, so the boundaries depend neither on the order in which messages arrive nor on the
+/// choices of their senders. The newest messages, and all that no run covers, are counted one by
+/// one.
 public struct CountedRun: Hashable, Sendable {
-    /// The time of the first messages that the run may hold.
+    /// The time from which the run may hold messages, inclusive.
     public let start: HybridTimestamp
-    /// The time before which all of its messages were sent.
+    /// The time before which all messages of the run were sent.
     public let end: HybridTimestamp
     public var counts: MessageCounts
 
@@ -218,13 +220,14 @@ public struct CountedRun: Hashable, Sendable {
         self.counts = counts
     }
 
-    /// The levels: four times 6 bits are 16 million messages in a run of the last.
+    /// The levels; with four levels of 6 bits, a run of the last one holds about 16 million
+    /// messages.
     public static let levels: ClosedRange<UInt8> = 1...4
 
-    /// A power of two: how many parts a run has, on an average.
+    /// The binary logarithm of the average number of parts of a run.
     public static let fanOutBits = 6
 
-    /// Up to which level a run begins at a time; 0 where none does.
+    /// Returns the highest level of which a run begins at `time`; 0 where none does.
     public static func level(at time: HybridTimestamp, fanOutBits: Int = fanOutBits) -> UInt8 {
         // The finalizer of SplitMix64.
         var bits = time.bits &+ 0x9e37_79b9_7f4a_7c15

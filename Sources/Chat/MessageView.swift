@@ -3,7 +3,7 @@ import Wire
 
 /// A message as one user sees it.
 public struct MessageView: Hashable, Sendable {
-    /// What shows in place of a text deleted for everyone.
+    /// The text shown in place of one that is deleted for everyone.
     public static let placeholder = "[Message deleted]"
 
     public let id: MessageID
@@ -18,14 +18,14 @@ public struct MessageView: Hashable, Sendable {
     public let isDeletedForEveryone: Bool
     /// Ascending.
     public let deletedBy: [UserID]
-    /// Without the sender; who has read it included.
+    /// Without the sender; includes the users who have read it.
     public let deliveredTo: [UserID]
     /// Without the sender.
     public let readBy: [UserID]
 }
 
 extension Message {
-    /// What `user` sees of it: nothing where they deleted it for themselves.
+    /// Returns the message as `user` sees it; nil where they deleted it for themselves.
     public func view(
         as id: MessageID, for user: UserID, among participants: ObservedRemoveSet<UserID>,
         progress: Progress = Progress()
@@ -44,21 +44,21 @@ extension Message {
             readBy: progress.readers(of: position, from: header.sender))
     }
 
-    /// Whether `user` sees its text or what stands for it.
+    /// Whether `user` sees the message's content: it is deleted neither by them nor for everyone.
     public func isShown(
         to user: UserID, among participants: ObservedRemoveSet<UserID>
     ) -> Bool {
         !deletedBy.contains(user) && !isDeletedForEveryone(among: participants)
     }
 
-    /// Its texts, oldest first, each with the time from which it showed: none once it is deleted
-    /// for everyone.
+    /// Returns the message's texts, oldest first, each with the time from which it was shown; none
+    /// once the message is deleted for everyone.
     public func edits(
         among participants: ObservedRemoveSet<UserID>
     ) -> [(at: HybridTimestamp, text: String)] {
         guard !isDeletedForEveryone(among: participants) else { return [] }
         var edits = [(at: header.sent.time, text: header.text)]
-        // A text that was there already is stored only where an earlier edit might come yet.
+        // A text equal to the one before it is stored only where an earlier edit may still arrive.
         for version in versions where !haveSameBytes(edits.last?.text, version.text) {
             edits.append((version.stamp.time, version.text))
         }

@@ -1,7 +1,7 @@
 import CRDT
 import Wire
 
-/// A view as it travels from the node that made it to the one that was asked.
+/// The form in which a view is sent from the node that made it to the node that requested it.
 extension MessageView: WireValue {
     public func encode(into writer: inout ByteWriter) {
         writer.write(id)
@@ -54,7 +54,7 @@ extension Refusal: WireValue {
 }
 
 extension ByteWriter {
-    /// A flag, and what is there.
+    /// Writes a flag, then the value where there is one.
     public mutating func writeOptional<Value>(
         _ value: Value?, _ body: (inout ByteWriter, Value) -> Void
     ) {
@@ -62,7 +62,7 @@ extension ByteWriter {
         if let value { body(&self, value) }
     }
 
-    /// A set of users, ascending.
+    /// Writes a set of users, ascending.
     public mutating func write(users: [UserID]) {
         write(count: users.count)
         for user in users { write(user) }
@@ -70,10 +70,10 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-    /// A set of users, ascending.
+    /// Reads a set of users, ascending.
     ///
-    /// No limit but the bytes': who ever deleted a message may be more than who is in its
-    /// conversation.
+    /// Only the bytes limit the count: the users who ever deleted a message may outnumber the
+    /// participants of its conversation.
     public mutating func readUsers() throws(WireError) -> [UserID] {
         var users: [UserID] = []
         for _ in 0..<(try readCount()) {

@@ -1,7 +1,7 @@
 import CRDT
 import Wire
 
-/// What a user wants changed, named so that a repetition is known as one.
+/// A change that a user requests, with the ids by which a repetition is recognised.
 public struct Mutation: Hashable, Sendable {
     public enum Action: Hashable, Sendable {
         /// `participants` ascends and holds the creator.
@@ -17,21 +17,22 @@ public struct Mutation: Hashable, Sendable {
         case leave
         case archive
         case unarchive
-        /// Everything up to this message, or up to the newest, is read.
+        /// Marks everything up to this message, or up to the newest, as read.
         case read(MessageID?)
-        /// Everything up to this message, or up to the newest, has come to a device.
+        /// Marks everything up to this message, or up to the newest, as delivered to a device.
         case deliver(MessageID?)
-        /// All that the accepting node holds of the conversation goes from the user's own view.
+        /// Removes everything that the accepting node holds of the conversation from the user's
+        /// view.
         case hideChat
-        /// Sends a message of the sample data, of which nobody is notified.
+        /// Sends a message of the sample data, which notifies nobody.
         case seed(MessageID, text: String)
         case setProfile(Profile.Edit)
         case addItem(Item.NewItem)
         case editItem(Item.Edit)
-        /// It is done, or not after all.
+        /// Marks the item as done, or as open again.
         case finishItem(Bool)
         case deleteItem
-        /// Sets it where there is no profile.
+        /// Sets the profile where there is none.
         case seedProfile(Profile.Edit)
         case device(DeviceID, DeviceAction)
     }
@@ -39,7 +40,8 @@ public struct Mutation: Hashable, Sendable {
     public let subject: Subject
     public let user: UserID
     public let action: Action
-    /// The one document that it changes: made once, since it is asked for at every step.
+    /// The key of the one document that the mutation changes; computed once, as every step needs
+    /// it.
     public let key: DocumentKey
 
     public init(_ action: Action, in conversation: ConversationID, by user: UserID) {
@@ -54,10 +56,10 @@ public struct Mutation: Hashable, Sendable {
         self.action = action
     }
 
-    /// The message that it changes, if it changes one.
+    /// The message that the mutation changes, if any.
     public var message: MessageID? { action.message }
 
-    /// Up to where it sets a mark, if it sets one.
+    /// The position at which the mutation sets a mark, if it sets one.
     public var marking: Marking? {
         switch action {
         case .read(nil), .deliver(nil): .newest
@@ -66,7 +68,7 @@ public struct Mutation: Hashable, Sendable {
         }
     }
 
-    /// Up to where somebody has read, or had delivered.
+    /// The position up to which messages are marked as read or delivered.
     public enum Marking: Hashable, Sendable {
         case newest
         case message(MessageID)
@@ -105,12 +107,12 @@ extension Mutation.Action {
     }
 }
 
-/// Which operation makes a change, and which execution of it.
+/// The operation that makes a change, and the dot of its execution.
 public struct Authorship: Hashable, Sendable {
-    /// Of the replica that executes it.
+    /// The dot given by the replica that executes the operation.
     public let dot: Dot
     public let stamp: Stamp
-    /// Operations that its client issued earlier and that may yet be executed: a remove ends them.
+    /// Earlier operations of the same client that may still be executed; a remove covers them, too.
     public let unsettled: [ProcessCounter]
 
     public init(dot: Dot, stamp: Stamp, unsettled: [ProcessCounter] = []) {
@@ -121,15 +123,15 @@ public struct Authorship: Hashable, Sendable {
 }
 
 extension Mutation {
-    /// The document with this mutation in it.
+    /// Returns the document with this mutation applied.
     ///
-    /// Only after `judge` accepted it; a rule is judged once, by the node that accepts, and never
-    /// again at a merge.
+    /// Call it only after `judge` has accepted the mutation. The accepting node checks a rule once;
+    /// a merge never checks it again.
     ///
     /// - Parameters:
-    ///   - target: the document under `key`, nil where there is none yet.
-    ///   - mark: what it sets, where it sets one.
-    ///   - hidden: what it hides, where it hides a conversation.
+    ///   - target: the document under `key`; nil where there is none yet.
+    ///   - mark: the mark to set, where the mutation sets one.
+    ///   - hidden: the part to hide, where the mutation hides a conversation.
     public func applied(
         to target: Document?, setting mark: Mark? = nil, hiding hidden: Hidden? = nil,
         by author: Authorship

@@ -1,7 +1,7 @@
 import CRDT
 import Wire
 
-/// A mutation as it travels to the node that accepts it: bounded as a line is.
+/// The form in which a mutation is sent to the node that accepts it, with the bounds of a line.
 extension Mutation: WireValue {
     public func encode(into writer: inout ByteWriter) {
         writer.write(partition)
@@ -10,7 +10,7 @@ extension Mutation: WireValue {
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
-        // What is done tells what it is done to; each is a name.
+        // The action determines the kind of the subject; every subject is a name.
         let name: UserID = try reader.readName()
         user = try reader.readName()
         action = try Action(from: &reader)

@@ -1,32 +1,34 @@
 import CRDT
 import Wire
 
-/// Of which messages a device is to be notified, as its document says.
+/// The rule that decides, from a device's document, of which messages the device is notified.
 ///
-/// The one place that decides it: every message that another participant sent, since the device was
-/// added and while it was not showing that conversation, that its user may see.
+/// A device is notified of every message that another participant sent after the device was added,
+/// while the device was not showing that conversation, and that its user may see. No other code
+/// decides this.
 ///
-/// What was first is told from the stamps. Those of one node are in the order in which it accepted,
-/// whatever the shards; between two nodes that is so as far as one had heard of the other's, else
-/// as far as their clocks agree.
+/// The order of events is taken from their stamps. Stamps of one node follow the order in which it
+/// accepted the changes, in all shards. Stamps of two nodes do so as far as one had received the
+/// other's, and otherwise as far as their clocks agree.
 public struct NotificationRule: Hashable, Sendable {
-    /// How far behind the latest message that was taken off one is still notified, in milliseconds:
-    /// a day.
+    /// The milliseconds by which a message may precede the latest acknowledged one and still cause
+    /// a notification: one day.
     ///
-    /// What comes later than that, from the other side of a longer cut, is in the history and
-    /// counts as unread, but no device rings for it. So a list is made from a day of messages,
-    /// however old the device is.
+    /// A message that arrives later than that, from the other side of a longer network partition,
+    /// is in the history and counts as unread, but no device is notified of it. A list therefore
+    /// needs only the messages since a day before the latest acknowledged one, however old the
+    /// device is.
     static let latenessMilliseconds: UInt64 = 86_400_000
 
     public let user: UserID
-    /// When the device was added.
+    /// The time at which the device was added.
     let added: HybridTimestamp
     /// Ascending.
     let viewings: [Viewing]
     public let acknowledged: Vector
     let latestAcknowledged: HybridTimestamp
 
-    /// Nil where the device is removed.
+    /// Creates the rule; nil where the device is removed.
     public init?(for device: Device, of user: UserID) {
         guard let added = device.added else { return nil }
         self.user = user
@@ -36,7 +38,7 @@ public struct NotificationRule: Hashable, Sendable {
         latestAcknowledged = device.latestAcknowledged
     }
 
-    /// Nothing sent before it is notified.
+    /// Returns the time up to which messages of the conversation cause no notification.
     public func minimum(in room: Conversation) -> HybridTimestamp {
         let lateness = NotificationRule.latenessMilliseconds
         let latest = latestAcknowledged.milliseconds
@@ -44,9 +46,9 @@ public struct NotificationRule: Hashable, Sendable {
         return max(added, late, room.invitation(of: user)?.time ?? .zero)
     }
 
-    /// Whether the device is to be notified of it, and was not.
+    /// Whether the device is to be notified of a message; false where it was acknowledged.
     ///
-    /// - Parameter dots: of its sendings.
+    /// - Parameter dots: the dots of the message's sendings.
     public func notifies(
         of message: Message, sentBy dots: [Dot], in conversation: ConversationID,
         _ room: Conversation
@@ -57,7 +59,7 @@ public struct NotificationRule: Hashable, Sendable {
             && !viewings.shows(conversation, at: time) && !isDone(with: dots)
     }
 
-    /// Whether the message sent by any of these was taken off.
+    /// Whether the message that any of `dots` sent was acknowledged or passed over.
     public func isDone(with dots: [Dot]) -> Bool {
         #if PlantedBugs
             if PlantedBug.notificationSentTwice.isOn { return false }

@@ -1,10 +1,10 @@
 import Wire
 
-/// The events of what belongs to one user and to no conversation.
+/// The events of documents that belong to one user and to no conversation.
 extension Document {
-    /// What changed; all of it where it was not there.
+    /// Returns the events of the changes since `before`; of the whole document where it is nil.
     ///
-    /// - Parameter isKnown: whether `before` is what was there; else nobody knows what was.
+    /// - Parameter isKnown: whether `before` is the previous state; otherwise that is unknown.
     func ownAddressedEvents(since before: Document?, isKnown: Bool = true) -> [AddressedEvent] {
         if let item, let id = ItemID(key.partition) {
             return addressedEvents(of: item, id, since: before?.item)
@@ -19,7 +19,8 @@ extension Document {
         return []
     }
 
-    /// An item is its owner's alone; one that turns out to be another's is gone for who lost it.
+    /// Returns the events of an item, which only its owner receives; where a merge gives the item
+    /// another owner, the former one receives a deletion.
     private func addressedEvents(
         of item: Item, _ id: ItemID, since before: Item?
     ) -> [AddressedEvent] {

@@ -1,9 +1,10 @@
 import CRDT
 import Wire
 
-/// Mutations of what belongs to one user and to no conversation: a profile, an action item.
+/// Mutations of documents that belong to one user and to no conversation: profiles, devices and
+/// action items.
 extension Mutation {
-    /// As a user sets what they tell of themselves.
+    /// Creates a mutation by which users set their own profile.
     public init(_ edit: Profile.Edit, by user: UserID) {
         self.init(.setProfile(edit), of: .user(user), by: user)
     }
@@ -12,7 +13,7 @@ extension Mutation {
         self.init(action, of: .item(item), by: user)
     }
 
-    /// Whether it may be done to `target`, and whether it would change anything.
+    /// Returns whether the mutation would change `target`; throws where it is refused.
     func judgeOwn(_ target: Document?) throws(Refusal) -> Bool {
         switch action {
         case .setProfile(let edit):
@@ -33,7 +34,8 @@ extension Mutation {
     ) throws(Refusal) -> Bool {
         guard let existing else { return true }
         let header = existing.header
-        // What was first added: a repetition is known as one whatever became of the item.
+        // The comparison is with what was first added: a repetition is recognised as one whatever
+        // became of the item.
         let isSame =
             header.title == newItem.title && header.due == newItem.due
             && header.priority == newItem.priority && header.chat == newItem.chat
@@ -54,7 +56,7 @@ extension Mutation {
         }
     }
 
-    /// The document that it makes where there is none.
+    /// Returns the document that the mutation creates where there is none.
     func createdOwn(by author: Authorship) -> Document {
         switch action {
         case .setProfile(let edit), .seedProfile(let edit):

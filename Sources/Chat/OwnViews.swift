@@ -1,7 +1,7 @@
 import CRDT
 import Wire
 
-/// What a user tells of themselves, as everybody sees it.
+/// A user's profile, as everybody sees it.
 public struct ProfileView: Hashable, Sendable {
     public let user: UserID
     public let name: String?
@@ -45,7 +45,7 @@ public struct ItemView: Hashable, Sendable {
 }
 
 extension ItemView: Comparable {
-    /// By due time, those without one last, then by id.
+    /// Orders items by due time, those without one last, then by id.
     public static func < (left: ItemView, right: ItemView) -> Bool {
         switch (left.due, right.due) {
         case (_?, nil): true

@@ -1,21 +1,21 @@
 import CRDT
 import Wire
 
-/// One user's place in one conversation: what is theirs alone.
+/// The state of one participant in a conversation: what they have read, hidden and archived.
 ///
-/// A document of its own, so that archiving in a conversation of a thousand re-sends a hundred
-/// bytes. It exists from the first change on, and stays when its user leaves.
+/// A document of its own, so that archiving in a conversation of a thousand participants re-sends
+/// only about a hundred bytes. The first change creates it, and it stays when the user leaves.
 public struct ParticipantState: Hashable, Sendable {
-    /// The user's element of the conversation's archivers: an archiving wins over an unarchiving
-    /// that did not know of it.
+    /// The user's element of the conversation's set of archivers; an archiving wins over an
+    /// unarchiving that had not seen it.
     public internal(set) var archivedBy: ObservedRemoveSet<UserID>
-    /// When they last archived it, and when they last took that back.
+    /// The times at which the user last archived and last unarchived the conversation.
     public internal(set) var archiveTimes = ChangeTimes()
-    /// Up to where they have read.
+    /// The mark up to which the user has read.
     public internal(set) var read: MaxRegister<Mark>?
-    /// Up to where it came to one of their devices.
+    /// The mark up to which messages were delivered to one of the user's devices.
     public internal(set) var delivered: MaxRegister<Mark>?
-    /// What they removed from their own view.
+    /// The part that the user removed from their own view.
     public private(set) var hidden: Hidden?
 
     init() { archivedBy = ObservedRemoveSet() }
@@ -62,18 +62,19 @@ public struct ParticipantState: Hashable, Sendable {
     }
 }
 
-/// How far somebody came in a conversation, and under which invitation.
+/// The position up to which a user has read or received, and the invitation under which they did.
 ///
-/// A mark of an earlier participation counts for nothing: who is invited again finds all unread.
-/// Since a later invitation makes the greater mark whatever its position, the greatest is still
-/// a join.
+/// A mark made under an earlier invitation does not count: for a user who is invited again
+/// everything is unread. A later invitation makes the greater mark whatever its position, so taking
+/// the greatest is still a join.
 public struct Mark: Hashable, Sendable {
-    /// The user's last invitation when the mark was made; nil for who was never invited but there
-    /// from the beginning.
+    /// The user's last invitation when the mark was made; nil for a participant from the beginning
+    /// who was never invited.
     public let invitation: Stamp?
-    /// The last message that is behind them.
+    /// The last message that the mark covers.
     public let position: HistoryPosition
-    /// When it was set: of several that reach equally far, the first; zero before it is.
+    /// The time at which the mark was set, the earliest of several with the same position; zero
+    /// before it is set.
     public let at: HybridTimestamp
 
     public init(
@@ -88,7 +89,7 @@ public struct Mark: Hashable, Sendable {
         Mark(invitation: invitation, position: position, at: time)
     }
 
-    /// Whether `other` reaches further, whenever either was set.
+    /// Whether `other` reaches further, whatever the times at which they were set.
     func isBehind(_ other: Mark) -> Bool {
         switch (invitation, other.invitation) {
         case (nil, _?): true
@@ -100,7 +101,8 @@ public struct Mark: Hashable, Sendable {
 }
 
 extension Mark: Comparable {
-    /// Of two that reach equally far the earlier is the greater, so that the greatest is a join.
+    /// Orders marks by how far they reach; of two that reach equally far the earlier is the
+    /// greater, so that taking the greatest is a join.
     public static func < (left: Mark, right: Mark) -> Bool {
         if left.isBehind(right) { return true }
         return !right.isBehind(left) && right.at < left.at

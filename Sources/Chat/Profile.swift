@@ -1,11 +1,11 @@
 import CRDT
 import Wire
 
-/// What a user tells of themselves: each field is the last writer's.
+/// The data that users publish about themselves; each field is a last-writer-wins register.
 public struct Profile: Hashable, Sendable {
     public typealias Text = Clearable<FieldText>
 
-    /// What a mutation sets; what is nil stays as it is.
+    /// The fields that a mutation sets; nil leaves a field as it is.
     public struct Edit: Hashable, Sendable {
         public let name: Text?
         public let email: Text?
@@ -18,7 +18,7 @@ public struct Profile: Hashable, Sendable {
         }
     }
 
-    /// When it was first set: of two such times, on two sides of a cut, the earlier.
+    /// The stamp of the first write; of two, on two sides of a network partition, the earlier.
     public private(set) var created: Stamp
     private var nameField: Register<Text>?
     private var emailField: Register<Text>?
@@ -36,7 +36,7 @@ public struct Profile: Hashable, Sendable {
         }
     }
 
-    /// When the fields were written that this sets.
+    /// Returns the stamps of the fields that `edit` overwrites.
     func stamps(of edit: Edit) -> [Stamp?] {
         var stamps: [Stamp?] = []
         if edit.name != nil { stamps.append(nameField?.stamp) }
@@ -45,7 +45,7 @@ public struct Profile: Hashable, Sendable {
         return stamps
     }
 
-    /// Whether it would not be the same with this in it.
+    /// Whether `edit` would change a field.
     func isChanged(by edit: Edit) -> Bool {
         func differs(_ field: Register<Text>?, _ text: Text?) -> Bool {
             text.map { (field?.value ?? Text(nil)) != $0 } ?? false
@@ -55,7 +55,7 @@ public struct Profile: Hashable, Sendable {
     }
 
     mutating func set(_ edit: Edit, at stamp: Stamp) {
-        // An operation that comes late was set first.
+        // An operation that is executed late may be the first by its stamp.
         created = min(created, stamp)
         if let name = edit.name { nameField = Register(name, at: stamp) }
         if let email = edit.email { emailField = Register(email, at: stamp) }
@@ -97,7 +97,7 @@ extension Profile {
 }
 
 extension Fields {
-    /// Takes a last-writer-wins field, where it is set.
+    /// Removes a last-writer-wins field and decodes it; nil where it is absent.
     mutating func takeRegister<Value: WireValue>(
         _ number: UInt64
     ) throws(WireError) -> Register<Value>? {

@@ -1,9 +1,9 @@
 import Wire
 
-/// A profile as it is now, and what it replaced.
+/// A profile as it is now, and the checksum of the one that it replaced.
 public struct ProfileChange: Hashable, Sendable {
     public let view: ProfileView
-    /// The checksum of the profile before, 0 where there was none; nil where nobody knows.
+    /// The checksum of the previous profile: 0 where there was none; nil where it is unknown.
     public let replaced: UInt32?
 
     public init(_ view: ProfileView, replacing replaced: UInt32?) {
@@ -13,18 +13,18 @@ public struct ProfileChange: Hashable, Sendable {
 }
 
 extension ProfileView {
-    /// A checksum of all that it says.
+    /// A checksum of all fields.
     public var sum: UInt32 { UInt32(truncatingIfNeeded: checksum(encoded)) }
 }
 
-/// The sums of the checksums of the profiles that a watcher was told: that of its user, and those
-/// of everybody that shares a conversation with them.
+/// The sums of the checksums of the profiles that a watcher has received: its user's own and those
+/// of everybody who shares a conversation with them.
 ///
-/// It travels in the watcher's token. Who comes back with it is told the profiles of those groups
-/// whose sums have become others, so that nothing is missed and little is told twice. Sums are
-/// equal by chance once in 2^32.
+/// The sums travel in the watcher's token. A resumed watcher receives the profiles of those groups
+/// whose sums have changed, so that nothing is missed and little is sent twice. Two different sums
+/// are equal by chance once in 2^32 cases.
 public struct ProfileSums: Hashable, Sendable {
-    /// One for each group of users; a user's group is a hash of the name.
+    /// A sum for each group of users; a user's group is a hash of the name.
     public private(set) var groups: [UInt32]
 
     public static let groupsCount = 8
@@ -36,18 +36,18 @@ public struct ProfileSums: Hashable, Sendable {
         for profile in profiles { change(profile.user, from: 0, to: profile.sum) }
     }
 
-    /// Nil where they are not those of all groups.
+    /// Creates the sums from those of all groups; nil where the number of groups is another.
     public init?(_ groups: [UInt32]) {
         guard groups.count == ProfileSums.groupsCount else { return nil }
         self.groups = groups
     }
 
-    /// - Parameters: checksums of the user's profile; 0 stands for none.
+    /// Replaces the checksum `old` of the user's profile by `new`; 0 stands for no profile.
     public mutating func change(_ user: UserID, from old: UInt32, to new: UInt32) {
         groups[ProfileSums.group(of: user)] &+= new &- old
     }
 
-    /// Whether the profile of `user` may be another than when these were `old`.
+    /// Whether the profile of `user` may have changed since the sums were `old`.
     public func mayDiffer(_ user: UserID, from old: ProfileSums) -> Bool {
         let group = ProfileSums.group(of: user)
         return groups[group] != old.groups[group]

@@ -1,24 +1,26 @@
 import CRDT
 import Wire
 
-/// How far each participant of a conversation has read it, and how far it came to them.
+/// How far each participant of a conversation has read it, and up to where it was delivered to
+/// them.
 ///
-/// Derived from the participant states: only marks count that were made under a participant's last
-/// invitation.
+/// Derived from the participant states; only marks made under a participant's last invitation
+/// count.
 public struct Progress: Hashable, Sendable {
     private struct Entry: Hashable, Sendable {
         let user: UserID
         let read: HistoryPosition?
-        /// What was read was delivered.
+        /// At least `read`: a message that was read was delivered.
         let delivered: HistoryPosition?
     }
 
-    /// Ascending by user, those without any mark left out.
+    /// Ascending by user, without users that have no mark.
     private let entries: [Entry]
 
     public init() { entries = [] }
 
-    /// - Parameter participantStates: of this conversation, in any order; some may be missing.
+    /// - Parameter participantStates: the states of this conversation's participants, in any order;
+    ///   some may be missing.
     public init(
         of participantStates: [(user: UserID, participantState: ParticipantState)],
         in conversation: Conversation
@@ -33,12 +35,13 @@ public struct Progress: Hashable, Sendable {
             .sorted { $0.user < $1.user }
     }
 
-    /// Who has read the message at `position`, its sender left out; ascending.
+    /// Returns the users who have read the message at `position`, without its sender; ascending.
     public func readers(of position: HistoryPosition, from sender: UserID) -> [UserID] {
         users(past: position, without: sender, by: \.read)
     }
 
-    /// To whom the message at `position` was delivered, its sender left out; ascending.
+    /// Returns the users to whom the message at `position` was delivered, without its sender;
+    /// ascending.
     public func receivers(of position: HistoryPosition, from sender: UserID) -> [UserID] {
         users(past: position, without: sender, by: \.delivered)
     }
@@ -55,19 +58,20 @@ public struct Progress: Hashable, Sendable {
 }
 
 extension Conversation {
-    /// Up to where `user` has read, as their participant state says; nil where nothing counts.
+    /// Returns the position up to which `user` has read; nil where no mark counts.
     public func readPosition(of user: UserID, in participantState: ParticipantState?)
         -> HistoryPosition?
     {
         position(of: participantState?.read, of: user)
     }
 
-    /// The mark that `user` is to set at `position`.
+    /// Returns a mark of `user` at `position`, under their last invitation.
     public func mark(of user: UserID, at position: HistoryPosition) -> Mark {
         Mark(invitation: invitation(of: user), position: position)
     }
 
-    /// How far `user` has come, as their participant state says; nil where nothing counts.
+    /// Returns the mark of `user` in `register`; nil where there is none under their last
+    /// invitation.
     public func mark(of user: UserID, in register: MaxRegister<Mark>?) -> Mark? {
         guard let mark = register?.value, mark.invitation == invitation(of: user) else {
             return nil

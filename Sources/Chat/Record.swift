@@ -1,13 +1,13 @@
 import CRDT
 import Wire
 
-/// One document to be written: what the disk needs to know of it beside its bytes.
+/// A document to be written: its bytes and what the disk needs to know about them.
 public struct Record: Hashable, Sendable {
-    /// What the disk holds of the document when this record reaches it.
+    /// The state of the document on disk when this record reaches it.
     public struct Previous: Hashable, Sendable {
         public let changedBy: Context
         public let time: HybridTimestamp
-        /// The words under which an index has it.
+        /// The terms under which an index holds the document.
         public let indexKeys: [String]
 
         public init(changedBy: Context, time: HybridTimestamp, indexKeys: [String] = []) {
@@ -24,17 +24,17 @@ public struct Record: Hashable, Sendable {
     }
 
     public let key: DocumentKey
-    /// Per replica that ever changed it, the last seq by which it did.
+    /// For each replica that ever changed the document, the seq of its last change.
     public let changedBy: Context
-    /// Where a message stands in its conversation's history; zero for every other document.
+    /// The sending time of a message, which orders the history; zero for every other document.
     public let time: HybridTimestamp
     /// The canonical bytes.
     public let bytes: [UInt8]
-    /// The words under which an index finds it; ascending, each a name.
+    /// The terms under which an index finds the document; ascending, none longer than a name.
     public let indexKeys: [String]
-    /// Nil where the disk holds nothing of it.
+    /// Nil where the disk does not hold the document.
     public let previous: Previous?
-    /// Whether texts must go from the disk: the document is deleted for everyone.
+    /// Whether texts must be removed from disk: the document is deleted for everyone.
     public let purges: Bool
 
     public init(

@@ -1,34 +1,35 @@
-/// Why a request is not carried out: a rule of chat, not a failure; the numbers are on wires.
+/// The reason why a request is refused: a rule of chat, not a failure; the numbers are on the wire.
 public enum Refusal: UInt8, Error, CaseIterable, Hashable, Sendable {
     case conversationNotFound = 1
     case messageNotFound = 2
     case notParticipant = 3
-    /// Not the sender, deleted, or sent too long ago.
+    /// The user is not the sender, or the message is deleted or was sent too long ago.
     case editForbidden = 4
     case notSender = 5
-    /// Created before with another creator, set of users or title.
+    /// The conversation was created with another creator, set of users or title.
     case conversationExists = 6
-    /// Sent before by another sender or with another text.
+    /// The message was sent by another user or with another text.
     case messageExists = 7
-    /// Pinning what is deleted for everyone.
+    /// A message that is deleted for everyone cannot be pinned.
     case messageDeleted = 8
     case tooManyEdits = 9
     case tooManyParticipants = 10
-    /// Of a user who never set any of it.
+    /// The user never set a profile.
     case profileNotFound = 11
-    /// Also of one that is deleted.
+    /// The item does not exist or is deleted.
     case itemNotFound = 12
     case notOwner = 13
-    /// Added before by another owner, or as something else.
+    /// The item was added by another owner or with other content.
     case itemExists = 14
-    /// Of a device that was never added, or is removed.
+    /// The device was never added, or is removed.
     case deviceNotFound = 20
     case tooManyDevices = 21
-    /// It keeps all who were ever in it, and can keep no more.
+    /// The document, which keeps all users who were ever in the conversation, has reached its
+    /// limit.
     case conversationFull = 22
-    /// The same of what a device was notified of.
+    /// The device's document, which keeps what it was notified of, has reached its limit.
     case deviceFull = 23
     case documentFull = 24
-    /// Too many processes have written to its shard for another to begin.
+    /// Too many processes have written to the shard for another one to begin.
     case shardFull = 25
 }

@@ -1,7 +1,7 @@
 import CRDT
 import Wire
 
-/// What a mutation is judged by: the accepting node's time and settings.
+/// The time and the settings of the accepting node, by which it judges mutations.
 public struct Judge: Sendable {
     /// Milliseconds since 1970.
     public let wallMilliseconds: UInt64
@@ -9,7 +9,7 @@ public struct Judge: Sendable {
     /// may not.
     public let editWindowMilliseconds: UInt64
 
-    /// The same moment, with what is believed of the future.
+    /// The same time, with the latest timestamp that is believed.
     public let wall: WallTime
 
     public init(wallMilliseconds: UInt64, editWindowMilliseconds: UInt64) {
@@ -24,16 +24,16 @@ public struct Judge: Sendable {
 }
 
 extension Mutation {
-    /// Whether it may be done, and whether it would change anything.
+    /// Returns whether the mutation would change anything; throws where it is refused.
     ///
-    /// The order of the checks is the contract's: the conversation, the participant, the message,
-    /// the verb's own rule, what exists already.
+    /// The line protocol prescribes the order of the checks: the conversation, the participant, the
+    /// message, the verb's own rule, what exists already.
     ///
     /// - Parameters:
     ///   - target: the document under `key`.
-    ///   - reached: where the message stands up to which it sets a mark, by `marking`; nil where
-    ///     there is none.
-    /// - Returns: false where all is already as it asks.
+    ///   - reached: the position of the message up to which `marking` sets a mark; nil where there
+    ///     is none.
+    /// - Returns: false where the state is already as requested.
     public func judge(
         conversation: Conversation?, target: Document?, reached: HistoryPosition? = nil,
         by judge: Judge
@@ -112,16 +112,17 @@ extension Mutation {
     {
         switch (action, mark) {
         case (.archive, _):
-            // Also what is archived already: the fresh tag is what wins over an unarchiving on its
-            // way from another node, which had seen the earlier archiving.
+            // Also where it is archived already: the new tag wins over an unarchiving on its way
+            // from another node, which had seen only the earlier archiving.
             return true
         case (.unarchive, _):
-            // Also what is not archived: an archiving that its client issued earlier may come yet.
+            // Also where it is not archived: an earlier archiving of the same client may still
+            // arrive.
             return true
         case (.read(_?), nil), (.deliver(_?), nil): throw .messageNotFound
         case (.read, let mark?): return participantState.read?.value.isBehind(mark) ?? true
         case (.deliver, let mark?): return participantState.delivered?.value.isBehind(mark) ?? true
-        // An empty conversation: nothing to mark.
+        // An empty conversation has nothing to mark.
         default: return false
         }
     }
@@ -137,14 +138,14 @@ extension Mutation {
             guard message.versions.count < ChatLimits.editsMax else { throw .tooManyEdits }
             return true
         case .hide:
-            // Also what is hidden already: the fresh tag is what wins over a restore on its way
-            // from another node, which had seen the earlier hide.
+            // Also where it is hidden already: the new tag wins over a restore on its way from
+            // another node, which had seen only the earlier hide.
             return true
         case .retract:
             guard message.header.sender == user else { throw .notSender }
             return true
         case .restore:
-            // Also what is not hidden: a deletion that its client issued earlier may come yet.
+            // Also where it is not hidden: an earlier deletion of the same client may still arrive.
             return true
         case .pin:
             guard !isDeleted else { throw .messageDeleted }
@@ -161,7 +162,8 @@ extension Mutation {
 
 #if PlantedBugs
     extension Document {
-        /// Drops the edits that `judge` would not accept any more: a rule judged at a merge.
+        /// Drops the edits that `judge` would refuse by now, as if a merge checked the rule
+        /// again.
         public func judgedAgain(by judge: Judge, in conversation: Conversation?) -> Document {
             guard case .message(var message) = content else { return self }
             let sender = message.header.sender
@@ -174,8 +176,10 @@ extension Mutation {
 #endif
 
 extension Message {
-    /// The window of a message from further in the future than is believed is closed: its clock was
-    /// wrong.
+    /// Whether `user` may edit the message now.
+    ///
+    /// A message with a timestamp further in the future than is believed cannot be edited: the
+    /// clock that gave it was wrong.
     func mayEdit(_ user: UserID, by judge: Judge) -> Bool {
         let sent = header.sent.time.milliseconds
         let age = judge.wallMilliseconds > sent ? judge.wallMilliseconds - sent : 0

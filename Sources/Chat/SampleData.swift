@@ -1,13 +1,13 @@
 import Wire
 
-/// What `SEED` adds: under fixed ids, so that a second time and another node add nothing.
+/// The data that `SEED` adds, under fixed ids: a repetition, also on another node, adds nothing.
 public enum SampleData {
     private static let alice = UserID(checked: "alice")
     private static let bob = UserID(checked: "bob")
     private static let weekend = ConversationID(checked: "seed-weekend")
     private static let project = ConversationID(checked: "seed-project")
 
-    /// In the order in which they are made: those of a conversation after its creation.
+    /// In the order of execution: a conversation's messages follow its creation.
     public static let mutations: [Mutation] =
         [
             profile(of: alice, name: "Alice Martin", email: "alice@example.org"),

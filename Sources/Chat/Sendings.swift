@@ -1,8 +1,8 @@
 import CRDT
 
 extension Document {
-    /// The dots by which a message was sent: one, or one for each side of a cut that sent it; that
-    /// of its header first.
+    /// The dots by which a message was sent, that of its header first; several where it was sent on
+    /// several sides of a network partition.
     public var sendings: [Dot] {
         guard let message else { return [] }
         return [message.header.dot] + message.losingSends.dots
@@ -10,7 +10,7 @@ extension Document {
 }
 
 extension Message {
-    /// The sendings of this message whose headers lost, once another state's are known too.
+    /// Returns the losing sends after a merge with `other`, in which the header `winner` wins.
     func losingSends(with other: Message, under winner: Header) -> Context {
         var all = losingSends
         all.merge(other.losingSends)

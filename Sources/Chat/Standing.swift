@@ -1,12 +1,12 @@
 import CRDT
 import Wire
 
-/// What an operation finds in the document that it changes.
+/// The state that an operation finds in the document that it changes.
 ///
-/// Whoever executes it looks at this first: what is done already changes nothing, and a write over
-/// something that is not earlier changes nothing and is answered so. What a mutation brings that
-/// only grows (a message, a mark, a deletion for everyone) is the same however often and however
-/// late it is executed, and is always new.
+/// The executing node looks at this first. An operation that is already done changes nothing. A
+/// write over a value that is not earlier changes nothing, and its response says so. A mutation
+/// whose effect only grows (a message, a mark, a deletion for everyone) has the same result however
+/// often and however late it is executed, and is always new.
 extension Mutation {
     public func standing(of operation: Stamp, in target: Document?) -> Standing {
         guard let target else { return .new }
@@ -32,7 +32,7 @@ extension Mutation {
         }
     }
 
-    /// When the values were last written that this writes; nil where it writes none.
+    /// Returns the stamps of the values that the mutation overwrites; nil where it overwrites none.
     private func stampsOfWritten(in target: Document) -> [Stamp?]? {
         switch (action, target.content) {
         case (.edit, .message(let message)): [message.header.sent, message.versions.last?.stamp]
@@ -45,12 +45,12 @@ extension Mutation {
         }
     }
 
-    /// Whether it is recorded although all is already as it asks.
+    /// Whether the mutation is recorded although the state is already as requested.
     ///
-    /// It is where something that its client issued earlier may be executed yet, which then finds
-    /// something that is later.
+    /// It is where an earlier operation of the same client may still be executed, which must then
+    /// find a later write.
     ///
-    /// - Throws: where there is no room for it.
+    /// - Throws: `tooManyEdits` where the message accepts no further edit.
     public func isRecorded(
         over target: Document?, after unsettled: Unsettled
     ) throws(Refusal) -> Bool {
@@ -74,7 +74,7 @@ extension Mutation {
         }
     }
 
-    /// Whether it invites somebody.
+    /// Whether the mutation invites a user.
     public var isInvitation: Bool {
         if case .invite = action { return true }
         return false
@@ -82,6 +82,6 @@ extension Mutation {
 }
 
 extension Message {
-    /// Whether an operation edited it.
+    /// Whether `edit` is the stamp of one of the message's edits.
     public func has(_ edit: Stamp) -> Bool { versions.contains { $0.stamp == edit } }
 }

@@ -1,13 +1,13 @@
 import Wire
 
 extension Mutation {
-    /// What a mutation is about: its name places the document that changes.
+    /// The subject of a mutation, whose name determines the shard of the document that changes.
     public enum Subject: Hashable, Sendable {
         case conversation(ConversationID)
         case user(UserID)
         case item(ItemID)
 
-        /// What the shard is a hash of.
+        /// The string whose hash determines the shard.
         public var partition: String {
             switch self {
             case .conversation(let conversation): conversation.text
@@ -27,16 +27,16 @@ extension Mutation {
         }
     }
 
-    /// What the shard is a hash of.
+    /// The string whose hash determines the shard.
     public var partition: String { subject.partition }
 
-    /// The conversation that it is about; nil where it is about a user or an item.
+    /// The conversation that the mutation concerns; nil where it concerns a user or an item.
     public var conversation: ConversationID? {
         guard case .conversation(let conversation) = subject else { return nil }
         return conversation
     }
 
-    /// The item that it is about, if it is about one.
+    /// The item that the mutation concerns, if any.
     public var item: ItemID? {
         guard case .item(let item) = subject else { return nil }
         return item
@@ -44,7 +44,7 @@ extension Mutation {
 }
 
 extension Mutation.Action {
-    /// What such an action is about.
+    /// The kind of subject that such an action has.
     var subjectKind: Mutation.Subject.Kind {
         switch self {
         case .setProfile, .seedProfile, .device: .user
@@ -55,7 +55,7 @@ extension Mutation.Action {
         }
     }
 
-    /// The subject of this name that such an action has.
+    /// Returns the subject with this name for such an action.
     func subject(checked name: String) -> Mutation.Subject {
         switch subjectKind {
         case .conversation: .conversation(ConversationID(checked: name))

@@ -1,13 +1,13 @@
 import CRDT
 import Wire
 
-/// From when on a device shows a conversation, or none.
+/// The conversation that a device shows from a time on, or none.
 public struct Viewing: Hashable, Sendable {
-    /// The most that a device keeps: with more, the oldest go, and what was sent while they held
-    /// counts as not viewed.
+    /// The most viewings that a device keeps; of more, the oldest are dropped, and messages sent in
+    /// their time count as not shown.
     ///
-    /// It is more than a person opens, and an app says again, between two looks of the app at its
-    /// notifications.
+    /// It is more than the conversations that a person opens, and that an app reports repeatedly,
+    /// between two queries of the app for its notifications.
     static let countMax = 256
 
     public let stamp: Stamp
@@ -20,8 +20,8 @@ public struct Viewing: Hashable, Sendable {
 }
 
 extension Viewing: Comparable {
-    /// Stamps are never equal unless the viewings are; the rest makes the order total over any
-    /// bytes.
+    /// Orders viewings by stamp, which is equal only for equal viewings; the other comparison makes
+    /// the order total over any decoded bytes.
     public static func < (left: Viewing, right: Viewing) -> Bool {
         guard left.stamp == right.stamp else { return left.stamp < right.stamp }
         return Clearable(left.conversation) < Clearable(right.conversation)
@@ -29,7 +29,7 @@ extension Viewing: Comparable {
 }
 
 extension [Viewing] {
-    /// Whether `conversation` was in view at that time; these ascend.
+    /// Whether `conversation` was shown at `time`; the viewings ascend.
     func shows(_ conversation: ConversationID, at time: HybridTimestamp) -> Bool {
         last { $0.stamp.time <= time }?.conversation == conversation
     }

@@ -1,24 +1,27 @@
 import Wire
 
-/// Where a backup may go.
+/// The rule for the files that a backup may create.
 ///
-/// Whoever reaches the admin port can have a file made, with texts of their own in it. So it is one
-/// that no other program takes for its own: among the backups, or under a name that says that it is
-/// data; never `authorized_keys`, a shell's profile or a timer's table.
+/// Anyone who reaches the admin port can have a file created with text of their own in it. The file
+/// must therefore be one that no other program takes for its own: a name in the folder of backups,
+/// or a path whose ending marks it as data; never `authorized_keys`, a shell's profile or a
+/// crontab.
 enum BackupFile {
-    /// What an absolute path must end in.
+    /// The endings of which an absolute path must have one.
     static let endings = [".sqlite", ".db", ".backup", ".bak"]
-    /// The most bytes of a path (400): a quarter of what the system takes.
+    /// The most bytes of a path (400): a quarter of what the system accepts.
     static let pathBytesMax = 1_024
 
-    /// The name of a node's own database: in an empty folder it would be another node's.
+    /// The name of a node's own database; in an empty folder, a backup of this name would be taken
+    /// for another node's database.
     static let databaseName = "grapevine.sqlite"
 
     static func isAllowed(_ text: String) -> Bool {
         text.utf8.first == UInt8(ascii: "/") ? isPath(text) : isPlain(text)
     }
 
-    /// A name that no folder has, nor a file that is hidden.
+    /// Whether the text is a name without the leading dot that folders (`.`, `..`) and hidden files
+    /// have.
     private static func isPlain(_ text: String) -> Bool {
         isName(text.utf8) && text.utf8.first != UInt8(ascii: ".") && text != databaseName
     }
@@ -34,7 +37,7 @@ enum BackupFile {
 }
 
 extension ParsedLine {
-    /// The name or path of a backup.
+    /// Returns the name or path of a backup; throws 400 where it is not allowed.
     func backupFile(_ index: Int) throws(LineError) -> String {
         guard let text = LineProtocol.text(bytes(ofArgument: index)), BackupFile.isAllowed(text)
         else {

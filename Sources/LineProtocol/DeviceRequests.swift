@@ -1,7 +1,7 @@
 import Chat
 import Wire
 
-/// What is asked of a user's devices.
+/// Requests that concern a user's devices.
 extension Request {
     public struct DeviceAdd: Hashable, Sendable {
         public var user: UserID
@@ -16,7 +16,7 @@ extension Request {
         }
     }
 
-    /// What a verb says that names a device, and no more.
+    /// The arguments of a verb that takes only a device.
     public struct OfDevice: Hashable, Sendable {
         public var user: UserID
         public var device: DeviceID
@@ -30,7 +30,7 @@ extension Request {
     public struct Viewing: Hashable, Sendable {
         public var user: UserID
         public var device: DeviceID
-        /// Nil where it shows none.
+        /// Nil where the device shows none.
         public var conversation: ConversationID?
 
         public init(user: UserID, device: DeviceID, conversation: ConversationID?) {

@@ -44,7 +44,7 @@ extension Duration {
 }
 
 extension Duration {
-    /// Whole milliseconds; none where it is negative.
+    /// The duration in whole milliseconds, rounded down; 0 where it is negative.
     public var wholeMilliseconds: UInt64 {
         let milliseconds =
             components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000

@@ -4,9 +4,9 @@ struct Keyword: Hashable, Sendable {
 
     private let bits: UInt128
 
-    /// The word in capitals; nil unless it is 1–16 ASCII letters.
+    /// Packs the word in capitals; nil unless it is 1–16 ASCII letters.
     ///
-    /// Letters only: a zero byte would make two words one number.
+    /// A zero byte would give two words the same number, so only letters are accepted.
     init?(_ word: UnsafeRawBufferPointer) {
         guard (1...Self.bytesMax).contains(word.count) else { return nil }
         var bits: UInt128 = 0
@@ -24,7 +24,7 @@ struct Keyword: Hashable, Sendable {
         self = keyword
     }
 
-    /// A word of the verb table.
+    /// Packs a word of the verb table, which must be valid.
     init(literal word: some StringProtocol) {
         guard let keyword = Keyword(word) else {
             preconditionFailure("\(word) is not 1-\(Self.bytesMax) letters")

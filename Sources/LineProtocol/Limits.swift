@@ -1,8 +1,8 @@
 import Chat
 
-/// The limits of the line protocol, each with what answers when it is passed.
+/// The limits of the line protocol, each with the code of the error beyond it.
 public enum LineLimits {
-    /// The most bytes of a line before its end (413): four times the longest text, so that one
+    /// The most bytes of a line before its end (413): four times the longest text, so that a text
     /// whose every byte is escaped still fits beside its names and options.
     public static let lineBytesMax = 65_536
 
@@ -18,17 +18,17 @@ public enum LineLimits {
     /// The most messages in one `HISTORY` reply (400), so that a reply stays in memory.
     public static let historyMax = 1_000
 
-    /// The most bytes of one reply (413): a thousand of the longest texts, twice.
+    /// The most bytes of one reply (413): about a thousand of the longest texts, twice.
     ///
-    /// Only texts that are full of control characters pass it, and lists of thousands.
+    /// Only texts that are full of control characters exceed it, and lists of thousands.
     public static let replyBytesMax = 32 << 20
 
-    /// What `HISTORY` gives when no limit is asked for.
+    /// The number of messages that `HISTORY` returns without `limit=`.
     public static let historyDefault = 50
 
-    /// The most bytes of a node's address (400): as many as a member's entry holds.
+    /// The most bytes of a node's address (400), which is also what a member's entry holds.
     public static let addressBytesMax = 256
 
-    /// The longest that `WAIT` may ask for (400).
+    /// The longest timeout of `WAIT`, in milliseconds (400).
     public static let waitMillisecondsMax = 60_000
 }

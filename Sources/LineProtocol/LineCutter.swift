@@ -1,13 +1,13 @@
-/// Cuts the bytes of one connection into lines.
+/// The splitter of one connection's bytes into lines.
 ///
-/// A line that lies whole in what was read is handed over where it lies; only the beginning of a
-/// line whose end has not come is copied, so that an idle connection holds no buffer.
+/// A line that lies completely in the bytes that were read is passed on in place; only the
+/// beginning of an incomplete line is copied, so an idle connection holds no buffer.
 public struct LineCutter: Sendable {
-    /// What stands between two line ends.
+    /// A line, or the error in its place.
     public enum LineEvent {
         /// A line without its end; the bytes are valid during the call only.
         case line(UnsafeRawBufferPointer)
-        /// A line beyond `LineLimits.lineBytesMax`, said once; its bytes are skipped.
+        /// A line beyond `LineLimits.lineBytesMax`, reported once; its bytes are skipped.
         case tooLong
         /// The input ended within a line.
         case notEnded
@@ -15,22 +15,22 @@ public struct LineCutter: Sendable {
 
     /// The beginning of a line: at most `lineBytesMax` bytes and a CR that may belong to its end.
     private var tail: [UInt8] = []
-    /// Whether the line at hand was refused already; then `tail` is empty.
+    /// Whether the current line was refused already; `tail` is then empty.
     private var isSkipping = false
 
     public init() {}
 
-    /// How many bytes are kept of a line whose end has not come.
+    /// The number of bytes kept of an incomplete line.
     public var keptCount: Int { tail.count }
 
-    /// Takes what was read and shows each cut, in order.
+    /// Splits the bytes that were read and passes each line or error to `visit`, in order.
     public mutating func feed(_ bytes: UnsafeRawBufferPointer, _ visit: (LineEvent) -> Void) {
         _ = feed(bytes, while: { true }, visit)
     }
 
-    /// The same for as long as more is wanted.
+    /// Splits the bytes for as long as `goesOn` returns true.
     ///
-    /// - Returns: how many bytes were taken; the others are to be fed again.
+    /// - Returns: the number of bytes that were used; the others are to be fed again.
     public mutating func feed(
         _ bytes: UnsafeRawBufferPointer, while goesOn: () -> Bool, _ visit: (LineEvent) -> Void
     ) -> Int {
@@ -49,13 +49,13 @@ public struct LineCutter: Sendable {
         return start
     }
 
-    /// Gives up the line at hand, which is skipped to its end.
+    /// Drops the current line; the rest of it is skipped.
     public mutating func skip() {
         tail = []
         isSkipping = true
     }
 
-    /// Takes the end of the input: `.notEnded` where it leaves a line that is not blank.
+    /// Ends the input; returns `.notEnded` where an incomplete line is left that is not blank.
     public mutating func finish() -> LineEvent? {
         let rest = tail.last == UInt8(ascii: "\r") ? tail.dropLast() : tail[...]
         let isBlank = rest.allSatisfy { $0 == UInt8(ascii: " ") }
@@ -91,7 +91,7 @@ public struct LineCutter: Sendable {
         tail.append(contentsOf: piece)
     }
 
-    /// The line without the CR before its end, unless that is too long.
+    /// Returns the line without a CR at its end, or `.tooLong`.
     private static func cut(_ piece: UnsafeRawBufferPointer) -> LineEvent {
         let endsInReturn = piece.last == UInt8(ascii: "\r")
         let line = endsInReturn ? UnsafeRawBufferPointer(rebasing: piece.dropLast()) : piece
@@ -99,7 +99,7 @@ public struct LineCutter: Sendable {
     }
 }
 
-/// Where `byte` first stands at or after `start`: eight bytes a step.
+/// Returns the index of the first `byte` at or after `start`; reads eight bytes at a time.
 func firstIndex(of byte: UInt8, in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
     let pattern = repeated(byte)
     var index = start
@@ -116,11 +116,11 @@ func firstIndex(of byte: UInt8, in bytes: UnsafeRawBufferPointer, from start: In
     return nil
 }
 
-/// The byte eight times.
+/// Returns a word of eight times this byte.
 @inline(__always)
 func repeated(_ byte: UInt8) -> UInt64 { 0x0101_0101_0101_0101 &* UInt64(byte) }
 
-/// Where any of the eight bytes is zero, that is not 0, and its lowest bit that is set is the high
-/// bit of the first of them.
+/// Returns a word that is 0 if none of the eight bytes is zero; otherwise its lowest set bit is the
+/// high bit of the first zero byte.
 @inline(__always)
 func zeros(in word: UInt64) -> UInt64 { (word &- repeated(1)) & ~word & repeated(0x80) }

@@ -1,4 +1,4 @@
-/// Why a request is answered `ERR`: one of the contract's codes, and a sentence for a person.
+/// The error in an `ERR` status line: one of the protocol's codes, and a sentence for a person.
 public struct LineError: Error, Hashable, Sendable, CustomStringConvertible {
     /// One of 400, 401, 403, 404, 409, 413, 429, 500, 503 and 504.
     public let code: Int
@@ -11,7 +11,7 @@ public struct LineError: Error, Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { "ERR \(code) \(sentence)" }
 
-    /// The status line alone, as it is sent.
+    /// The status line as it is sent, without data lines.
     public var reply: [UInt8] {
         var writer = ReplyWriter(reserving: 96)
         writer.error(self)
@@ -19,7 +19,7 @@ public struct LineError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The sentences that the contract fixes, and those that more than one place says.
+/// The sentences that the protocol prescribes, and those that occur in more than one place.
 extension LineError {
     public static let lineNotEnded = LineError(400, "line not ended")
     public static let messageEmpty = LineError(400, "Message cannot be empty")

@@ -1,12 +1,12 @@
 import Chat
 
-/// One option that a verb takes, as data: `key=value`.
+/// An option of a verb, as data: `key=value`.
 struct Option: Sendable {
     let keyword: Keyword
     let name: String
-    /// What `HELP` shows behind the `=`.
+    /// The placeholder of the value, which `HELP` shows after the `=`.
     let placeholder: String
-    /// Whether the verb makes no sense without it.
+    /// Whether the verb cannot do without it.
     let isRequired: Bool
     /// Whether an empty value clears the field; elsewhere it is refused.
     let isClearable: Bool
@@ -52,7 +52,7 @@ extension Option {
     static let type = Option("type", choices(of: MessageType.self))
 }
 
-/// The spellings of a choice, as usage shows them: `me|everyone`.
+/// Returns the words of a choice as usage shows them: `me|everyone`.
 func choices<Choice: CaseIterable & RawRepresentable<String>>(of _: Choice.Type) -> String {
     Choice.allCases.map(\.rawValue).joined(separator: "|")
 }

@@ -1,12 +1,12 @@
 import Chat
 import Wire
 
-/// What is asked of what belongs to one user and to no conversation.
+/// Requests that concern data of one user and of no conversation.
 extension Request {
-    /// What a profile says; all of it nil where it is only to be shown.
+    /// The fields of a profile to set; all of them nil where the profile is only to be shown.
     public struct Profile: Hashable, Sendable {
         public var user: UserID
-        /// Empty to clear it, as the others.
+        /// Empty to clear the field; the same holds for the others.
         public var name: String?
         public var email: String?
         public var photo: String?
@@ -18,15 +18,15 @@ extension Request {
             self.photo = photo
         }
 
-        /// Whether it is only to be shown.
+        /// Whether the profile is only to be shown.
         public var isShown: Bool { name == nil && email == nil && photo == nil }
     }
 
     public struct ActionAdd: Hashable, Sendable {
         public var user: UserID
-        /// Nil where the node that reads the line is to make one.
+        /// Nil where the node that reads the line is to create an id.
         public var item: ItemID?
-        /// Not all white.
+        /// Its title is not blank.
         public var newItem: Item.NewItem
 
         public init(user: UserID, item: ItemID?, newItem: Item.NewItem) {
@@ -48,7 +48,7 @@ extension Request {
         }
     }
 
-    /// What a verb says that names an item and a user, and no more.
+    /// The arguments of a verb that takes only a user and an item.
     public struct OfItem: Hashable, Sendable {
         public var user: UserID
         public var item: ItemID
@@ -110,7 +110,8 @@ extension LineError {
 }
 
 extension ParsedLine {
-    /// A time, or nothing where the field is to be cleared; nil where it is not given.
+    /// Returns a time, or an empty value where the field is to be cleared; nil where it is not
+    /// given.
     func time(_ option: Option) throws(LineError) -> Clearable<DueTime>? {
         guard let value = try value(option) else { return nil }
         guard !value.isEmpty else { return Clearable(nil) }
@@ -120,7 +121,8 @@ extension ParsedLine {
         return Clearable(DueTime(milliseconds: time))
     }
 
-    /// A choice, or nothing where the field is to be cleared; nil where it is not given.
+    /// Returns a choice, or an empty value where the field is to be cleared; nil where it is not
+    /// given.
     func clearable<Choice: CaseIterable & RawRepresentable<String>>(
         _ option: Option, of _: Choice.Type
     ) throws(LineError) -> Clearable<Choice>? {

@@ -1,8 +1,8 @@
-/// The words of one line, cut by its verb's row: arguments, options, text.
+/// The parts of one line, split as its verb's row prescribes: arguments, options, text.
 ///
 /// It points into the line and lives no longer than its parsing.
 struct ParsedLine: ~Copyable {
-    /// Where an option's value stands.
+    /// The position of an option's value in the line.
     private struct Value {
         var range = 0..<0
         var isQuoted = false
@@ -13,12 +13,12 @@ struct ParsedLine: ~Copyable {
     let verb: Verb
     private var arguments = InlineArray<4, Range<Int>>(repeating: 0..<0)
     private(set) var argumentCount = 0
-    /// One place for each of `verb.options`.
+    /// One value for each of `verb.options`.
     private var values = InlineArray<8, Value>(repeating: Value())
-    /// Where the text begins; the line's end where there is none.
+    /// The index at which the text begins; the line's end where there is none.
     private var textStart: Int
 
-    /// - Parameter start: where the verb ended.
+    /// - Parameter start: the index after the verb.
     init(
         cutting line: UnsafeRawBufferPointer, as verb: Verb, from start: Int
     ) throws(LineError) {
@@ -55,7 +55,7 @@ struct ParsedLine: ~Copyable {
         }
     }
 
-    /// Takes the option whose `=` stands there, and gives where its value ends.
+    /// Reads the option whose `=` is at `equals`, and returns the index after its value.
     private mutating func takeOption(from start: Int, equals: Int) throws(LineError) -> Int {
         let keyword = Keyword(UnsafeRawBufferPointer(rebasing: line[start..<equals]))
         guard let slot = verb.options.firstIndex(where: { $0.keyword == keyword }) else {
@@ -85,13 +85,14 @@ struct ParsedLine: ~Copyable {
     }
 }
 
-/// What the words say, checked.
+/// The values of the parts, checked.
 extension ParsedLine {
     func bytes(ofArgument index: Int) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: line[arguments[index]])
     }
 
-    /// The text without its escapes: UTF-8, no NUL, at most `LineLimits.textBytesMax` bytes.
+    /// Returns the text without its escapes: UTF-8, no NUL, at most `LineLimits.textBytesMax`
+    /// bytes.
     func text() throws(LineError) -> String {
         let raw = UnsafeRawBufferPointer(rebasing: line[textStart...])
         if raw.count <= LineLimits.textBytesMax, isPlain(raw) {
@@ -107,7 +108,7 @@ extension ParsedLine {
         return text
     }
 
-    /// An option's value without its quotes; nil where it is not given.
+    /// Returns an option's value without its quotes; nil where it is not given.
     func value(_ option: Option) throws(LineError) -> String? {
         guard let slot = verb.options.firstIndex(where: { $0.keyword == option.keyword }),
             values[slot].isPresent
@@ -120,33 +121,33 @@ extension ParsedLine {
         return text
     }
 
-    /// - Throws: 400, with the verb's usage.
+    /// Returns an error 400 whose sentence ends with the verb's usage.
     func refused(_ sentence: String) -> LineError {
         LineError(400, "\(sentence); usage: \(verb.usage)")
     }
 
-    /// What is said of a word that looks like an option, and may have been meant as text.
+    /// Returns the error for a word that looks like an option and may have been meant as text.
     func refusedOption(_ sentence: String) -> LineError {
         refused(verb.hasText ? sentence + "; write -- before a text that begins so" : sentence)
     }
 }
 
-/// The next word at or after `start`; nil where only spaces are left.
+/// Returns the next word at or after `start`; nil where only spaces are left.
 func nextWord(in line: UnsafeRawBufferPointer, from start: Int) -> Range<Int>? {
     let first = startOfWord(in: line, from: start)
     return first < line.count ? first..<endOfWord(in: line, from: first) : nil
 }
 
-/// Behind the spaces at `start`.
+/// Returns the index after the spaces at `start`.
 private func startOfWord(in line: UnsafeRawBufferPointer, from start: Int) -> Int {
     var first = start
     while first < line.count, line[first] == UInt8(ascii: " ") { first += 1 }
     return first
 }
 
-/// The next word where it is of the form `[a-z]+=…`: where it begins, and where its `=` stands.
+/// Returns the indexes of the next word and of its `=` where it is of the form `[a-z]+=…`.
 ///
-/// The rest of the word is not looked at: mostly it is a text.
+/// The rest of the word is not examined: usually the word belongs to a text.
 private func nextOption(
     in line: UnsafeRawBufferPointer, from end: Int
 ) -> (start: Int, equals: Int)? {
@@ -159,7 +160,7 @@ private func nextOption(
 
 private func isLowercase(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "a") < 26 }
 
-/// The text begins behind one space; a `--` of its own and its space come before it.
+/// Returns the index of the text, which follows one space, or a separate `--` and its space.
 private func startOfText(in line: UnsafeRawBufferPointer, behind end: Int) -> Int {
     let start = startOfWord(in: line, from: end)
     let behind = start + 2
@@ -174,7 +175,7 @@ func endOfWord(in line: UnsafeRawBufferPointer, from start: Int) -> Int {
     firstIndex(of: UInt8(ascii: " "), in: line, from: start) ?? line.count
 }
 
-/// A word for an error's sentence; nothing where it is long or not plain.
+/// Returns the word for an error's sentence, or nothing where it is long or not printable ASCII.
 func plain(_ word: Slice<UnsafeRawBufferPointer>, before: String) -> String {
     guard word.count <= 40, word.allSatisfy({ (0x21...0x7E).contains($0) }) else { return "" }
     return before + String(decoding: word, as: UTF8.self)

@@ -1,7 +1,7 @@
-/// Values as data lines and options spell them, and texts as requests do.
+/// The spelling of values in data lines and options, and of texts in requests.
 
 extension [UInt8] {
-    /// Appends a value, between quotes where it has to be.
+    /// Appends a value, in quotes where they are needed.
     mutating func appendValue(_ text: String) {
         var text = text
         text.withUTF8 { utf8 in
@@ -31,7 +31,7 @@ extension [UInt8] {
                 append(bytes[special])
             case UInt8(ascii: " "), UInt8(ascii: "="): append(bytes[special])
             case 0xC2:
-                // U+0080…U+009F: the second byte is the character's number.
+                // U+0080…U+009F: the second byte of the UTF-8 form is the character's number.
                 appendNumbered(bytes[index])
                 index += 1
             default: appendNumbered(bytes[special])
@@ -46,7 +46,7 @@ extension [UInt8] {
     }
 }
 
-/// Where the first byte stands that asks for quotes, or `bytes.count`.
+/// Returns the index of the first byte that requires quotes, or `bytes.count`.
 private func firstSpecial(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
     var index = start
     while index < bytes.count {
@@ -61,9 +61,9 @@ private func firstSpecial(in bytes: UnsafeRawBufferPointer, from start: Int) -> 
     return index
 }
 
-/// Where a quoted value ends, behind its closing quote; nil where it has none.
+/// Returns the index after the closing quote of a value; nil where there is none.
 ///
-/// - Parameter open: where its opening quote stands.
+/// - Parameter open: the index of its opening quote.
 func endOfQuoted(in bytes: UnsafeRawBufferPointer, open: Int) -> Int? {
     var index = open + 1
     while index < bytes.count {
@@ -76,9 +76,9 @@ func endOfQuoted(in bytes: UnsafeRawBufferPointer, open: Int) -> Int? {
     return nil
 }
 
-/// What stands between the quotes of a value, without its escapes.
+/// Returns the text between the quotes of a value, without its escapes.
 ///
-/// Nil for an escape that data lines do not have, and for what is not UTF-8.
+/// Nil for an escape that data lines do not have, and for bytes that are not UTF-8.
 func unquoted(_ inside: UnsafeRawBufferPointer) -> String? {
     guard firstIndex(of: UInt8(ascii: "\\"), in: inside, from: 0) != nil else {
         return text(inside)
@@ -108,7 +108,7 @@ func unquoted(_ inside: UnsafeRawBufferPointer) -> String? {
     return String(validating: bytes, as: UTF8.self)
 }
 
-/// The character between the braces of `\u{…}`: 1–6 hexadecimal digits.
+/// Reads the character between the braces of `\u{…}`: 1–6 hexadecimal digits.
 private func numbered(_ bytes: UnsafeRawBufferPointer, at index: inout Int) -> Unicode.Scalar? {
     guard index < bytes.count, bytes[index] == UInt8(ascii: "{") else { return nil }
     var number: UInt32 = 0
@@ -127,7 +127,8 @@ private func numbered(_ bytes: UnsafeRawBufferPointer, at index: inout Int) -> U
     return nil
 }
 
-/// What `\` and this letter stand for in a text; nil where they stand for themselves.
+/// Returns the byte that `\` and this letter stand for in a text; nil where they stand for
+/// themselves.
 private func unescaped(_ letter: UInt8) -> UInt8? {
     switch letter {
     case UInt8(ascii: "n"): UInt8(ascii: "\n")
@@ -138,7 +139,7 @@ private func unescaped(_ letter: UInt8) -> UInt8? {
     }
 }
 
-/// The bytes of a request's text without its escapes; an unknown one stands for itself.
+/// Returns the bytes of a request's text without its escapes; an unknown one stands for itself.
 func unescapedText(_ raw: UnsafeRawBufferPointer) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(raw.count)
@@ -156,7 +157,7 @@ func unescapedText(_ raw: UnsafeRawBufferPointer) -> [UInt8] {
     return bytes
 }
 
-/// Whether these bytes stand for themselves in a text: ASCII without NUL and backslash, as nearly
+/// Whether the bytes stand for themselves in a text: ASCII without NUL and backslash, as nearly
 /// every text is.
 func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
     let backslashes = repeated(UInt8(ascii: "\\"))
@@ -175,20 +176,21 @@ func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
     return true
 }
 
-/// The text of these bytes; nil where they are not UTF-8.
+/// Returns the text of these bytes; nil where they are not UTF-8.
 func text(_ bytes: UnsafeRawBufferPointer) -> String? {
     String(validating: bytes.assumingMemoryBound(to: UInt8.self), as: UTF8.self)
 }
 
 extension String {
-    /// This value as an option or a data line spells it.
+    /// The value as an option or a data line spells it.
     public var asLineValue: String {
         var bytes: [UInt8] = []
         bytes.appendValue(self)
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// This text as a request spells it: to stand behind `-- `, so that no word is an option.
+    /// The text as a request spells it after `-- `, which keeps its words from being read as
+    /// options.
     public var asLineText: String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(utf8.count)

@@ -1,6 +1,6 @@
 import Wire
 
-/// Writes replies: data lines and status lines, appended to one buffer as UTF-8.
+/// A writer of replies: data lines and status lines, appended to one buffer as UTF-8.
 public struct ReplyWriter: Sendable {
     private var pairs: ReplyPairs
 
@@ -15,28 +15,29 @@ public struct ReplyWriter: Sendable {
 
     public mutating func removeAll() { pairs.bytes.removeAll(keepingCapacity: true) }
 
-    /// Takes what is written, and leaves the writer empty and without a buffer.
+    /// Returns the bytes, and leaves the writer empty and without a buffer.
     public mutating func take() -> [UInt8] {
         let bytes = pairs.bytes
         pairs.bytes = []
         return bytes
     }
 
-    /// A data line.
+    /// Writes a data line.
     ///
-    /// - Parameter noun: in capitals; never `OK` nor `ERR`, by which clients know the status line.
+    /// - Parameter noun: in capitals; never `OK` or `ERR`, by which clients recognise the status
+    ///   line.
     public mutating func line(_ noun: StaticString, _ body: (inout ReplyPairs) -> Void = { _ in }) {
         pairs.append(noun)
         body(&pairs)
         pairs.bytes.append(UInt8(ascii: "\n"))
     }
 
-    /// The status line of what was done: `OK id=… at=…`.
+    /// Writes the status line of a success: `OK id=… at=…`.
     public mutating func ok(_ body: (inout ReplyPairs) -> Void = { _ in }) {
         line("OK", body)
     }
 
-    /// The status line with one word behind it: `OK pong`.
+    /// Writes the status line with one word after `OK`: `OK pong`.
     public mutating func ok(word: StaticString) {
         line("OK") {
             $0.bytes.append(UInt8(ascii: " "))
@@ -44,9 +45,9 @@ public struct ReplyWriter: Sendable {
         }
     }
 
-    /// The status line of what was refused or failed.
+    /// Writes the status line of a refusal or a failure.
     ///
-    /// The sentence's control characters become spaces: it can never break its line.
+    /// The sentence's control characters are escaped, so it cannot break its line.
     public mutating func error(_ error: LineError) {
         pairs.append("ERR ")
         pairs.append(decimal: error.code)
@@ -55,7 +56,7 @@ public struct ReplyWriter: Sendable {
         pairs.bytes.append(UInt8(ascii: "\n"))
     }
 
-    /// Lines that are no data lines, each with its LF; what `METRICS` answers.
+    /// Writes lines that are not data lines, each with its LF, as `METRICS` needs them.
     public mutating func raw(_ lines: some Collection<UInt8>) {
         pairs.bytes.append(contentsOf: lines)
     }
@@ -63,7 +64,7 @@ public struct ReplyWriter: Sendable {
 
 /// The `key=value` pairs of one line, in the order in which they are written.
 ///
-/// A value that is missing is left out, and so is an empty set and a flag that is false.
+/// A missing value, an empty set and a flag that is false are left out.
 public struct ReplyPairs: Sendable {
     var bytes: [UInt8] = []
 
@@ -91,13 +92,13 @@ public struct ReplyPairs: Sendable {
 
     public mutating func pair(_ key: StaticString, _ shard: ShardID) { pair(key, shard.number) }
 
-    /// 32 hexadecimal digits.
+    /// Writes 32 hexadecimal digits.
     public mutating func pair(_ key: StaticString, _ hash: Hash128?) {
         guard let hash else { return }
         pair(key, high: hash.high, low: hash.low)
     }
 
-    /// 32 hexadecimal digits.
+    /// Writes 32 hexadecimal digits.
     public mutating func pair(_ key: StaticString, _ id: RandomID) {
         pair(key, high: id.high, low: id.low)
     }
@@ -109,28 +110,28 @@ public struct ReplyPairs: Sendable {
         bytes.appendTime(milliseconds)
     }
 
-    /// Milliseconds with up to three decimals: `rtt=0.412ms`.
+    /// Writes milliseconds with up to three decimals: `rtt=0.412ms`.
     public mutating func pair(_ key: StaticString, _ duration: Duration?) {
         guard let duration else { return }
         begin(key)
         bytes.append(contentsOf: duration.asLineValue.utf8)
     }
 
-    /// `replicas=2/3`.
+    /// Writes a part of a whole: `replicas=2/3`.
     public mutating func pair(_ key: StaticString, _ part: Int, of whole: Int) {
         pair(key, part)
         bytes.append(UInt8(ascii: "/"))
         append(decimal: whole)
     }
 
-    /// `key=true`, or nothing.
+    /// Writes `key=true`, or nothing.
     public mutating func flag(_ key: StaticString, _ isTrue: Bool) {
         guard isTrue else { return }
         begin(key)
         append("true")
     }
 
-    /// Each name once, sorted, between commas.
+    /// Writes each name once, sorted, with commas between them.
     public mutating func set<Kind: Name>(_ key: StaticString, _ names: some Sequence<Kind>) {
         var last: Kind?
         for name in names.sorted() where name != last {
@@ -140,7 +141,7 @@ public struct ReplyPairs: Sendable {
         }
     }
 
-    /// Names between commas, in the order in which they are given.
+    /// Writes names in the given order, with commas between them.
     public mutating func list(_ key: StaticString, _ names: some Sequence<some Name>) {
         var isFirst = true
         for name in names {
@@ -164,7 +165,7 @@ public struct ReplyPairs: Sendable {
         if number < 0 { bytes.append(UInt8(ascii: "-")) }
         let start = bytes.count
         var rest = number.magnitude
-        // Most numbers are counts of a few.
+        // Most numbers are small counts.
         guard rest > 9 else { return bytes.append(UInt8(ascii: "0") + UInt8(rest)) }
         repeat {
             bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))

@@ -1,4 +1,4 @@
-/// One line of a reply, as a client reads it.
+/// A line of a reply, as a client reads it.
 public enum ReplyLine: Hashable, Sendable {
     case data(noun: String, ReplyFields)
     case ok(ReplyFields)
@@ -12,7 +12,7 @@ public enum ReplyLine: Hashable, Sendable {
         }
     }
 
-    /// Reads a line without its end; nil where it is none of this protocol.
+    /// Parses a line without its end; nil where it is not one of this protocol.
     public init?(_ line: UnsafeRawBufferPointer) {
         guard let head = nextWord(in: line, from: 0), head.lowerBound == 0,
             let word = text(UnsafeRawBufferPointer(rebasing: line[head]))
@@ -49,7 +49,7 @@ public enum ReplyLine: Hashable, Sendable {
     }
 }
 
-/// What stands behind a reply line's first word.
+/// The words and pairs after the first word of a reply line.
 public struct ReplyFields: Hashable, Sendable {
     public struct Pair: Hashable, Sendable {
         public let key: String
@@ -58,7 +58,7 @@ public struct ReplyFields: Hashable, Sendable {
 
     /// In the order of the line.
     public private(set) var pairs: [Pair] = []
-    /// The words that are no pairs, as in `OK pong`.
+    /// The words that are not pairs, as in `OK pong`.
     public private(set) var words: [String] = []
 
     /// The value of `key`, without its quotes; the first where there are two.
@@ -66,10 +66,10 @@ public struct ReplyFields: Hashable, Sendable {
         pairs.first { $0.key == key }?.value
     }
 
-    /// Whether `key=true` stands there.
+    /// Whether the line has `key=true`.
     public func isTrue(_ key: String) -> Bool { self[key] == "true" }
 
-    /// The members of a set; none where it is missing.
+    /// Returns the members of a set; none where the key is missing.
     public func set(_ key: String) -> [String] {
         (self[key] ?? "").split(separator: ",").map(String.init)
     }
@@ -91,7 +91,7 @@ public struct ReplyFields: Hashable, Sendable {
         }
     }
 
-    /// The value that begins at `start`; `end` becomes where it ends.
+    /// Reads the value that begins at `start`, and sets `end` to the index after it.
     private static func value(
         _ line: UnsafeRawBufferPointer, from start: Int, _ end: inout Int
     ) -> String? {

@@ -2,7 +2,7 @@ import CRDT
 import Chat
 import Wire
 
-/// What a client asks for: one line, checked as far as a line alone can be.
+/// The request of a client: one line, checked as far as a line alone can be.
 public enum Request: Hashable, Sendable {
     case create(Create)
     case send(Send)
@@ -43,7 +43,7 @@ public enum Request: Hashable, Sendable {
     case notifications(OfDevice)
     case notified(Notified)
 
-    /// Of one verb as it was typed, or of all.
+    /// For one verb as it was typed, or for all.
     case help(String?)
     /// The secret of one of the node's keys.
     case auth(Secret)
@@ -54,7 +54,7 @@ public enum Request: Hashable, Sendable {
     case members
     case shards
     case owners(ConversationID)
-    /// Of one shard, or of all that are held here.
+    /// Of one shard, or of all that this node holds.
     case digest(ShardID?)
     case vector(ShardID)
     case set(SetLevel)
@@ -68,45 +68,45 @@ public enum Request: Hashable, Sendable {
     case join(String)
     case leave
     case forget(NodeName)
-    /// Into a file of this name, among the backups, or with this path.
+    /// Into a file of this name in the folder of backups, or at this path.
     case backup(String)
     case scrub
     case shutdown
 }
 
-/// On how many owners a write is stored before it is answered.
+/// The owners on which a write must be stored before it is acknowledged.
 public enum AckLevel: String, CaseIterable, Sendable {
-    /// On this node's disk.
+    /// On the disk of the node that executes the write.
     case local
-    /// On half of the owners and one more.
+    /// On more than half of the owners.
     case majority
     /// On every owner.
     case all
 }
 
-/// Whether something holds, as an option says it.
+/// A truth value, as an option spells it.
 public enum Truth: String, CaseIterable, Sendable {
     case yes = "true"
     case no = "false"
 }
 
-/// What of a node's traffic with another is dropped.
+/// The direction in which a node's traffic with another is dropped.
 public enum BlockDirection: String, CaseIterable, Sendable {
     case both
-    /// What comes from it.
+    /// Frames from the other node.
     case `in`
-    /// What goes to it.
+    /// Frames to the other node.
     case out
 }
 
-/// Which of a user's conversations are listed.
+/// The part of a user's conversations that is listed.
 public enum ChatsShown: String, CaseIterable, Sendable {
     case active
     case archived
     case all
 }
 
-/// For whom a message is deleted.
+/// The users for whom a message is deleted.
 public enum DeleteScope: String, CaseIterable, Sendable {
     case me
     case everyone
@@ -116,7 +116,7 @@ extension Request {
     public struct Create: Hashable, Sendable {
         public var conversation: ConversationID
         public var creator: UserID
-        /// Each once, sorted, the creator among them; at most `LineLimits.participantsMax`.
+        /// Each user once, sorted, including the creator; at most `LineLimits.participantsMax`.
         public var participants: [UserID]
         /// Empty where there is none.
         public var title: String
@@ -134,11 +134,11 @@ extension Request {
     public struct Send: Hashable, Sendable {
         public var conversation: ConversationID
         public var sender: UserID
-        /// Nil where the node that reads the line is to make one.
+        /// Nil where the node that reads the line is to create an id.
         public var message: MessageID?
         public var type: MessageType
         public var item: ItemID?
-        /// Not all white, unless the type is image or voice.
+        /// Not blank, unless the type is image or voice.
         public var text: String
 
         public init(
@@ -155,7 +155,7 @@ extension Request {
     }
 
     public struct History: Hashable, Sendable {
-        /// Which messages; the one named is itself left out.
+        /// The place of the messages; the message that is named is left out itself.
         public enum Page: Hashable, Sendable {
             case newest
             case before(MessageID)
@@ -180,7 +180,7 @@ extension Request {
         public var conversation: ConversationID
         public var message: MessageID
         public var user: UserID
-        /// Not all white.
+        /// Not blank.
         public var text: String
 
         public init(
@@ -193,7 +193,7 @@ extension Request {
         }
     }
 
-    /// What a verb says that names a message and a user, and no more.
+    /// The arguments of a verb that takes only a message and a user.
     public struct OfMessage: Hashable, Sendable {
         public var conversation: ConversationID
         public var message: MessageID
@@ -206,7 +206,7 @@ extension Request {
         }
     }
 
-    /// What a verb says that names a conversation and a user, and no more.
+    /// The arguments of a verb that takes only a conversation and a user.
     public struct OfConversation: Hashable, Sendable {
         public var conversation: ConversationID
         public var user: UserID
@@ -229,7 +229,7 @@ extension Request {
         }
     }
 
-    /// What `READ` and `DELIVERED` say.
+    /// The arguments of `READ` and `DELIVERED`.
     public struct UpTo: Hashable, Sendable {
         public var conversation: ConversationID
         public var user: UserID
@@ -271,7 +271,7 @@ extension Request {
 
     public struct SetLevel: Hashable, Sendable {
         public var level: AckLevel
-        /// Whether a write that is stored on fewer owners is answered 504.
+        /// Whether a write that is stored on fewer owners is answered with 504.
         public var isStrict: Bool
 
         public init(level: AckLevel, isStrict: Bool) {

@@ -2,16 +2,16 @@ import Chat
 import Wire
 
 extension Request {
-    /// Reads one line, without its end; nil for one that is empty or only spaces.
+    /// Parses one line without its end; returns nil for one that is empty or only spaces.
     ///
-    /// - Throws: 400, 413 or 429 with what is wrong; never for what only a node can know, save
-    ///   that a number beyond every shard's is 404.
+    /// - Throws: 400, 413 or 429 with a description of the error. Errors that only a node can find
+    ///   are not thrown, with one exception: a number that is beyond every shard's is 404.
     public static func parse(_ line: UnsafeRawBufferPointer) throws(LineError) -> Request? {
         try parse(line, verbs: Verb.all)
     }
 
-    /// - Parameter place: becomes that of the line's verb in `Verb.all`, also where the rest of the
-    ///   line makes no sense; nil where it has none.
+    /// - Parameter place: set to the index of the line's verb in `Verb.all`, also where the rest of
+    ///   the line is invalid; nil where there is no such verb.
     public static func parse(
         _ line: UnsafeRawBufferPointer, verbAt place: inout UInt8?
     ) throws(LineError) -> Request? {
@@ -35,21 +35,21 @@ extension Request {
     }
 
     /// The methods of HTTP and its extensions that are no verbs of this protocol, and the header
-    /// that every request has.
+    /// that every HTTP request has.
     private static let browserWords: Set<String> = [
         "GET", "POST", "PUT", "HEAD", "OPTIONS", "PATCH", "CONNECT", "TRACE", "PRI", "PROPFIND",
         "PROPPATCH", "MKCOL", "COPY", "MOVE", "LOCK", "UNLOCK", "REPORT", "SEARCH", "HOST:",
     ]
 
-    /// Whether a line that begins with this word is of a browser's request.
+    /// Whether a line that begins with this word belongs to an HTTP request.
     ///
-    /// Its `DELETE` is a verb's name here; the `Host:` behind it is not.
+    /// `DELETE` is also a verb of this protocol; the `Host:` line that follows it is not.
     private static func isHTTP(_ word: Slice<UnsafeRawBufferPointer>) -> Bool {
         let name = String(decoding: word.prefix(16), as: UTF8.self).uppercased()
         return (word.count <= 16 && browserWords.contains(name)) || name.hasPrefix("HOST:")
     }
 
-    /// The place of the verb whose words stand there, and where they end.
+    /// Returns the index of the verb whose words begin with `first`, and the index after them.
     private static func find(
         _ first: Range<Int>, in line: UnsafeRawBufferPointer, among verbs: [Verb]
     ) -> (place: Int, end: Int)? {
@@ -69,7 +69,7 @@ extension Request {
 }
 
 extension ParsedLine {
-    /// What `HELP` is asked about.
+    /// Returns the words after `HELP`; nil where there are none.
     func help() -> String? {
         guard argumentCount > 0 else { return nil }
         return (0..<argumentCount)
@@ -79,7 +79,7 @@ extension ParsedLine {
 }
 
 extension ParsedLine {
-    /// Kept as it is: a wrong one is the node's to refuse.
+    /// Returns the secret as it is; the node refuses a wrong one.
     func secret(_ index: Int) throws(LineError) -> Secret {
         guard let text = LineProtocol.text(bytes(ofArgument: index)) else { throw .notUTF8 }
         return Secret(text)
@@ -210,9 +210,9 @@ extension Request.Block {
     }
 }
 
-/// Whether every character is white by Unicode's property White_Space; so is an empty text.
+/// Whether every character has Unicode's property White_Space; true for an empty text.
 public func isWhite(_ text: String) -> Bool {
-    // Nearly every text says so by its first byte.
+    // For nearly every text the first byte decides.
     if let first = text.utf8.first, first > 0x20, first < 0x7F { return false }
     return text.unicodeScalars.allSatisfy(\.properties.isWhitespace)
 }

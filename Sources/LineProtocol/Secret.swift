@@ -1,4 +1,4 @@
-/// What a client says to prove that it may be here; printing it never shows it.
+/// The secret with which a client signs in; printing it never shows it.
 public struct Secret: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     public let text: String
 

@@ -10,24 +10,25 @@ public enum LineTime {
 
     static let dayMilliseconds: Int64 = 86_400_000
 
-    /// The time in UTC with milliseconds; one outside the years 0…9999 shows as the nearest.
+    /// Returns the time in UTC with milliseconds; for a time outside the years 0…9999, the nearest
+    /// inside.
     public static func text(_ milliseconds: Int64) -> String {
         var bytes: [UInt8] = []
         bytes.appendTime(milliseconds)
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Milliseconds since 1970 of a time with any offset; finer fractions are cut off.
+    /// Returns the milliseconds since 1970 of a time with any offset; finer fractions are cut off.
     ///
-    /// Nil for what is not RFC 3339, or lies in UTC outside the years 0…9999. A leap second is
-    /// the second after it.
+    /// Nil for text that is not RFC 3339, and for a time that is outside the years 0…9999 in UTC. A
+    /// leap second counts as the second after it.
     public static func parse(_ text: some StringProtocol) -> Int64? {
         var digits = TimeReader(rest: Array(text.utf8)[...])
         guard let days = digits.date(), digits.take("T", or: "t"),
             let time = digits.timeOfDay(), let offset = digits.offset(), digits.rest.isEmpty
         else { return nil }
         let utc = days * dayMilliseconds + time.milliseconds - offset
-        // The last minute of a day in UTC alone can have a second 60.
+        // Only the last minute of a day in UTC can have a second 60.
         guard !time.isLeapSecond || utc.isMultiple(of: dayMilliseconds) else { return nil }
         let total = utc + time.fraction
         return (earliest...latest).contains(total) ? total : nil
@@ -38,7 +39,7 @@ extension [UInt8] {
     /// Appends a time in UTC: 24 bytes.
     mutating func appendTime(_ milliseconds: Int64) {
         let time = Swift.min(Swift.max(milliseconds, LineTime.earliest), LineTime.latest)
-        // Counted from the year 0, all is positive.
+        // Counted from the year 0, every value is positive.
         let sinceZero = UInt64(time - LineTime.earliest)
         let ofDay = sinceZero % UInt64(LineTime.dayMilliseconds)
         let date = civil(fromDays: Int64(sinceZero / UInt64(LineTime.dayMilliseconds)))
@@ -67,9 +68,10 @@ private func setDigits(
     }
 }
 
-/// The date of a day counted from 0000-01-01.
+/// Returns the date of a day counted from 0000-01-01.
 private func civil(fromDays days: Int64) -> (year: Int64, month: Int64, day: Int64) {
-    // 400 years before 0000-03-01: an era has 146,097 days, and 60 lie before March.
+    // Shifted to 400 years before 0000-03-01: an era of 400 years has 146,097 days, and 60 days lie
+    // before March.
     let shifted = days - 60 + 146_097
     let era = shifted / 146_097
     let ofEra = shifted % 146_097
@@ -81,7 +83,7 @@ private func civil(fromDays days: Int64) -> (year: Int64, month: Int64, day: Int
     return (yearOfEra + era * 400 - 400 + (month <= 2 ? 1 : 0), month, day)
 }
 
-/// The days from 1970 to a date of the years 0…9999.
+/// Returns the days from 1970 to a date of the years 0…9999.
 private func days(year: Int64, month: Int64, day: Int64) -> Int64 {
     let shifted = year + 400 - (month <= 2 ? 1 : 0)
     let yearOfEra = shifted % 400
@@ -90,12 +92,12 @@ private func days(year: Int64, month: Int64, day: Int64) -> Int64 {
     return shifted / 400 * 146_097 + ofEra - 719_468 - 146_097
 }
 
-/// Takes the parts of a time from the front of its text.
+/// A reader that removes the parts of a time from the front of its text.
 private struct TimeReader {
     var rest: ArraySlice<UInt8>
 
     struct TimeOfDay {
-        /// Whole seconds of it.
+        /// The whole seconds, in milliseconds.
         let milliseconds: Int64
         let fraction: Int64
         let isLeapSecond: Bool
@@ -116,7 +118,7 @@ private struct TimeReader {
         return Int64(number)
     }
 
-    /// Days since 1970.
+    /// Reads a date as days since 1970.
     mutating func date() -> Int64? {
         guard let year = number(4, 0...9_999), take("-", or: "-"),
             let month = number(2, 1...12), take("-", or: "-"), let day = number(2, 1...31)
@@ -148,7 +150,7 @@ private struct TimeReader {
             isLeapSecond: second == 60)
     }
 
-    /// What local time is ahead of UTC, in milliseconds.
+    /// Reads the milliseconds by which local time is ahead of UTC.
     mutating func offset() -> Int64? {
         if take("Z", or: "z") { return 0 }
         let isBehind = rest.first == UInt8(ascii: "-")

@@ -1,21 +1,21 @@
-/// One verb of the protocol as data: the parser obeys the row, and `HELP` prints it.
+/// A verb of the protocol as a row of data, which the parser follows and `HELP` prints.
 ///
-/// A class, though nothing in it changes: each line hands its row on, and the reference counts of
-/// a struct with these fields took a third of the time of a `PING`.
+/// A class, though it is immutable: each line passes its row on, and the reference counts of a
+/// struct with these fields took a third of the time of a `PING`.
 public final class Verb: Sendable {
     static let argumentsMax = 4
     static let optionsMax = 8
 
     /// In capitals; two words where the second belongs to the verb (`ACTION ADD`).
     public let name: String
-    /// What it does, in one sentence.
+    /// The effect of the verb, in one sentence.
     public let about: String
 
-    /// How usage shows each argument that must stand there, and each that may: `<user>`.
+    /// The required and the optional arguments, as usage shows them: `<user>`.
     let required: [String]
     let optional: [String]
     let options: [Option]
-    /// How usage shows the text that ends the line; nil where there is none.
+    /// The text at the end of the line, as usage shows it; nil where there is none.
     let text: String?
     let build: @Sendable (borrowing ParsedLine) throws(LineError) -> Request
 
@@ -43,7 +43,7 @@ public final class Verb: Sendable {
         second = words.count > 1 ? Keyword(literal: words[1]) : nil
     }
 
-    /// How it is written: `HISTORY <conversation> <user> [limit=50] …`.
+    /// The syntax of the verb: `HISTORY <conversation> <user> [limit=50] …`.
     public var usage: String {
         var words = [name] + required + optional.map { "[\($0)]" }
         for option in options { words.append(option.usage) }
@@ -53,14 +53,14 @@ public final class Verb: Sendable {
 
     var hasText: Bool { text != nil }
 
-    /// How usage shows the argument at `index`.
+    /// Returns the argument at `index` as usage shows it.
     func label(of index: Int) -> String {
         index < required.count ? required[index] : optional[index - required.count]
     }
 
-    /// The rows of which `HELP <words>` tells.
+    /// Returns the rows that `HELP <words>` prints.
     ///
-    /// - Parameter words: nothing for all, a verb, or the first word of several.
+    /// - Parameter words: nil for all verbs; otherwise a verb, or the first word of several.
     /// - Throws: `LineError.noSuchVerb`.
     public static func matching(_ words: String?) throws(LineError) -> [Verb] {
         guard let words else { return all }
@@ -72,7 +72,7 @@ public final class Verb: Sendable {
 }
 
 extension ReplyWriter {
-    /// The data line by which `HELP` tells of a verb.
+    /// Writes the data line with which `HELP` describes a verb.
     public mutating func verb(_ verb: Verb) {
         line("VERB") {
             $0.pair("name", verb.name)

@@ -1,4 +1,4 @@
-/// Every verb of the protocol, in the order in which `HELP` tells of them.
+/// All verbs of the protocol, in the order in which `HELP` prints them.
 ///
 /// A verb is added by one row here and one case of `Request`.
 extension Verb {

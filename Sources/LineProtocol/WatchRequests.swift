@@ -2,7 +2,7 @@ import CRDT
 import Chat
 import Wire
 
-/// Whether something is to be, as in `TYPING c1 alice on`.
+/// A switch, as in `TYPING c1 alice on`.
 public enum Toggle: String, CaseIterable, Sendable {
     case on
     case off
@@ -11,9 +11,9 @@ public enum Toggle: String, CaseIterable, Sendable {
 extension Request {
     public struct Watch: Hashable, Sendable {
         public var user: UserID
-        /// What was seen elsewhere; nil for all that comes from here on.
+        /// The token of what was seen before; nil to receive only events from now on.
         public var since: Token?
-        /// Whether each event says with which token to go on behind it.
+        /// Whether each event carries the token with which to resume after it.
         public var hasTokens: Bool
 
         public init(user: UserID, since: Token?, hasTokens: Bool = true) {

@@ -1,7 +1,7 @@
 import CRDT
 import Wire
 
-/// The kinds of values that arguments and options have, each with its refusal.
+/// The kinds of values that arguments and options have, each with its error.
 extension ParsedLine {
     private static let nameRule = "is 1-64 of A-Z a-z 0-9 _ . : @ -"
 
@@ -11,7 +11,7 @@ extension ParsedLine {
         return Kind(checked: String(decoding: bytes, as: UTF8.self))
     }
 
-    /// Names between commas: none is empty.
+    /// Returns names that are separated by commas; none is empty.
     func names<Kind: Name>(_ index: Int, as _: Kind.Type = Kind.self) throws(LineError) -> [Kind] {
         let bytes = bytes(ofArgument: index)
         var names: [Kind] = []
@@ -28,7 +28,7 @@ extension ParsedLine {
         return names
     }
 
-    /// A name, or `*` for all, which is nil.
+    /// Returns a name; nil for `*`, which means all.
     func nameOrAll<Kind: Name>(
         _ index: Int, as _: Kind.Type = Kind.self
     ) throws(LineError) -> Kind? {
@@ -46,7 +46,7 @@ extension ParsedLine {
         return choice
     }
 
-    /// What a client has seen, as `TOKEN` prints it.
+    /// Returns the token of what a client has seen, as `TOKEN` printed it.
     func token(_ index: Int) throws(LineError) -> Token {
         do throws(WireError) {
             return try Token(text: String(decoding: bytes(ofArgument: index), as: UTF8.self))
@@ -55,7 +55,7 @@ extension ParsedLine {
         }
     }
 
-    /// Where a node is reached: host:port, at most `LineLimits.addressBytesMax` bytes.
+    /// Returns the address of a node: host:port, at most `LineLimits.addressBytesMax` bytes.
     func address(_ index: Int) throws(LineError) -> String {
         let bytes = bytes(ofArgument: index)
         guard isAddress(bytes) else {
@@ -74,7 +74,7 @@ extension ParsedLine {
         return number
     }
 
-    /// A number that is no shard's is that of one not held here.
+    /// Returns a shard; a number beyond every shard's is an error 404, as if it were not held here.
     func shard(_ index: Int) throws(LineError) -> ShardID {
         let bytes = bytes(ofArgument: index)
         guard !bytes.isEmpty, bytes.allSatisfy(isDigit) else {
@@ -116,7 +116,7 @@ extension ParsedLine {
         return number
     }
 
-    /// A title, name, address, photo or token: at most `LineLimits.fieldBytesMax` bytes.
+    /// Returns a title, name, address, photo or token of at most `LineLimits.fieldBytesMax` bytes.
     func field(_ option: Option) throws(LineError) -> String? {
         guard let value = try value(option) else { return nil }
         guard value.utf8.count <= LineLimits.fieldBytesMax else {
@@ -127,7 +127,7 @@ extension ParsedLine {
     }
 }
 
-/// Whether it is `127.0.0.1:7101`, `[::1]:7101` or `localhost:7101` by its form.
+/// Whether the text has the form of `127.0.0.1:7101`, `[::1]:7101` or `localhost:7101`.
 private func isAddress(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard bytes.count <= LineLimits.addressBytesMax,
         let colon = bytes.lastIndex(of: UInt8(ascii: ":")),
@@ -142,7 +142,7 @@ private func isAddress(_ bytes: UnsafeRawBufferPointer) -> Bool {
         && inner.allSatisfy { isHostByte($0) || $0 == UInt8(ascii: ":") }
 }
 
-/// Whether it may stand in an IP address or the name of a machine.
+/// Whether the byte may occur in an IP address or a host name.
 private func isHostByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
@@ -151,7 +151,7 @@ private func isHostByte(_ byte: UInt8) -> Bool {
     }
 }
 
-/// The number that these digits spell; nil for anything else, and beyond `Int`.
+/// Returns the number that these digits spell; nil for anything else, and beyond `Int.max`.
 func decimal(_ digits: some Collection<UInt8>) -> Int? {
     guard !digits.isEmpty else { return nil }
     var number = 0

@@ -1,62 +1,64 @@
 import CLibuv
 import Glibc
 
-/// Who is told what happens on a connection, always on the loop's thread.
+/// The receiver of a connection's events, called only on the loop's thread.
 package protocol ConnectionDelegate: AnyObject {
-    /// The bytes are valid until this returns: the buffer is the loop's and read into again.
+    /// Called with bytes that were read; they are valid until this returns, since the loop reads
+    /// into the same buffer again.
     func connection(_ connection: Connection, didRead bytes: UnsafeRawBufferPointer)
 
-    /// The peer writes no more, though it may still read: answer what is left, then
-    /// `closeAfterFlush`. Nothing is closed for you.
+    /// Called when the peer has ended its output, though it may still read.
+    ///
+    /// Write what is left, then call `closeAfterFlush`: the connection does not close itself.
     func connectionDidReachEnd(_ connection: Connection)
 
-    /// The kernel took queued bytes; so many are left.
+    /// Called when the kernel has taken queued bytes; `queuedBytes` are left.
     func connection(_ connection: Connection, didDrainTo queuedBytes: Int)
 
-    /// The end, exactly once and after everything else. No error: this side closed it.
+    /// Called exactly once, after everything else; without an error where this side closed.
     func connectionDidClose(_ connection: Connection, error: NetworkError?)
 }
 
 /// A TCP connection, confined to its loop's thread.
 ///
 /// The loop keeps it alive until it is closed, and it keeps its delegate alive until that has been
-/// told: an object whose only tie to the world is a connection lives exactly as long as that.
-/// Dropping a reference closes nothing.
+/// told of the close: an object that only a connection refers to lives exactly as long. Dropping a
+/// reference closes nothing.
 // SAFETY: owned by the thread of `loop`; every entry checks that it is the one. Sendable so that
 // an actor which runs on that loop can hold it.
 package final class Connection: LoopHandle, @unchecked Sendable {
-    /// How long `closeAfterFlush` waits for a peer that reads nothing or will not close its end.
+    /// How long `closeAfterFlush` waits for a peer that reads nothing or does not close its end.
     private static let closingMillisecondsMax: UInt64 = 5_000
 
-    /// What the owner wants once the output is empty.
+    /// The action that the owner wants once the output is empty.
     private enum Ending { case none, endWriting, close }
 
-    /// Counts up on each loop from 1.
+    /// The number of the connection on its loop, from 1.
     package let id: UInt64
     package let peerAddress: SocketAddress
 
-    /// Reading starts when it is set, so nothing that the peer says is missed.
+    /// Reading starts when the delegate is set, so nothing that the peer sends is missed.
     package var delegate: (any ConnectionDelegate)? { didSet { updateReading() } }
 
-    /// Bytes that were written and not yet given to the kernel.
+    /// Bytes that were written and that the kernel has not taken yet.
     package var queuedBytes: Int {
         output.count + (layerState?.plain.count ?? 0)
             + (isWriting ? uv_stream_get_write_queue_size(stream) : 0)
     }
 
-    /// What the bytes pass through, if anything: set before the first of them.
+    /// The TLS layer that the bytes pass through, if any; set before the first of them.
     private var layerState: TLSLayerState?
 
-    /// As it goes onto the wire.
+    /// Bytes in the form in which they are sent.
     private var output = OutputBuffer()
     private var isAwaitingFlush = false
 
-    /// What libuv is writing, and the request it writes it with; untouched while `isWriting`.
+    /// The bytes that libuv is writing, and the request for it; untouched while `isWriting`.
     private var outgoing = OutputBuffer()
     private let writeRequest = UnsafeMutablePointer<uv_write_t>.allocate(capacity: 1)
     private var isWriting = false
 
-    /// Whether the other end has said anything.
+    /// Whether the peer has sent anything.
     package private(set) var hasRead = false
     private var isReading = false
     private var isPaused = false
@@ -75,12 +77,12 @@ package final class Connection: LoopHandle, @unchecked Sendable {
 
     deinit { writeRequest.deallocate() }
 
-    /// Queues the bytes, to leave in one system call with all that is written in this turn.
+    /// Queues the bytes; they leave in one system call with everything else written in this turn.
     ///
-    /// They are dropped when the connection is closing: its owner is told of that.
+    /// They are dropped when the connection is closing, which is reported to the delegate.
     package func write(_ bytes: [UInt8]) { bytes.withUnsafeBytes { write($0) } }
 
-    /// The same for bytes that the caller has in another form.
+    /// Queues bytes that the caller has in another form.
     package func write(_ bytes: UnsafeRawBufferPointer) {
         loop.checkConfined()
         guard !isClosing, ending == .none else { return }
@@ -92,7 +94,7 @@ package final class Connection: LoopHandle, @unchecked Sendable {
         awaitFlush()
     }
 
-    /// Leaves what the peer sends in the kernel's buffers, and so slows the peer down.
+    /// Stops reading, so that the peer's bytes fill the kernel's buffers and slow the peer down.
     ///
     /// Writing goes on. While nothing is read or written, a peer's death goes unnoticed too.
     package func pauseReading() {
@@ -105,7 +107,7 @@ package final class Connection: LoopHandle, @unchecked Sendable {
         updateReading()
     }
 
-    /// Tells the peer, after all that was written, that no more will come; reading goes on.
+    /// Ends the output after all that was written; reading goes on.
     package func endWriting() {
         loop.checkConfined()
         guard !isClosing, ending == .none else { return }
@@ -113,11 +115,11 @@ package final class Connection: LoopHandle, @unchecked Sendable {
         awaitFlush()
     }
 
-    /// Closes in good order: everything queued goes out first.
+    /// Closes the connection after everything queued was sent.
     ///
-    /// What the peer still sends is read and thrown away until it closes its end too, since
-    /// closing a socket with unread bytes makes the kernel reset the connection, and that may
-    /// destroy the last words on their way. All of it takes at most 5 seconds.
+    /// Bytes that the peer still sends are read and discarded until it closes its end too: closing
+    /// a socket with unread bytes makes the kernel reset the connection, which may destroy the last
+    /// bytes on their way. All of it takes at most 5 seconds.
     package func closeAfterFlush() {
         loop.checkConfined()
         guard !isClosing, ending != .close else { return }
@@ -130,7 +132,7 @@ package final class Connection: LoopHandle, @unchecked Sendable {
         }
     }
 
-    /// Closes at once, losing what is queued; harmless when repeated.
+    /// Closes at once and drops what is queued; harmless when repeated.
     package func close() { close(because: nil) }
 
     private func close(because error: NetworkError?) {
@@ -163,12 +165,12 @@ extension Connection {
 
     private var isOwnerReading: Bool { delegate != nil && !isPaused && ending != .close }
 
-    /// The one place where reading starts and stops.
+    /// Starts or stops reading; no other code does.
     private func updateReading() {
         guard !isClosing else { return }
         loop.checkConfined()
         let isWanted = !hasReachedEnd && (ending == .close || isTLSRising || isOwnerReading)
-        // The TLS layer may hold what the owner did not want to read before.
+        // The TLS layer may hold bytes that came while the owner did not read.
         if layerState != nil, isOwnerReading { awaitFlush() }
         guard isWanted != isReading else { return }
         isReading = isWanted
@@ -193,7 +195,7 @@ extension Connection {
         if code < 0 { close(because: NetworkError(code, doing: "reading from \(peerAddress)")) }
     }
 
-    /// The end and an error may come without a buffer.
+    /// Handles the result of a read; the end and an error may come without a buffer.
     private func onRead(_ count: Int, _ base: UnsafeMutablePointer<CChar>?) {
         if count > 0 {
             guard ending != .close else { return }
@@ -202,7 +204,7 @@ extension Connection {
             if let layerState { return receive(bytes, through: layerState) }
             delegate?.connection(self, didRead: bytes)
         } else if count == Int(UV_EOF.rawValue) {
-            // An end that the TLS layer has not announced may be somebody else's doing.
+            // The TLS layer has not announced this end, so a third party may have caused it.
             if let layerState, ending != .close, !hasReachedEnd {
                 return close(because: layerState.tls.isUp ? .reset : .distrusted(.hungUp))
             }
@@ -219,13 +221,14 @@ extension Connection {
     }
 }
 
-// MARK: - The shield
+// MARK: - TLS
 
 extension Connection {
-    /// Has everything pass through a TLS layer; before the delegate is set, and before any write.
+    /// Passes everything through a TLS layer; call it before the delegate is set and before any
+    /// write.
     ///
     /// - Parameters:
-    ///   - timeoutMilliseconds: how long it may take until the TLS layer is up.
+    ///   - timeoutMilliseconds: the most time that the handshake may take.
     ///   - then: called once. After a failure the connection is closed.
     package func raise(
         _ tls: any TLSLayer, timeoutMilliseconds: UInt64,
@@ -266,7 +269,7 @@ extension Connection {
         open(layerState)
     }
 
-    /// Hands the owner what the TLS layer has for it, for as long as it wants to read.
+    /// Passes decrypted bytes to the owner for as long as it reads.
     private func open(_ layerState: TLSLayerState) {
         guard layerState.tls.isUp else { return }
         while isOwnerReading, !isClosing, !hasReachedEnd {
@@ -286,7 +289,7 @@ extension Connection {
         delegate?.connectionDidReachEnd(self)
     }
 
-    /// Seals all that was written in this turn at once; while libuv writes, it waits.
+    /// Encrypts everything that was written in this turn; waits while libuv writes.
     private func seal(_ layerState: TLSLayerState) {
         guard !isClosing, !isWriting, layerState.tls.isUp else { return }
         do throws(HandshakeError) {
@@ -313,14 +316,15 @@ extension Connection {
         if output.count > 0 { awaitFlush() }
     }
 
-    /// What the TLS layer has to say about it goes out if the kernel takes it at once: nobody who
-    /// is refused keeps a descriptor of this process.
+    /// Closes the connection after an error of the TLS layer; the layer's last bytes are sent only
+    /// if the kernel takes them at once, so that a refused peer does not keep a descriptor of this
+    /// process.
     private func give(up layerState: TLSLayerState, because why: HandshakeError) {
         guard !isClosing else { return }
         layerState.tls.takeWire { output.append($0) }
         if !isWriting, output.count > 0 {
             var buffer = Self.buffer(output.bytes(from: 0))
-            // Nothing follows from how much of it is taken.
+            // The result does not matter: the connection is closed in any case.
             _ = uv_try_write(stream, &buffer, 1)
         }
         close(because: .distrusted(why))
@@ -336,7 +340,7 @@ extension Connection {
         loop.needsFlush(self)
     }
 
-    /// Called by the loop at its turn's end: gives the kernel what it takes, libuv the rest.
+    /// Writes what the kernel takes, and leaves the rest to libuv; called at the turn's end.
     func flush() {
         isAwaitingFlush = false
         if let layerState {
@@ -344,7 +348,7 @@ extension Connection {
             seal(layerState)
         }
         guard !isClosing, !isWriting else { return }
-        // Nothing is left of what `flushNow` gave away.
+        // `flushNow` may have written everything already.
         guard output.count > 0 else { return onDrain() }
         var buffer = Self.buffer(output.bytes(from: 0))
         let taken = uv_try_write(stream, &buffer, 1)
@@ -358,9 +362,9 @@ extension Connection {
         }
     }
 
-    /// Gives the kernel what it takes now: where much is written in one turn.
+    /// Writes what the kernel takes now; for turns in which much is written.
     ///
-    /// The owner is told of what was drained, and of an error, at the turn's end.
+    /// The delegate is told of drained bytes, and of an error, at the turn's end.
     package func flushNow() {
         loop.checkConfined()
         guard !isClosing, !isWriting, layerState == nil, output.count > 0 else { return }
@@ -388,7 +392,7 @@ extension Connection {
 
     private func onWritten(_ status: Int32) {
         isWriting = false
-        // Cancelled by closing: nothing was drained, and the end is told in its own place.
+        // Cancelled by closing: nothing was drained, and `handleDidClose` reports the end.
         guard !isClosing else { return }
         guard status == 0 else {
             return close(because: NetworkError(status, doing: "writing to \(peerAddress)"))
@@ -403,13 +407,13 @@ extension Connection {
         finishIfFlushed()
     }
 
-    /// Does what `ending` asks for, once nothing is left to write.
+    /// Ends the output or closes, as `ending` says, once nothing is left to write.
     private func finishIfFlushed() {
         guard !isClosing, ending != .none, queuedBytes == 0 else { return }
         if ending == .close, hasReachedEnd { return close() }
         guard !hasEndedWriting else { return }
         hasEndedWriting = true
-        // Straight to the socket: libuv has nothing queued that a `uv_shutdown` would wait for.
+        // Directly on the socket: libuv has nothing queued that a `uv_shutdown` would wait for.
         var descriptor: Int32 = -1
         uv_fileno(base, &descriptor)
         guard shutdown(descriptor, Int32(SHUT_WR)) == 0 else {
@@ -418,7 +422,7 @@ extension Connection {
     }
 
     private static func buffer(_ bytes: UnsafeRawBufferPointer) -> uv_buf_t {
-        // libuv's buffers are writable for reading's sake; writing leaves them alone.
+        // libuv declares its buffers writable because reads need that; writes do not change them.
         let base = UnsafeMutableRawPointer(mutating: bytes.baseAddress)
         return uv_buf_t(base: base?.assumingMemoryBound(to: CChar.self), len: bytes.count)
     }

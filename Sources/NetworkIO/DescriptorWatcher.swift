@@ -1,14 +1,15 @@
 import CLibuv
 import Glibc
 
-/// A descriptor that somebody else opened, such as standard input: tells when it can be read.
+/// A watcher that reports when a descriptor opened by other code, such as standard input, can be
+/// read.
 ///
-/// The descriptor stays in the mode that it has: libuv would make it non-blocking, and with it
-/// whatever shares it, such as the terminal of the shell that started this process.
+/// The descriptor keeps its mode: libuv would make it non-blocking, and with it everything that
+/// shares it, such as the terminal of the shell that started this process.
 package final class DescriptorWatcher: LoopHandle {
     private var work: (() -> Void)?
 
-    /// Fails for a plain file, which can always be read.
+    /// Throws for a plain file, which can always be read.
     package init(
         _ descriptor: Int32, on loop: EventLoop, _ work: @escaping () -> Void
     ) throws(NetworkError) {
@@ -17,7 +18,7 @@ package final class DescriptorWatcher: LoopHandle {
         super.init(owning: try Self.start(descriptor, on: loop), on: loop)
     }
 
-    /// Never fires again; harmless when repeated.
+    /// Stops the watcher for good; harmless when repeated.
     package func cancel() { closeHandle() }
 
     override func handleDidClose() { work = nil }

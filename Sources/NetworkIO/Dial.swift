@@ -4,8 +4,8 @@ import Glibc
 extension Connection {
     /// Connects to an address; `then` is called once, in a later turn of the loop.
     ///
-    /// The connection reads nothing until its delegate is set. A loop that stops meanwhile
-    /// answers with a failure.
+    /// The connection reads nothing until its delegate is set. Where the loop stops first, `then`
+    /// is called with a failure.
     package static func dial(
         _ address: SocketAddress, on loop: EventLoop, timeoutMilliseconds: UInt64,
         then: @escaping (Result<Connection, NetworkError>) -> Void
@@ -17,7 +17,8 @@ extension Connection {
 
 /// An attempt to connect.
 ///
-/// A failure is told when the socket is closed, so that whoever tries again never holds two.
+/// A failure is reported after the socket is closed, so that a caller that tries again never holds
+/// two sockets.
 private final class Dial: LoopHandle {
     private let address: SocketAddress
     private var then: ((Result<Connection, NetworkError>) -> Void)?
@@ -71,7 +72,8 @@ private final class Dial: LoopHandle {
         answer?(.success(Connection(owning: surrender(), peer: address, on: loop)))
     }
 
-    /// TCP lets a socket meet itself when the kernel gives it the very port it dials.
+    /// Refuses a connection to itself, which TCP makes when the kernel picks the dialled port as
+    /// the local one.
     private func refuseItself() throws(NetworkError) {
         let own = try SocketAddress(doing: "asking for the own address") {
             uv_tcp_getsockname(tcp, $0, $1)

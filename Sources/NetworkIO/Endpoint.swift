@@ -1,5 +1,5 @@
-/// Where somebody listens, as a person writes it: `127.0.0.1:7101`, `[::1]:7101`, or the name of a
-/// host, whose address is looked up each time it is dialled.
+/// The address of a listener, as a person writes it: `127.0.0.1:7101`, `[::1]:7101`, or the name of
+/// a host, which is looked up each time it is dialled.
 package struct Endpoint: Hashable, Sendable {
     enum Place: Hashable {
         case address(SocketAddress)
@@ -9,10 +9,10 @@ package struct Endpoint: Hashable, Sendable {
     let place: Place
     package let port: UInt16
 
-    /// The most bytes of a host's name: with a port it fits where members keep an address.
+    /// The most bytes of a host's name: with a port it fits into the address of a member.
     package static let nameBytesMax = 250
 
-    /// - Returns: nil for what nobody could dial, port 0 included.
+    /// Parses an endpoint; nil for one that cannot be dialled, port 0 included.
     package init?(_ text: String) {
         if let address = SocketAddress(text) {
             guard address.port > 0 else { return nil }
@@ -21,7 +21,7 @@ package struct Endpoint: Hashable, Sendable {
             return
         }
         guard let colon = text.lastIndex(of: ":"),
-            // The parser of addresses knows what a port is.
+            // The parser of addresses checks the port.
             let port = SocketAddress("0.0.0.0:" + text[text.index(after: colon)...])?.port,
             port > 0, Self.isName(text[..<colon])
         else { return nil }
@@ -34,8 +34,8 @@ package struct Endpoint: Hashable, Sendable {
         port = address.port
     }
 
-    /// Letters, digits, `-` and `.`; the last part is no number, so that an address with a slip in
-    /// it is not asked of name servers.
+    /// Whether the text is a host's name: letters, digits, `-` and `.`, and a last part that is not
+    /// a number, so that a mistyped address is not sent to name servers.
     private static func isName(_ text: Substring) -> Bool {
         guard (1...nameBytesMax).contains(text.utf8.count) else { return false }
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
@@ -54,7 +54,7 @@ package struct Endpoint: Hashable, Sendable {
 }
 
 extension Endpoint: CustomStringConvertible {
-    /// The text that reads back as the same endpoint.
+    /// The text that parses to the same endpoint.
     package var description: String {
         switch place {
         case .address(let address): address.description

@@ -2,42 +2,44 @@ import CLibuv
 import CSystem
 import Glibc
 
-/// One libuv loop on one thread: an executor for actors, and the home of connections and timers.
+/// A libuv loop on one thread: an executor for actors, and the home of connections and timers.
 ///
-/// A turn: whatever the sockets have, then timers, then the jobs and work that were handed over,
-/// then the work registered for the turn's end, then one write for each connection that was
-/// written to, then the work that waited for it. Then the loop sleeps until something happens. What
-/// the turn's end starts is done without sleeping in between.
+/// A turn handles what the sockets have, then timers, then the jobs and work that were handed over,
+/// then the work registered for the turn's end; then it makes one write for each connection that
+/// was written to, and runs the work that waited for these writes. Then the loop sleeps until
+/// something happens. Whatever the turn's end starts is done without sleeping in between.
 ///
-/// The loop is woken by an eventfd under a `uv_poll_t`. Not by `uv_async_send`, which in libuv
-/// 1.44.2 keeps the woken loop spinning until the sender has left the call (82 µs against 7).
+/// The loop is woken by an eventfd under a `uv_poll_t`. `uv_async_send` of libuv 1.44.2 keeps the
+/// woken loop spinning until the sender has left the call (82 µs against 7).
 ///
-/// What lives on a loop (connections, listeners, timers, signals) is made and used on its thread,
-/// or before the thread starts to `run`.
+/// Everything that lives on a loop (connections, listeners, timers, signals) is made and used on
+/// its thread, or before the thread calls `run`.
 // SAFETY: everything but `mailbox` and `phase` belongs to the thread that calls `run()`; before
 // that, to the one that made the loop.
 package final class EventLoop: @unchecked Sendable {
-    /// How often a turn looks for more jobs: jobs that keep making jobs must not starve the
+    /// The most times that a turn looks for jobs: jobs that keep making jobs must not starve the
     /// sockets.
     private static let roundsPerTurnMax = 16
 
-    /// How often the end of `run` closes what the closing itself has opened.
+    /// The most times that the end of `run` closes what the closing itself has opened.
     private static let closingRoundsMax = 64
 
-    /// Above this many items an emptied mailbox gives its memory back.
+    /// The number of items above which an emptied mailbox gives its memory back.
     private static let spareItemsMax = 16_384
 
-    /// One read of a connection; shared by all of a loop, as only one is read at a time.
+    /// The most bytes of one read; connections of a loop share one buffer, as only one is read at a
+    /// time.
     package static let readBytesMax = 64 * 1024
 
-    /// One read while memory is tight: of what many connections bring at once, less has to be kept.
+    /// The bytes of one read while memory is tight, so that less of what many connections send at
+    /// once has to be kept.
     package static let readBytesTight = 4 * 1024
 
     private enum Phase { case fresh, running, ended }
 
     let raw: UnsafeMutablePointer<uv_loop_t>
     let readBuffer: UnsafeMutableRawBufferPointer
-    /// How much a connection reads at a time, from the next read on.
+    /// The bytes that a connection reads at a time, from the next read on.
     package var readBytes = EventLoop.readBytesMax {
         didSet { precondition((1...Self.readBytesMax).contains(readBytes), "fits the buffer") }
     }
@@ -55,7 +57,7 @@ package final class EventLoop: @unchecked Sendable {
     private var unflushed: [Connection] = []
     private var spareConnections: [Connection] = []
     private var connectionsMade: UInt64 = 0
-    /// Asks for the addresses of hosts.
+    /// The lookups of host names.
     var lookups = NameLookups()
 
     package init() throws(NetworkError) {
@@ -88,14 +90,14 @@ package final class EventLoop: @unchecked Sendable {
 
     deinit {
         if phase.withLock({ $0 }) != .ended { closeLoop() }
-        // Only here, so that a late `post` never writes to a descriptor that is somebody else's.
+        // Only here, so that a late `post` never writes to a descriptor that was reused.
         Glibc.close(wakeDescriptor)
     }
 
-    /// Runs on the calling thread until `stop()`.
+    /// Runs the loop on the calling thread until `stop()`.
     ///
-    /// Then everything that is still open is closed, told to its owners, and gone when this
-    /// returns. A loop runs once. Jobs that reach it afterwards never run.
+    /// Then everything that is still open is closed and reported to its owners before this returns.
+    /// A loop runs once. Jobs that reach it afterwards never run.
     package func run() {
         phase.withLock { phase in
             precondition(phase == .fresh, "a loop runs once")
@@ -110,34 +112,36 @@ package final class EventLoop: @unchecked Sendable {
         csystem_set_current_loop(nil)
     }
 
-    /// Ends `run()` after the work posted so far; from any thread.
+    /// Ends `run()` after the work posted so far; callable from any thread.
     ///
-    /// Bytes that the kernel does not take at once are lost: connections that must say something
-    /// first are closed with `closeAfterFlush` before.
+    /// Bytes that the kernel does not take at once are lost: a connection that must send something
+    /// first has to be closed with `closeAfterFlush` before.
     package nonisolated func stop() {
         post { uv_stop(self.raw) }
     }
 
-    /// Hands work to the loop, from any thread; each thread's work is done in the order it came.
+    /// Hands work to the loop, from any thread; the work of each thread runs in the order it was
+    /// posted.
     package nonisolated func post(_ work: @escaping @Sendable () -> Void) {
         put(.work(work))
     }
 
-    /// Has `work` called at the end of every turn, for as long as the loop runs.
+    /// Registers `work` to be called at the end of every turn, for as long as the loop runs.
     package func onTurnEnd(_ work: @escaping () -> Void) {
         checkConfined()
         turnEndWork.append(work)
     }
 
-    /// Has `work` called once, as soon as what was written in this turn is with the kernel.
+    /// Registers `work` to be called once, as soon as everything written in this turn was given to
+    /// the kernel.
     ///
-    /// In the order in which it was asked for.
+    /// Several are called in the order of their registration.
     package func afterFlush(_ work: @escaping () -> Void) {
         checkConfined()
         afterFlushWork.append(work)
     }
 
-    /// Monotonic time; its zero means nothing.
+    /// Monotonic time in nanoseconds, from an arbitrary zero.
     package var nanoseconds: UInt64 { uv_hrtime() }
 
     /// The wall clock, in milliseconds since 1970: it may jump either way.
@@ -164,11 +168,11 @@ package final class EventLoop: @unchecked Sendable {
 
     func put(_ item: Mailbox.Item) {
         let isFirst = mailbox.withLock { $0.append(item) }
-        // On the loop itself the turn's end looks into the mailbox anyway.
+        // On the loop's own thread, the turn's end looks into the mailbox anyway.
         if isFirst, !isCurrent { csystem_event_signal(wakeDescriptor) }
     }
 
-    /// The connection is written to at the turn's end.
+    /// Registers a connection that is to be written to at the turn's end.
     func needsFlush(_ connection: Connection) { unflushed.append(connection) }
 
     func nextConnectionID() -> UInt64 {
@@ -185,7 +189,8 @@ extension EventLoop {
         for work in turnEndWork { work() }
         flush()
         runAfterFlush()
-        // An active idle handle keeps the poll from sleeping: what was made just now comes first.
+        // An active idle handle keeps the poll from sleeping, so that what was made just now runs
+        // first.
         let isMore = !unflushed.isEmpty || !afterFlushWork.isEmpty
         if isMore || mailbox.withLock({ $0.isArmed }) {
             uv_idle_start(idle) { _ in }
@@ -218,7 +223,8 @@ extension EventLoop {
         for work in works { work() }
     }
 
-    /// What is written while this runs waits for the end of the next turn.
+    /// Writes the connections' output; what is written while this runs waits for the next turn's
+    /// end.
     private func flush() {
         swap(&unflushed, &spareConnections)
         for connection in spareConnections { connection.flush() }

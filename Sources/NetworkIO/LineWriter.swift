@@ -1,15 +1,15 @@
 import CLibuv
 import Glibc
 
-/// A thread that writes lines to a descriptor, so that a reader that stands still delays nobody
-/// else: a write to a full pipe, or to a terminal that is stopped, may block for ever.
+/// A thread that writes lines to a descriptor, so that a stalled reader delays no other thread: a
+/// write to a full pipe, or to a terminal that is stopped, may block for ever.
 ///
-/// Lines wait in a buffer of at most `bytesMax`. A line for which there is no room is dropped and
-/// counted; the count is written as a line of its own behind those that waited. The descriptor
-/// keeps its mode, which the shell that started this process may share.
+/// Lines wait in a buffer of at most `bytesMax`. A line that does not fit is dropped and counted;
+/// the count is written as a line of its own after those that waited. The descriptor keeps its
+/// mode, which the shell that started this process may share.
 // SAFETY: `state` is touched only while `mutex` is held; the rest never changes.
 package final class LineWriter: @unchecked Sendable {
-    /// The most bytes that wait: some thousand lines, for a reader that is paused for a moment.
+    /// The most bytes that wait: several thousand lines, for a reader that pauses for a moment.
     package static let bytesMax = 1 << 20
 
     private struct State {
@@ -22,13 +22,13 @@ package final class LineWriter: @unchecked Sendable {
     private let bytesMax: Int
     private let onDropped: @Sendable (Int) -> String
     private var state = State()
-    /// In memory of their own: neither may move.
+    /// Allocated on their own, since neither may move.
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
-    /// Starts the thread; it lives as long as the process, as does this object.
+    /// Starts the thread; the thread and this object live as long as the process.
     ///
-    /// - Parameter onDropped: the line that tells of so many dropped ones.
+    /// - Parameter onDropped: returns the line that reports a number of dropped lines.
     package init(
         _ descriptor: Int32, bytesMax: Int = LineWriter.bytesMax,
         onDropped: @escaping @Sendable (Int) -> String
@@ -78,9 +78,9 @@ package final class LineWriter: @unchecked Sendable {
         pthread_cond_broadcast(changed)
     }
 
-    /// Waits until everything is written, at most so long.
+    /// Waits until everything is written, for at most `patience` milliseconds.
     ///
-    /// - Returns: whether it is.
+    /// - Returns: whether everything is written.
     @discardableResult
     package func finish(withinMilliseconds patience: Int) -> Bool {
         var deadline = timespec()
@@ -100,7 +100,7 @@ package final class LineWriter: @unchecked Sendable {
         while true { put(next()) }
     }
 
-    /// What is to be written next, with the line about dropped ones behind what came before them.
+    /// Waits for bytes to write; a line about dropped lines follows those that came before them.
     private func next() -> [UInt8] {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
@@ -118,7 +118,7 @@ package final class LineWriter: @unchecked Sendable {
         return bytes
     }
 
-    /// Writes all of it; what nobody will ever read is lost.
+    /// Writes all bytes; on an error the rest, which nobody could read, is lost.
     private func put(_ bytes: [UInt8]) {
         var start = 0
         while start < bytes.count {
@@ -129,7 +129,7 @@ package final class LineWriter: @unchecked Sendable {
             if written > 0 {
                 start += written
             } else if errno == EAGAIN {
-                // Somebody who shares the descriptor made it non-blocking.
+                // Another process that shares the descriptor has made it non-blocking.
                 var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = Glibc.poll(&poll, 1, -1)
             } else if errno != EINTR {

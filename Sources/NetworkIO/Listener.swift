@@ -1,26 +1,27 @@
 import CLibuv
 
-/// A TCP socket that takes connections, confined to its loop's thread.
+/// A TCP socket that accepts connections, confined to its loop's thread.
 ///
-/// When descriptors run out, libuv closes a spare one that it keeps for this, takes the waiting
+/// When descriptors run out, libuv closes a spare one that it keeps for this, accepts the waiting
 /// connections with it and closes them at once: the peers see a reset, and the loop does not spin
-/// on a socket that stays readable. That is the second line; the first is a raised limit of
-/// descriptors and a limit of connections below it.
+/// on a socket that stays readable. This is the second safeguard; the first is a raised limit of
+/// descriptors, and a limit of connections below it.
 package final class Listener: LoopHandle {
-    /// The most connections taken in one turn of the loop; more wait in the kernel for the next.
+    /// The most connections accepted in one turn of the loop; more wait in the kernel for the next.
     ///
-    /// What the first of them sent is read before many more are taken: a burst of connections that
-    /// say nothing cannot make one that has spoken wait, or be taken for one of them.
+    /// The first bytes of a connection are thus read before many more are accepted: a burst of
+    /// silent connections cannot delay a client that has sent something, and that client is not
+    /// taken for a silent one.
     package static let acceptsPerTurnMax = 32
 
-    /// Where it is bound: the real port, also if 0 was asked for.
+    /// The address that it is bound to; the actual port where port 0 was requested.
     package let address: SocketAddress
 
     private let backlog: Int32
     private var onConnection: ((Connection) -> Void)?
     private var acceptsInTurn = 0
 
-    /// Binds, with `SO_REUSEADDR`; nobody can connect before `start`.
+    /// Binds the socket, with `SO_REUSEADDR`; nobody can connect before `start`.
     package init(
         _ address: SocketAddress, on loop: EventLoop, backlog: Int32 = 1_024
     ) throws(NetworkError) {
@@ -36,9 +37,9 @@ package final class Listener: LoopHandle {
         super.init(owning: memory, on: loop)
     }
 
-    /// Takes connections from here on.
+    /// Begins to accept connections.
     ///
-    /// Give each its delegate: it reads nothing before.
+    /// Set each connection's delegate: it reads nothing before.
     package func start(_ onConnection: @escaping (Connection) -> Void) throws(NetworkError) {
         loop.checkConfined()
         guard !isClosing else { return }
@@ -50,7 +51,7 @@ package final class Listener: LoopHandle {
         try NetworkError.check(code, doing: "listening at \(address)")
     }
 
-    /// Takes no more connections; those it took live on.
+    /// Accepts no more connections; those accepted so far stay open.
     package func close() { closeHandle() }
 
     override func handleDidClose() { onConnection = nil }
@@ -63,7 +64,7 @@ package final class Listener: LoopHandle {
         guard status == 0, !isClosing else { return }
         if acceptsInTurn == 0 { loop.afterFlush { [self] in onTurnEnd() } }
         acceptsInTurn += 1
-        // A connection that is not taken here has libuv take no other until it is.
+        // While a connection is not accepted here, libuv accepts no other.
         if acceptsInTurn <= Listener.acceptsPerTurnMax { takeWaiting() }
     }
 
@@ -71,13 +72,13 @@ package final class Listener: LoopHandle {
         let isOneWaiting = acceptsInTurn > Listener.acceptsPerTurnMax && !isClosing
         acceptsInTurn = isOneWaiting ? 1 : 0
         guard isOneWaiting else { return }
-        // The first of the next turn.
+        // This connection is the first of the next turn.
         loop.afterFlush { [self] in onTurnEnd() }
         takeWaiting()
     }
 
     private func takeWaiting() {
-        // The connection went as it came: its peer knows, and there is nobody here to tell.
+        // The connection is gone already: its peer knows, and no owner here has to be told.
         guard let connection = accept() else { return }
         onConnection?(connection)
     }
@@ -106,7 +107,7 @@ package final class Listener: LoopHandle {
         let tcp = memory.assumingMemoryBound(to: uv_tcp_t.self)
         let code = address.withPointer { uv_tcp_bind(tcp, $0, 0) }
         try NetworkError.check(code, doing: "binding \(address)")
-        // libuv keeps "address in use" back until it is asked for the name.
+        // libuv keeps back the error "address in use" until the name is requested.
         return try SocketAddress(doing: "binding \(address)") { uv_tcp_getsockname(tcp, $0, $1) }
     }
 }

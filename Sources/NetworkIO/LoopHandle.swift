@@ -1,11 +1,10 @@
 import CLibuv
 
-/// Something that a loop works on: it owns one libuv handle, and the loop owns it until the handle
-/// is closed.
+/// An object that owns one libuv handle, and that its loop keeps alive until the handle is closed.
 ///
-/// libuv writes into a handle's memory until the close callback, so the memory is allocated by
-/// itself and freed there and nowhere else, and the handle keeps a strong reference to this
-/// object until then. Nobody else has to hold it.
+/// libuv writes into a handle's memory until the close callback, so the memory is allocated on its
+/// own and freed there and nowhere else, and the handle keeps a strong reference to this object
+/// until then. No other reference is needed.
 package class LoopHandle {
     package let loop: EventLoop
     let memory: UnsafeMutableRawPointer
@@ -42,7 +41,7 @@ package class LoopHandle {
         }
     }
 
-    /// Gives the open handle away: the new owner's `init(owning:on:)` takes it.
+    /// Gives up the open handle, which the `init(owning:on:)` of its new owner takes over.
     final func surrender() -> UnsafeMutableRawPointer {
         precondition(!isClosing, "a handle that is closing belongs to libuv")
         isClosing = true

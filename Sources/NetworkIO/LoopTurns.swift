@@ -1,8 +1,8 @@
-/// Runs a loop's turns as one job of its executor.
+/// The job of a loop's executor in which the loop's turns run.
 ///
-/// The runtime knows on which executor a job runs. So in all that the loop calls, `assumeIsolated`
-/// compares two pointers; outside of a job it would ask the main actor's executor first, and then
-/// the loop, at ten times the price.
+/// The runtime knows on which executor a job runs. Therefore, in everything that the loop calls,
+/// `assumeIsolated` compares two pointers; outside of a job it would ask the main actor's executor
+/// first, and then the loop, at ten times the cost.
 actor LoopTurns {
     private nonisolated let loop: EventLoop
 

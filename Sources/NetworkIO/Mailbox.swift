@@ -1,9 +1,9 @@
-/// What threads have handed to a loop and it has not run yet: one queue, so that each producer's
-/// order is kept between jobs and posted work too.
+/// The jobs and the work that threads have handed to a loop and that it has not run yet, in one
+/// queue, so that each producer's order is kept between jobs and posted work too.
 ///
-/// The box is armed from the moment something lies in it until the loop has found it empty. Only
-/// the one who arms it wakes the loop, so a burst costs one wake-up. That holds because the loop
-/// looks into the box before it sleeps, and never sleeps while it is armed.
+/// The mailbox is armed from the moment it contains something until the loop has found it empty.
+/// Only the thread that arms it wakes the loop, so a burst costs one wake-up. This is safe because
+/// the loop looks into the mailbox before it sleeps, and never sleeps while it is armed.
 struct Mailbox: Sendable {
     enum Item: Sendable {
         case job(UnownedJob)
@@ -13,14 +13,14 @@ struct Mailbox: Sendable {
     private var items: [Item] = []
     private(set) var isArmed = false
 
-    /// Returns whether the caller must wake the loop.
+    /// Adds an item, and returns whether the caller must wake the loop.
     mutating func append(_ item: Item) -> Bool {
         items.append(item)
         defer { isArmed = true }
         return !isArmed
     }
 
-    /// Exchanges what waits for an empty array; disarms when nothing did.
+    /// Exchanges the waiting items for an empty array; disarms the mailbox when there were none.
     mutating func exchange(_ spare: inout [Item]) {
         swap(&items, &spare)
         isArmed = !spare.isEmpty

@@ -4,8 +4,8 @@ extension Connection {
     /// Connects to an endpoint, whose name, if it has one, is looked up first; `then` is called
     /// once, in a later turn of the loop.
     ///
-    /// A name may lead to several addresses: they are tried in the resolver's order, and the last
-    /// failure is told. A name that leads to none fails like an address where nobody answers.
+    /// A name may have several addresses: they are tried in the resolver's order, and the last
+    /// failure is reported. A name without an address is reported as a failure too.
     package static func dial(
         _ endpoint: Endpoint, on loop: EventLoop, timeoutMilliseconds: UInt64,
         then: @escaping (Result<Connection, NetworkError>) -> Void
@@ -23,9 +23,10 @@ extension Connection {
 
 /// An attempt to connect to a host by its name.
 ///
-/// The handle is the timer that bounds the lookup; what is dialled then has the time that is left.
+/// The handle is the timer that bounds the lookup; the dials that follow share the time that is
+/// left.
 private final class NameDial: LoopHandle {
-    /// The most addresses of one name that are tried: each has its share of the time.
+    /// The most addresses of one name that are tried; each gets a share of the time.
     private static let addressesMax = 4
 
     private let endpoint: Endpoint
@@ -64,7 +65,7 @@ private final class NameDial: LoopHandle {
         }
     }
 
-    /// The lookup is over: its timer goes, and each dial has its own.
+    /// Dials the addresses; the timer of the lookup is closed, since each dial has its own.
     private func dial(_ addresses: ArraySlice<SocketAddress>) {
         guard let then else { return }
         self.then = nil

@@ -1,27 +1,28 @@
 import Glibc
 
-/// Finds the addresses of hosts by their names, confined to its loop's thread.
+/// The lookups of hosts' addresses by name, confined to their loop's thread.
 ///
 /// `getaddrinfo` blocks, for many seconds where a name server is silent, so each lookup has a
-/// thread of its own. Not by `uv_getaddrinfo`: libuv waits for its threads when the process ends,
-/// and a silent name server would keep a node from stopping in time.
+/// thread of its own. `uv_getaddrinfo` would not do: libuv waits for its threads when the process
+/// ends, and a silent name server would keep a node from stopping in time.
 final class NameLookups {
     typealias Answer = Result<[SocketAddress], NetworkError>
     typealias Find = @Sendable (_ name: String, _ port: UInt16) -> Answer
 
-    /// The most that are under way at once; the next fails, and whoever dials tries it again.
+    /// The most lookups at once; a further one fails, and its caller tries again with the next
+    /// dial.
     static let underwayMax = 16
 
-    /// Who waits for each that is under way.
+    /// The callbacks that wait for each lookup.
     private var waiting: [Endpoint: [(Answer) -> Void]] = [:]
     private let find: Find
 
-    /// - Parameter find: asks the system, on a thread of its own, and may take its time.
+    /// - Parameter find: queries the system on a thread of its own, and may block.
     init(find: @escaping Find = NameLookups.ask) { self.find = find }
 
-    /// Finds the addresses of an endpoint's name; `then` is called on the loop, maybe at once.
+    /// Finds the addresses of an endpoint's name; `then` is called on the loop, possibly at once.
     ///
-    /// What is under way already is not asked for twice.
+    /// Calls for a name that is being looked up already share that lookup.
     func find(
         _ name: String, of endpoint: Endpoint, on loop: EventLoop,
         then: @escaping (Answer) -> Void
@@ -46,7 +47,7 @@ final class NameLookups {
     }
 }
 
-/// One name on its way through the system; nobody waits for its thread.
+/// A lookup on a thread of its own, which nothing waits for.
 private final class Lookup: Sendable {
     private let name: String
     private let endpoint: Endpoint
@@ -91,7 +92,7 @@ private final class Lookup: Sendable {
 // MARK: The system
 
 extension NameLookups {
-    /// Asks the system's resolver: `/etc/hosts`, name servers, and whatever else it is set up for.
+    /// Queries the system's resolver: `/etc/hosts`, name servers, and whatever else is configured.
     static let ask: Find = { name, port in
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -126,7 +127,7 @@ extension NameLookups {
                 return 0
             }
         } catch {
-            // Of a family that nothing here dials.
+            // The address is of a family that nothing here dials.
             return nil
         }
     }

@@ -1,29 +1,30 @@
 import CLibuv
 
-/// What the operating system refused: the cases a caller decides by, and the code of all others.
+/// An error of the operating system: the cases that callers distinguish, and the code of all
+/// others.
 package enum NetworkError: Error, Hashable, Sendable {
-    /// Another socket listens at this address: what was being done, which names it.
+    /// Another socket listens at this address; `doing` names the address.
     case addressInUse(doing: String)
 
-    /// Nobody listens at the address that was dialled.
+    /// Nobody listens at the dialled address.
     case refused
 
-    /// The peer's end is gone, with whatever was on its way.
+    /// The peer's end is gone, and with it everything on its way.
     case reset
 
-    /// A host's name leads to no address, and why.
+    /// A host's name has no address: the name, and the reason.
     case unresolved(String, String)
 
-    /// No answer in the time allowed.
+    /// No response in the time allowed.
     case timedOut
 
     /// The process or the machine has no descriptor left.
     case tooManyFiles
 
-    /// The other end is not one that this end talks to.
+    /// The peer did not prove that it may connect.
     case distrusted(HandshakeError)
 
-    /// Anything else: a negative errno, as libuv returns it, and what was being done.
+    /// Any other error: a negative errno, as libuv returns it, and the operation that failed.
     case other(code: Int32, doing: String)
 
     init(_ code: Int32, doing: String) {
@@ -38,7 +39,7 @@ package enum NetworkError: Error, Hashable, Sendable {
             }
     }
 
-    /// Throws unless libuv's answer means success.
+    /// Throws unless libuv's return code means success.
     static func check(_ code: Int32, doing: String) throws(NetworkError) {
         guard code < 0 else { return }
         throw NetworkError(code, doing: doing)

@@ -1,12 +1,12 @@
-/// Bytes on their way to the kernel, in memory that stays where it is while libuv reads it.
+/// Bytes on their way to the kernel, in memory that does not move while libuv reads it.
 ///
-/// Each byte is copied once, when it is appended. It has no limit of its own: who writes watches
-/// `Connection.queuedBytes` and decides what to do about a slow reader.
+/// Each byte is copied once, when it is appended. The buffer has no limit of its own: the writer
+/// watches `Connection.queuedBytes` and decides what to do about a slow reader.
 struct OutputBuffer: ~Copyable {
     /// The first allocation: a turn's replies to one connection usually fit.
     private static let firstBytes = 4 * 1024
 
-    /// More than this is not kept by an empty buffer: many connections are idle.
+    /// The most memory that an empty buffer keeps: many connections are idle.
     private static let keptBytesMax = 64 * 1024
 
     private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
@@ -35,7 +35,7 @@ struct OutputBuffer: ~Copyable {
         memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     }
 
-    /// Doubles, so that appending costs the same however much is queued.
+    /// Doubles the memory, so that appending costs the same however much is queued.
     private mutating func reserve(_ needed: Int) {
         guard needed > memory.count else { return }
         let larger = UnsafeMutableRawBufferPointer.allocate(

@@ -2,8 +2,8 @@ import CLibuv
 
 /// A signal of the process as an event on a loop, outside the signal handler.
 ///
-/// The loop keeps it alive until it is cancelled or the loop ends; from then on the signal does
-/// again what it does by default, unless another watcher is left.
+/// The loop keeps it alive until it is cancelled or the loop ends; from then on the signal has its
+/// default effect again, unless another watcher is left.
 package final class SignalWatcher: LoopHandle {
     private var work: (() -> Void)?
 
@@ -15,7 +15,7 @@ package final class SignalWatcher: LoopHandle {
         super.init(owning: try Self.start(signal, on: loop), on: loop)
     }
 
-    /// Never fires again; harmless when repeated.
+    /// Stops the watcher for good; harmless when repeated.
     package func cancel() { closeHandle() }
 
     override func handleDidClose() { work = nil }

@@ -1,7 +1,7 @@
 import CLibuv
 import Glibc
 
-/// An IP address and a port, in numbers: nothing here ever asks a name server.
+/// A numeric IP address and a port; nothing here ever queries a name server.
 package struct SocketAddress: Hashable, Sendable {
     private enum Host: Hashable {
         /// In host byte order.
@@ -14,13 +14,13 @@ package struct SocketAddress: Hashable, Sendable {
     private let host: Host
     package let port: UInt16
 
-    /// Reads `127.0.0.1:7101`, `[::1]:7101` or `localhost:7101` (which means 127.0.0.1).
+    /// Parses `127.0.0.1:7101`, `[::1]:7101` or `localhost:7101` (which means 127.0.0.1).
     ///
-    /// Port 0 is an address too: the one that a listener asks for any free port with.
+    /// Port 0 is valid too: with it a listener requests any free port.
     package init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":") else { return nil }
         let digits = text[text.index(after: colon)...]
-        // UInt16 alone would take "+7101".
+        // `UInt16` alone would accept "+7101".
         guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt16(digits)
         else { return nil }
         guard let host = Self.host(text[..<colon]) else { return nil }
@@ -28,7 +28,7 @@ package struct SocketAddress: Hashable, Sendable {
         self.port = port
     }
 
-    /// Reads what a call like `getpeername` fills in.
+    /// Reads the address that a call like `getpeername` fills in.
     init(
         doing: String,
         _ fill: (UnsafeMutablePointer<sockaddr>?, UnsafeMutablePointer<Int32>) -> Int32
@@ -66,12 +66,12 @@ package struct SocketAddress: Hashable, Sendable {
         }
     }
 
-    /// Without the port.
+    /// The host without the port.
     package var hostText: String {
         String(description.prefix(upTo: description.lastIndex(of: ":") ?? description.endIndex))
     }
 
-    /// Whether it stands for every address of this machine, and so for none that others could dial.
+    /// Whether it means every address of this machine, and so none that others could dial.
     package var isUnspecified: Bool {
         switch host {
         case .version4(0), .version6(high: 0, low: 0): true
@@ -79,7 +79,7 @@ package struct SocketAddress: Hashable, Sendable {
         }
     }
 
-    /// Lends the address in the form that the socket calls take.
+    /// Passes the address to `body` in the form that the socket calls take.
     func withPointer<Answer>(_ body: (UnsafePointer<sockaddr>) -> Answer) -> Answer {
         var storage = sockaddr_storage()
         return withUnsafeMutableBytes(of: &storage) { bytes in
@@ -132,7 +132,7 @@ package struct SocketAddress: Hashable, Sendable {
 }
 
 extension SocketAddress: CustomStringConvertible {
-    /// The text that reads back as the same address.
+    /// The text that parses to the same address.
     package var description: String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         let code = withPointer { uv_ip_name($0, &text, text.count) }

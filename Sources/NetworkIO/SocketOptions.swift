@@ -1,22 +1,22 @@
 import CLibuv
 import Glibc
 
-/// How soon a vanished peer is noticed: within two minutes, whether or not anything is on its way.
+/// The options by which a vanished peer is noticed: within two minutes, with or without data on its
+/// way.
 package enum KeepAlive {
-    /// After so long without a word the kernel asks whether the other side is still there, in
-    /// seconds.
+    /// The seconds without traffic after which the kernel probes whether the peer is still there.
     package static let idleSeconds: Int32 = 60
-    /// It asks again after so long without an answer.
+    /// The seconds without an answer after which the kernel probes again.
     package static let intervalSeconds: Int32 = 10
-    /// After so many questions the connection is reset.
+    /// The unanswered probes after which the connection is reset.
     package static let probesMax: Int32 = 3
-    /// What was written and is not taken for so long resets it as well, in milliseconds: a peer
-    /// that vanished with bytes on their way, or one that has stopped reading.
+    /// The milliseconds after which written data that was not taken resets the connection as well:
+    /// the peer vanished with data on its way, or it has stopped reading.
     package static let untakenMillisecondsMax: Int32 = 90_000
 }
 
 extension Connection {
-    /// No waiting for more bytes (replies are batched here), and notice of a peer that vanished.
+    /// Turns off the delay of small writes (replies are batched here), and sets `KeepAlive`.
     static func setOptions(_ memory: UnsafeMutableRawPointer) throws(NetworkError) {
         let tcp = memory.assumingMemoryBound(to: uv_tcp_t.self)
         try NetworkError.check(uv_tcp_nodelay(tcp, 1), doing: "setting TCP_NODELAY")

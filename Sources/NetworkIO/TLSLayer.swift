@@ -1,53 +1,52 @@
-/// What stands between a connection and the wire: it makes sure of who is at the other end, and
-/// encrypts.
+/// The layer between a connection and the wire that authenticates the peer and encrypts.
 ///
 /// It belongs to one connection and does no I/O of its own: bytes go in and come out.
 package protocol TLSLayer: AnyObject {
-    /// Whether both ends have proved what they had to: nothing of the owner's passes before.
+    /// Whether the handshake is complete; no data of the owner passes before.
     var isUp: Bool { get }
 
-    /// What it has to say first, if this end begins.
+    /// Makes the first bytes of the handshake, if this end begins.
     func begin() throws(HandshakeError)
 
-    /// Takes what came off the wire, all of it.
+    /// Takes all bytes that came off the wire.
     func receive(_ wire: UnsafeRawBufferPointer) throws(HandshakeError)
 
-    /// What of it is for the owner; empty where nothing is left, valid until the next call.
+    /// Returns decrypted bytes for the owner; empty where none are left, valid until the next call.
     func open() throws(HandshakeError) -> UnsafeRawBufferPointer
 
-    /// Takes what the owner sends; only once it is up.
+    /// Encrypts bytes of the owner; only after the handshake.
     func seal(_ plain: UnsafeRawBufferPointer) throws(HandshakeError)
 
-    /// Says that the owner sends no more.
+    /// Announces that the owner sends no more.
     func sealEnd() throws(HandshakeError)
 
-    /// Whether the other end said that it sends no more.
+    /// Whether the peer has announced that it sends no more.
     var hasReachedEnd: Bool { get }
 
-    /// Hands over what is to go onto the wire, and forgets it.
+    /// Passes the bytes for the wire to `body`, and drops them.
     func takeWire(_ body: (UnsafeRawBufferPointer) -> Void)
 }
 
-/// Why the other end of a connection is not believed.
+/// The reason why the peer of a connection is not trusted.
 package enum HandshakeError: Error, Hashable, Sendable {
-    /// What it sends is not encrypted at all.
+    /// The peer does not encrypt at all.
     case plainText
-    /// It speaks the protocol and offers no key.
+    /// The peer speaks the protocol and offers no key.
     case noKey
-    /// It has another key.
+    /// The peer has another key.
     case wrongKey
-    /// It did not get to the end of the handshake in time.
+    /// The peer did not finish the handshake in time.
     case late
-    /// It ended the connection in the middle of the handshake.
+    /// The peer closed the connection during the handshake.
     case hungUp
-    /// It sent more than any handshake has.
+    /// The peer sent more than any handshake has.
     case tooMuch
-    /// It sent what no end with the key sends: damaged, recorded, or made up.
+    /// The peer sent bytes that no node with the key sends: damaged, replayed or forged.
     case unreadable
 }
 
 extension HandshakeError: CustomStringConvertible {
-    /// What happened, without what to do about it.
+    /// The failure, without advice about it.
     package var description: String {
         switch self {
         case .plainText: "it does not encrypt"
@@ -61,20 +60,20 @@ extension HandshakeError: CustomStringConvertible {
     }
 }
 
-/// A connection's TLS layer, and what waits for it.
+/// The TLS layer of a connection, with the bytes and the callback that wait for it.
 final class TLSLayerState {
-    /// The most bytes sealed in one piece, so that a full queue is not copied whole.
+    /// The most bytes encrypted in one piece, so that a full queue is not copied whole.
     static let sealedBytesMax = 256 * 1024
 
     let tls: any TLSLayer
-    /// What the owner has written and the TLS layer has not sealed.
+    /// Bytes that the owner has written and the TLS layer has not encrypted.
     var plain = OutputBuffer()
-    /// Told once: that it is up, or why it never will be.
+    /// Called once: when the handshake is complete, or has failed.
     private var then: ((Result<Void, NetworkError>) -> Void)?
-    /// Until when it has to be up.
+    /// The time limit of the handshake.
     private var deadline: Timer?
     var hasSealedEnd = false
-    /// Whether the TLS layer may hold something that the owner has not read.
+    /// Whether the TLS layer may hold bytes that the owner has not read.
     var mayHoldMore = false
 
     init(_ tls: any TLSLayer, _ then: @escaping (Result<Void, NetworkError>) -> Void) {
@@ -86,7 +85,7 @@ final class TLSLayerState {
         deadline = Timer(on: loop, afterMilliseconds: milliseconds, work)
     }
 
-    /// Harmless when repeated.
+    /// Reports the result of the handshake; harmless when repeated.
     func tell(_ result: Result<Void, NetworkError>) {
         deadline?.cancel()
         deadline = nil

@@ -1,14 +1,14 @@
 import CLibuv
 
-/// Work that the loop does after a time, once or again and again, in monotonic time.
+/// Work that the loop does after a time, once or repeatedly, in monotonic time.
 ///
-/// The loop keeps a timer alive until it is cancelled, or has fired once if it fires once:
-/// dropping the reference does not stop it. The work is released then too.
+/// The loop keeps a timer alive until it is cancelled, or has fired if it fires once: dropping the
+/// reference does not stop it. The work is released at the same moment.
 package final class Timer: LoopHandle {
     private var work: (() -> Void)?
     private let repeats: Bool
 
-    /// Fires every so often.
+    /// Fires at this interval.
     ///
     /// A loop that was held up fires once, not as often as it missed.
     package convenience init(
@@ -36,7 +36,7 @@ package final class Timer: LoopHandle {
         let timer = memory.assumingMemoryBound(to: uv_timer_t.self)
         uv_timer_init(loop.raw, timer)
         super.init(owning: memory, on: loop)
-        // The loop's idea of the time is as old as its turn; a timer counts from the call.
+        // The loop's time is that of the turn's beginning; a timer counts from the call.
         uv_update_time(loop.raw)
         uv_timer_start(
             timer,
@@ -46,7 +46,7 @@ package final class Timer: LoopHandle {
             }, delay, interval)
     }
 
-    /// Never fires again; harmless when repeated.
+    /// Stops the timer for good; harmless when repeated.
     package func cancel() { closeHandle() }
 
     override func handleDidClose() { work = nil }

@@ -1,7 +1,7 @@
 import NetworkIO
 import Session
 
-/// Fits a client's connection to what its session writes to.
+/// An adapter from a client's connection to the output of its session.
 final class ClientOutput: SessionOutput {
     private let connection: Connection
 
@@ -22,7 +22,7 @@ final class ClientOutput: SessionOutput {
     func abort() { connection.close() }
 }
 
-/// Tells a session what happens on its client's connection.
+/// A delegate that passes the events of a client's connection to its session.
 final class ClientEvents: ConnectionDelegate {
     private let session: Session
     private let onClose: () -> Void

@@ -2,11 +2,11 @@ import NetworkIO
 import Session
 import TLS
 
-/// The keys that clients sign in with, and who has signed in with which.
+/// The keys that clients sign in with, and the key that each session has signed in with.
 final class ClientKeys: AuthKeys {
     private struct State: Sendable {
         var keys: KeyRing
-        /// By session.
+        /// The key of each session that has signed in.
         var signedIn: [UInt64: Key] = [:]
     }
 
@@ -15,8 +15,8 @@ final class ClientKeys: AuthKeys {
     private let onRefusal: @Sendable (UInt64) -> Void
 
     /// - Parameters:
-    ///   - onSignIn: told of a session that said a right secret.
-    ///   - onRefusal: told of a session that said a wrong one, and not what it said.
+    ///   - onSignIn: called with a session that sent a right secret.
+    ///   - onRefusal: called with a session that sent a wrong one, without the secret.
     init(
         _ keys: KeyRing, onSignIn: @escaping @Sendable (UInt64) -> Void,
         onRefusal: @escaping @Sendable (UInt64) -> Void
@@ -40,7 +40,9 @@ final class ClientKeys: AuthKeys {
         state.withLock { $0.signedIn[session] = nil }
     }
 
-    /// - Returns: the sessions that signed in with a key that is none any more.
+    /// Replaces the keys.
+    ///
+    /// - Returns: the sessions that signed in with a key that is not valid any more.
     func change(to keys: KeyRing) -> [UInt64] {
         state.withLock { state in
             state.keys = keys

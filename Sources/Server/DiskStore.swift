@@ -6,19 +6,19 @@ import Replication
 import Storage
 import Wire
 
-/// Fits the node's store to the database in its data folder.
+/// An adapter from the node's store to the database in its data folder.
 final class DiskStore: Store {
     let database: Database
     let folder: String
     let loop: EventLoop
-    /// How many failed transactions the node knows of.
+    /// The number of failed transactions that the node knows of.
     private let failuresKnown = Lock(0)
-    /// Whether what comes has to pass on a full disk.
+    /// Whether commits have to be accepted on a full disk.
     let isUrgent = Lock(false)
-    /// Who is told of commits; set once, before the first.
+    /// The node that is told of commits; set once, before the first.
     let node = Lock<Node?>(nil)
 
-    /// - Parameter database: what it has done is told on the node's event loop.
+    /// - Parameter database: reports its results on the node's event loop.
     init(_ database: Database, in folder: String, on loop: EventLoop) {
         self.database = database
         self.folder = folder
@@ -65,7 +65,7 @@ final class DiskStore: Store {
             settings: settings.map { ($0.name, $0.value) }, dropped: drops,
             failuresKnown: failuresKnown.withLock { $0 }, isUrgent: isUrgent.withLock { $0 })
         let node = node.withLock { $0 }
-        // Behind the frames of this turn: a co-owner's way to its disk is longer than the own one.
+        // After the frames of this turn: a co-owner's way to its disk is longer than this node's.
         loop.afterFlush { [database] in
             database.submit(batch) { error in
                 node?.assumeIsolated {
@@ -75,7 +75,7 @@ final class DiskStore: Store {
         }
     }
 
-    /// A read failed; where no other can be believed either, the node is told, too.
+    /// Returns a read's error; where no other read can be trusted either, the node is told as well.
     func failure(_ error: StorageError) -> StoreFailure {
         switch error {
         case .io, .corrupt, .displaced:

@@ -4,9 +4,10 @@ import Node
 import Storage
 import Wire
 
-/// Fits what is done to a disk besides storing and reading to the database.
+/// The maintenance of a disk, besides storing and reading, passed on to the database.
 extension DiskStore {
-    /// Each tick, and while much is written.
+    /// The free space of the disk and the size of SQLite's log; read at each tick, and while much
+    /// is written.
     var room: DiskSpace? {
         if let error = database.displaced { _ = failure(error) }
         do throws(StorageError) {
@@ -24,7 +25,7 @@ extension DiskStore {
     func setUrgent(_ isUrgent: Bool) { self.isUrgent.withLock { $0 = isUrgent } }
 
     func makeReserve() {
-        // Whether it could be made is seen when the room is looked at.
+        // Whether it could be made is seen at the next reading of the disk's space.
         database.writer.makeReserve { _ in }
     }
 
@@ -72,7 +73,7 @@ extension DiskStore {
         do throws(WireError) {
             document = try Document(key, decoding: bytes)
         } catch .tooLong(_, _) {
-            // Not damage; whoever reads it is told. What it adds up to is not known.
+            // Not damage: a reader gets the error. What the document adds to the sums is not known.
             part.isKnown = false
             return
         } catch {
@@ -82,7 +83,7 @@ extension DiskStore {
             document, bytes: bytes, isIndexed: try database.reader.isIndexed(document, in: shard))
     }
 
-    /// Where a backup of this name goes.
+    /// Returns the path of a backup of this name.
     private static func path(_ file: String, in folder: String) -> String {
         file.hasPrefix("/") ? file : folder + "/backups/" + file
     }

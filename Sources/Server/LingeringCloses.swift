@@ -1,14 +1,14 @@
 import NetworkIO
 
-/// Connections that are told why they are closed: a few at a time, since one that does not close
-/// its side keeps a descriptor for seconds.
+/// The connections that are told why they are closed: a few at a time, since one that does not
+/// close its side keeps a descriptor for seconds.
 final class LingeringCloses: Sendable {
     private let countMax: Int
     private let count = Lock(0)
 
     init(atMost count: Int) { countMax = count }
 
-    /// Says some last words, or none where too many linger already.
+    /// Sends `bytes` and closes; closes at once where too many connections linger already.
     func dismiss(_ connection: Connection, saying bytes: [UInt8]) {
         guard let lingeringClose = begin() else { return connection.close() }
         connection.delegate = Lingering(lingeringClose)
@@ -16,7 +16,8 @@ final class LingeringCloses: Sendable {
         connection.closeAfterFlush()
     }
 
-    /// Takes a place for a connection that ends; it is free again when the returned object goes.
+    /// Takes a place for a connection that is being closed; it is free again with the returned
+    /// object.
     ///
     /// - Returns: nil where there is no place.
     func begin() -> LingeringClose? {
@@ -29,7 +30,7 @@ final class LingeringCloses: Sendable {
     }
 }
 
-/// A place among the connections that end.
+/// A place among the connections that are being closed.
 final class LingeringClose: Sendable {
     private let onEnd: @Sendable () -> Void
 
@@ -38,7 +39,7 @@ final class LingeringClose: Sendable {
     deinit { onEnd() }
 }
 
-/// Holds a place until the connection is gone.
+/// A delegate that keeps a place until the connection is gone.
 private final class Lingering: ConnectionDelegate {
     private let lingeringClose: LingeringClose
 

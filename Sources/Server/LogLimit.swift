@@ -1,33 +1,34 @@
 import Node
 
-/// Keeps the log bounded: of lines of one kind about one peer a few are written, the others are
-/// counted and told of in one line.
+/// The limit of the log: of the lines of one kind about one peer a few are written, the others are
+/// counted and reported in one line.
 ///
-/// What comes from outside can cause lines; it must not be able to fill a disk with them. At most
-/// some forty kilobytes an hour and kind are written, and at most `kindsMax` kinds.
+/// Events from outside can cause lines, and must not be able to fill a disk with them. In each span
+/// at most `linesMax` lines of a kind are written, which is about 1.2 MB an hour if all have
+/// `lineBytesMax`, of at most `kindsMax` kinds.
 struct LogLimit: Sendable {
-    /// How many lines of one kind are written in one span.
+    /// The most lines of one kind that are written in one span.
     static let linesMax = 20
-    /// How long a span is, in milliseconds.
+    /// The length of a span, in milliseconds.
     static let spanMilliseconds: UInt64 = 60_000
-    /// The most kinds that are told apart in a span; all others count as one.
+    /// The most kinds that are distinguished in a span; all others count as one.
     static let kindsMax = 64
-    /// The most bytes of a line; what is longer is cut.
+    /// The most bytes of a line; a longer one is cut.
     static let lineBytesMax = 1_024
 
     private struct Kind {
         let level: LogLevel
-        /// The first line of it.
+        /// The first line of this kind.
         let first: String
         let since: UInt64
         var written = 0
         var withheld = 0
     }
 
-    /// By what makes the kind.
+    /// The counts, by the words that make the kind.
     private var kinds: [String: Kind] = [:]
 
-    /// Whether a line is to be written.
+    /// Counts a line, and returns whether it is to be written.
     mutating func admits(_ line: String, at level: LogLevel, now: UInt64) -> Bool {
         var name = LogLimit.kind(of: line, at: level)
         if kinds[name] == nil, kinds.count >= LogLimit.kindsMax { name = "" }
@@ -39,7 +40,7 @@ struct LogLimit: Sendable {
         return isAdmitted
     }
 
-    /// For each kind whose span is over: what was not written in it.
+    /// Returns, for each kind whose span is over, a line about those that were not written.
     mutating func takeWithheld(now: UInt64) -> [(LogLevel, String)] {
         let over = kinds.filter { now >= $1.since + LogLimit.spanMilliseconds }
         guard !over.isEmpty else { return [] }
@@ -50,7 +51,8 @@ struct LogLimit: Sendable {
         }
     }
 
-    /// The words of a line that are neither pairs nor numbers, and its peer and shard.
+    /// Returns the kind of a line: its words that are neither pairs nor numbers, its peer and its
+    /// shard.
     private static func kind(of line: String, at level: LogLevel) -> String {
         let words = cut(line).split(separator: " ").filter { word in
             if word.hasPrefix("peer=") || word.hasPrefix("shard=") { return true }
@@ -59,7 +61,7 @@ struct LogLimit: Sendable {
         return level.rawValue + " " + words.joined(separator: " ")
     }
 
-    /// What is written of a line.
+    /// Returns the part of a line that is written.
     static func cut(_ line: String) -> String {
         guard line.utf8.count > lineBytesMax else { return line }
         var cut = line[...]

@@ -6,13 +6,13 @@ import Placement
 import Replication
 import Wire
 
-/// What `grapevine node` was asked for.
+/// The options of `grapevine node`.
 package struct NodeCommand: Sendable {
     package var name: NodeName
     package var folder: String
     package var gossip: SocketAddress
     package var admin: SocketAddress
-    /// The host that others dial, where that is not the one that is listened at.
+    /// The host that others dial, where it is not the one at which the node listens.
     package var advertise: String?
     package var join: [String] = []
     package var isBootstrapping = false
@@ -24,11 +24,11 @@ package struct NodeCommand: Sendable {
     package var evictAfterMilliseconds: UInt64? = NodeOptions.evictAfterMillisecondsDefault
     package var maxOffsetMilliseconds = WallTime.maxOffsetMillisecondsDefault
     package var mayBlock = false
-    /// Whether it serves what is left where the disk has lost acknowledged writes.
+    /// Whether the node serves what is left where its disk has lost acknowledged writes.
     package var acceptsDataLoss = false
-    /// The file with the cluster's key; without one nothing leaves this machine.
+    /// The file with the cluster's key; without one the node uses loopback addresses only.
     package var keyFile: String?
-    /// The file with the key that clients sign in with beyond loopback, in place of the cluster's.
+    /// The file with the key that clients beyond loopback sign in with, in place of the cluster's.
     package var adminKeyFile: String?
     package var logLevel = LogLevel.info
     /// Whether a crash may leave a core dump, with messages and keys in it.
@@ -82,7 +82,7 @@ package struct NodeCommand: Sendable {
         "--key-file", "--admin-key-file", "--log",
     ]
 
-    /// Reads the words behind `grapevine node`.
+    /// Parses the words after `grapevine node`.
     package init(_ words: [String]) throws(UsageError) {
         let options = try Options(
             words, known: NodeCommand.options,
@@ -142,7 +142,7 @@ package struct NodeCommand: Sendable {
         if let log { logLevel = log }
     }
 
-    /// What `--evict-after` says.
+    /// The value of `--evict-after`.
     private struct Eviction {
         /// Nil for never.
         let afterMilliseconds: UInt64?
@@ -158,7 +158,7 @@ package struct NodeCommand: Sendable {
         }
     }
 
-    /// Without a key a node talks to its own machine alone.
+    /// Returns the address in an option; without a key only loopback addresses are allowed.
     private static func address(
         _ name: String, _ options: Options
     ) throws(UsageError) -> SocketAddress {

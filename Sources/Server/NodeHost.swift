@@ -6,17 +6,17 @@ import Session
 import TLS
 import Wire
 
-/// What the process does for its node: listens, dials, logs, and ends.
+/// The process around its node: it listens, dials, logs, and ends.
 actor NodeHost: Host {
-    /// How long an orderly end may take, in milliseconds, before the rest is cut short.
+    /// The most milliseconds of an orderly end, after which the rest is cut short.
     static let endingMillisecondsMax: UInt64 = 3_000
-    /// How long a dial may take, in milliseconds: a cut that is healed is to be noticed soon.
+    /// The most milliseconds of a dial: short, so that a healed network partition is noticed soon.
     static let dialMillisecondsMax: UInt64 = 500
-    /// The most clients at once that have not signed in, where they have to; the oldest goes.
+    /// The most clients at once that must sign in and have not; the oldest is closed for another.
     static let unauthenticatedMax = 256
-    /// How long a client may take to sign in, in milliseconds: by hand, with the secret at hand.
+    /// The most milliseconds until a client has signed in: enough to do it by hand.
     static let signInMillisecondsMax: UInt64 = 10_000
-    /// How long the last bytes may take to leave, and clients to close, in milliseconds.
+    /// The most milliseconds for the last bytes to leave, and for clients to close.
     static let flushMillisecondsMax: UInt64 = 500
 
     private struct Client {
@@ -30,35 +30,35 @@ actor NodeHost: Host {
     private nonisolated let startedAtMilliseconds = EventLoop.wallMilliseconds()
     private let peerListener: Listener
     private let clientListener: Listener
-    /// Where the node has keys.
+    /// The authentication of other nodes; nil where the node has no key.
     private let authenticator: PeerAuthenticator?
     private var clientKeys: ClientKeys?
-    /// Where a node without a key was hung up on.
+    /// The peers that closed a connection of this node, which has no key, without sending anything.
     private var hangUps = Refusals()
-    /// Clients that have not signed in, where they have to.
+    /// The clients that must sign in and have not.
     private var unauthenticated = HandshakeQueue(
         placesMax: NodeHost.unauthenticatedMax, millisecondsMax: NodeHost.signInMillisecondsMax)
     private var node: Node?
     private var clients: [UInt64: Client] = [:]
     private let hostLimits: HostLimits
     private let lingeringCloses: LingeringCloses
-    /// The memory that all clients share.
+    /// The memory that all sessions share.
     private let room: ClientMemory
     /// Whether memory was tight at the last tick.
     private var isRoomTight = false
-    /// Connections that others dialled.
+    /// The number of connections that others dialled.
     private var inboundPeers = 0
     private nonisolated let writeLog: NodeLog
-    /// How the process ends, once that is known.
+    /// The way in which the process ends; nil until that is known.
     nonisolated let outcome = Lock<Ending?>(nil)
     private var ending: Ending? { outcome.withLock { $0 } }
     private var endingSince: UInt64 = 0
     private var isFlushing = false
     private var isHoldingClients = false
-    /// Addresses whose names led nowhere when they were last dialled; as many as are dialled.
+    /// The addresses whose names could not be resolved at the last dial; no more than are dialled.
     private var unresolved: Set<String> = []
 
-    /// - Parameter standardError: where the log goes.
+    /// - Parameter standardError: the writer of the log.
     init(
         _ command: NodeCommand, keys: NodeKeys, on loop: EventLoop, log standardError: LineWriter
     ) throws(NetworkError) {
@@ -83,7 +83,7 @@ actor NodeHost: Host {
 
     var gossip: String { peerListener.address.description }
     var admin: String { clientListener.address.description }
-    /// What others dial.
+    /// The addresses that others dial.
     var advertised: (gossip: String, admin: String) {
         guard let host = command.advertise else { return (gossip, admin) }
         return (
@@ -91,7 +91,7 @@ actor NodeHost: Host {
         )
     }
 
-    /// Starts the node and has others and clients reach it: before it serves, `READY` says why not.
+    /// Starts the node and opens its ports; until it serves, `READY` gives the reason.
     func start(_ node: Node) -> Result<Void, NetworkError> {
         self.node = node
         do throws(NetworkError) {
@@ -107,7 +107,7 @@ actor NodeHost: Host {
         }
     }
 
-    /// A connection to or from another node counts once it has proved that it knows the key.
+    /// Hands on a connection to or from another node once that has proved that it knows the key.
     private func admit(_ connection: Connection, dialed address: String?) {
         guard let authenticator, ending == nil else { return take(connection, dialed: address) }
         var slow: Timer?
@@ -131,7 +131,7 @@ actor NodeHost: Host {
         node?.assumeIsolated { $0.onDialFailed(address, isRefused: isRefused) }
     }
 
-    /// Who has a key hangs up on who has none.
+    /// Logs that a peer hung up without a word, as nodes with a key do on a node without one.
     private func noteHangUp(_ address: String) {
         let now = clock.milliseconds
         guard authenticator == nil, hangUps.onRefusal(of: address, because: .hungUp, now: now)
@@ -148,7 +148,7 @@ actor NodeHost: Host {
         guard let node, ending == nil else { return connection.close() }
         let isFree = address != nil || inboundPeers < hostLimits.inboundPeers
         let source = connection.peerAddress.hostText
-        // An evicted connection gives its descriptor back at once, its place at the turn's end.
+        // An evicted connection gives up its descriptor at once, and its place at the turn's end.
         guard isFree || node.assumeIsolated({ $0.evictGreeting(for: source) }) else {
             return connection.close()
         }
@@ -189,7 +189,7 @@ extension NodeHost {
         }
         guard isSignInClosed else { return }
         let source = connection.peerAddress.hostText
-        // At once and without a word: a polite end takes as long as the other side likes.
+        // At once and without a reason: an orderly close takes as long as the other side likes.
         let evictee = unauthenticated.onArrival(id, from: source, now: clock.milliseconds) { id in
             clients[id]?.connection.hasRead ?? false
         }
@@ -211,7 +211,7 @@ extension NodeHost {
         return isSignInClosed ? .closed(clientKeys) : .open(clientKeys)
     }
 
-    /// At each tick: who takes too long to sign in goes.
+    /// Disconnects clients that take too long to sign in; called at each tick.
     func watchUnauthenticated() {
         for id in unauthenticated.onTime(clock.milliseconds) {
             clients[id]?.session.assumeIsolated { $0.turnAway(.signInLate) }
@@ -228,7 +228,7 @@ extension NodeHost {
 // MARK: Keys
 
 extension NodeHost {
-    /// What clients sign in with, from here on.
+    /// Sets the keys with which clients sign in from here on.
     func open(with keys: KeyRing) {
         clientKeys = ClientKeys(
             keys,
@@ -236,13 +236,13 @@ extension NodeHost {
             onRefusal: { [self] id in assumeIsolated { $0.noteWrongSecret(of: id) } })
     }
 
-    /// `LogLimit` bounds these lines: all of them are of one kind.
+    /// Logs a wrong secret; `LogLimit` bounds these lines, since all of them are of one kind.
     private func noteWrongSecret(of id: UInt64) {
         guard let client = clients[id] else { return }
         log(.info, "AUTH refused: wrong secret from=\(client.connection.peerAddress)")
     }
 
-    /// Reads the key file again; one that makes no sense changes nothing.
+    /// Reads the key files again; invalid ones change nothing.
     nonisolated func rereadKeys() { assumeIsolated { $0.changeKeys() } }
 
     private func changeKeys() {
@@ -267,8 +267,8 @@ extension NodeHost {
 // MARK: Memory
 
 extension NodeHost {
-    /// At the end of each turn: who stood back for others goes on, and who finds the room that it
-    /// waited for.
+    /// Continues sessions that yielded to others, and those for whose requests memory has become
+    /// free; called at the end of each turn.
     func makeRoom() {
         room.assumeIsolated { $0.endTurn() }
         while let id = room.assumeIsolated({ $0.takeTurn() }) {
@@ -282,7 +282,8 @@ extension NodeHost {
         }
     }
 
-    /// Each tick: who holds much and stands still while memory is tight is let go.
+    /// Disconnects clients that hold much memory and stall while memory is tight; called at each
+    /// tick.
     func clearRoom() {
         let wasTight = isRoomTight
         isRoomTight = room.assumeIsolated { $0.isTight }
@@ -320,7 +321,8 @@ extension NodeHost {
         }
     }
 
-    /// A name that leads nowhere is said once: it may be a slip, or a host that is about to start.
+    /// Logs once that a name cannot be resolved: it may be mistyped, or of a host that is about to
+    /// start.
     private func note(_ error: NetworkError, at address: String) {
         guard case .unresolved = error, unresolved.insert(address).inserted else { return }
         log(.info, "\(error); trying on address=\(address)")
@@ -330,7 +332,7 @@ extension NodeHost {
 
     private func serve() {
         do throws(NetworkError) {
-            // Who started the node may have stopped to read it, and does not stop the node.
+            // The reader of standard output may have stopped reading; that must not stop the node.
             let output = try LineWriter(1) { "lines dropped: \($0)" }
             output.write("ready name=\(command.name) gossip=\(gossip) admin=\(admin)")
         } catch {
@@ -376,7 +378,8 @@ extension NodeHost {
         holdClients(true)
     }
 
-    /// At the end of each turn and each tick: whether all that was begun is done.
+    /// Continues the end of the process once all that was begun is done; called at the end of each
+    /// turn.
     func continueEnd() {
         guard ending == .shutdown, let node else { return }
         let now = clock.milliseconds
@@ -387,8 +390,8 @@ extension NodeHost {
             for client in clients.values { client.connection.closeAfterFlush() }
         }
         guard isFlushing else { return }
-        // A connection that is closed while the client still writes is reset, and the client may
-        // lose the last replies.
+        // Closing while the client still writes resets the connection, and the client may lose the
+        // last replies.
         if clients.isEmpty || now >= endingSince + NodeHost.flushMillisecondsMax { loop.stop() }
     }
 

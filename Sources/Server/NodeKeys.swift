@@ -3,14 +3,14 @@ import TLS
 
 /// The keys of a node: those that nodes prove to each other, and those that clients sign in with.
 struct NodeKeys: Sendable {
-    /// Of `--key-file`; nil where the node has none.
+    /// The keys in `--key-file`; nil where the node has none.
     let ofNodes: KeyRing?
-    /// Of `--admin-key-file`, else those of the nodes.
+    /// The keys in `--admin-key-file`, or else those of the nodes.
     ///
-    /// Who knows no more than the keys of that file cannot speak as a node.
+    /// A person who knows only the keys in that file cannot act as a node.
     let ofClients: KeyRing?
 
-    /// Why the files are of no use, for the person who named them.
+    /// The reason why the files cannot be used, for the person who named them.
     struct Unusable: Error {
         let sentence: String
     }

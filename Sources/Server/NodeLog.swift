@@ -3,10 +3,10 @@ import NetworkIO
 import Node
 import Wire
 
-/// The log of a node: one event a line on standard error, of the levels that are asked for.
+/// The log of a node: one event per line on standard error, of the levels that `--log` selects.
 ///
-/// It is bounded in three ways: `LogLimit` bounds what others can cause, a line its length, and the
-/// writer what waits for a reader. Nothing untrusted leaves it unescaped.
+/// It is bounded in three ways: `LogLimit` bounds the lines that others can cause, each line has a
+/// greatest length, and the writer bounds what waits for a reader. Untrusted text is escaped.
 final class NodeLog: Sendable {
     private let name: NodeName
     private let level: LogLevel
@@ -32,7 +32,7 @@ final class NodeLog: Sendable {
         put(level, line)
     }
 
-    /// Each tick: says of which lines there were more than were written.
+    /// Writes how many lines of each kind were withheld; called at each tick.
     func writeWithheld() {
         let now = clock.milliseconds
         for (level, line) in limit.withLock({ $0.takeWithheld(now: now) }) { put(level, line) }
@@ -46,14 +46,14 @@ final class NodeLog: Sendable {
 }
 
 extension LineWriter {
-    /// How long the last lines of a process wait for who reads them, in milliseconds.
+    /// The most milliseconds that the last lines of a process wait for their reader.
     private static let lastMillisecondsMax = 500
 
-    /// For standard error.
+    /// Creates the writer for standard error.
     static func standardError() throws(NetworkError) -> LineWriter {
         try LineWriter(2) { "grapevine: log lines dropped, nobody read them: lines=\($0)" }
     }
 
-    /// Has the last lines written, as long as somebody reads them.
+    /// Waits for the last lines to be written, for as long as somebody reads them.
     func finish() { finish(withinMilliseconds: LineWriter.lastMillisecondsMax) }
 }

@@ -1,4 +1,4 @@
-/// Words of a command line that make no sense, and what to do about it.
+/// An error in the words of a command line, with advice about it.
 package struct UsageError: Error, Hashable, Sendable {
     package let sentence: String
 
@@ -42,7 +42,7 @@ struct Options {
     /// Whether a flag is given.
     func has(_ flag: String) -> Bool { values[flag] != nil }
 
-    /// - Parameter form: what the value has to be, for who wrote another.
+    /// - Parameter form: the form of a valid value, for the error about another one.
     func optional<Value>(
         _ name: String, _ form: String = "", _ parse: (String) -> Value?
     ) throws(UsageError) -> Value? {

@@ -2,14 +2,15 @@ import NetworkIO
 import Node
 import TLS
 
-/// Where other nodes come in: each proves that it knows the key before the node hears of it.
+/// The authentication of other nodes: each proves that it knows the key before the node learns of
+/// its connection.
 ///
-/// It lives on the loop's thread.
+/// Confined to the loop's thread.
 final class PeerAuthenticator {
-    /// How many connections that others dialled may be in a handshake; a handshake takes some
-    /// milliseconds, and a cluster has some ten nodes.
+    /// The most connections dialled by others that may be in a handshake at once; a handshake takes
+    /// some milliseconds, and a cluster has about ten nodes.
     static let handshakesMax = 256
-    /// How long a handshake may take, in milliseconds: many times what a slow network needs.
+    /// The most milliseconds of a handshake: many times what a slow network needs.
     static let handshakeMillisecondsMax: UInt64 = 5_000
 
     private let context: TLSContext
@@ -36,8 +37,10 @@ final class PeerAuthenticator {
 
     private var now: UInt64 { loop.nanoseconds / 1_000_000 }
 
+    /// Makes the handshake of a connection.
+    ///
     /// - Parameters:
-    ///   - address: what was dialled; nil where the other side dialled.
+    ///   - address: the address that was dialled; nil where the peer dialled.
     ///   - then: called once; after a failure the connection is closed.
     func admit(
         _ connection: Connection, dialed address: String?,
@@ -82,7 +85,8 @@ final class PeerAuthenticator {
 
     func onClosed(_ id: UInt64) { proved[id] = nil }
 
-    /// Closes what only a key that is none any more has opened; what is dialled again says another.
+    /// Changes the keys and closes connections whose key is not valid any more; new dials use the
+    /// new keys.
     func change(to keys: KeyRing) {
         context.keys = keys
         for (id, peer) in proved.sorted(by: { $0.key < $1.key }) where !keys.contains(peer.key) {

@@ -1,13 +1,13 @@
 import NetworkIO
 import Node
 
-/// Fits a connection to another node to the node's channel.
+/// An adapter from a connection with another node to the node's channel.
 final class PeerChannel: Channel, ConnectionDelegate {
     private let connection: Connection
     private let node: Node
     private let lingeringCloses: LingeringCloses
     private let lingeringClose = Lock<LingeringClose?>(nil)
-    /// The other end went without a word.
+    /// Called when the peer closed the connection without having sent anything.
     private let onHungUp: @Sendable () -> Void
     private let onClose: @Sendable () -> Void
 
@@ -35,7 +35,7 @@ final class PeerChannel: Channel, ConnectionDelegate {
         if isPaused { connection.pauseReading() } else { connection.resumeReading() }
     }
 
-    /// What was sent last, a rejection for one, still goes out.
+    /// Closes the connection after what was sent last, such as a rejection.
     func close() {
         guard connection.queuedBytes > 0, let place = lingeringCloses.begin() else {
             return connection.close()

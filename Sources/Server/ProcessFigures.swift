@@ -3,7 +3,7 @@ import Node
 import Storage
 
 extension ProcessUsage {
-    /// Of this process, at this moment; what the system does not tell is 0.
+    /// Reads the usage of this process; values that the system does not give are 0.
     init(startedAtMilliseconds: UInt64) {
         let usage = csystem_usage()
         self.init(
@@ -17,7 +17,8 @@ extension ProcessUsage {
 }
 
 extension Limit {
-    /// What the process limits beside its node: one line here is one line of `HELP limits`.
+    /// The limits of the process beside those of its node: an entry here is a line of
+    /// `HELP limits`.
     static let ofTheProcess: [Limit] = [
         Limit(
             "clients", HostLimits.clientsMax, "connections; fewer where descriptors are",
@@ -40,7 +41,7 @@ extension Limit {
             "what is left is cut short"),
     ]
 
-    /// What those are limited to who have not proved that they know the key.
+    /// The limits for clients that have not signed in.
     static let ofUnauthenticated: [Limit] = [
         Limit(
             "strangers", NodeHost.unauthenticatedMax, "clients that have not signed in",

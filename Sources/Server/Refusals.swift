@@ -1,10 +1,10 @@
 import NetworkIO
 
-/// Which refused connections are logged: each peer once for each reason, until it succeeds.
+/// The refused connections that were logged: each peer once for each reason, until it succeeds.
 struct Refusals: Sendable {
-    /// How many are remembered; the oldest is forgotten, and may be logged again.
+    /// The most refusals that are remembered; the oldest is dropped, and may be logged again.
     static let rememberedMax = 1_024
-    /// How many are logged in a second, at most: addresses cost a stranger nothing.
+    /// The most refusals logged in a second: an attacker may use any number of addresses.
     static let perSecondMax = 10
 
     private struct Refusal: Hashable {
@@ -12,14 +12,14 @@ struct Refusals: Sendable {
         let why: HandshakeError
     }
 
-    /// In the order in which they were noted.
+    /// In the order in which they were recorded.
     private var noted: [Refusal] = []
     private var second: UInt64 = 0
     private var inSecond = 0
 
-    /// Whether to log it.
+    /// Records a refusal, and returns whether to log it.
     ///
-    /// - Parameter peer: the address that was dialled, or the host that dialled: its port is
+    /// - Parameter peer: the address that was dialled, or the host that dialled, since its port is
     ///   another one each time.
     mutating func onRefusal(of peer: String, because why: HandshakeError, now: UInt64) -> Bool {
         let refusal = Refusal(peer: peer, why: why)
@@ -36,7 +36,7 @@ struct Refusals: Sendable {
 }
 
 extension HandshakeError {
-    /// What the operator may do about it.
+    /// The advice to the operator.
     var advice: String {
         switch self {
         case .plainText, .noKey: "a node of this cluster is started with its --key-file"

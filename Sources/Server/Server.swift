@@ -10,7 +10,7 @@ import Wire
 /// The exit statuses of the process, after sysexits.h.
 package enum ExitStatus {
     package static let usage: Int32 = 64
-    /// The data folder, or the node's name, is not this node's to use.
+    /// The data folder or the node's name cannot be used by this node.
     package static let data: Int32 = 65
     /// An address is in use.
     package static let unavailable: Int32 = 69
@@ -18,7 +18,7 @@ package enum ExitStatus {
     package static let failure: Int32 = 70
 }
 
-/// Puts a node together from its edges and runs it until it is told to stop.
+/// A node put together from its edges, which runs until it is told to stop.
 package struct Server {
     package static let version = Node.version
 
@@ -26,11 +26,12 @@ package struct Server {
 
     package init(_ command: NodeCommand) { self.command = command }
 
-    /// Runs on the calling thread, which becomes the event loop's.
+    /// Runs the node on the calling thread, which becomes the event loop's.
     ///
-    /// - Returns: the process's exit status; what went wrong was said on standard error.
+    /// - Returns: the process's exit status; errors were written to standard error.
     package func run() -> Int32 {
-        // People's messages: nobody else's to read, whatever the folder that they lie in.
+        // The files hold private messages: no other user may read them, whatever the folder that
+        // they are in.
         umask(0o077)
         if !command.mayDumpCore { forbidCoreDumps() }
         _ = csystem_ignore_signals()
@@ -48,7 +49,7 @@ package struct Server {
         }
     }
 
-    /// - Returns: the exit status, and what went wrong.
+    /// - Returns: the exit status, and the error, if any.
     private func run(log standardError: LineWriter) -> (status: Int32, sentence: String?) {
         let keys: NodeKeys
         do throws(NodeKeys.Unusable) {
@@ -82,7 +83,8 @@ package struct Server {
         let host = try NodeHost(command, keys: keys, on: loop, log: standardError)
         let outcome = Lock<Result<Void, NetworkError>>(.success(()))
         let terminate = try SignalWatcher(SIGTERM, on: loop) { host.end(.shutdown) }
-        // Also without a key: who closes the terminal, or reloads every service, ends no node.
+        // Also without a key: closing the terminal, or reloading every service, must not end a
+        // node.
         let hangup = try SignalWatcher(SIGHUP, on: loop) { host.rereadKeys() }
         let interrupt = try SignalWatcher(SIGINT, on: loop) { host.end(.shutdown) }
         loop.post {
@@ -100,7 +102,7 @@ package struct Server {
         return status(of: host.outcome.withLock { $0 })
     }
 
-    /// On the loop's thread.
+    /// Starts the node; runs on the loop's thread.
     private func start(
         _ host: NodeHost, _ store: DiskStore, _ database: Database, _ loop: EventLoop
     ) throws(NetworkError) {
@@ -178,7 +180,7 @@ extension ExitStatus {
 }
 
 extension StorageError {
-    /// What happened and what to do, for the person who started the node.
+    /// A description of the error with advice, for the person who started the node.
     var sentence: String {
         switch self {
         case .folderInUse:

@@ -4,7 +4,7 @@ import NetworkIO
 import Node
 import Wire
 
-/// The machine's clocks: the loop's, which are read once a turn of it.
+/// The clocks of the machine, read anew at each call.
 final class SystemClock: Clock {
     private let loop: EventLoop
 
@@ -17,9 +17,9 @@ final class SystemClock: Clock {
     var microseconds: UInt64 { loop.nanoseconds / 1_000 }
 }
 
-/// The kernel's random bits, fetched some at a time: each message's id takes 64.
+/// The kernel's random bits, fetched in blocks: each message's id takes 64 of them.
 final class SystemEntropy: Entropy {
-    /// As many as one call of the system gives without being cut short.
+    /// The numbers that one call of `getentropy` gives: it fills at most 256 bytes.
     private static let numbersMax = 32
 
     private let numbers = Lock<[UInt64]>([])
@@ -41,10 +41,10 @@ final class SystemEntropy: Entropy {
     }
 }
 
-/// A crash leaves nothing of what is in memory on a disk: neither texts nor keys.
+/// Keeps a crash from writing memory to disk, with the texts and keys in it.
 package func forbidCoreDumps() { _ = csystem_forbid_core_dumps() }
 
-/// Writes a sentence as one line to a descriptor, whatever it quotes.
+/// Writes a sentence as one line to a descriptor; control characters in it are escaped.
 package func writeLine(_ line: String, to descriptor: Int32) {
     writeText(line.printable + "\n", to: descriptor)
 }

@@ -1,49 +1,50 @@
 import COpenSSL
 
-/// A secret that every node of a cluster has: who says it, or proves to know it, belongs to it.
+/// A secret that every node of a cluster has; a peer that sends it, or proves to know it, belongs
+/// to the cluster.
 ///
-/// What is printed of it is never the secret.
+/// The description of a key never contains the secret.
 package struct Key: Hashable, Sendable {
-    /// The fewest and the most bytes of one: 32 of `openssl rand -hex` are 128 bits and past all
-    /// guessing, and beyond 256 somebody has taken another file for a key.
+    /// The fewest and the most bytes of a key: 32 of `openssl rand -hex` are 128 bits, which cannot
+    /// be guessed, and more than 256 mean that another file was taken for a key.
     package static let bytesMin = 32
     package static let bytesMax = 256
 
-    /// As it stands in the file.
+    /// The text as it stands in the file.
     package let text: String
 
-    /// What names it where both ends have to find out whether they have one in common.
+    /// The name of the key, by which both ends find out whether they have one in common.
     let identity: [UInt8]
-    /// What the encryption of a connection starts from.
+    /// The pre-shared key of TLS, from which the encryption of a connection starts.
     let secret: [UInt8]
-    /// What a secret that somebody says is compared with.
+    /// The hash that a secret sent by a client is compared with.
     let digest: [UInt8]
 
     private static let digestBytes = 32
-    /// So many bytes of a hash name a key: two never have the same.
+    /// The bytes of a hash that name a key; two keys never have the same name.
     private static let identityBytes = 16
 
-    /// Whether this is the same secret; that takes as long for a near miss as for any other.
+    /// Whether `text` is the same secret; the comparison takes equally long for a near miss.
     func isSaid(by text: String) -> Bool {
         let said = Key.hash("comparison", [UInt8](text.utf8))
         return CRYPTO_memcmp(said, digest, Key.digestBytes) == 0
     }
 
-    /// What begins so would be read as an option behind `AUTH`: `[a-z]+=`.
+    /// Whether the bytes would be read as an option after `AUTH`: they begin with `[a-z]+=`.
     static func looksLikeOption(_ bytes: [UInt8]) -> Bool {
         let name = bytes.prefix { (0x61...0x7a).contains($0) }
         return !name.isEmpty && name.count < bytes.count
             && bytes[name.count] == UInt8(ascii: "=")
     }
 
-    /// The fewest different characters of a key, and steps from one character to the next.
+    /// The fewest different characters of a key, and the fewest different steps between neighbours.
     ///
-    /// Of 32 random hexadecimal digits fewer than 8 are different once in 28 million keys; the
-    /// steps vary more; longer keys, and those of more characters, have more of both.
+    /// Of keys of 32 random hexadecimal digits, one in 28 million has fewer than 8 different
+    /// digits; the steps vary more; longer keys, and those of more characters, have more of both.
     private static let differentMin = 8
 
-    /// Whether these bytes are so regular that no random source made them: one character, a few, a
-    /// block again and again, or characters in their order.
+    /// Whether the bytes are so regular that no random source made them: one or a few characters, a
+    /// repeated block, or characters in their order.
     static func isGuessable(_ bytes: [UInt8]) -> Bool {
         let steps = zip(bytes, bytes.dropFirst()).map { Int($1) - Int($0) }
         guard Set(bytes).count >= differentMin, Set(steps).count >= differentMin else {
@@ -54,7 +55,7 @@ package struct Key: Hashable, Sendable {
         }
     }
 
-    /// SHA-256; each use has a hash of its own, so that none gives another away.
+    /// Returns a SHA-256 hash; each use has a hash of its own, so that none reveals another.
     private static func hash(_ use: String, _ bytes: [UInt8]) -> [UInt8] {
         let input = Array("grapevine key 1, \(use)\n".utf8) + bytes
         var output = [UInt8](repeating: 0, count: Key.digestBytes)
@@ -70,7 +71,7 @@ package struct Key: Hashable, Sendable {
 }
 
 extension Key {
-    /// Nil for what cannot be a key; `KeyFile` says why.
+    /// Creates a key; nil for text that cannot be one, for which `KeyFile` gives the reason.
     package init?(_ text: String) {
         let bytes = [UInt8](text.utf8)
         guard (Key.bytesMin...Key.bytesMax).contains(bytes.count),
@@ -91,7 +92,7 @@ extension Key: CustomStringConvertible, CustomDebugStringConvertible, CustomRefl
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The one or two keys of a node: it says the first, and believes either.
+/// The one or two keys of a node: it uses the first, and accepts either.
 package struct KeyRing: Hashable, Sendable {
     package let first: Key
     package let second: Key?
@@ -105,7 +106,7 @@ package struct KeyRing: Hashable, Sendable {
 
     package func contains(_ key: Key) -> Bool { keys.contains(key) }
 
-    /// The key that somebody says, if it is one of these; both are always looked at.
+    /// Returns the key that `text` is, if any; both are always compared.
     package func key(saidBy text: String) -> Key? {
         let found = keys.filter { $0.isSaid(by: text) }
         return found.first

@@ -1,16 +1,16 @@
 import Glibc
 
-/// Why a key file is of no use, in words for the person who named it.
+/// The reason why a key file cannot be used, with a sentence for the person who named it.
 package enum KeyFileError: Error, Hashable, Sendable {
-    /// It cannot be read: an errno.
+    /// The file cannot be read, for the reason of this errno.
     case unreadable(Int32)
     case notAFile
-    /// Its group, or everybody on the machine, may read or change it.
+    /// The file's group, or everybody on the machine, may read or change it.
     case open
     case tooLong
     case empty
     case tooManyKeys(Int)
-    /// A line, counted from 1, has a key that is no key.
+    /// A line, counted from 1, is not a valid key.
     case badKey(line: Int, Fault)
 
     package enum Fault: Hashable, Sendable {
@@ -23,11 +23,11 @@ package enum KeyFileError: Error, Hashable, Sendable {
 
     private static let making = "openssl rand -hex 32 makes one"
 
-    /// What happened and what to do.
+    /// Returns a description of the error with advice.
     ///
     /// - Parameters:
-    ///   - path: the file's, as it was given.
-    ///   - option: by which it was given.
+    ///   - path: the file's path, as it was given.
+    ///   - option: the option by which it was given.
     package func sentence(of path: String, option: String = "--key-file") -> String {
         let said =
             switch self {
@@ -61,21 +61,21 @@ extension KeyFileError.Fault {
     }
 }
 
-/// The file that the nodes of a cluster have in common: one key a line, one or two of them.
+/// The file that the nodes of a cluster have in common: one key per line, one or two of them.
 ///
-/// Empty lines and those that begin with `#` mean nothing. Two keys are for a change from one to
-/// the other, node by node.
+/// Empty lines and lines that begin with `#` are ignored. Two keys are for a change from one to the
+/// other, node by node.
 package enum KeyFile {
-    /// Two keys of the greatest length and some lines of comment; who names a disk image by mistake
-    /// does not fill the memory with it.
+    /// The most bytes of the file: two keys of the greatest length and some lines of comment; a
+    /// disk image that is named by mistake does not fill the memory.
     package static let bytesMax = 4 * 1024
     package static let keysMax = 2
 
-    /// Reads a file that is a cluster's secret.
+    /// Reads a key file.
     ///
-    /// Its owner alone may read it, as with the private keys of OpenSSH.
+    /// Only its owner may have access to it, as with the private keys of OpenSSH.
     package static func read(_ path: String) throws(KeyFileError) -> KeyRing {
-        // Not to wait for whoever writes to a pipe.
+        // Does not wait for the writer of a pipe.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw .unreadable(errno) }
         defer { close(descriptor) }

@@ -1,29 +1,30 @@
 import COpenSSL
 import NetworkIO
 
-/// One end of an encrypted connection: bytes in, bytes out, no socket.
+/// An end of an encrypted connection: bytes in, bytes out, no socket.
 package final class OpenSSLLayer: TLSLayer {
-    /// The most bytes that the other end may send before it has proved itself; a handshake with a
+    /// The most bytes that the peer may send before the handshake is complete; a handshake with a
     /// key has less than 1 KiB.
     static let handshakeBytesMax = 32 * 1024
 
-    /// How much is handed to the handshake at a time: what follows it in one read is no part of it.
+    /// The bytes given to the handshake at a time, since what follows it in one read is no part of
+    /// it.
     private static let stepBytes = 4 * 1024
 
-    /// The most bytes of a record, by RFC 8446, 5.1.
+    /// The most bytes of a record, by RFC 8446, section 5.1.
     private static let recordBytesMax = 16 * 1024
 
-    /// Both ends have proved that they know the key.
+    /// Whether both ends have proved that they know the key.
     package private(set) var isUp = false
     package private(set) var hasReachedEnd = false
-    /// The key that both ends proved, or that the other end claims to know.
+    /// The key that both ends have proved, or that the peer claims to know.
     package private(set) var key: Key?
     /// How often the secret of this direction was replaced by the next.
     private(set) var renewals = 0
 
-    /// As they were when the connection was made.
+    /// The keys at the time when the connection was made.
     let keys: KeyRing
-    /// The name of the key that this end says, where OpenSSL finds it.
+    /// The name of the key that this end uses, where OpenSSL finds it.
     let identity: UnsafeMutableBufferPointer<UInt8>
 
     private let context: TLSContext
@@ -34,7 +35,7 @@ package final class OpenSSLLayer: TLSLayer {
     private var handshakeBytes = 0
     private var hasOfferedUnknownKey = false
     private var recordsSealed = 0
-    /// Found behind what was decrypted, and told after it.
+    /// An error found after decrypted bytes, and thrown after they were returned.
     private var failure: HandshakeError?
 
     init(_ context: TLSContext, isDialling: Bool) {
@@ -47,12 +48,13 @@ package final class OpenSSLLayer: TLSLayer {
             let outgoing = BIO_new(BIO_s_mem())
         else { preconditionFailure("OpenSSL is out of memory") }
         (self.ssl, self.incoming, self.outgoing) = (ssl, incoming, outgoing)
-        // They belong to `ssl` from here on.
+        // `ssl` owns both from here on.
         SSL_set_bio(ssl, incoming, outgoing)
         SSL_set_ex_data(ssl, 0, Unmanaged.passUnretained(self).toOpaque())
         if isDialling {
             SSL_set_connect_state(ssl)
-            // Who shows a certificate in place of the key is not believed, whoever signed it.
+            // A peer that shows a certificate in place of the key is not trusted, whoever signed
+            // it.
             SSL_set_verify(ssl, SSL_VERIFY_PEER, nil)
         } else {
             SSL_set_accept_state(ssl)
@@ -89,7 +91,8 @@ package final class OpenSSLLayer: TLSLayer {
         put(rest)
     }
 
-    /// A record of a handshake; to the end that dialled an alert may come too.
+    /// Whether the peer may begin with this byte: that of a handshake record, and for the end that
+    /// dialled also that of an alert.
     private func mayBegin(with byte: UInt8) -> Bool {
         byte == UInt8(SSL3_RT_HANDSHAKE) || (isDialling && byte == UInt8(SSL3_RT_ALERT))
     }
@@ -105,7 +108,7 @@ package final class OpenSSLLayer: TLSLayer {
         ERR_clear_error()
         let code = SSL_do_handshake(ssl)
         if code == 1 {
-            // A handshake can also be made with a certificate; that proves no key.
+            // A handshake can also succeed with a certificate, which proves no key.
             guard SSL_session_reused(ssl) == 1 else { throw .noKey }
             if isDialling { key = keys.first }
             isUp = true
@@ -117,7 +120,7 @@ package final class OpenSSLLayer: TLSLayer {
     private func reasonOfRefusal() -> HandshakeError {
         let reason = ERR_GET_REASON(ERR_peek_error())
         if isDialling {
-            // The other end's last word: it does not know the key.
+            // The peer sent an alert: it does not know the key.
             return reason >= SSL_AD_REASON_OFFSET ? .wrongKey : .unreadable
         }
         if hasOfferedUnknownKey { return .wrongKey }
@@ -129,14 +132,14 @@ package final class OpenSSLLayer: TLSLayer {
         return key == nil && lacks.contains(reason) ? .noKey : .unreadable
     }
 
-    /// The key that the other end claims to know; that it does is yet to be proved.
+    /// Returns the key that the peer claims to know, which it has yet to prove.
     func key(named identity: UnsafeRawBufferPointer) -> Key? {
         key = keys.key(named: identity)
         hasOfferedUnknownKey = key == nil
         return key
     }
 
-    /// What OpenSSL takes a pre-shared key as; it takes over the reference.
+    /// Makes the session in which OpenSSL takes a pre-shared key; OpenSSL takes over the reference.
     func makeSession(of key: Key) -> OpaquePointer? {
         // TLS_AES_128_GCM_SHA256, as it is written on the wire.
         guard let cipher = SSL_CIPHER_find(ssl, [0x13, 0x01]), let session = SSL_SESSION_new()
@@ -153,7 +156,7 @@ package final class OpenSSLLayer: TLSLayer {
         return session
     }
 
-    // MARK: What the owners say
+    // MARK: Data of the owners
 
     package func open() throws(HandshakeError) -> UnsafeRawBufferPointer {
         if let failure { throw failure }

@@ -1,25 +1,25 @@
 import COpenSSL
 import NetworkIO
 
-/// What all encrypted connections of a process have in common: TLS 1.3, one cipher, and the keys.
+/// The common part of all encrypted connections of a process: TLS 1.3, one cipher, and the keys.
 ///
-/// There are no certificates. Both ends prove that they know a key, and the secret of the
-/// connection is made anew by Diffie-Hellman each time: what was recorded stays secret when the key
-/// is found out later, and what was recorded and is sent again proves nothing. There are no tickets
-/// and no early data, which would weaken that. It lives on the thread of its connections.
+/// There are no certificates. Both ends prove that they know a key, and each connection gets a new
+/// secret by Diffie-Hellman: recorded traffic stays secret when the key becomes known later, and
+/// replayed traffic proves nothing. There are no tickets and no early data, which would weaken
+/// that. The context is confined to the thread of its connections.
 package final class TLSContext {
-    /// How much is decrypted before it is handed on.
+    /// The most bytes that are decrypted before they are handed on.
     private static let plainBytesMax = 64 * 1024
 
-    /// How many records are sealed with one key of a connection: a sixth of what RFC 8446, 5.5
+    /// The records encrypted with one key of a connection: a sixth of what RFC 8446, section 5.5,
     /// allows AES-GCM.
     private static let recordsPerKeyMax = 1 << 22
 
-    /// What is said to begin with, and what is believed, on connections to come.
+    /// The keys of connections to come: the first is used, all are accepted.
     package var keys: KeyRing
 
     let raw: OpaquePointer
-    /// Shared by all connections, since one reads or writes at a time.
+    /// A buffer that all connections share, since only one reads or writes at a time.
     let scratch: UnsafeMutableRawBufferPointer
     let recordsPerKeyMax: Int
 
@@ -64,9 +64,9 @@ package final class TLSContext {
         scratch.deallocate()
     }
 
-    /// For the end that dialled.
+    /// Creates the layer of the end that dialled.
     package func dialling() -> OpenSSLLayer { OpenSSLLayer(self, isDialling: true) }
 
-    /// For the end that was dialled.
+    /// Creates the layer of the end that was dialled.
     package func accepting() -> OpenSSLLayer { OpenSSLLayer(self, isDialling: false) }
 }

@@ -1,7 +1,7 @@
 import LineClient
 import Server
 
-/// What a person runs: the words of the command line, each a command with its own help.
+/// The commands of the program: the first word selects one, and each has its own help.
 enum Command {
     private static let usage = """
         usage: grapevine <command> …
@@ -16,7 +16,7 @@ enum Command {
 
     /// - Returns: the process's exit status.
     static func run(_ words: [String]) -> Int32 {
-        // A node decides by its options; the others hold keys and people's texts as well.
+        // A node decides by its options; the other commands hold keys and private texts as well.
         if words.first != "node" { forbidCoreDumps() }
         return switch words.first {
         case "node": node(Array(words.dropFirst()))

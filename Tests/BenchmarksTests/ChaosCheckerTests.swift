@@ -2,10 +2,10 @@ import Testing
 
 @testable import Benchmarks
 
-/// Each thing that the checker looks for is planted once, and seen.
+/// Each error that the checker looks for is made once, and must be found.
 @Suite struct ChaosCheckerTests {
-    /// Three messages of one conversation: the first edited, the second deleted for everyone, the
-    /// third deleted by hana for herself.
+    /// Expectations of three messages in one conversation: the first edited, the second deleted for
+    /// everyone, the third deleted by hana for herself.
     private static func book() -> Expectations {
         var book = Expectations(conversations: 2, ownDisks: [0, 4])
         func done(_ kind: ChaosRequest.Kind, _ message: Int, _ user: Int) {

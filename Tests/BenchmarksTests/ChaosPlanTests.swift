@@ -10,7 +10,7 @@ import Testing
         #expect(plan.text.split(separator: "\n").count == plan.steps.count)
     }
 
-    /// What the nodes go through when a plan is followed.
+    /// The states of the nodes while a plan is carried out.
     private struct Lives {
         var isUp: [Bool]
         var stoppedAt: [Int?]

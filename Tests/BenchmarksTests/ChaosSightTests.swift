@@ -3,7 +3,7 @@ import Testing
 
 @testable import Benchmarks
 
-/// What a watcher makes of its events, and each way to miss one.
+/// The view that a watcher builds from its events, and each way to miss one.
 @Suite struct ChaosSightTests {
     private static let message =
         "EVENT kind=message conversation=c0 by=hugo id=m0 from=hugo at=1 type=text text=first"

@@ -2,14 +2,14 @@ import Testing
 
 @testable import Benchmarks
 
-/// Each thing that the checker looks for in lists is planted once, and seen.
+/// Each error that the checker looks for in lists is made once, and must be found.
 @Suite struct ChaosViewsTests {
     private static let (hana, hugo, sam, gita, goran) = (1, 2, 3, 4, 5)
 
-    /// One conversation with three messages of hugo's.
+    /// Expectations of one conversation with three messages of hugo's.
     ///
-    /// The second is pinned, the third deleted for everyone. Hana has archived it and read the
-    /// first, gita was invited.
+    /// The second is pinned, the third deleted for everyone. Hana has archived the conversation and
+    /// read the first message, gita was invited.
     private static func book() -> Expectations {
         var book = Expectations(conversations: 1, ownDisks: [0])
         func done(_ kind: ChaosRequest.Kind, _ target: Int, _ user: Int) {

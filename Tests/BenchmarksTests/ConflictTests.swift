@@ -5,7 +5,7 @@ import Testing
 @Suite struct ConflictTests {
     private static let conflicts = Conflict.all(in: "c", making: "d")
 
-    /// What is found in an answer to one of a conflict's questions.
+    /// Returns the findings in a reply to one of a conflict's questions.
     private func findings(_ name: String, _ question: Int, _ lines: [String]) throws -> [String] {
         let conflict = try #require(Self.conflicts.first { $0.name == name })
         let answer = reply(lines + ["OK"])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Benchmarks
 
-/// Each thing that is looked for after errands is planted once, and seen.
+/// Each error that is looked for after a scripted user's run is made once, and must be found.
 @Suite struct ScriptedExpectationsTests {
     private static func fields(_ line: String) -> [ReplyFields] {
         guard case .data(_, let fields) = ReplyLine(Array(line.utf8)[...]) else { return [] }
@@ -16,7 +16,7 @@ import Testing
         HistoryLine(id: id, from: "otto0", at: "1", text: text, isRetracted: isRetracted)
     }
 
-    /// A note that was edited, an item that is done, and one that is deleted.
+    /// Expectations of a note that was edited, an item that is done, and one that is deleted.
     private static func book() -> ScriptedExpectations {
         var book = ScriptedExpectations(0)
         var note = ScriptedExpectations.Note()

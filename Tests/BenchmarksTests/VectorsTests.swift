@@ -29,7 +29,7 @@ import Testing
         #expect(HeldSeqs.lacking([full, full]) == [0, 0])
         var one = HeldSeqs()
         one.hold(1)
-        // Of shard 0 it holds nothing, and need not.
+        // It holds nothing of shard 0, and does not need to.
         #expect(HeldSeqs.lacking([full, one]) == [0, 5])
     }
 

@@ -5,7 +5,8 @@ import Wire
 @testable import CRDT
 
 struct CheckpointHistoryTests {
-    /// Vectors that grow as an owner's does: a few replicas write, and now and then one ends.
+    /// Returns vectors that grow as an owner's does: a few replicas write, and now and then one
+    /// ends.
     static func growth(_ count: Int, _ random: inout SplitMix64) -> [Vector] {
         var replicas = (0..<3).map { _ in RandomID(from: &random) }
         var next: [UInt64] = [1, 1, 1]
@@ -40,7 +41,7 @@ struct CheckpointHistoryTests {
             let kept = vectors.filter { history.contains(CheckpointID(of: $0)) }
             #expect(kept.count == CheckpointHistory.countMax)
             #expect(kept.allSatisfy { history.vector(named: CheckpointID(of: $0)) == $0 })
-            // Half of the place is for old ones.
+            // Half of the capacity is for old vectors.
             #expect(kept.contains { $0.count < vectors[150].count })
         }
     }

@@ -4,7 +4,7 @@ import Wire
 
 @testable import CRDT
 
-/// Bytes from a socket or a disk, read as every value of this target.
+/// Bytes from a socket or a disk, decoded as every type of this target.
 struct DecodingTests {
     private typealias Read = @Sendable ([UInt8]) -> [UInt8]?
 
@@ -24,7 +24,7 @@ struct DecodingTests {
             // Small bytes make plausible counts.
             var bytes = random.bytes(random.below(24))
             if random.chance(50) { bytes = bytes.map { $0 % 3 } }
-            // Two types each: every type sees 44,000 of them.
+            // Each input is decoded as two types: every type gets 44,000 of them.
             for index in [number % 9, (number + 4) % 9] {
                 guard let again = DecodingTests.readers[index](bytes) else { continue }
                 try #require(again == bytes, "type \(index)")

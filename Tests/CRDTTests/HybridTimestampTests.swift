@@ -104,7 +104,7 @@ struct HybridTimestampTests {
         var random = SplitMix64(seed: 2)
         for _ in 0..<2_000 {
             let (left, right) = (stamp(&random), stamp(&random))
-            // Stamps of one time and one process do not occur in one place.
+            // Different stamps of one time and one process do not occur.
             if (left.time, left.process) != (right.time, right.process) {
                 try #require(
                     (left < right) == left.encoded.lexicographicallyPrecedes(right.encoded))

@@ -7,7 +7,7 @@ import Wire
 struct ObservedRemoveSetTests {
     typealias Users = ObservedRemoveSet<UserID>
 
-    /// The definition: every operation that was executed anywhere, and what each remove had seen.
+    /// The definition of the set: every operation executed anywhere, and what each remove had seen.
     ///
     /// An add is live unless a remove that had seen it took it away, or a later operation of its
     /// process on the same element is known.
@@ -54,7 +54,7 @@ struct ObservedRemoveSetTests {
     private struct Pair: Hashable, Sendable {
         var set = Users()
         var model = Model()
-        /// What was ever issued, to be executed again, late, anywhere.
+        /// All operations ever issued, which may be executed again, late, on any replica.
         var issued: [Issued] = []
 
         struct Issued: Hashable, Sendable {
@@ -125,7 +125,7 @@ struct ObservedRemoveSetTests {
                     pair.execute(random.pick(pair.issued))
                     return pair
                 }
-                // No clock is observed: times disagree with what was seen.
+                // No clock observes another one, so times disagree with what was seen.
                 let issued = Pair.Issued(
                     operation: Model.Operation(
                         user: random.pick(ObservedRemoveSetTests.users),
@@ -195,7 +195,7 @@ struct ObservedRemoveSetTests {
         late.insert(alice, by: add)
         late.merge(prompt)
         #expect(!late.contains(alice))
-        // Through another process it takes the name of what may still come.
+        // A remove through another process names the add that may still arrive.
         let elsewhere = Self.stamp(2, 1, at: 2)
         let unsettled = ProcessCounter(process: add.process, counter: add.counter)
         var moved = Users()

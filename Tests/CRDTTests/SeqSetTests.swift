@@ -4,7 +4,7 @@ import Wire
 
 @testable import CRDT
 
-/// A set of ranges against a plain set of numbers.
+/// A set of ranges, compared with a plain set of numbers.
 struct SeqSetTests {
     @Test func `after any operations it holds what a plain set holds, in normal form`() throws {
         for seed in 0..<3_000 as Range<UInt64> {
@@ -94,14 +94,14 @@ struct SeqSetTests {
         writer.write(varint: .max)
         writer.write(varint: 1)
         #expect(throws: WireError.self) { try SeqSet.decode(writer.bytes) }
-        // A count that the bytes cannot hold makes no room for itself.
+        // A count that the bytes cannot hold allocates no memory.
         var many = ByteWriter()
         many.write(count: 3)
         for _ in 0..<5 { many.write(1 as UInt8) }
         #expect(throws: WireError.truncated) { try SeqSet.decode(many.bytes) }
     }
 
-    /// One by one, each of them would move all that are behind it: 20 billion moves.
+    /// Inserted one by one, each range would move all ranges after it: 20 billion moves.
     @Test func `ranges that interleave are united in one pass`() {
         let (odd, even) = (stride(from: 1, to: 400_000, by: 4), stride(from: 3, to: 400_000, by: 4))
         let one = set(of: odd.map { UInt64($0)...UInt64($0) })
@@ -147,6 +147,6 @@ struct SeqSetTests {
         return lower...(lower + UInt64(random.below(4)))
     }
 
-    /// Small numbers, and those before the end of all numbers.
+    /// Small numbers, and those just below the greatest.
     private func edge(_ random: inout SplitMix64) -> UInt64 { random.chance(80) ? 1 : .max - 23 }
 }

@@ -90,7 +90,7 @@ struct TokenTests {
                 Token(of: [], cluster: TokenTests.cluster, unsettled: unsettled, sums: sums))
             #expect(narrow.sums == sums && (wide.sums == sums || wide.sums.isEmpty))
             #expect(unsettled.counters.count == min(4, Int(number)))
-            // With one of them 64 shards have room beside it.
+            // With one of them, 64 shards fit beside it.
             if number == 1 { #expect(!token.isRounded) }
         }
         #expect(unsettled.time == HybridTimestamp(milliseconds: 49))
@@ -236,7 +236,7 @@ struct TokenTests {
         }
     }
 
-    /// A token as it comes out of its text.
+    /// Returns a token as its text is read back.
     private static func carried(_ token: Token) throws -> Token {
         let read = try Token(text: token.text)
         try #require(read == token)

@@ -120,7 +120,7 @@ struct VectorTests {
         let shared = try Vector(sharedFrom: &reader)
         #expect(shared.rangesCount == Vector.sharedRangesMax)
         #expect(vector.covers(shared) && !shared.covers(vector))
-        // On a disk it is whole.
+        // On disk it is whole.
         #expect(try Vector.decode(vector.encoded) == vector)
         reader = ByteReader(vector.encoded)
         #expect(throws: WireError.self) { try Vector(sharedFrom: &reader) }

@@ -58,7 +58,7 @@ import Testing
         editor.keep("one")
         _ = editor.take(.up)
         #expect(editor.text == "one")
-        // Who is calling lines back goes on from where he was.
+        // A user who is recalling lines continues from the line that is shown.
         editor.keep("two")
         _ = editor.take(.down)
         #expect(editor.text == "two")

@@ -3,9 +3,9 @@ import Testing
 
 @testable import ChatClient
 
-/// Connections that break at any time, before or after the node has done what it was asked.
+/// Connections that break at any time, before or after the node has executed a request.
 @Suite struct LossTests {
-    /// A node that knows ids, as all of a cluster do.
+    /// A node that recognises ids, as all nodes of a cluster do.
     private struct Node {
         var texts: [String] = []
         private var ids: Set<String> = []
@@ -57,7 +57,7 @@ import Testing
                     happenings.append(.watchAnswered(try #require(ReplyLine("OK token=t"))))
                 case .ask(let number, let line):
                     if chance(9) {
-                        // Asked in vain, or done and not heard of.
+                        // The request is lost, or it was executed and its reply is lost.
                         if chance(2) { _ = node.answer(line) }
                         happenings = happenings.filter(\.isTyped) + [.lost("was lost")]
                     } else {
@@ -74,7 +74,7 @@ import Testing
 }
 
 extension Happening {
-    /// What a lost connection does not take with it.
+    /// Whether it remains when the connection is lost.
     var isTyped: Bool {
         switch self {
         case .line, .inputEnded: true

@@ -4,10 +4,10 @@ import Testing
 
 @testable import ChatClient
 
-/// What happens to a client and what it does then, as files to be read: `Transcripts/*.txt`.
+/// Events of a client and its actions, as files to be read: `Transcripts/*.txt`.
 ///
-/// Lines with `> ` are what happens; what comes of it stands below.
-/// `GRAPEVINE_REWRITE_TRANSCRIPTS=1 swift test` writes what the client does into them.
+/// Lines with `> ` are events; the actions that follow from one stand below it.
+/// `GRAPEVINE_REWRITE_TRANSCRIPTS=1 swift test` writes what the client does into the files.
 @Suite struct TranscriptTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "Transcripts")
@@ -46,7 +46,7 @@ import Testing
     }
 }
 
-/// One client that a transcript plays with.
+/// A client that is driven by a transcript.
 private final class Play {
     private var machine: ChatMachine
     private var now: UInt64 = 1_000
@@ -106,11 +106,11 @@ private final class Play {
         return said
     }
 
-    /// How many messages the chat has; `HISTORY` gives the newest of them.
+    /// The number of messages that the chat has; `HISTORY` returns the newest of them.
     private var count = 0
     private var limit = 0
 
-    /// The answer to the last `HISTORY`, of messages m1 to the one of the last step `count`.
+    /// Returns the reply to the last `HISTORY`, of messages m1 to the one of the last step `count`.
     private func history() throws -> [ReplyLine] {
         let numbers = max(1, count - limit + 1)...max(1, count)
         let messages = numbers.map { number in

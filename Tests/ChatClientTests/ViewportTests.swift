@@ -8,7 +8,7 @@ import Testing
         Position(at: Int64(1_000 + number), id: "m")
     }
 
-    /// One row a message.
+    /// Returns rows, one for each message.
     private func rows(_ numbers: some Sequence<Int>) -> [ChatRow] {
         numbers.compactMap { number in
             let at = LineTime.text(position(number).at)
@@ -34,7 +34,7 @@ import Testing
         #expect(shown(viewport, rows(1...9)) == "5 6 7")
         #expect(shown(viewport, rows(1...20)) == "5 6 7")
         #expect(shown(viewport, rows(-20...20)) == "5 6 7")
-        // What was at the top goes: the next one is there.
+        // The message at the top disappears: the next one is at the top.
         #expect(shown(viewport, rows([1, 2, 6, 7, 8, 9, 10])) == "6 7 8")
     }
 

@@ -5,7 +5,7 @@ import Wire
 @testable import CRDT
 @testable import Chat
 
-/// What is accepted can be stored and sent, whatever else was accepted elsewhere.
+/// Accepted documents can be stored and sent, whatever else other nodes have accepted.
 @Suite struct ChatLimitsTests {
     /// A name of 64 characters.
     static func long(_ number: Int) -> UserID {
@@ -16,7 +16,7 @@ import Wire
 
     private static let key = DocumentKey.conversation(People.conversation)
 
-    /// A conversation that so many were in, each invited by a process of its own.
+    /// Returns a conversation that `count` users were in, each invited by a process of its own.
     private static func conversation(_ count: Int) -> Document {
         var author = Author(1)
         var document = author.apply(
@@ -93,7 +93,7 @@ import Wire
         #expect(refusal(.retract(People.message), of: message, 2 * limit) == nil)
     }
 
-    /// The estimate is made before a change is named, so it may not be too small.
+    /// The estimate is made before a change has its dot and stamp, so it must not be too small.
     @Test func `no change adds more bytes than it is reckoned for`() {
         var random = SplitMix64(seed: 3)
         var author = Author(1)
@@ -104,12 +104,12 @@ import Wire
             .send(People.message, type: .text, item: nil, text: "x"), by: me, to: nil)
         var participantState: Document?
         for number in 2..<400 as Range<UInt64> {
-            // Each change is another process's.
+            // Each change comes from another process.
             var author = Author(number)
             let user = random.pick(names)
             func check(_ action: Mutation.Action, of document: inout Document) {
                 let before = document
-                // A removal names other processes, up to four.
+                // A removal names up to four other processes.
                 document = author.apply(
                     action, by: user, to: document,
                     after: (1...4).map {

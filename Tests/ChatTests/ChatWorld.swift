@@ -35,7 +35,7 @@ enum People {
 }
 
 extension Writer {
-    /// An operation that this replica reads and executes itself.
+    /// Returns the authorship of an operation that this replica reads and executes itself.
     mutating func nextAuthorship() -> Authorship {
         Authorship(dot: nextDot(), stamp: nextStamp())
     }
@@ -49,11 +49,11 @@ struct Author {
         writer = Writer(replica: People.replica(number), wallMilliseconds: wallMilliseconds)
     }
 
-    /// The document after the mutation, unjudged.
+    /// Returns the document after the mutation, which is not judged.
     ///
     /// - Parameters:
-    ///   - operation: which it is; nil for one that is read here.
-    ///   - unsettled: what may be executed yet.
+    ///   - operation: the operation's stamp; nil for one that is read here.
+    ///   - unsettled: the operations that may still be executed.
     mutating func apply(
         _ action: Mutation.Action, by user: UserID, to target: Document?,
         as operation: Stamp? = nil, after unsettled: [ProcessCounter] = []
@@ -102,7 +102,7 @@ extension Document {
 }
 
 extension Conversation {
-    /// One with these users, created long ago by alice.
+    /// Returns a conversation with these users, created long ago by alice.
     static func among(_ users: [UserID] = People.all) -> Conversation {
         let header = Header(
             created: People.stamp(900, at: 0), dot: People.dot(900, 1), creator: People.alice,
@@ -110,7 +110,7 @@ extension Conversation {
         return Conversation(header: header)
     }
 
-    /// With invitations or departures in it.
+    /// Returns the conversation with other participants.
     func changed(_ body: (inout ObservedRemoveSet<UserID>) -> Void) throws -> Conversation {
         var users = participants
         body(&users)
@@ -151,7 +151,7 @@ struct Envelope {
 }
 
 extension [UInt8] {
-    /// Whether the bytes of `text` occur in them.
+    /// Whether the bytes contain those of `text`.
     func holds(_ text: String) -> Bool {
         let text = Array(text.utf8)
         guard let first = text.first, count >= text.count else { return false }

@@ -78,7 +78,7 @@ struct ConversationTests {
         #expect(one.invitation(of: People.bob) == late)
     }
 
-    /// Nobody makes two headers with one stamp; bytes from outside may say so all the same.
+    /// No node makes two headers with one stamp, but bytes from outside may contain them.
     @Test func `the order of headers is total, over any bytes`() {
         let titles = [nil, "", "a", "caf\u{E9}", "cafe\u{301}"]
         let headers = titles.flatMap { title in

@@ -4,7 +4,7 @@ import Wire
 
 @testable import Chat
 
-/// Bytes from a socket or a disk, read as every value of this target.
+/// Bytes from a socket or a disk, decoded as every type of this target.
 struct DecodingTests {
     private typealias Read = @Sendable ([UInt8]) -> [UInt8]?
 

@@ -5,12 +5,12 @@ import Wire
 @testable import CRDT
 @testable import Chat
 
-/// Deleted for everyone is final, in every order of events: tried in all orders of small worlds.
+/// A deletion for everyone is final in every order of events; all orders of small worlds are tried.
 struct DeletionTests {
     private static let secrets = ["first secret", "edited secret", "other secret"]
 
-    /// Without the fifth, whose earlier header takes the edits away, and with it; an image's first
-    /// text may be empty.
+    /// Tried without the fifth state, whose earlier header removes the edits, and with it; the
+    /// first text of an image may be empty.
     @Test(arguments: [4, 5], [secrets[0], ""])
     func `a deletion wins over edit, pin and restore in every order of merges`(
         count: Int, first: String
@@ -18,7 +18,7 @@ struct DeletionTests {
         let states = Array(concurrent(first).prefix(count))
         for order in permutations(of: states) {
             for start in order.indices {
-                // Each replica in turn is the one that hears of the others, with duplicates.
+                // Each replica in turn merges the states of the others, with duplicates.
                 let heard = order[start...] + order[..<start] + order.prefix(2)
                 let document = heard.dropFirst().reduce(order[start]) { $0.merged(with: $1) }
                 try requireGone(document)
@@ -39,7 +39,7 @@ struct DeletionTests {
         }
     }
 
-    /// Two replicas, every sequence of up to four requests and merges.
+    /// Two replicas, and every sequence of up to four requests and merges.
     @Test func `once a deletion was heard of, no sequence of events shows the text again`() throws {
         var author = Author(9)
         for text in [DeletionTests.secrets[0], ""] {
@@ -53,7 +53,7 @@ struct DeletionTests {
     private struct World {
         var authors: [Author]
         var documents: [Document]
-        /// Whether the replica has accepted the deletion, or heard of it.
+        /// Whether the replica has accepted or merged the deletion.
         var heard = [false, false]
     }
 
@@ -96,7 +96,7 @@ struct DeletionTests {
         guard message.isRetracted, message.text.isEmpty else { throw Shown(message: message) }
     }
 
-    /// What five replicas made of one message without hearing of each other.
+    /// Returns the states that five replicas made of one message independently of each other.
     private func concurrent(_ first: String) -> [Document] {
         var sender = Author(9)
         let sent = sender.apply(.send(first), by: People.alice, to: nil)
@@ -112,7 +112,7 @@ struct DeletionTests {
             two.apply(.edit(DeletionTests.secrets[1]), by: People.alice, to: hidden),
             three.apply(.pin, by: People.carol, to: hidden),
             four.apply(.restore, by: People.bob, to: hidden),
-            // The same id sent on another side of a cut, earlier: its header wins.
+            // The same id, sent earlier on another side of a network partition: its header wins.
             five.apply(.send(DeletionTests.secrets[2]), by: People.alice, to: nil),
         ]
     }
@@ -127,7 +127,7 @@ struct DeletionTests {
             message.isRetracted && message.text.isEmpty && message.versions.isEmpty
             && message.pin == nil
         guard isGone else { throw Shown(message: message) }
-        // Each of the texts has this word.
+        // Each of the texts contains this word.
         if document.encoded.holds("secret") { throw Shown(message: message) }
     }
 

@@ -154,8 +154,8 @@ struct DeviceTests {
         #expect(try !author.isChange(list, device))
     }
 
-    /// An operation that came late to where it was executed has a later seq than what was sent
-    /// after it.
+    /// An operation that reached its executing node late has a later seq than messages that were
+    /// sent after it.
     @Test func `what is listed behind is not taken off, whatever its seq`() {
         var author = Author(1)
         let entries = [DeviceTests.entry(7, 9, at: 5), DeviceTests.entry(7, 3, at: 8)]

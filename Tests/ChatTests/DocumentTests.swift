@@ -44,7 +44,7 @@ struct DocumentTests {
         try withUnknownField(document, &writer, &random)
     }
 
-    /// As a later version would write it: a stamp, then a value.
+    /// Adds a field as a later version would write it: a stamp, then a value.
     private static func withUnknownField(
         _ document: Document?, _ writer: inout Writer, _ random: inout SplitMix64
     ) throws -> Document {
@@ -104,7 +104,7 @@ struct DocumentTests {
         var (one, other) = (Author(1), Author(2))
         let sent = one.apply(.send("hello"), by: People.alice, to: nil)
         #expect(sent.changedBy == Context(People.dot(1, 1)))
-        // Nothing was hidden, and nothing shows it.
+        // Nothing was hidden, so nothing visible changes.
         let restored = other.apply(.restore, by: People.bob, to: sent)
         #expect(restored.message?.deletedBy.isEmpty == true)
         #expect(restored.changedBy.covers(Context(People.dot(2, 1))))

@@ -5,7 +5,7 @@ import Wire
 @testable import CRDT
 @testable import Chat
 
-/// What each change comes to for those who watch.
+/// The events that each change causes for watchers.
 @Suite struct EventTests {
     private var author = Author(1)
     private let room = Conversation.among()
@@ -167,7 +167,8 @@ import Wire
                 "delete m1 for everyone by alice to alice,bob,carol",
                 "delete m1 for me by carol to carol",
             ])
-        // Whose device knows the deletion has it gone, and is to know that it shows again.
+        // A watcher that knows the deletion has removed the message, and must learn that it shows
+        // again.
         let restored = other.apply(.restore, by: People.alice, to: retracted)
         for known in [known, Vector()] {
             #expect(
@@ -180,7 +181,8 @@ import Wire
         var told: [(now: [HybridTimestamp], later: [HybridTimestamp])] = []
         var old = sent()
         var known = Vector()
-        // Long after, another replica changes it; what is told of it bears no time of telling.
+        // All changes are made long after the time of publication in `around`, which no event may
+        // carry.
         for action in [
             .edit("hi"), .hide, .restore, .pin, .unpin, .retract,
         ] as [Mutation.Action] {
@@ -253,7 +255,7 @@ extension Context {
 }
 
 extension AddressedEvent {
-    /// In words that can be compared at a glance.
+    /// The event in words, for comparisons.
     var words: String {
         let what =
             switch event.kind {

@@ -37,7 +37,7 @@ struct HistoryPositionTests {
         for id in ["", "m1", "0000000:000000", "0000000:000000ab", "00-0000:000000a"] {
             #expect(MessageID.mintedAt(id) == nil)
         }
-        // Later than any time.
+        // Later than any valid time.
         #expect(MessageID.mintedAt("zzzzzzzz0000000") == nil)
     }
 

@@ -32,7 +32,8 @@ struct IndexKeysTests {
         #expect(author.apply(.archive, by: People.bob, to: nil).indexKeys.isEmpty)
     }
 
-    /// The invariant that lets a shard without such words go unread for who comes back.
+    /// The invariant by which a shard without such terms need not be read for a watcher that
+    /// resumes.
     @Test func `who is told of a conversation, as it is, finds it by a word, in it or not`() throws
     {
         var author = Author(1)

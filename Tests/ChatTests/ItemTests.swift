@@ -27,7 +27,7 @@ struct ItemTests {
         var author = Author(0)
         author.writer = writer
         defer { writer = author.writer }
-        // Two owners, on two sides of a cut.
+        // Two owners, on two sides of a network partition.
         let owner = document?.item?.owner ?? random.pick([People.alice, People.bob])
         let action: Mutation.Action
         switch random.below(document == nil ? 1 : 12) {
@@ -75,7 +75,7 @@ struct ItemTests {
             #expect(merged.item?.title == "hers")
             #expect(merged.item?.isDeleted == false)
         }
-        // Sent again on the other side, and deleted there: it is one item.
+        // Added again on the other side, and deleted there: it is one item.
         let again = other.handle(.deleteItem, to: other.add("hers", by: People.alice))
         #expect(alices.merged(with: again).item?.isDeleted == true)
     }

@@ -5,9 +5,9 @@ import Wire
 @testable import CRDT
 @testable import Chat
 
-/// Documents that a later version wrote: kept as they are, sent on, shown as far as understood.
+/// Documents of a later version: kept unchanged, sent on, and shown as far as they can be read.
 @Suite struct LaterStateTests {
-    /// The same state in the words of a later version, which has a field of its own.
+    /// Returns the same state as a later version writes it, with a field of its own.
     static func later(_ document: Document, version: UInt8 = 2, news: UInt8 = 7) -> Document {
         var bytes = document.encoded
         bytes[0] = version
@@ -50,18 +50,18 @@ import Wire
         #expect(edited.message?.text == "hello!")
         let read = try Document(edited.key, decoding: edited.encoded)
         #expect(read == edited && read.message?.text == "hello!")
-        // Nothing of what the later version wrote is lost.
+        // Nothing that the later version wrote is lost.
         #expect(String(describing: edited.encoded).contains("200, 1, 1, 7"))
         var again = later
         again.merge(edited)
         #expect(again.encoded == edited.encoded)
-        // What the later version makes of both is all there is.
+        // A state in which the later version has merged both replaces them.
         let joined = Self.later(try #require(try own(edited)))
         again.merge(joined)
         #expect(again.encoded == joined.encoded && again.message?.text == "hello!")
     }
 
-    /// The state of this version alone.
+    /// Returns the state of this version alone.
     private func own(_ document: Document) throws -> Document? {
         guard case .message(let message) = document.content else { return nil }
         var own = Document(.message(message), at: document.key, by: People.dot(1, 1))

@@ -5,7 +5,7 @@ import Wire
 @testable import CRDT
 @testable import Chat
 
-/// One message, one byte string: whatever else says the same is refused.
+/// A message has one byte string; other bytes with the same content are refused.
 struct MessageCodingTests {
     private static let key = DocumentKey.message(People.message, in: People.conversation)
 
@@ -63,7 +63,7 @@ struct MessageCodingTests {
         }
     }
 
-    /// What is on disks cannot change: a format that does must raise the document's version.
+    /// Bytes on disks cannot change: another format must raise the document's version.
     @Test func `the bytes of a message are these`() {
         var author = Author(1, wallMilliseconds: 1)
         let sent = author.apply(.send("hi"), by: People.alice, to: nil)
@@ -72,6 +72,6 @@ struct MessageCodingTests {
                 + [2, 1, 36] + [0, 0, 0, 0, 0, 1, 0, 0]  // field 1: the time
                 + [UInt8](repeating: 0, count: 15) + [1, 1]  // the process and its counter
                 + [5, 97, 108, 105, 99, 101, 1, 0, 2, 104, 105]  // alice, text, no item, hi
-                + [7, 2, 0, 1])  // field 7: by which of those that changed it, and its seq
+                + [7, 2, 0, 1])  // field 7: the index of its replica, and its seq
     }
 }

@@ -6,7 +6,7 @@ import Wire
 @testable import Chat
 
 struct MessageTests {
-    /// Every change that the type knows, unjudged.
+    /// Every change that the type has, without judging it.
     private static let laws = Laws<Message>(
         merge: { $0.merge($1) },
         encode: {
@@ -32,7 +32,7 @@ struct MessageTests {
             }
             switch random.below(14) {
             case 0...5:
-                // Few operations: the same one is executed by several nodes.
+                // Few operations, so that several nodes execute the same one.
                 let number = UInt64(random.below(10))
                 let stamp =
                     random.chance(50)
@@ -143,7 +143,7 @@ struct MessageTests {
         #expect(times.sorted() == times && Set(times).count == 4)
     }
 
-    /// A forward that is not answered goes to the next owner under the same operation.
+    /// A forward that is not answered goes to the next owner as the same operation.
     @Test func `one edit executed by two nodes is one change`() {
         var (one, other) = (Author(1), Author(2, wallMilliseconds: 1_000_500))
         let sent = one.apply(.send("A"), by: People.alice, to: nil)
@@ -175,7 +175,7 @@ struct MessageTests {
         }
     }
 
-    /// The node that is asked again has not heard of the restore.
+    /// The node that receives the second request has not seen the restore.
     @Test func `a deletion asked for again wins over a restore that it did not see`() throws {
         var (one, other) = (Author(1), Author(2))
         let sent = one.apply(.send("hello"), by: People.alice, to: nil)
@@ -197,14 +197,14 @@ struct MessageTests {
         #expect(message.isDeletedForEveryone(among: pair))
         #expect(message.edits(among: pair).isEmpty)
         #expect(message.text == "hello" && document.encoded.holds("hello"))
-        // Whoever comes sees the text again.
+        // A participant who joins sees the text again.
         #expect(!message.isDeletedForEveryone(among: People.participants()))
         #expect(view(document, People.carol)?.text == "hello")
-        // And when they have left, it counts as deleted again.
+        // When that participant has left, it counts as deleted again.
         var left = People.participants()
         left.remove(People.carol, by: People.stamp(901, at: 1))
         #expect(message.isDeletedForEveryone(among: left))
-        // Without participants it does not hold.
+        // Without participants the rule does not apply.
         #expect(!message.isDeletedForEveryone(among: ObservedRemoveSet()))
         let restored = author.apply(.restore, by: People.bob, to: document)
         #expect(restored.message?.isDeletedForEveryone(among: pair) == false)
@@ -238,7 +238,7 @@ struct MessageTests {
         #expect(left.merged(with: right).encoded == right.merged(with: left).encoded)
     }
 
-    /// Nobody makes two headers with one stamp; bytes from outside may say so all the same.
+    /// No node makes two headers with one stamp, but bytes from outside may contain them.
     @Test func `the order of headers is total, over any bytes`() {
         let texts = ["", "a", "caf\u{E9}", "cafe\u{301}"]
         let items = [nil, ItemID(checked: "i")]

@@ -70,7 +70,7 @@ struct MutationTests {
         var (one, other) = (Author(1, wallMilliseconds: 5_000_000), Author(2))
         let sent = one.apply(.send("hello"), by: People.alice, to: nil)
         let pinned = one.apply(.pin, by: People.alice, to: sent)
-        // An hour behind, and still later, since it has seen the pin.
+        // The clock is an hour behind, yet the write is later, since its node has seen the pin.
         let replaced = other.apply(.pin, by: People.bob, to: pinned)
         #expect(pinned.merged(with: replaced).message?.pin?.value.by == People.bob)
         let unpinned = other.apply(.unpin, by: People.carol, to: replaced)

@@ -5,10 +5,10 @@ import Wire
 @testable import CRDT
 @testable import Chat
 
-/// Of what a device is notified: bob's phone, in a conversation with alice and carol.
+/// The messages of which a device is notified: bob's phone, in a conversation with alice and carol.
 struct NotificationRuleTests {
     private let room = Conversation.among()
-    /// Time passes by a second a step, so that what is written is in order.
+    /// Its clock advances by a second with each step, so that writes are in order.
     private var author = Author(1)
     private var device: Document
 
@@ -56,9 +56,9 @@ struct NotificationRuleTests {
         #expect(try isNotified(of: after, by: late))
     }
 
-    /// In the foreground or not, viewing the conversation or not: one of the four is quiet.
+    /// Foreground or background, viewing the conversation or not: one of the four cases is silent.
     ///
-    /// To be in the background is to view nothing.
+    /// A device in the background views nothing.
     @Test mutating func `a device that shows the conversation is not notified, any other is`()
         throws
     {

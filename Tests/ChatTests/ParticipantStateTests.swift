@@ -8,7 +8,7 @@ import Wire
 struct ParticipantStateTests {
     static let key = DocumentKey.participantState(People.bob, in: People.conversation)
 
-    /// Any mark that some participation of bob's may have made.
+    /// Returns a mark that some participation of bob's may have made.
     static func someMark(_ writer: inout Writer, _ random: inout SplitMix64) -> Mark {
         let invitation = random.chance(50) ? nil : writer.nextStamp()
         return Mark(invitation: invitation, position: position(1 + UInt64(random.below(4))))

@@ -75,7 +75,7 @@ extension Author {
         apply(Mutation(edit, by: People.alice), to: target)
     }
 
-    /// The document after the mutation, unjudged.
+    /// Returns the document after the mutation, which is not judged.
     mutating func apply(_ mutation: Mutation, to target: Document?) -> Document {
         if let target { writer.observe(target.greatestTime) }
         let author = writer.nextAuthorship()

@@ -6,12 +6,12 @@ import Wire
 @testable import Chat
 
 struct RulesTests {
-    /// What exists when a request comes.
+    /// The state that a request finds.
     enum Scene: CaseIterable {
         case nothing
         /// A conversation, without the message.
         case conversation
-        /// One where everybody left.
+        /// A conversation that everybody has left.
         case abandoned
         case message
         case edited
@@ -53,7 +53,7 @@ struct RulesTests {
     private static let createSmaller = Mutation.Action.create(
         participants: [People.alice], title: nil)
 
-    /// The order of checks that all verbs share.
+    /// Rows for the order of checks that all verbs share.
     static let order: [Row] =
         aboutMessage.flatMap { action in
             [
@@ -73,7 +73,7 @@ struct RulesTests {
     static let creations: [Row] = [
         Row(create, People.alice, .nothing, .changes),
         Row(create, People.alice, .conversation, .isDone),
-        // Departures change nothing about what it was created with.
+        // Departures change nothing about the header.
         Row(create, People.alice, .abandoned, .isDone),
         Row(create, People.bob, .conversation, .refused(.conversationExists)),
         Row(createTitled, People.alice, .conversation, .refused(.conversationExists)),
@@ -84,12 +84,12 @@ struct RulesTests {
     static let sendings: [Row] = [
         Row(.send("hello"), People.alice, .conversation, .changes),
         Row(.send("hello"), People.alice, .message, .isDone),
-        // Compared with the first text.
+        // The comparison is with the first text.
         Row(.send("hello"), People.alice, .edited, .isDone),
         Row(.send("edited"), People.alice, .edited, .refused(.messageExists)),
         Row(.send("other"), People.alice, .message, .refused(.messageExists)),
         Row(.send("hello"), People.bob, .message, .refused(.messageExists)),
-        // Of a message deleted for everyone, the sender alone.
+        // Where the message is deleted for everyone, only the sender is compared.
         Row(.send("other"), People.alice, .retracted, .isDone),
         Row(.send("other"), People.bob, .retracted, .refused(.messageExists)),
         Row(.send("other"), People.alice, .hiddenBySender, .refused(.messageExists)),
@@ -123,7 +123,7 @@ struct RulesTests {
         Row(.retract, People.bob, .message, .refused(.notSender)),
         Row(.retract, People.bob, .retracted, .refused(.notSender)),
         Row(.restore, People.bob, .hiddenByBob, .changes),
-        // Also of nothing: an earlier deletion may come yet.
+        // Also where nothing is hidden: an earlier deletion may still arrive.
         Row(.restore, People.alice, .hiddenByBob, .changes),
         Row(.restore, People.alice, .message, .changes),
         Row(.restore, People.alice, .retracted, .changes),
@@ -147,7 +147,7 @@ struct RulesTests {
         .invite(newcomer), .leave, .archive, .unarchive, .read(nil), .deliver(nil),
     ]
 
-    /// Judged without a participant state, as of a conversation of which nobody read anything.
+    /// Judged without a participant state, as in a conversation that nobody has read.
     static let participation: [Row] =
         aboutConversation.flatMap { action in
             [
@@ -222,7 +222,7 @@ struct RulesTests {
         }
     }
 
-    /// What was judged to change nothing changes nothing, what is done was done.
+    /// A mutation that has just been executed is judged to change nothing.
     @Test func `what was just done is done`() throws {
         for scene in Scene.allCases {
             let (conversation, target) = try stage(scene)
@@ -231,8 +231,8 @@ struct RulesTests {
                 var author = Author(3)
                 let done = author.request(action, by: People.alice, of: target, in: conversation)
                 guard done != target else { continue }
-                // A deletion is made anew each time, so that it wins over a restore on its way; so
-                // is a restore, which finds what comes late.
+                // A deletion gets a new tag each time, so that it wins over a restore on its way;
+                // so does a restore, which covers what arrives late.
                 if [.hide, .retract, .restore].contains(action) { continue }
                 #expect(
                     verdict(of: action, by: People.alice, conversation, done) == .isDone,

@@ -18,7 +18,7 @@ import Testing
         #expect(inputs.reduce(0) { $0 + $1.count } < 150_000)
     }
 
-    /// One a line, in hexadecimal.
+    /// Returns the inputs of a parser: one per line, in hexadecimal.
     private static func inputs(of parser: Parser) throws -> [[UInt8]] {
         let file = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "Corpus/\(parser.rawValue).hex")

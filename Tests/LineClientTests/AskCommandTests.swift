@@ -74,12 +74,12 @@ import Testing
         let words = ["--key-file", path, address.description, "PING"]
         #expect(AskCommand.run(words) == 0)
         #expect(heard.withLock { $0 } == ["AUTH \(next)", "AUTH \(old)", "PING"])
-        // Where both are wrong nothing else is said.
+        // Where both are wrong, nothing else is sent.
         answers.withLock { $0 = [:] }
         heard.withLock { $0 = [] }
         #expect(AskCommand.run(["--key-file=\(path)", address.description, "PING"]) == 1)
         #expect(heard.withLock { $0 } == ["AUTH \(next)", "AUTH \(old)"])
-        // A node that has no key asks for none.
+        // A node without a key requires none.
         answers.withLock { $0 = ["AUTH \(next)": "ERR 403 This node has no key\n"] }
         #expect(AskCommand.run(words) == 0)
         #expect(AskCommand.run(["--key-file", "/nowhere", address.description, "PING"]) == 64)

@@ -6,7 +6,7 @@ import Testing
 @testable import LineClient
 
 @Suite struct NodeConnectionTests {
-    /// What a link tells, in words.
+    /// Returns what a node connection reports, in words.
     private func happenings(
         until last: String, answering answer: @escaping (String, Connection) -> Void,
         then body: @escaping (NodeConnection, String) -> Void

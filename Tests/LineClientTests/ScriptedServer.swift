@@ -2,7 +2,7 @@ import LineClient
 import NetworkIO
 import Testing
 
-/// A node of which a test says what it answers; it lives on the loop that it was made on.
+/// A node whose replies are set by a test; it lives on the loop on which it was made.
 final class ScriptedServer {
     let address: SocketAddress
     private let listener: Listener
@@ -48,7 +48,7 @@ func onLoop(_ body: (EventLoop, _ stop: @escaping () -> Void) throws -> Void) th
     loop.run()
 }
 
-/// A connection to a server with this script, handed to `body` once it stands.
+/// Makes a connection to a server with this script, and passes it to `body` once it is established.
 func withConnection(
     answering answer: @escaping (String, Connection, EventLoop) -> Void,
     _ body: @escaping (LineConnection, _ stop: @escaping () -> Void) -> Void

@@ -1,6 +1,6 @@
 import LineProtocol
 
-/// What a line parses to, or the error that answers it.
+/// Returns the request that a line parses to, or its error.
 func parsed(_ line: String) -> Result<Request?, LineError> { parsed(Array(line.utf8)) }
 
 func parsed(_ line: [UInt8]) -> Result<Request?, LineError> {
@@ -9,19 +9,19 @@ func parsed(_ line: [UInt8]) -> Result<Request?, LineError> {
     }
 }
 
-/// The message that a line sends; nil where it is refused or another request.
+/// Returns the message that a line sends; nil where it is refused or another request.
 func sent(_ line: String) -> Request.Send? {
     guard case .success(.send(let send)) = parsed(line) else { return nil }
     return send
 }
 
-/// The error that answers a line; nil where it is a request or blank.
+/// Returns the error of a line; nil where it is a request or blank.
 func refused(_ line: String) -> LineError? {
     guard case .failure(let error) = parsed(line) else { return nil }
     return error
 }
 
-/// A text of 0–24 characters: any Unicode, and often what quoting has to mind.
+/// Returns a text of 0–24 characters: any Unicode, and often characters that quoting must handle.
 func randomText(_ generator: inout some RandomNumberGenerator) -> String {
     let hard: [Unicode.Scalar] = [
         " ", "\"", "\\", "=", "\n", "\r", "\t", "\0", "\u{7F}", "\u{80}", "\u{85}", "\u{9F}",

@@ -2,9 +2,9 @@ import Foundation
 import LineProtocol
 import Testing
 
-/// Lines and what they parse to, as files to be read: `Transcripts/*.txt`.
+/// Lines and the requests that they parse to, as files to be read: `Transcripts/*.txt`.
 ///
-/// `GRAPEVINE_REWRITE_TRANSCRIPTS=1 swift test` writes what the parser says into them.
+/// `GRAPEVINE_REWRITE_TRANSCRIPTS=1 swift test` writes what the parser returns into them.
 @Suite struct TranscriptTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "Transcripts")
@@ -22,7 +22,7 @@ import Testing
         #expect(written.contains("> "))
     }
 
-    /// The transcript with its `> ` lines and comments kept, and each answer made anew.
+    /// Returns the transcript with its `> ` lines and comments kept, and each answer made anew.
     private static func replayed(_ transcript: String) -> String {
         var output: [String] = []
         for line in transcript.split(separator: "\n") {

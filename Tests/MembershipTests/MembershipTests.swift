@@ -2,7 +2,7 @@ import Membership
 import Testing
 import Wire
 
-/// A member `a` among others to all of which it has a link, in a time of its own.
+/// A member `a` with connections to all other members, in a time of its own.
 struct Scene {
     var one: Membership
     var now: UInt64 = 1_000_000
@@ -19,9 +19,9 @@ struct Scene {
         tick(milliseconds: 1_200, hearing: self.others)
     }
 
-    /// Passes the time, in which those who are heard answer pings, too.
+    /// Advances the time, in which the members that are heard also answer pings.
     ///
-    /// - Parameter heard: who says something in each tenth of a second.
+    /// - Parameter heard: the members that send something in each tenth of a second.
     mutating func tick(milliseconds: UInt64, hearing heard: [NodeName]) {
         for _ in 0..<(milliseconds / 100) {
             now += 100
@@ -186,7 +186,7 @@ struct MembershipTests {
         for lost in scene.others { scene.one.onDown(lost, now: scene.now) }
         scene.tick(milliseconds: 30_000, hearing: [])
         #expect(scene.others.allSatisfy { scene.one.state(of: $0) == .dead })
-        // Two that say that they live, and have not said yet who else does.
+        // Two members report that they are alive, and nothing about other members yet.
         for known in ["b", "c"].map({ name($0) }) {
             scene.one.onUp(known, process: RandomID(high: 1, low: 7), now: scene.now)
             let alive = entry(known.text, incarnation: 8, .alive)
@@ -198,7 +198,7 @@ struct MembershipTests {
         scene.tick(milliseconds: 200, hearing: majority)
         #expect(scene.state("x") == .evicted)
         #expect(scene.one.evicted == [name("x"), name("y")])
-        // The evicted count: three of five are what it hears, and two of five decide nothing.
+        // Evicted members count: it hears three of five, and two of five cannot decide anything.
         scene.one.onDown(name("c"), now: scene.now)
         scene.tick(milliseconds: 30_000, hearing: [name("b")])
         #expect(scene.state("c") == .dead)

@@ -2,7 +2,7 @@ import NetworkIO
 import Testing
 
 @Suite struct ConnectionTests {
-    /// Bytes in which a loss, a repetition or a change of order shows.
+    /// Bytes in which a loss, a repetition or a change of order is visible.
     private let megabyte = (0..<262_144).flatMap { number in
         withUnsafeBytes(of: UInt32(number).bigEndian) { [UInt8]($0) }
     }
@@ -87,7 +87,7 @@ import Testing
             let queued = try await loop.perform { pair.server.queuedBytes }
             #expect(queued > part.count)
             #expect(pair.clientSees.seen.state.bytes.isEmpty)
-            // A paused reader goes on writing.
+            // A paused reader can still write.
             try await loop.perform { pair.client.write([1, 2, 3]) }
             try await pair.serverSees.seen.wait { $0.bytes == [1, 2, 3] }
             try await loop.perform { pair.client.resumeReading() }

@@ -19,7 +19,7 @@ import Testing
                 loop.stop()
             }
         }
-        // Whoever shares the descriptor finds it as it was.
+        // The descriptor keeps its mode for others that share it.
         #expect(fcntl(ends[0], F_GETFL) == mode)
         #expect(write(ends[1], "abc", 3) == 3)
         _ = Timer(on: loop, afterMilliseconds: 30_000) {

@@ -5,7 +5,7 @@ import Testing
 @Suite struct DialTests {
     @Test func `a port where nobody listens refuses`() async throws {
         try await withLoop { loop in
-            // Bound and not listening: nobody else can come to listen there meanwhile.
+            // Bound and not listening: nobody else can begin to listen there meanwhile.
             let anyPort = try loopback(0)
             let address = try await loop.perform { try Listener(anyPort, on: loop).address }
             await #expect(throws: NetworkError.refused) { try await loop.dial(address) }
@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test func `a peer that does not answer is given up in time`() async throws {
-        // A queue for one connection that nobody takes out: the kernel ignores who comes later.
+        // A queue for one connection that nobody accepts: the kernel ignores later ones.
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { Glibc.close(listener) }
         var name = sockaddr_in()

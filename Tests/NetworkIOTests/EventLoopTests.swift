@@ -73,7 +73,8 @@ import Testing
             }
             isLogging.withLock { $0 = true }
             let text = try await log.wait { $0.utf8.count >= 200 }
-            // The log starts in the middle of a round, which a late wake-up may also fall into.
+            // The log starts in the middle of a round, and a late wake-up may fall into a round,
+            // too.
             let rounds = text.split(separator: "r").dropFirst(2).dropLast()
             #expect(rounds.count > 40)
             #expect(rounds.allSatisfy { $0 == "wee" })

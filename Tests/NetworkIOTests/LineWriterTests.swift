@@ -3,7 +3,7 @@ import NetworkIO
 import Testing
 
 @Suite struct LineWriterTests {
-    /// A pipe of one page, of which this test holds the reading end.
+    /// Returns a pipe of one page, of which this test holds the reading end.
     private static func pipe() throws -> (reading: Int32, writing: Int32) {
         var ends: [Int32] = [0, 0]
         try #require(Glibc.pipe(&ends) == 0)
@@ -37,8 +37,8 @@ import Testing
         let (reading, writing) = try Self.pipe()
         let writer = try LineWriter(writing, bytesMax: 10_000) { "dropped \($0)" }
         let line = String(repeating: "x", count: 99)
-        // A thousand lines of 100 bytes: 4,096 bytes fit into the pipe, and less than another
-        // 10,000 twice into the buffer (what is being written, and what waits).
+        // A thousand lines of 100 bytes: the pipe takes 4,096 bytes, and the buffer less than
+        // 10,000 twice (what is being written, and what waits).
         for _ in 0..<1_000 { writer.write(line) }
         #expect(!writer.finish(withinMilliseconds: 10))
         let text = Self.read(reading) { $0.contains("dropped") && $0.hasSuffix("\n") }

@@ -39,7 +39,7 @@ import Testing
             }
             let callers = try await loop.perform {
                 loop.onTurnEnd { turns.change { $0.append(accepted.state.count) } }
-                // While this turn lasts, the kernel alone takes them.
+                // During this turn only the kernel accepts them.
                 return try (0..<200).map { _ in try Self.call(address.port) }
             }
             try await accepted.wait { $0.count == 200 }
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    /// A socket that is connected to a port of this machine.
+    /// Returns a socket that is connected to a port of this machine.
     private static func call(_ port: UInt16) throws -> Int32 {
         let caller = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var name = sockaddr_in()

@@ -1,11 +1,11 @@
 import NetworkIO
 
-/// A TLS layer of a child's kind: each says a word, then every byte is turned over.
+/// A toy TLS layer: each end sends a password, then every byte is inverted.
 final class Mask: TLSLayer {
     static let word = Array("open sesame\n".utf8)
-    /// Announces the end: what it stands for is never written.
+    /// The byte that announces the end; its inverse must not be written.
     static let end: UInt8 = 0xff
-    /// How many bytes it opens at a time.
+    /// The most bytes that are opened at a time.
     static let openedBytesMax = 1_000
 
     private let begins: Bool
@@ -16,7 +16,7 @@ final class Mask: TLSLayer {
         byteCount: openedBytesMax, alignment: 1)
     private(set) var isUp = false
     private(set) var hasReachedEnd = false
-    /// How often it was asked to seal something.
+    /// The number of calls that sealed something.
     private let seals: Lock<Int>
 
     init(begins: Bool, _ seals: Lock<Int>) {

@@ -3,11 +3,11 @@ import Testing
 
 @testable import NetworkIO
 
-/// Dialling hosts by their names; what a name leads to is in the tests' hands.
+/// Dials of hosts by name; the tests decide what a name resolves to.
 @Suite struct NameDialTests {
     private let unknown = NetworkError.unresolved("n1", "Name or service not known")
 
-    /// Dials a name; the answer is nil for a connection.
+    /// Dials a name, and returns the error; nil for a connection.
     private func dial(
         _ text: String, on loop: EventLoop, timeoutMilliseconds: UInt64 = 5_000
     ) async throws -> NetworkError? {
@@ -78,7 +78,7 @@ import Testing
                 }
             }
             #expect(try await dial("n1:7101", on: loop, timeoutMilliseconds: 20) == .timedOut)
-            // It is being asked already.
+            // Its lookup is running already.
             #expect(try await dial("n1:7101", on: loop, timeoutMilliseconds: 20) == .timedOut)
             #expect(try await dial(address.description, on: loop) == nil)
             #expect(asked.state == 1)
@@ -142,7 +142,7 @@ import Testing
 
     @Test func `the system is asked, and what it says is told`() throws {
         let address = try loopback(7_101)
-        // An address in numbers is a name that every resolver knows.
+        // A numeric address is a name that every resolver knows.
         #expect(NameLookups.ask("127.0.0.1", 7_101) == .success([address]))
         guard case .failure(.unresolved("a b", _)) = NameLookups.ask("a b", 1) else {
             Issue.record("a name with a space leads nowhere")
@@ -151,7 +151,7 @@ import Testing
     }
 }
 
-/// Holds threads back until it is opened.
+/// A latch that blocks threads until it is opened.
 private final class PeerAuthenticator: Sendable {
     private let condition = NSCondition()
     private let isOpen = Lock(false)

@@ -1,7 +1,7 @@
 import NetworkIO
 import Testing
 
-/// Runs `body` beside a loop on its own thread, which has ended when this returns.
+/// Runs `body` while a loop runs on its own thread; the thread has ended when this returns.
 @discardableResult
 func withLoop<Answer>(_ body: (EventLoop) async throws -> Answer) async throws -> Answer {
     let thread = try LoopThread()
@@ -29,7 +29,7 @@ extension EventLoop {
         }
     }
 
-    /// Listens at a free port of this machine, whatever comes there.
+    /// Listens at a free port of this machine.
     func listen(
         _ onConnection: @escaping @Sendable (Connection) -> Void
     ) async throws -> SocketAddress {
@@ -53,7 +53,7 @@ struct Pair {
     let clientSees = Recorder()
     let serverSees = Recorder()
 
-    /// - Parameter answering: what the server's end does with what it reads.
+    /// - Parameter answering: called with the bytes that the server's end reads.
     init(
         on loop: EventLoop, answering: (@Sendable (Connection, [UInt8]) -> Void)? = nil
     ) async throws {

@@ -1,6 +1,6 @@
 import NetworkIO
 
-/// A delegate that writes down all it is told.
+/// A delegate that records everything it is told.
 final class Recorder: ConnectionDelegate, Sendable {
     struct Seen: Sendable {
         var bytes: [UInt8] = []

@@ -2,7 +2,7 @@ import NetworkIO
 import Testing
 
 @Suite struct TLSLayerTests {
-    /// Both ends of a connection; the far one wears a mask, the near one if it is told to.
+    /// Both ends of a connection; the far one has a mask, the near one if the test asks for it.
     private struct Ends {
         let near: Connection
         let far: Connection
@@ -43,7 +43,7 @@ import Testing
             for result in results { try result.get() }
         }
 
-        /// Why the far end did not come up.
+        /// Returns the error with which the far end's handshake failed.
         func refusal() async throws -> NetworkError? {
             guard case .failure(let error) = try await risen.wait(until: { !$0.isEmpty })[0] else {
                 return nil
@@ -52,10 +52,10 @@ import Testing
         }
     }
 
-    /// Without the byte that a mask takes for the end.
+    /// A text without the byte that a mask takes for the end.
     private let text = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 % 251 + 1) }
 
-    /// Not compared in the expectation: what differs would be worked out element by element.
+    /// Compares outside of the expectation, which would compute the difference element by element.
     private func isText(_ bytes: [UInt8]) -> Bool { bytes == text }
 
     @Test func `what passes a shield is the same at the other side`() async throws {
@@ -95,9 +95,9 @@ import Testing
         try await withLoop { loop in
             let ends = try await Ends(on: loop, masking: true)
             try await ends.bothUp()
-            // All of it comes in one read: no other follows that would fetch the rest.
+            // All of it comes in one read, so that no other read fetches the rest.
             let text = Array(text.prefix(5_000))
-            // It stops in the middle of what one read brought.
+            // The owner stops reading in the middle of what one read brought.
             ends.farSees.answer.withLock { $0 = { connection, _ in connection.pauseReading() } }
             try await loop.perform { ends.near.write(text) }
             try await ends.farSees.seen.wait { $0.reads == 1 }
@@ -165,7 +165,7 @@ import Testing
             try await loop.perform { ends.near.write(Array("open barley\n and more".utf8)) }
             #expect(try await ends.refusal() == .distrusted(.wrongKey))
             let seen = try await ends.nearSees.seen.wait { $0.ends == 1 || !$0.closes.isEmpty }
-            // Unread bytes may have the kernel reset the connection instead.
+            // The kernel may reset the connection instead, because of unread bytes.
             #expect(seen.bytes == Array("no".utf8) || seen.closes == [.reset])
             #expect(ends.farSees.seen.state.bytes.isEmpty)
         }

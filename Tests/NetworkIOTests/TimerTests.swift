@@ -8,7 +8,7 @@ import Testing
             let fired = Watched(0)
             let ticker = try await loop.perform { Ticker(on: loop, fired) }
             try await fired.wait { $0 == 3 }
-            // Another timer, started later and as long as three of its intervals.
+            // Another timer, started later, for three intervals of the first.
             let later = Watched(false)
             try await loop.perform {
                 _ = Timer(on: loop, afterMilliseconds: 6) { later.change { $0 = true } }
@@ -63,7 +63,7 @@ import Testing
     }
 }
 
-/// Cancels its own timer at the third tick, and lives on the loop as actors do.
+/// An actor on the loop that cancels its own timer at the third tick.
 private actor Ticker {
     private let loop: EventLoop
     private var timer: Timer?

@@ -1,7 +1,7 @@
 import NetworkIO
 import Testing
 
-/// A value that a test waits for: a stated condition, with a deadline, and no sleeping in between.
+/// A value that a test waits for, with a condition and a deadline, and without sleeping.
 final class Watched<State: Sendable>: Sendable {
     struct TimedOut: Error, CustomStringConvertible {
         let state: State

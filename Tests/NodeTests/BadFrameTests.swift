@@ -6,7 +6,7 @@ import Wire
 @testable import Node
 @testable import Replication
 
-/// Frames that cannot be read or cannot be meant: none of them ends a connection.
+/// Frames that cannot be read or make no sense: none of them ends a connection.
 @Suite struct BadFrameTests {
     private struct Pair {
         let world = NodeWorld()
@@ -23,14 +23,14 @@ import Wire
             first.host.lines = []
         }
 
-        /// The first node's end of the connection of the two.
+        /// The first node's end of the connection between the two.
         var channel: FakeChannel? {
             first.run { $0.links[NodeName(checked: "n2")]?.channel.id }.flatMap { id in
                 world.channels.first { $0.id == id }
             }
         }
 
-        /// The other node says this.
+        /// Delivers this payload from the other node.
         func receive(_ payload: [UInt8]) throws {
             var writer = ByteWriter()
             writer.writeEnvelope { $0.write(raw: payload) }
@@ -41,7 +41,7 @@ import Wire
             try receive(PeerFrame.replication(frame).encoded)
         }
 
-        /// Whether the connection is the same, and carries what is written on either side.
+        /// Whether the connection is the same, and carries writes of both sides.
         func isAlive(since channel: UInt64?) -> Bool {
             let number = 1_000 + world.clock.milliseconds
             guard first.submit(send("m\(number)"), number: number) else { return false }
@@ -92,7 +92,7 @@ import Wire
         let known = try #require(pair.first.run { $0.shard(shard)?.assumeIsolated { $0.vector } })
         var said = SaidVectors(restRangesMax: 0)
         func beyond(_ frame: PeerFrame) -> [UInt8] {
-            // The base is in a frame that did not come.
+            // The base is in a frame that did not arrive.
             var (first, second) = (frame, frame)
             said.say(in: &first)
             said.say(in: &second)
@@ -196,7 +196,7 @@ import Wire
     }
 }
 
-/// A large document that changes often costs what it costs once.
+/// Many changes of a large document in one turn cost what one change costs.
 @Suite struct RewritingTests {
     private func invite(_ number: Int) -> Mutation {
         let name = String(repeating: "g", count: 58) + "\(100_000 + number)"
@@ -233,7 +233,7 @@ import Wire
         world.endTurn(of: first)
         #expect(sent() - sentBefore < UInt64(2 * size))
         world.settle()
-        // All of it is confirmed by that one frame.
+        // All changes are confirmed by that one frame.
         for number in 200..<300 {
             #expect(first.sink.outcomes[UInt64(number + 2)] != nil)
         }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Node
 
-/// Nodes that start together with empty folders, told of each other alone.
+/// Nodes that start together with empty folders and know only each other.
 @Suite struct BootstrapTests {
     private let all = ["n1", "n2", "n3"]
     private let world = NodeWorld()
@@ -80,7 +80,7 @@ import Testing
         let wiped = start("n1")[0]
         world.run(milliseconds: 20_000)
         #expect(wiped.store.settings["cluster"] == nil)
-        // One that is empty too does not make it two of three.
+        // Another empty node does not make it two of three.
         _ = start("n2")
         world.run(milliseconds: 20_000)
         #expect(wiped.store.settings["cluster"] == nil)
@@ -103,7 +103,7 @@ import Testing
     }
 }
 
-/// Members whose addresses are given to others, or change.
+/// Members whose addresses become known to others, or change.
 @Suite struct AddressTests {
     @Test func `a member that comes back at another address is found there`() {
         let world = NodeWorld()

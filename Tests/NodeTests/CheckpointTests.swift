@@ -23,7 +23,7 @@ private struct Wide {
         world.run(milliseconds: 2_500)
     }
 
-    /// What a list of all conversations shows on a node.
+    /// Returns the token of a client that was shown all shards of a node.
     func token(of participantState: NodeSeat) -> Token? {
         participantState.run { node in
             let seen = node.shards.map { shard in
@@ -33,7 +33,7 @@ private struct Wide {
         }
     }
 
-    /// What becomes of a `SINCE` on a node.
+    /// Returns the result of a `SINCE` on a node.
     func since(_ token: Token, on participantState: NodeSeat) -> ReplyResult? {
         let slot = ReplySlot(session: 1, number: 900)
         participantState.run { $0.since(token, for: slot) }

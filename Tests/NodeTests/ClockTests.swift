@@ -21,7 +21,7 @@ private func cluster(of count: Int) -> (world: NodeWorld, participantStates: [No
 extension NodeSeat {
     var clockOffset: Int64? { run { $0.report().clockOffsetMilliseconds } }
 
-    /// The greatest timestamp that a shard here would go on from, in milliseconds.
+    /// The greatest timestamp on disk, from which a shard here would continue, in milliseconds.
     var storedGreatest: UInt64 {
         store.headers.values.map(\.greatest.milliseconds).max() ?? 0
     }
@@ -98,7 +98,8 @@ extension NodeSeat {
         #expect(time.refusedOffset == -10_000)
         #expect(ClusterTime.sentence(-10_000) == "Clock is 10 s behind the cluster's")
         #expect(ClusterTime.sentence(10_400) == "Clock is 10 s ahead of the cluster's")
-        // Who hears nobody takes its own word; an answer that took a second proves nothing.
+        // A node that hears nobody trusts its own clock; a response that took a second proves
+        // nothing.
         time.onTick(barrierRound: [], clock)
         #expect(time.offset == nil && time.refusedOffset == nil)
         time.note(names[0], wall: 0, rttMilliseconds: 1_000, clock)

@@ -13,7 +13,7 @@ func create(_ conversation: ConversationID = lobby) -> Mutation {
     Mutation(.create(participants: [alice], title: nil), in: conversation, by: alice)
 }
 
-/// A write as one that its node reads as its first line.
+/// Returns a write as the first operation of the node that read its line.
 func operation(_ mutation: Mutation, after unsettled: Unsettled = Unsettled()) -> Operation {
     let stamp = Stamp(
         time: HybridTimestamp(milliseconds: 1), process: RandomID(high: 8, low: 8), counter: 1)
@@ -103,13 +103,13 @@ func send(
         let first = world.connect(from: "n1", to: "nobody").dialer
         world.settle()
         world.receive(rejection.bytes, on: first)
-        // What is heard late was said when its connection began.
+        // A rejection that arrives late was sent when its connection began.
         let early = world.connect(from: "n1", to: "nobody").dialer
         world.run(milliseconds: 2_500)
         world.receive(rejection.bytes, on: early)
         #expect(participantState.host.endings.isEmpty)
         for _ in 1...2 {
-            // Who was suspended says it as soon as it goes on.
+            // A peer that was suspended rejects as soon as it goes on.
             #expect(participantState.host.endings.isEmpty)
             let late = world.connect(from: "n1", to: "nobody").dialer
             world.settle()
@@ -149,7 +149,7 @@ func send(
         #expect(first.living == 1)
         #expect(first.submit(create(), number: 1, level: .majority))
         world.endTurn(of: first)
-        // It is suspect at once; a reply waits for its copy until it is held dead.
+        // The peer is suspect at once; a reply waits for its replica until it is considered dead.
         #expect(first.sink.outcomes[1] == nil)
         world.run(milliseconds: 500)
         #expect(first.sink.outcomes[1] == .stored(Stored(on: 1, owners: 2, isEnough: false)))

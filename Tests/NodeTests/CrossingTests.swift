@@ -3,7 +3,7 @@ import Testing
 @testable import Node
 
 @Suite struct CrossingTests {
-    /// The disks of two nodes of one cluster.
+    /// Returns the disks of two nodes of one cluster.
     private func disks() -> (MemoryStore, MemoryStore) {
         let world = NodeWorld()
         let first = world.add("n1", shards: 1)
@@ -12,7 +12,7 @@ import Testing
         return (first.store, second.store)
     }
 
-    /// The two after a start, dialling each other at the same moment.
+    /// Returns the two nodes after a start, when they dial each other at the same moment.
     private func crossing(on disks: (MemoryStore, MemoryStore)) -> NodeWorld {
         let world = NodeWorld()
         let first = world.add("n1", store: MemoryStore(copying: disks.0), shards: nil)
@@ -24,7 +24,7 @@ import Testing
         return world
     }
 
-    /// Every order in which what is on its way may arrive, up to so many events; then in order.
+    /// Tries every order of the first eight events; the others follow in order.
     @Test func `of two crossing connections both keep the same one, in any order of events`() {
         let disks = disks()
         var choices: [(taken: Int, of: Int)] = []

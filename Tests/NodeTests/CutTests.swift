@@ -5,7 +5,7 @@ import Wire
 
 @testable import Node
 
-/// So many nodes whose connections may be cut by request, and that are level.
+/// Returns nodes whose connections may be cut by request, and that are in sync.
 private func cluster(of count: Int) -> (world: NodeWorld, participantStates: [NodeSeat]) {
     let world = NodeWorld()
     var participantStates = [world.add("n1", mayBlock: true)]
@@ -17,7 +17,7 @@ private func cluster(of count: Int) -> (world: NodeWorld, participantStates: [No
 }
 
 extension NodeSeat {
-    /// Why an operator's request is not carried out; nil where it is.
+    /// Returns the error of an operator's request; nil where it is executed.
     func refusal(
         _ body: @Sendable (isolated Node) -> Result<Void, OperationFailure>
     ) -> OperationFailure? {
@@ -35,7 +35,7 @@ extension NodeSeat {
     }
 }
 
-/// Makes a conversation at a node; its reply is number `number`.
+/// Creates a conversation at a node; its reply is number `number`.
 private func makeRoom(_ number: UInt64, at participantState: NodeSeat, in world: NodeWorld) {
     #expect(participantState.submit(create(ConversationID(checked: "c\(number)")), number: number))
     world.endTurn(of: participantState)

@@ -15,9 +15,9 @@ private func fill(_ participantState: NodeSeat, in world: NodeWorld, rooms: Clos
     world.run(milliseconds: 500)
 }
 
-/// Rows by which documents are found that are damaged or gone.
+/// Damaged or missing rows by which documents are found.
 @Suite struct DamagedIndexTests {
-    /// Two nodes, one copy of each shard; the first holds all when the second joins.
+    /// Returns two nodes with one replica of each shard; the first holds all when the second joins.
     private func handOver(_ damage: (MemoryStore) -> Void) -> (NodeWorld, [NodeSeat]) {
         let world = NodeWorld()
         let first = world.add("n1", shards: 8, replicas: .count(1))
@@ -63,13 +63,14 @@ private func fill(_ participantState: NodeSeat, in world: NodeWorld, rooms: Clos
         world.run(milliseconds: 2_000)
         #expect(first.run { _ in held.assumeIsolated { $0.isReady } })
         #expect(first.store.misindexed.isEmpty)
-        // No document was missing, and so none of what is counted by no document's last seq.
+        // No document was missing, so the vector still counts the seqs that are no document's last
+        // one.
         #expect(first.store.headers[ShardID(0)]?.vector == vector)
         #expect(first.store.headers[ShardID(0)]?.isComplete == true)
     }
 }
 
-/// A log that lost what was acknowledged.
+/// A log that lost acknowledged writes.
 @Suite struct LossTests {
     private let loss = "the write-ahead log is damaged at frame 7 of 90"
 
@@ -126,7 +127,7 @@ private func fill(_ participantState: NodeSeat, in world: NodeWorld, rooms: Clos
     }
 }
 
-/// Another program that keeps the database from being written.
+/// Another program that locks the database.
 @Suite struct LockTests {
     @Test func `writes are refused until the lock is released, and the node goes on`() throws {
         let world = NodeWorld()
@@ -141,7 +142,7 @@ private func fill(_ participantState: NodeSeat, in world: NodeWorld, rooms: Clos
             participantState.handle(send("m\(number)"), number: number)
             world.run(milliseconds: 100)
         }
-        // The first meets the lock, the others what is known of it.
+        // The first write meets the lock; the others are refused since the lock is known.
         #expect(participantState.sink.outcomes[2] == .failed(.locked))
         let refusal = ReplyResult.answered(.failed(.store(.locked)), nil)
         #expect((3...20).allSatisfy { participantState.sink.outcomes[$0] == refusal })
@@ -155,7 +156,7 @@ private func fill(_ participantState: NodeSeat, in world: NodeWorld, rooms: Clos
         world.run(milliseconds: 100)
         #expect(
             participantState.sink.outcomes[21] == .stored(Stored(on: 1, owners: 1, isEnough: true)))
-        // Of those that were refused only the first has ended a numbering.
+        // Of the refused writes only the first has ended a replica's numbering.
         #expect(replicas() == 2)
     }
 }

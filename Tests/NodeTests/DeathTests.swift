@@ -5,7 +5,7 @@ import Wire
 
 @testable import Node
 
-/// So many nodes that know each other.
+/// Returns nodes that know each other.
 private func cluster(of count: Int) -> (world: NodeWorld, participantStates: [NodeSeat]) {
     let world = NodeWorld()
     var participantStates = [world.add("n1")]
@@ -19,7 +19,7 @@ private func cluster(of count: Int) -> (world: NodeWorld, participantStates: [No
 @Suite struct DeathTests {
     @Test(arguments: [2, 3, 5])
     func `who is killed is suspect at once and dead within a second, at all others`(count: Int) {
-        // Each round lies a tick later in the rhythm of pings than the one before.
+        // Each round begins a tick later in the rhythm of pings than the one before.
         for round in 0..<10 {
             let (world, participantStates) = cluster(of: count)
             world.run(milliseconds: UInt64(round) * Node.tickMilliseconds)
@@ -109,7 +109,7 @@ private func cluster(of count: Int) -> (world: NodeWorld, participantStates: [No
         world.run(milliseconds: 6_000)
         #expect(participantStates[0].state(of: "n2") == .evicted)
         #expect(participantStates[0].held.count + participantStates[2].held.count == 8)
-        // They own its shards, and cannot know what was in them.
+        // They own its shards, and cannot know what its replicas contained.
         #expect(!participantStates[0].isConverged || !participantStates[2].isConverged)
         _ = participantStates[0].run { $0.forget(NodeName(checked: "n2")) }
         world.run(milliseconds: 3_000)

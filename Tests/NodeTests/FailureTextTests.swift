@@ -5,7 +5,8 @@ import Wire
 @testable import Node
 
 @Suite struct FailureTextTests {
-    /// What a line of the log may hold: words, and no value as the compiler prints it.
+    /// Whether a line of the log may contain the text: words, and no value as the compiler prints
+    /// it.
     private func isSentence(_ text: String) -> Bool {
         !text.isEmpty && !["(", ":", "Optional", "\n"].contains { text.contains($0) }
     }

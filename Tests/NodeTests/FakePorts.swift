@@ -5,7 +5,7 @@ import Replication
 import TestKit
 import Wire
 
-/// Runs every job at once: all of a test is one thread.
+/// An executor that runs every job at once: all of a test is one thread.
 final class InlineExecutor: SerialExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         job.runSynchronously(on: asUnownedSerialExecutor())
@@ -16,7 +16,7 @@ final class InlineExecutor: SerialExecutor {
     func isIsolatingCurrentContext() -> Bool? { true }
 }
 
-/// Time that stands still until the test moves it.
+/// A clock that stands still until the test moves it.
 final class FakeClock: Clock {
     nonisolated(unsafe) var milliseconds: UInt64 = 10_000
     nonisolated(unsafe) var wallMilliseconds: UInt64 = 1_800_000_000_000
@@ -49,7 +49,7 @@ final class SeededEntropy: Entropy {
     func next() -> UInt64 { random.next() }
 }
 
-/// A disk in memory; commits wait until the test has them done or failed.
+/// A disk in memory; commits wait until the test completes or fails them.
 final class MemoryStore: Store {
     struct Commit {
         let writes: [ShardWrite]
@@ -62,14 +62,14 @@ final class MemoryStore: Store {
     nonisolated(unsafe) private(set) var headers: [ShardID: ReplicaHeader] = [:]
     nonisolated(unsafe) private(set) var bases: [ShardID: [UInt8]] = [:]
     nonisolated(unsafe) private(set) var runs: [CountedRunKey: CountedRun] = [:]
-    /// How many messages and runs were handed out.
+    /// The number of messages and runs that were read.
     nonisolated(unsafe) var rowsRead = 0
     nonisolated(unsafe) private(set) var settings: [String: [UInt8]] = [:]
     nonisolated(unsafe) private(set) var waiting: [Commit] = []
-    /// What an applied record said the disk held, and it did not.
+    /// The keys of applied records that stated a previous state which the disk did not hold.
     nonisolated(unsafe) private(set) var lies: [DocumentKey] = []
     nonisolated(unsafe) private(set) var resumptions = 0
-    /// Is told of each copy that is about to go.
+    /// Called with each shard whose replica is about to be dropped.
     nonisolated(unsafe) var onDrop: (ShardID) -> Void = { _ in }
     nonisolated(unsafe) var queuedBytes = 0
     nonisolated(unsafe) var room: DiskSpace?
@@ -78,17 +78,17 @@ final class MemoryStore: Store {
     nonisolated(unsafe) private(set) var logsEmptied = 0
     nonisolated(unsafe) private(set) var backupsBegun: [String] = []
     nonisolated(unsafe) private(set) var rowsAsked: [Int] = []
-    /// To which no index leads.
+    /// Documents to which no index leads.
     nonisolated(unsafe) var unindexed: Set<DocumentKey> = []
-    /// What a later version wrote behind each header.
+    /// Bytes that a later version wrote after each header.
     nonisolated(unsafe) var headerTail: [UInt8] = []
-    /// To which damaged rows of an index lead.
+    /// Documents to which damaged rows of an index lead.
     nonisolated(unsafe) var misindexed: Set<DocumentKey> = []
     nonisolated(unsafe) private(set) var lossesForgotten = 0
 
     init() {}
 
-    /// The same disk once more.
+    /// Creates a copy of a disk.
     init(copying other: MemoryStore) {
         documents = other.documents
         headers = other.headers
@@ -115,7 +115,7 @@ final class MemoryStore: Store {
 
     func backUp(to file: String) { backupsBegun.append(file) }
 
-    /// In the order of keys, as many as are asked for.
+    /// Checks documents in the order of keys, at most `rowsMax`.
     func check(
         _ shard: ShardID, after mark: (any CheckMark)?, rowsMax: Int
     ) throws(StoreFailure) -> CheckedPart {
@@ -152,7 +152,7 @@ final class MemoryStore: Store {
         return commit.ticket
     }
 
-    /// Takes out the oldest commit that waits without storing it.
+    /// Removes the oldest commit that waits without storing it.
     func takeFirst() -> Commit? { waiting.isEmpty ? nil : waiting.removeFirst() }
 
     func apply(_ write: ShardWrite) {
@@ -180,7 +180,7 @@ final class MemoryStore: Store {
         }
     }
 
-    /// What is lost with a process: what was not stored.
+    /// Drops what is lost with a process: commits that were not stored.
     func crash() { waiting = [] }
 
     func document(_ key: DocumentKey, in shard: ShardID) throws(StoreFailure) -> Document? {
@@ -248,7 +248,7 @@ final class MemoryStore: Store {
         }
     }
 
-    /// As few as the port allows.
+    /// Returns as few runs as the port allows.
     func countedRuns(
         of conversation: ConversationID, in shard: ShardID, level: UInt8,
         from start: HybridTimestamp, to end: HybridTimestamp
@@ -297,12 +297,12 @@ struct KeyMark: CheckMark {
 }
 
 extension MemoryStore {
-    /// Flips a byte.
+    /// Inverts a byte.
     func spoil(_ key: DocumentKey, in shard: ShardID) {
         change(key, in: shard) { $0[1] ^= 0xFF }
     }
 
-    /// Has the disk lose a document behind the header's back.
+    /// Removes a document without changing the header.
     func lose(_ key: DocumentKey, in shard: ShardID) { documents[shard]?[key] = nil }
 
     private func change(
@@ -337,12 +337,12 @@ final class FakeHost: Host {
 final class RecordingSink: ReplySink {
     nonisolated(unsafe) private(set) var outcomes: [UInt64: ReplyResult] = [:]
 
-    /// What was said to be executed yet, perhaps.
+    /// The operations that may still be executed, as the node reported.
     nonisolated(unsafe) private(set) var unsettled = Unsettled()
 
-    /// What was last shown to it.
+    /// The last observation that was shown to it.
     nonisolated(unsafe) private(set) var shown: Observation?
-    /// All of the last list, or of the last read.
+    /// All observations of the last list, or of the last read.
     nonisolated(unsafe) private(set) var allShown: [Observation] = []
 
     func onSettled(_ number: UInt64, _ outcome: ReplyResult) { outcomes[number] = outcome }

@@ -7,7 +7,7 @@ import Wire
 @testable import Node
 @testable import Replication
 
-/// Two nodes that are level, unless a test says otherwise.
+/// Returns two nodes that are in sync.
 private func pair() -> (world: NodeWorld, first: NodeSeat, second: NodeSeat) {
     let world = NodeWorld()
     let first = world.add("n1")
@@ -97,7 +97,7 @@ private func pair() -> (world: NodeWorld, first: NodeSeat, second: NodeSeat) {
         world.run(milliseconds: 1_000)
         for _ in 0..<600 { _ = world.connect(from: "stranger", to: "n1") }
         world.settle()
-        // The member is not dialled: it has to get in by itself.
+        // The member is not dialled: it has to connect by itself.
         first.host.dialed = []
         world.unreachable = ["n2"]
         world.add("n2", join: ["n1"], store: store, shards: nil)
@@ -203,7 +203,7 @@ private func pair() -> (world: NodeWorld, first: NodeSeat, second: NodeSeat) {
         let second = world.add("n2", join: ["n1"], shards: nil)
         let third = world.add("n3", join: ["n1"], shards: nil)
         world.run(milliseconds: 3_000)
-        // Each round lies a tick later in the rhythm of summaries than the one before.
+        // Each round begins a tick later in the rhythm of summaries than the one before.
         for round in 0..<10 {
             let first = world.participantStates["n1"] ?? first
             let id = ConversationID(checked: "c\(round)")

@@ -14,7 +14,7 @@ func found(_ room: ConversationID = lobby) -> Mutation {
     Mutation(.create(participants: [alice, bob], title: nil), in: room, by: alice)
 }
 
-/// Five nodes, two copies of each shard: most of what a node is asked is held by others.
+/// Five nodes, two replicas of each shard: most requests at a node concern shards of others.
 struct Five {
     let world = NodeWorld()
     let participantStates: [NodeSeat]
@@ -37,7 +37,7 @@ struct Five {
         world.run(milliseconds: 5_000)
     }
 
-    /// The owners of a conversation's shard, in order.
+    /// Returns the owners of a conversation's shard, in order.
     func owners(of room: ConversationID) -> [NodeSeat] {
         let shard = ShardID(of: room.text, count: shardCount)
         return participantStates[0].owners(of: shard.number).compactMap { name in
@@ -45,13 +45,13 @@ struct Five {
         }
     }
 
-    /// Some node that does not hold it.
+    /// Returns a node that does not hold the conversation.
     func stranger(to room: ConversationID) -> NodeSeat {
         let owners = owners(of: room).map(\.name)
         return participantStates.first { !owners.contains($0.name) } ?? participantStates[0]
     }
 
-    /// Asks, and lets all be done that needs no time.
+    /// Submits a mutation, and lets everything happen that needs no time.
     func handle(
         _ mutation: Mutation, at participantState: NodeSeat, number: UInt64,
         level: AckLevel = .local
@@ -117,7 +117,7 @@ extension ReplyResult? {
             let held = owners[0].run { $0.shard(of: lobby)?.assumeIsolated { $0.vector } }
             #expect(stranger.sink.shown?.vector == held)
         }
-        // Another vector is known there than the owner takes for known.
+        // The stranger knows another vector than the one that the owner takes for known.
         let name = NodeName(checked: owners[0].name)
         stranger.run { node in
             var vector = Vector()
@@ -223,13 +223,13 @@ extension ReplyResult? {
         let owners = five.owners(of: lobby)
         #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
         let leave = Mutation(.leave, in: lobby, by: bob)
-        // Carried out and passed on, but the answer to the client never leaves.
+        // The write is executed and replicated, but its response never leaves the owner.
         five.world.stalled = [owners[0].name]
         #expect(five.handle(leave, at: stranger, number: 2) == nil)
         five.world.kill(owners[0].name)
         five.world.settle()
         #expect(stranger.sink.outcomes[2].isWritten)
-        // Who was no participant before is none: nothing was asked of another.
+        // A new operation is refused: unlike the first one, no other owner may have executed it.
         let again = five.handle(leave, at: stranger, number: 3)
         #expect(again == .answered(.failed(.refused(.notParticipant)), nil))
     }
@@ -277,7 +277,7 @@ extension ReplyResult? {
         let owner = five.owners(of: lobby)[0]
         #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
         let now = five.world.clock.milliseconds
-        // One that comes too late, and one behind it that does not.
+        // A request that comes too late, and requests after it that do not.
         let asks = [(100, now - 1, 7), (101, now + 400, 7), (102, now + 400, 8)].map {
             (number, deadline, round) in
             PeerRequest(
@@ -299,7 +299,7 @@ extension ReplyResult? {
         let stranger = five.stranger(to: lobby)
         let owners = five.owners(of: lobby).map { $0.node.options.name }
         let now = five.world.clock.milliseconds
-        // As where two readings lay in front of a process that stood still for five seconds.
+        // As if two readings had been made before a process stood still for five seconds.
         stranger.run { node in
             for owner in owners {
                 for _ in 1...2 { node.links[owner]?.noteClock(now - 5_000, now: now) }
@@ -353,7 +353,7 @@ extension ReplyResult? {
             return
         }
         #expect(chats.count == 20)
-        // What each shard holds came, too.
+        // The vector of each shard came, too.
         let shown = Dictionary(
             uniqueKeysWithValues: participantState.sink.allShown.map { ($0.shard, $0) })
         #expect(Set(shown.keys) == Set((0..<shardCount).map { ShardID($0) }))
@@ -432,7 +432,7 @@ extension ReplyResult? {
                 five.handle(found(room), at: five.participantStates[0], number: number, level: .all)
                     .isWritten)
         }
-        // Three more, which own shards before they have them.
+        // Three more nodes, which own shards before they hold them.
         for number in 6...8 {
             five.world.add("n\(number)", join: ["n1"], shards: nil, replicas: nil)
         }
@@ -459,7 +459,7 @@ extension ReplyResult? {
         #expect(five.participantStates[0].members.count == 8)
     }
 
-    // MARK: Copies
+    // MARK: Replicas
 
     @Test func `a wait for copies asks the owners of what is not held here`() {
         let five = Five()

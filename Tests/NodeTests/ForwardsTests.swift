@@ -5,7 +5,7 @@ import Wire
 
 @testable import Node
 
-/// The requests that wait for others, as a value.
+/// The table of requests that wait for other nodes, as a value.
 @Suite struct ForwardsTests {
     private let room = ConversationID(checked: "c")
     private let a = NodeName(checked: "a")
@@ -20,7 +20,7 @@ import Wire
             for: ReplySlot(session: 1, number: 1), size: size, now: now)
     }
 
-    /// Sends what waits of the shard.
+    /// Marks the waiting requests of the shard as sent, and returns their numbers.
     private func sendOff(_ forwards: inout Forwards, to target: NodeName, now: UInt64 = 0)
         -> [UInt64]
     {
@@ -174,7 +174,7 @@ import Wire
         forwards.takeBack(1, isUndone: true)
         #expect(forwards[1]?.mayBeDone == false && forwards[2]?.mayBeDone == true)
         #expect(forwards[3]?.target == a)
-        // Who had carried one out and lost it keeps the others.
+        // A member that had executed one and lost it again keeps the others.
         forwards.takeBack(3, isUndone: false)
         #expect(sendOff(&forwards, to: b) == [1, 2, 3])
     }
@@ -186,7 +186,7 @@ import Wire
         forwards.takeBack(2, isUndone: true, deniesLater: true)
         #expect(forwards[1]?.mayBeDone == true)
         #expect(forwards[2]?.mayBeDone == false && forwards[3]?.mayBeDone == false)
-        // What may have been done before may still have been.
+        // What may have been executed before may still have been.
         #expect(sendOff(&forwards, to: b) == [1, 2, 3])
         forwards.takeBack(1, isUndone: true, deniesLater: true)
         #expect(forwards[1]?.mayBeDone == true && forwards[2]?.mayBeDone == false)

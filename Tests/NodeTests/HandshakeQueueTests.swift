@@ -7,7 +7,7 @@ import Testing
     private var queue = HandshakeQueue(placesMax: 4, millisecondsMax: 10_000)
     private var speaking: Set<UInt64> = []
 
-    /// The macro cannot take a call that changes what it is called on.
+    /// Checks a result outside of the macro, which cannot take a mutating call.
     private func check(_ holds: Bool, at place: SourceLocation = #_sourceLocation) {
         #expect(holds, sourceLocation: place)
     }
@@ -36,7 +36,7 @@ import Testing
         speaking = [1, 2]
         check(arrive(4, from: "a", now: grace) == 3)
         speaking.insert(4)
-        // All have spoken: the oldest.
+        // All have sent something: the oldest is closed.
         check(arrive(5, from: "a", now: grace) == 1)
         // The first bytes of the youngest are still on their way.
         check(arrive(6, from: "a", now: grace + 1) == 2)

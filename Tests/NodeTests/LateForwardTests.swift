@@ -6,7 +6,7 @@ import Wire
 
 @testable import Node
 
-/// Operations that two owners execute, or one after its client has gone on.
+/// Operations that two owners execute, or that one executes after its client has gone on.
 @Suite struct LateForwardTests {
     private let bob = UserID(checked: "bob")
     private let carol = UserID(checked: "carol")
@@ -19,12 +19,12 @@ import Wire
         Mutation(action, in: lobby, by: user)
     }
 
-    /// An operation as its node has read it, on its way.
+    /// Returns an operation as its node has read it, before it is sent.
     private func operation(_ mutation: Mutation, readBy participantState: NodeSeat) -> Operation {
         Operation(mutation, participantState.run { $0.nextOperation() })
     }
 
-    /// Has an owner execute what it is asked; nobody waits for the answer.
+    /// Has an owner execute an operation; nobody waits for the response.
     private func execute(_ operation: Operation, at owner: NodeSeat, _ attempt: PeerRequest.Attempt)
     {
         let name = stranger.node.options.name
@@ -101,7 +101,7 @@ import Wire
         #expect(views.map(\.text) == ["new"] && views.map(\.pinnedBy) == [nil])
     }
 
-    /// How many messages a user has unread, as an owner says.
+    /// Returns the number of messages that a user has not read, as an owner counts them.
     private func unread(of user: String, number: UInt64) -> Int? {
         let found = five.handle(.unread, of: user, at: owners[0], number: number)
         guard case .answered(.found(.unread(let counts), _), _) = found else { return nil }
@@ -167,7 +167,7 @@ import Wire
             return
         }
         #expect(views.map(\.text) == ["hello"] && views.map(\.pinnedBy) == [nil])
-        // Once is enough: what was recorded is later than what may come.
+        // Recording it once is enough: the record is later than everything that may still arrive.
         let before = owners[0].digest(of: ShardID(of: lobby.text, count: 8).number)
         #expect(five.handle(same[1], at: stranger, number: 8, level: .all).isWritten)
         #expect(owners[0].digest(of: ShardID(of: lobby.text, count: 8).number) == before)

@@ -10,7 +10,7 @@ import Wire
 private let shardCount: UInt16 = 8
 private let bob = UserID(checked: "bob")
 
-/// A connection that knows what it has seen.
+/// A connection with session vectors.
 private final class SeeingSink: ReplySink {
     nonisolated(unsafe) var sessionVectors = SessionVectors()
     nonisolated(unsafe) var isStrict = false
@@ -34,7 +34,7 @@ private final class SeeingSink: ReplySink {
     func isStillFull() -> Bool { false }
 }
 
-/// Five nodes, three copies of each shard, and a client of one that does not hold the lobby.
+/// Five nodes, three replicas of each shard, and a client of a node that does not hold the lobby.
 private struct Moved {
     let world = NodeWorld()
     let owners: [NodeSeat]
@@ -83,7 +83,7 @@ private struct Moved {
         return sink.outcomes[number]
     }
 
-    /// Has some owners lack what the first one alone tells them.
+    /// Makes some owners lack a write that the first one alone could send them.
     func found(withoutTelling lagging: [NodeSeat]) {
         let create = Mutation(
             .create(participants: [alice, bob], title: nil), in: lobby, by: alice)
@@ -180,7 +180,7 @@ private struct Moved {
             return vector
         }
         var sessionVectors = SessionVectors()
-        // A hundred and one is a prime: each number comes once.
+        // 101 is a prime, so each number comes once.
         let numbers = (0..<101 as Range<UInt16>).map { $0 * 37 % 101 }
         for number in numbers {
             #expect(sessionVectors[ShardID(number)] == nil)

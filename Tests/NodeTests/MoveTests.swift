@@ -9,7 +9,7 @@ import Wire
 
 private let shardCount: UInt16 = 8
 
-/// A cluster that keeps two copies of each shard; every shard has conversations in it.
+/// A cluster that keeps two replicas of each shard; every shard has conversations in it.
 private struct Team {
     let world = NodeWorld()
     private(set) var participantStates: [NodeSeat]
@@ -25,7 +25,7 @@ private struct Team {
         world.run(milliseconds: 1_000)
     }
 
-    /// One more node, with an empty folder.
+    /// Adds a node with an empty folder.
     mutating func join() {
         participantStates.append(
             world.add("n\(participantStates.count + 1)", join: ["n1"], shards: nil, replicas: nil))
@@ -42,7 +42,7 @@ private struct Team {
         }
     }
 
-    /// Whether who should hold a shard does, with the same content, and nobody else.
+    /// Checks that the owners of each shard hold it with the same content, and no other node does.
     func check(_ comment: Comment, among participantStates: [NodeSeat]) {
         var documents = 0
         for shard in 0..<shardCount {
@@ -59,9 +59,9 @@ private struct Team {
         #expect(participantStates.allSatisfy { $0.isConverged }, comment)
     }
 
-    /// Has each copy that goes be compared with what its owners have on their disks.
+    /// Compares each replica that is dropped with what its owners have on their disks.
     ///
-    /// - Returns: how many have gone.
+    /// - Returns: the number of drops.
     func watchDrops() -> DropCount {
         let count = DropCount()
         for participantState in participantStates {

@@ -8,20 +8,20 @@ import Wire
 
 @testable import Node
 
-/// One end of a connection in memory.
+/// An end of a connection in memory.
 final class FakeChannel: Channel {
     let id: UInt64
     let owner: String
-    /// What was sent to this end and has not arrived.
+    /// Frames that were sent to this end and have not arrived.
     nonisolated(unsafe) var inbox: [[UInt8]] = []
     nonisolated(unsafe) var isClosed = false
     nonisolated(unsafe) var isEndTold = false
     nonisolated(unsafe) var isPaused = false
-    /// Nothing leaves this end, nor does its closing: a cut in this direction.
+    /// Whether nothing leaves this end, not even its closing: a cut in this direction.
     nonisolated(unsafe) var isCut = false
     nonisolated(unsafe) var queuedBytes = 0
     nonisolated(unsafe) weak var other: FakeChannel?
-    /// What becomes of what is sent.
+    /// Changes the bytes that are sent.
     nonisolated(unsafe) var encoder: (([UInt8]) -> [UInt8])?
 
     init(_ id: UInt64, of owner: String) {
@@ -84,8 +84,8 @@ final class NodeSeat: Sendable {
 
     /// - Parameters:
     ///   - damaged: the shards whose headers cannot be read.
-    ///   - isBaseDamaged: what headers build on cannot be read.
-    ///   - loss: what acknowledged writes the disk has lost.
+    ///   - isBaseDamaged: whether the bases of headers cannot be read.
+    ///   - loss: a description of the acknowledged writes that the disk has lost.
     func start(damaged: [ShardID] = [], isBaseDamaged: Bool = false, loss: String? = nil) {
         let bases = isBaseDamaged ? [:] : store.bases
         let headers = store.headers.mapValues { header in
@@ -99,7 +99,7 @@ final class NodeSeat: Sendable {
         }
     }
 
-    /// Sends a message of alice's; its reply is number `number`.
+    /// Submits a mutation, whose reply is number `number`; false where the node does not take it.
     func submit(_ mutation: Mutation, number: UInt64, level: AckLevel = .local) -> Bool {
         run { node in
             guard let shard = node.shardID(of: mutation.partition).flatMap({ node.shard($0) })
@@ -114,7 +114,8 @@ final class NodeSeat: Sendable {
         }
     }
 
-    /// Asks as a client does; what is known at once is among the sink's outcomes too.
+    /// Handles a mutation as that of a client; a result known at once is among the sink's outcomes
+    /// too.
     func handle(
         _ mutation: Mutation, number: UInt64, level: AckLevel = .local, isMinted: Bool = false
     ) {
@@ -138,10 +139,10 @@ final class NodeSeat: Sendable {
     var isConverged: Bool { run { $0.report().isConverged } }
     var isSafe: Bool { run { $0.report().isSafe } }
 
-    /// The numbers of the shards that are held here.
+    /// The numbers of the shards that this node holds.
     var held: [UInt16] { run { $0.shards.map(\.id.number) } }
 
-    /// The numbers of the shards that this node is to hold, as it sees the members.
+    /// The numbers of the shards that this node owns, as it sees the members.
     var owned: [UInt16] {
         run { node in
             node.owners.indices.filter { node.owners[$0].contains(node.me.name) }.map(UInt16.init)
@@ -164,20 +165,20 @@ final class NodeSeat: Sendable {
         }
     }
 
-    /// What is on its disk of a shard.
+    /// Returns the documents of a shard that are on its disk.
     func stored(of shard: UInt16) -> [DocumentKey: [UInt8]] {
         (store.documents[ShardID(shard)] ?? [:]).mapValues(\.bytes)
     }
 }
 
-/// Something that may happen next in a world.
+/// An event that may happen next in a world.
 enum Event {
     case arrival(FakeChannel)
     case end(FakeChannel)
     case connection(FakeChannel, dialed: String?)
 }
 
-/// Nodes in one thread, and what is on its way between them.
+/// Nodes in one thread, and everything on its way between them.
 final class NodeWorld {
     let clock = FakeClock()
     private(set) var participantStates: [String: NodeSeat] = [:]
@@ -186,17 +187,17 @@ final class NodeWorld {
     private var seed: UInt64 = 1
     /// Whether commits are stored as soon as they are handed over.
     var storesAtOnce = true
-    /// Addresses that nobody answers at.
+    /// Addresses at which nobody answers.
     var unreachable: Set<String> = []
     /// Other spellings of addresses.
     var aliases: [String: String] = [:]
-    /// The addresses of processes that stand still.
+    /// The addresses of suspended processes.
     var paused: Set<String> = []
-    /// The addresses of nodes whose disks finish nothing.
+    /// The addresses of nodes whose disks complete nothing.
     var stalled: Set<String> = []
     /// Nodes whose databases another program keeps locked.
     var locked: Set<String> = []
-    /// What becomes of what these send.
+    /// Functions that change the bytes sent by nodes, by address.
     var encoders: [String: ([UInt8]) -> [UInt8]] = [:]
 
     @discardableResult func add(
@@ -220,7 +221,7 @@ final class NodeWorld {
         return participantState
     }
 
-    /// Kills the node: what was not stored is lost, its connections end.
+    /// Kills the node: commits that were not stored are lost, and its connections end.
     func kill(_ address: String) {
         participantStates[address]?.store.crash()
         participantStates[address] = nil
@@ -230,7 +231,7 @@ final class NodeWorld {
         }
     }
 
-    /// A connection that `from` dialled: both ends are told of it as events.
+    /// Makes a connection that `from` dialled; both ends learn of it by events.
     func connect(
         from: String, to address: String, dialed: String? = nil
     ) -> (dialer: FakeChannel, acceptor: FakeChannel) {
@@ -245,7 +246,7 @@ final class NodeWorld {
         return (dialer, acceptor)
     }
 
-    /// All that can happen next.
+    /// All events that can happen next.
     var events: [Event] {
         var events = connections.filter { !paused.contains($0.channel.owner) }
             .map { Event.connection($0.channel, dialed: $0.dialed) }
@@ -308,7 +309,7 @@ final class NodeWorld {
         } while participantState.host.wantsTurn
     }
 
-    /// Lets everything that can happen happen, in order, and time pass in ticks.
+    /// Lets all events happen in order, while time passes in ticks.
     func run(milliseconds: UInt64) {
         let end = clock.milliseconds + milliseconds
         while clock.milliseconds < end {

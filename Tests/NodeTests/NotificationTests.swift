@@ -11,7 +11,7 @@ private let bob = UserID(checked: "bob")
 private let phone = DeviceID(checked: "phone")
 private let rooms = (1...4).map { ConversationID(checked: "room\($0)") }
 
-/// Three nodes that each hold everything, or what each of them holds.
+/// Nodes, by default three that each hold a replica of every shard.
 private final class Team {
     let world = NodeWorld()
     let participantStates: [NodeSeat]
@@ -33,7 +33,7 @@ private final class Team {
                 Mutation(.create(participants: [alice, bob], title: nil), in: room, by: alice))
         }
         ask(.add(FieldText("t")))
-        // Between nodes a millisecond counts, whoever was first in it.
+        // Between nodes the millisecond decides, whatever came first within it.
         world.clock.pass(1)
     }
 
@@ -70,7 +70,7 @@ private final class Team {
         world.clock.pass(1)
     }
 
-    /// Nodes `left` hear and reach nobody else, and the others not them.
+    /// Cuts the nodes `left` off from all others, in both directions.
     func cut(_ left: [Int], isCut: Bool = true) {
         for (index, participantState) in participantStates.enumerated() {
             for (other, peer) in participantStates.enumerated()
@@ -221,8 +221,8 @@ extension ReplyResult? {
         #expect(team.list(at: 2).shown == ["m0"])
     }
 
-    /// What was shown stays until it is taken off, whatever is heard of later: a device that has
-    /// rung for it is told no other way that it need not ring again.
+    /// A notification that was shown stays until it is acknowledged, whatever arrives later: a
+    /// device that has rung for it learns in no other way that it need not ring again.
     @Test func `viewed behind a cut, it stays where it was shown, and is not shown anew`() throws {
         let team = Team()
         team.cut([2])
@@ -271,7 +271,8 @@ extension ReplyResult? {
             team.ask(.view(step % 2 == 0 ? rooms[step % 4] : nil))
             team.send("m\(step)", in: step % 4)
         }
-        // Without a millisecond between them: none while its room is viewed.
+        // Without a millisecond between the steps, no message is listed while its conversation is
+        // viewed.
         #expect(team.list().shown == (0..<40).filter { $0 % 2 == 1 }.map { "m\($0)" })
     }
 }

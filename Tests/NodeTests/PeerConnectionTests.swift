@@ -11,7 +11,7 @@ import Wire
         queueBytesMax: 100, queueBytesShort: 50, controlBytesMax: 50, answerBytesMax: 400,
         vectorBytesMax: 100)
 
-    /// A connection of which the other end reads nothing.
+    /// Returns a connection of which the other end reads nothing.
     private static func link() -> (link: PeerConnection, other: FakeChannel) {
         let channel = FakeChannel(1, of: "n1")
         let other = FakeChannel(2, of: "n2")

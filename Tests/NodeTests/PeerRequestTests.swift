@@ -7,7 +7,7 @@ import Wire
 
 @testable import Node
 
-/// Requests and answers as they travel between nodes.
+/// Requests and responses as they travel between nodes.
 @Suite struct AskCommandTests {
     private static let room = ConversationID(checked: "c")
     private static let replica = RandomID(high: 1, low: 2)
@@ -84,7 +84,7 @@ import Wire
         writer.write(count: 2)
         writer.write(count: 3)
         writer.write(true)
-        // It shows no copy, and comes from a clock that has not begun.
+        // The response shows no replica, and comes from a clock that has not begun.
         writer.write(count: 0)
         HybridTimestamp.zero.encode(into: &writer)
         let told = try PeerResponse.decode(writer.bytes)
@@ -111,7 +111,7 @@ import Wire
         ] {
             #expect(throws: WireError.self) { try PeerResponse.decode(bytes) }
         }
-        // An id that was just made is a message's.
+        // Only a message or an item can have an id that was just created.
         let leave = PeerRequest.Request.write(
             operation(Mutation(.leave, in: AskCommandTests.room, by: alice)), .local, .minted)
         #expect(throws: WireError.self) {

@@ -5,7 +5,7 @@ import Wire
 
 @testable import Node
 
-/// What is asked for profiles, and what of it is asked for again.
+/// The requests for profiles, and those that are repeated.
 @Suite struct ProfileDeskTests {
     private static let user = UserID(checked: "alice")
     private static let shard = ShardID(1)

@@ -6,7 +6,7 @@ import Wire
 
 @testable import Node
 
-/// What travels between the node that is asked and the one that answers.
+/// What travels between the node that receives a query and the one that answers it.
 @Suite struct QueryCodingTests {
     private static let room = ConversationID(checked: "c")
     private static let id = MessageID(checked: "m")
@@ -144,7 +144,7 @@ import Wire
             #expect(joined == whole)
         }
         #expect(Self.edits(4_000).split().count > 1)
-        // One that is too large by itself travels alone.
+        // A finding that is too large by itself travels alone.
         #expect(Self.edits(30).split(bytesMax: 1).count == 30)
         var other = Findings.messages([])
         let isAlike = other.append(.edits([]))

@@ -7,7 +7,7 @@ import Wire
 
 @testable import Node
 
-/// When who comes back has been told all that a holder has to tell.
+/// The moment at which a resumed watcher has received everything that a holder has.
 @Suite struct ReplayTests {
     private static let bob = UserID(checked: "bob")
 
@@ -19,7 +19,7 @@ import Wire
         world.run(milliseconds: 100)
     }
 
-    /// What no copy holds.
+    /// A vector that no replica holds.
     private var ahead: Vector {
         var vector = Vector()
         vector.insert(Dot(replica: RandomID(high: 9, low: 9), seq: 3))
@@ -67,7 +67,7 @@ import Wire
             Subscriptions.Watcher(
                 slot: ReplySlot(session: 1, number: 1), user: Self.bob, deadline: 0,
                 concerns: [id]))
-        // Another holder told of it before this one began to watch.
+        // Another holder had published it before this watcher began.
         subscriptions.raise(id, to: ahead)
         subscriptions.note(1) { $0.behind[id] = Subscriptions.Backlog(since: Vector(), number: 7) }
         subscriptions.endReplay(of: id, to: 1, at: Vector())
@@ -77,7 +77,7 @@ import Wire
         subscriptions.lag(behind: id)
         #expect(subscriptions.lagging == [1] && subscriptions[1]?.behind[id]?.since == Vector())
         subscriptions.endReplay(of: id, to: 1, at: Vector())
-        // The holder gets it, and tells everybody.
+        // The holder gets it, and publishes it.
         subscriptions.noteHeld(ahead, of: id)
         #expect(subscriptions.token(of: 1, in: cluster, Checkpoints()) == token(ahead))
         #expect(subscriptions[1]?.isLevel == true)

@@ -15,7 +15,7 @@ import Wire
 
     private func slot(_ number: UInt64) -> ReplySlot { ReplySlot(session: 1, number: number) }
 
-    /// Lets turns pass, and the disk empty its log when it is asked to.
+    /// Scrubs, while turns pass and the disk empties its log as requested.
     private func scrub(_ participantState: NodeSeat, in world: NodeWorld, number: UInt64)
         -> ScrubReport?
     {
@@ -100,7 +100,7 @@ import Wire
         let (world, first, _) = pair()
         first.run { $0.scrub(for: ReplySlot(session: 1, number: 1)) }
         for index in 0..<40 {
-            // In front of where the walk stands.
+            // Ahead of the walk's position.
             #expect(first.submit(send("a\(index)"), number: 300))
             first.run { $0.onTurnEnd() }
             if let ticket = first.store.completeFirst() {
@@ -179,7 +179,7 @@ import Wire
         #expect(participantState.sink.outcomes[2] == .refused(.backup(.exists)))
     }
 
-    /// What a backup holds is what a disk held: put back, the process that starts from it goes on.
+    /// A backup holds what a disk held: once it is put back, a process can start from it.
     @Test func `an old backup put back shows nothing that was deleted, and reuses no dot`() throws {
         let world = NodeWorld()
         let first = world.add("n1", shards: 1)

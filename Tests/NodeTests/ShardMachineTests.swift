@@ -8,7 +8,7 @@ import Wire
 @testable import Replication
 
 extension Ownership {
-    /// Nobody else is there.
+    /// Ownership without any other node.
     static let sole = Ownership(me: n1, owners: [n1], livingOwners: 1, others: [])
     static let two = Ownership(me: n1, owners: [n1, n2], livingOwners: 2, others: [n2])
 
@@ -41,7 +41,7 @@ private struct Driven {
     var now: UInt64 = 1_000
     var ticket: UInt64 = 0
     var random: SplitMix64
-    /// Every document, as the mutations and merges so far make it.
+    /// Every document, as the mutations and merges so far leave it.
     var model: [DocumentKey: Document] = [:]
     var number: UInt64 = 0
 
@@ -122,7 +122,7 @@ private struct Driven {
         while !store.waiting.isEmpty { complete() }
     }
 
-    /// What alice is told once these have come.
+    /// Returns the events that alice receives once these documents have come.
     mutating func told(_ encodedDocuments: [EncodedDocument]) throws -> [String] {
         let push = Frame.push(ShardID(0), encodedDocuments, cause: Vector())
         try machine.receive(push, from: NodeName(checked: "n2"), in: world)
@@ -132,7 +132,7 @@ private struct Driven {
         return told.map(\.event.kind.shortName)
     }
 
-    /// What alice is told of beyond what she knows, read by read.
+    /// Returns the events that alice receives beyond what she knows, read by read.
     mutating func read(beyond known: Vector) throws -> [[String]] {
         var reads: [[String]] = []
         var place: FeedScan.Place? = .changes(after: nil)
@@ -154,7 +154,7 @@ private struct Driven {
         return views.map { "\($0.id) \($0.text)" }
     }
 
-    /// How much a user has not read.
+    /// Returns the number of messages that a user has not read.
     mutating func unread(of user: UserID) throws -> Int {
         let slot = ReplySlot(session: 2, number: 0)
         let (findings, _) = try machine.answer(.unread, for: user, slot: slot, in: world)
@@ -162,7 +162,7 @@ private struct Driven {
         return counts.reduce(0) { $0 + $1.count }
     }
 
-    /// The newest message that a user's list shows.
+    /// Returns the newest message that a user's list shows.
     mutating func preview(of user: UserID) throws -> MessageID? {
         let slot = ReplySlot(session: 2, number: 0)
         let (findings, _) = try machine.answer(.chats(.all), for: user, slot: slot, in: world)
@@ -170,7 +170,7 @@ private struct Driven {
         return chats.first?.last?.id
     }
 
-    /// What a user sees, out of the model, oldest first; what the user hides is left out.
+    /// Returns what a user sees according to the model, oldest first, without what the user hides.
     private func shown(to user: UserID) -> [(position: HistoryPosition, message: Message)] {
         guard let room = model[.conversation(lobby)]?.conversation else { return [] }
         let hidden = room.hiddenVector(
@@ -195,7 +195,7 @@ private struct Driven {
 
     func modelPreview(of user: UserID) -> MessageID? { shown(to: user).last?.position.id }
 
-    /// The same page out of the model.
+    /// Returns the same page from the model.
     func modelPage(_ place: Query.Place, limit: Int) -> [String] {
         guard let participants = model[.conversation(lobby)]?.conversation?.participants else {
             return []
@@ -229,7 +229,8 @@ private struct Driven {
 }
 
 @Suite struct ShardMachineTests {
-    /// What another node wrote of the same messages: earlier and later sendings, edits, deletions.
+    /// Returns what another node wrote of the same messages: earlier and later sendings, edits,
+    /// deletions.
     private static func encodedDocuments(seed: UInt64) -> [EncodedDocument] {
         var other = Driven(seed: seed &+ 1_000_000)
         other.machine.onPeerUp(NodeName(checked: "n1"))
@@ -319,7 +320,7 @@ private struct Driven {
             #expect(try driven.preview(of: bob) == MessageID(checked: "m\(messages - 1)"))
             costs.append(driven.store.rowsRead)
         }
-        // In all four levels, and behind the last run, some 16 rows each.
+        // On all four levels, and after the last run, about 16 rows each.
         #expect(costs.allSatisfy { $0 < 300 }, "\(costs)")
     }
 
@@ -357,7 +358,7 @@ private struct Driven {
         #expect(try driven.told(messages).isEmpty)
         let known = driven.machine.copy.stored.vector
         let all = ["member"] + Array(repeating: "message", count: count)
-        // Of more than a page, nothing is told at once: each feed reads it.
+        // More than a page is not published at once: each feed reads it.
         #expect(try driven.told(room) == (count < 64 ? all : ["too much"]))
         #expect(driven.machine.feedPosition == driven.machine.copy.stored.vector)
         let reads = try driven.read(beyond: known)
@@ -365,7 +366,7 @@ private struct Driven {
         #expect(reads.allSatisfy { $0.count <= 64 })
     }
 
-    /// What another replica has pushed of a conversation with so many messages.
+    /// Returns what another replica has pushed of a conversation with `count` messages.
     private static func conversation(of count: Int) throws -> [EncodedDocument] {
         var other = Driven(seed: 6)
         other.machine.setOwnership(.two, now: 0)

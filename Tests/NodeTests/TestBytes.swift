@@ -1,7 +1,7 @@
 import TestKit
 import Wire
 
-/// Bytes that nobody meant.
+/// A source of random bytes and of damaged ones.
 struct TestBytes {
     private var random: SplitMix64
 
@@ -9,7 +9,7 @@ struct TestBytes {
 
     mutating func bytes(_ limit: Int) -> [UInt8] { random.bytes(random.below(limit + 1)) }
 
-    /// The bytes with a few of them changed, or cut off.
+    /// Returns the bytes with a few of them changed, or cut off.
     mutating func damaged(_ bytes: [UInt8]) -> [UInt8] {
         guard !bytes.isEmpty else { return bytes }
         var bytes = bytes

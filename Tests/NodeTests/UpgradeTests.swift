@@ -6,10 +6,10 @@ import Wire
 @testable import Node
 @testable import Replication
 
-/// This build in a cluster with nodes of a later one.
+/// This build in a cluster with nodes of a later version.
 @Suite struct UpgradeTests {
-    /// What a later version makes of what a node sends: its own kinds of frames between the others,
-    /// and more behind the values of each.
+    /// Returns what a later version would send: its own kinds of frames between the others, and
+    /// more bytes after the values of each.
     private static func later(_ bytes: [UInt8]) -> [UInt8] {
         var cutter = EnvelopeCutter()
         bytes.withUnsafeBytes { cutter.append($0) }
@@ -55,7 +55,7 @@ import Wire
                 let store = try #require(world.participantStates[name]?.store)
                 world.kill(name)
                 load()
-                // A later version writes more behind what a header says, under its own number.
+                // A later version writes more bytes after a header's values, under its own number.
                 if isLater { store.headerTail = [7, 7] }
                 world.encoders[name] = nil
                 if isLater { world.encoders[name] = { UpgradeTests.later($0) } }

@@ -6,7 +6,7 @@ import Wire
 @testable import Node
 @testable import Replication
 
-/// Frames that name the vector of a shard, in which a thousand processes have written and ended.
+/// Frames with the vector of a shard to which a thousand processes have written.
 @Suite struct VectorCarrierTests {
     private static let shard = ShardID(3)
 

@@ -7,7 +7,7 @@ import Wire
 
 @testable import Node
 
-/// What nodes say to each other about those who watch and type.
+/// Frames between nodes about watchers and about users who type.
 @Suite struct WatchFrameTests {
     private static let shard = ShardID(3)
     private static let users = [UserID(checked: "alice"), UserID(checked: "bob")]

@@ -50,7 +50,7 @@ struct PlacementTests {
         for member in members { #expect((180...260).contains(owned[member] ?? 0)) }
     }
 
-    /// Nodes of different versions have to agree.
+    /// Nodes of different versions must agree on the owners.
     @Test func `the ranking does not change from version to version`() {
         let ranking = Placement.ranking(of: ShardID(17), among: members).map(\.text)
         #expect(ranking == ["n3", "n1", "n7", "n6", "n2", "n4", "n5"])

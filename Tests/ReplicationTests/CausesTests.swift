@@ -26,7 +26,7 @@ private func change(_ number: UInt64) -> Change {
         kind: 2, before: nil, after: Hash128(high: 0, low: number), greatest: .zero, latest: .zero)
 }
 
-/// What a copy says of what its pushes may answer, and waits for.
+/// The causes that a shard replica names in its pushes, and those that it waits for.
 @Suite struct CausesTests {
     private var copy = Trio.copy(of: shard)
 

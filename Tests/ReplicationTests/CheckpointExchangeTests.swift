@@ -5,7 +5,7 @@ import Wire
 
 @testable import Replication
 
-/// Nodes that exchange checkpoints over links that deliver in order.
+/// Nodes that exchange checkpoints over connections that deliver in order.
 private struct Mesh {
     static let shards: UInt16 = 100
     var nodes: [NodeName: CheckpointExchange] = [:]
@@ -30,7 +30,7 @@ private struct Mesh {
         inFlight.removeAll { !links.contains([$0.from, $0.to]) }
     }
 
-    /// A tick of every node, and what it leads to.
+    /// Makes a tick at every node, and delivers what follows from it.
     mutating func tick(naming vectors: [ShardID: Vector] = [:], by namer: NodeName? = nil) {
         now += 100
         for name in nodes.keys.sorted() {
@@ -117,7 +117,7 @@ private struct Mesh {
         for end in 1...50 as ClosedRange<UInt64> {
             mesh.tick(naming: [shard: vector(1...end)], by: n1)
         }
-        // To two nodes, in five seconds.
+        // At most six frames to each of two nodes in five seconds.
         #expect(mesh.sent - before <= 2 * 6)
     }
 
@@ -141,7 +141,7 @@ private struct Mesh {
                     mesh.known(by: name)[shard].vector(named: CheckpointID(of: vector)) == vector)
             }
         }
-        // The next one is beyond both.
+        // The next checkpoint covers both.
         for _ in 0..<10 { mesh.tick(naming: [shard: left.union(right)], by: n1) }
         #expect(mesh.known(by: n3)[shard].newestVector == left.union(right))
     }

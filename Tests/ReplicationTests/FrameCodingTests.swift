@@ -5,7 +5,7 @@ import Wire
 
 @testable import Replication
 
-/// Frames and headers of every kind, made from a seed.
+/// A source of frames and headers of every kind, made from a seed.
 struct FrameSource {
     var random: SplitMix64
 

@@ -4,7 +4,7 @@ import Wire
 
 @testable import Replication
 
-/// What a copy keeps of a peer that says what is not so.
+/// What a shard replica keeps of a peer that sends false vectors.
 @Suite struct LyingPeerTests {
     private let me = NodeName(checked: "n1")
     private let peer = NodeName(checked: "n2")
@@ -40,7 +40,7 @@ import Wire
         }
         let kept = copy.confirmed(by: peer)
         #expect(kept.map { $0.entries.count <= PeerProgress.unknownReplicasMax } == true)
-        // And it is fetched.
+        // What the peer claims to hold is pulled.
         _ = copy.onTick(now: 20)
         #expect(copy.takeOutbox().contains { if case .pull = $0.frame { true } else { false } })
     }
@@ -74,7 +74,7 @@ import Wire
         var (now, pauses): (UInt64, [UInt64]) = (100, [])
         for _ in 0..<10 {
             let pause = copy.onBadFrame(from: peer, now: now)
-            // What was on its way already counts with it.
+            // A frame that was already on its way counts with the first.
             #expect(copy.onBadFrame(from: peer, now: now + 1) == pause - 1)
             pauses.append(pause)
             now += pause

@@ -21,7 +21,7 @@ private func claim(
     Frame.VersionClaim(vector: vector, digest: digest, isComplete: isComplete, isServing: isServing)
 }
 
-/// The copy of `n1`, connected to the two others.
+/// The shard replica of `n1`, connected to the two others.
 private struct Moving {
     var copy: ShardReplica
     var ticket: UInt64 = 0
@@ -36,7 +36,7 @@ private struct Moving {
 
     mutating func own(_ owners: [NodeName]) { copy.setOwnership(ownership(owners), now: now) }
 
-    /// The marks of the copy that were offered, by owner.
+    /// Returns the marks of the replica's offers, by owner.
     mutating func offered() -> [NodeName: UInt64] {
         now += Handover.pauseMilliseconds
         if copy.needsCheck { copy.onChecked(copy.stored) }
@@ -70,7 +70,7 @@ private struct Moving {
         if copy.beginCommit(ticket) != nil { _ = copy.onCommitted(ticket, now: now) }
     }
 
-    /// The marks that it accepts.
+    /// Returns the marks that the replica accepts.
     mutating func acceptances() -> [UInt64] {
         said().compactMap { if case .accept(_, let mark, _) = $0 { mark } else { nil } }
     }
@@ -174,7 +174,7 @@ private func ownership(_ owners: [NodeName]) -> Ownership {
         _ = before.copy.receive(offer, from: n2, now: 0)
         _ = later.copy.receive(offer, from: n2, now: 0)
         #expect(before.said() == [.pull(shard, number: 1, SaidVector(Vector()))])
-        // The end of a pull that brought nothing, for all was there.
+        // The end of a pull that brought nothing, since everything was there.
         _ = later.copy.receive(.done(shard, number: 1, batches: 0, theirs), from: n2, now: 0)
         #expect(later.copy.current.vector.isEmpty)
     }
@@ -283,7 +283,7 @@ private func ownership(_ owners: [NodeName]) -> Ownership {
         _ = owner.copy.onTick(now: owner.now + 999)
         #expect(!owner.copy.isReady)
         _ = owner.said()
-        // By now somebody may have one.
+        // By now a peer may have a replica, so they are asked again.
         _ = owner.copy.onTick(now: owner.now + 1_000)
         #expect(!owner.copy.isReady)
         #expect(owner.said() == [.seek(shard), .seek(shard)])
@@ -338,7 +338,7 @@ private func ownership(_ owners: [NodeName]) -> Ownership {
         owner.own([n2, n3])
         owner.own([n1, n2])
         #expect(!owner.copy.isReady)
-        // What is said on an old connection may have been said before.
+        // A message on an old connection may be outdated.
         owner.copy.onLevel(with: n2, isServing: false)
         #expect(!owner.copy.isReady)
         _ = owner.said()
@@ -350,7 +350,7 @@ private func ownership(_ owners: [NodeName]) -> Ownership {
         _ = owner.copy.receive(offer, from: n2, now: owner.now)
         #expect(!owner.copy.isReady)
         #expect(owner.said() == [.pull(shard, number: 1, SaidVector(Vector()))])
-        // By then it may be catching up itself.
+        // By then the peer may be catching up itself.
         let doubtful = claim(Vector(), isServing: false)
         _ = owner.copy.receive(
             .done(shard, number: 1, batches: 0, doubtful), from: n2, now: owner.now)

@@ -29,7 +29,7 @@ import Wire
             var vectors = (0..<3).map { _ in Vector() }
             for _ in 0..<60 {
                 let number = source.random.below(3)
-                // It grows, but for a copy that lost something, or begins anew.
+                // A vector grows, unless its replica lost something or begins anew.
                 if source.random.chance(5) { vectors[number] = Vector() }
                 vectors[number].formUnion(source.vector())
                 let shard = ShardID(UInt16(number))
@@ -90,7 +90,7 @@ import Wire
         let kept = SaidVectors.rangesMax / 10_000
         #expect(forms.prefix(kept).allSatisfy { $0 == .base })
         #expect(forms.dropFirst(kept).allSatisfy { $0 == .whole })
-        // A peer that says more is heard, and kept no more.
+        // A peer that sends more is understood, but no more of it is kept.
         #expect(heard.hear(SaidVector(vector, .base), of: ShardID(99)) == vector)
         let beyond = SaidVector(Vector(), .beyond(CheckpointID(of: vector)))
         #expect(heard.hear(beyond, of: ShardID(99)) == nil)

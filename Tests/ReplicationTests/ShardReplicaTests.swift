@@ -31,7 +31,7 @@ private func change(_ number: UInt64) -> Change {
 
 private let encodedDocument = EncodedDocument(key: [1], bytes: [2])
 
-/// What a copy that is driven by hand said, and to whom.
+/// A shard replica that is driven by hand, and what it sent.
 private struct Driven {
     var copy: ShardReplica
     var ticket: UInt64 = 0
@@ -78,7 +78,7 @@ private struct Driven {
         return dot
     }
 
-    /// Merges what a frame brought, as a document changed by these seqs.
+    /// Merges the contents of a frame, as a document changed by these seqs.
     mutating func receive(_ frame: Frame, from peer: NodeName, naming seqs: Context = Context()) {
         for _ in copy.receive(frame, from: peer, now: now) {
             copy.noteMerge(change(seqs.dots.first?.seq ?? 0), naming: seqs, from: peer)
@@ -104,7 +104,7 @@ private struct Driven {
         receive(.done(shard, number: number, batches: batches, claim), from: peer)
     }
 
-    /// Hands a commit out; whether there was one.
+    /// Begins a commit; returns whether there was one.
     mutating func begin() -> Bool {
         ticket += 1
         return copy.beginCommit(ticket) != nil
@@ -349,7 +349,7 @@ private struct Driven {
             #expect((one.copy.phase == .serving) == isServing)
             _ = one.copy.onTick(now: one.now + 999)
             #expect((one.copy.phase == .serving) == isServing)
-            // By now it may serve, and is asked once more.
+            // By now the peer may serve, and is asked once more.
             _ = one.copy.onTick(now: one.now + 5_000)
             one.offer(Vector(), isServing: false, from: n2)
             _ = one.copy.onTick(now: one.now + 5_100)
@@ -472,7 +472,7 @@ private struct Driven {
 @Suite struct AcknowledgementTests {
     private static let slot = ReplySlot(session: 1, number: 1)
 
-    /// On how many copies the reply said it was, and after which event.
+    /// Returns the numbers of replicas in the replies, each with the event after which it came.
     private func outcome(
         _ level: AckLevel, peers: [NodeName], owners: Int
     ) -> [String] {

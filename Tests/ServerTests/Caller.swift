@@ -3,7 +3,7 @@ import NetworkIO
 import TLS
 import Testing
 
-/// A socket in a test's hands: it dials, and says what no honest node would.
+/// A socket under a test's control, which can send what no honest node would.
 final class Caller {
     private let socket: Int32
 
@@ -13,7 +13,7 @@ final class Caller {
         name.sin_family = sa_family_t(AF_INET)
         name.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
         name.sin_port = address.port.bigEndian
-        // Nobody waits for ever for what never comes.
+        // No test waits for ever.
         var patience = timeval(tv_sec: 20, tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, size)
@@ -35,15 +35,15 @@ final class Caller {
 
     func hangUp() { _ = shutdown(socket, Int32(SHUT_WR)) }
 
-    /// What comes next; nil for the end.
+    /// Returns the next bytes; nil at the end.
     func hear() -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: 64 * 1024)
         let count = recv(socket, &bytes, bytes.count, 0)
         return count > 0 ? Array(bytes[..<count]) : nil
     }
 
-    /// Whether the other end has ended it, by now or soon; what it says before that counts for
-    /// nothing.
+    /// Whether the peer has closed the connection, by now or soon; bytes before the end are
+    /// ignored.
     func isHungUpOn() -> Bool {
         while hear() != nil {}
         return errno != EAGAIN
@@ -51,8 +51,8 @@ final class Caller {
 
     /// Proves that it knows a key, as a node does.
     ///
-    /// - Parameter stepBytes: how many bytes leave at a time.
-    /// - Returns: all that it said.
+    /// - Parameter stepBytes: the number of bytes sent at a time.
+    /// - Returns: all bytes that it sent.
     func prove(by tls: OpenSSLLayer, stepBytes: Int = .max) throws -> [UInt8] {
         var said: [UInt8] = []
         try tls.begin()
@@ -69,7 +69,7 @@ final class Caller {
         }
     }
 
-    /// Says something through a TLS layer that is up, and hears what comes back through it.
+    /// Sends a text through a TLS layer that is up, and returns what comes back through it.
     func echo(_ text: String, by tls: OpenSSLLayer) throws -> String {
         try Array(text.utf8).withUnsafeBytes { try tls.seal($0) }
         var wire: [UInt8] = []

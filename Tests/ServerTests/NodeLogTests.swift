@@ -6,7 +6,7 @@ import Testing
 @testable import Server
 
 @Suite struct NodeLogTests {
-    /// What a log of this level writes.
+    /// Returns what a log of this level writes.
     private func written(
         level: String = "info", _ body: (NodeLog) -> Void
     ) throws -> [String] {

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Server
 
-/// A gate on a loop of its own, before an echo.
+/// An authenticator on a loop of its own, in front of an echo server.
 private final class Guarded: Sendable {
-    /// A gate lives on the loop's thread; here it waits for that.
+    /// The objects that live on the loop's thread.
     private final class Place {
         var authenticator: PeerAuthenticator?
         var listener: Listener?
@@ -35,7 +35,7 @@ private final class Guarded: Sendable {
     let lines = Lock<[String]>([])
     private let place: UncheckedPlace
 
-    /// Touched on the loop's thread alone.
+    /// Accessed on the loop's thread only.
     private struct UncheckedPlace: Sendable {
         nonisolated(unsafe) let place = Place()
     }
@@ -72,8 +72,8 @@ private final class Guarded: Sendable {
         address = try #require(found.withLock { $0 })
     }
 
-    /// Has the loop finish its turn: what it closes is told at a turn's very end, and a timer fires
-    /// in the next.
+    /// Waits until the loop has finished its turn: closes are reported at a turn's very end, and a
+    /// timer fires in the next turn.
     func settle() {
         let loop = thread.loop
         let isDone = DispatchSemaphore(value: 0)
@@ -154,7 +154,7 @@ private final class Guarded: Sendable {
             let line = try #require(guarded.logged.first)
             #expect(line.hasPrefix("peer refused: it has another key; give every node the same"))
             #expect(guarded.logged.count == 1)
-            // It succeeds, and fails again: that is news.
+            // A peer that succeeds and fails again is logged again.
             let tls = TLSContext(try ring("a")).dialling()
             _ = try Caller(to: guarded.address).prove(by: tls)
             guarded.settle()
@@ -203,7 +203,7 @@ private final class Guarded: Sendable {
             _ = try caller.prove(by: tls)
             #expect(try caller.echo("hello", by: tls) == "hello")
             for unauthenticated in silent.prefix(9) { #expect(unauthenticated.isHungUpOn()) }
-            // Who goes for another has done nothing that anybody could put right.
+            // Nobody can correct anything about a connection that was closed for a newer one.
             #expect(guarded.logged == [])
         }
     }

@@ -46,7 +46,7 @@ import Testing
     }
 }
 
-/// Refusals in a test's hands.
+/// A reference to refusals, which expectations can change.
 private final class Log {
     private var refusals = Refusals()
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Session
 
-/// A web page that a browser shows must not control the port.
+/// A web page in a browser must not be able to control the port.
 @Suite struct BrowserTests {
     private let world = World()
     private static let refusal =

@@ -3,7 +3,7 @@ import Session
 import Testing
 import Wire
 
-/// In which order watchers are told of what came from different nodes.
+/// The order in which watchers receive events of different nodes.
 @Suite struct CauseTests {
     private let world = World()
     private let nodes: [TestNode]
@@ -22,7 +22,8 @@ import Wire
         settle()
     }
 
-    /// Who watches on the third node, which has an answer and not what it answers.
+    /// Returns a watcher on the third node, which has an answer but not the message that it
+    /// answers.
     private func answered() -> TestClient {
         let watcher = nodes[2].connect()
         watcher.say("WATCH bob")
@@ -83,7 +84,7 @@ import Wire
         world.hold(true, between: nodes[0], and: nodes[2])
         say(0, "SEND c alice question")
         say(1, "SEND c bob answer")
-        // No silence of the second node is long enough to have it asked.
+        // The second node is never silent for long enough to be asked.
         world.clock.advance(milliseconds: 700)
         say(1, "SEND c bob again")
         world.clock.advance(milliseconds: 700)
@@ -102,8 +103,8 @@ import Wire
         }
     }
 
-    /// A message comes to the third node before its conversation, is waited for in vain, and
-    /// changes before that comes.
+    /// A message reaches the third node before its conversation, which is waited for in vain, and
+    /// changes before the conversation comes.
     private func changeUnheardOf(_ whenAnnounced: () -> Void = {}) {
         world.hold(true, between: nodes[0], and: nodes[2])
         say(0, "CREATE k alice,bob")
@@ -115,7 +116,7 @@ import Wire
         settle()
     }
 
-    /// What a watcher was told of that message.
+    /// Returns the events of that message that a watcher received.
     private func told(to watcher: TestClient) -> [String] {
         watcher.heard().filter { $0.contains(" id=m ") }
             .map { $0.contains("text=second") ? String($0.prefix(18)) : $0 }
@@ -161,7 +162,7 @@ import Wire
         nodes[2].connect().say("SET ack=local", "SEND c alice hello")
         nodes[2].settle()
         let token = first.heard().last?.split(separator: "token=").last.map(String.init) ?? ""
-        // The conversation comes behind more messages than are read at once.
+        // The conversation comes after more messages than are read at once.
         let store = nodes[2].store
         store.assumeIsolated { $0.hold(true) }
         world.hold(false, between: nodes[0], and: nodes[2])
@@ -191,7 +192,8 @@ import Wire
         _ = watcher.heard()
         for other in [nodes[1], nodes[2]] { world.hold(false, between: nodes[0], and: other) }
         settle()
-        // Nothing is new to this node: it is to who was told on the other side that it shows.
+        // Nothing is new to this node, but to a watcher that saw on the other side that the message
+        // shows.
         let told = watcher.heard().filter { $0.contains(" id=m ") }
         #expect(told.count == 1 && told[0].hasPrefix("EVENT kind=delete "))
     }
@@ -206,7 +208,7 @@ import Wire
         let token = first.heard().last?.split(separator: "token=").last.map(String.init) ?? ""
         let watcher = nodes[1].connect()
         watcher.say("WATCH alice since=\(token)")
-        // What this node lacks of that is not waited for without end.
+        // The node does not wait for ever for what it lacks of the token.
         world.pass(milliseconds: 2_000, nodes[1])
         #expect(watcher.heard().contains { $0.hasPrefix("OK ") })
         say(0, "RESTORE c m alice\nUNPIN c m alice")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Session
 
-/// A user's list of conversations, as the contract words it.
+/// A user's list of conversations, as the line protocol prescribes it.
 @Suite struct ChatListTests {
     private let world = World()
     private let client: TestClient
@@ -53,7 +53,7 @@ import Testing
             client.ask("UNREAD alice") == [
                 "UNREAD conversation=d count=1", "UNREAD conversation=f count=1", "OK total=2",
             ])
-        // A deletion for everyone takes the preview away, and with it the place.
+        // A deletion for everyone removes the preview, and with it the place in the list.
         _ = client.ask("DELETE f m2 bob for=everyone")
         #expect(ids("CHATS alice") == ["g", "d", "a", "b", "c", "e", "f"])
     }
@@ -106,7 +106,7 @@ import Testing
     @Test func `a list waits until all that it shows is on disk, in every shard`() {
         world.n1.store.assumeIsolated { $0.hold(true) }
         let reader = world.n1.connect()
-        // Some of the four shards wait for one commit, and some for the next.
+        // Some of the four shards wait for one commit, others for the next.
         client.say("CREATE a alice", "CREATE b alice", "CREATE c alice", "CREATE d alice")
         world.n1.turn()
         client.say("CREATE e alice")

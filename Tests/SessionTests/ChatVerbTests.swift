@@ -2,7 +2,7 @@ import Testing
 
 @testable import Session
 
-/// Every verb of chat, as the contract words its replies.
+/// Every verb of chat, with the replies that the line protocol prescribes.
 @Suite struct ChatVerbTests {
     private let world = World(editWindowMilliseconds: 60_000)
     private let client: TestClient

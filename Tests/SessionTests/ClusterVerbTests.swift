@@ -4,7 +4,7 @@ import Testing
 
 @testable import Session
 
-/// Every verb of the cluster, as the contract words its replies.
+/// Every verb of the cluster, with the replies that the line protocol prescribes.
 @Suite struct ClusterVerbTests {
     private let world = World()
     private var node: TestNode { world.n1 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Session
 
-/// What one participant is shown of one conversation, as the contract words it.
+/// One participant's view of one conversation, as the line protocol prescribes it.
 @Suite struct ConversationVerbTests {
     private let world = World()
     private let client: TestClient

@@ -18,7 +18,7 @@ import Testing
         #expect(node.room.assumeIsolated { $0.heldBytes } <= SessionLimits.heldBytesMax + 60_000)
         let other = node.connectShared()
         #expect(other.ask("CREATE c alice,bob", "SEND c alice hello").count == 2)
-        // What is refused is skipped to its end, and the connection stays usable.
+        // A refused line is skipped to its end, and the connection stays usable.
         refused.first?.feed("xxx\nPING\n")
         #expect(refused.first?.heard() == ["OK pong"])
     }
@@ -73,7 +73,7 @@ import Testing
         for number in 0..<4 {
             #expect(writer.ask("SEND c alice id=m\(number) \(text)").count == 1)
             let held = node.room.assumeIsolated { $0.heldBytes }
-            // Each may hold a little whatever the others hold, and one event more.
+            // Each session may hold a little whatever the others hold, and one event more.
             #expect(
                 held < SessionLimits.heldBytesMax + deaf.count * 2 * SessionLimits.freeBytes)
         }
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test func `who asks for much is answered in turns, and who asks for little at once`() {
-        // Everything takes a quarter of a share or more.
+        // Each request takes a quarter of a share or more.
         node.clock.setStep(microseconds: SessionLimits.turnMicrosecondsMax / 16)
         let greedy = node.connectShared()
         greedy.feed(String(repeating: "UNREAD alice\n", count: 200))
@@ -144,7 +144,7 @@ import Testing
         let most = Int(SessionLimits.turnMicrosecondsMax / SessionLimits.turnMicrosecondsMin)
         for _ in 0..<2_000 where answered < 4_000 {
             let more = greedy.reduce(0) { $0 + $1.heard().count }
-            // In each turn those that waited have their time, and what is read.
+            // In each turn, those that waited have their time, and so has what is read.
             #expect(more <= 2 * most)
             answered += more
             node.endTurn()

@@ -1,6 +1,6 @@
 import Testing
 
-/// What `--log debug` shows.
+/// The lines that `--log debug` adds.
 @Suite struct DebugLogTests {
     private let world = World()
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Session
 
-/// Devices and their notifications, as the contract words them.
+/// Devices and their notifications, as the line protocol prescribes them.
 @Suite struct DeviceVerbTests {
     private let world = World()
     private let client: TestClient
@@ -13,7 +13,7 @@ import Testing
         _ = client.ask("CREATE c1 alice,bob,carol", "CREATE c2 alice,bob")
     }
 
-    /// The pairs of each notification: its kind, message, sender and text.
+    /// Returns the pairs of each notification: its kind, message, sender and text.
     private func notifications(_ user: String = "bob", _ device: String = "phone") -> [String] {
         client.ask("NOTIFICATIONS \(user) \(device)").map { line in
             line.split(separator: " ").filter { !$0.hasPrefix("id=") }.joined(separator: " ")

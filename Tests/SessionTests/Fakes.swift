@@ -4,7 +4,7 @@ import Node
 import Session
 import Wire
 
-/// Runs every job where it is made: the test's thread is the loop's.
+/// An executor that runs every job where it is made: the test's thread is the loop's.
 final class InlineExecutor: SerialExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         UnownedJob(job).runSynchronously(on: asUnownedSerialExecutor())
@@ -19,12 +19,12 @@ final class InlineExecutor: SerialExecutor {
     func isIsolatingCurrentContext() -> Bool? { true }
 }
 
-/// Time that stands until a test moves it.
+/// A clock that stands still until a test moves it.
 actor FakeClock: Clock {
     private let executor: InlineExecutor
     private var passed: UInt64 = 10_000
     private var wall: UInt64 = 1_795_240_800_000
-    /// How long everything takes between two looks at the clock, in microseconds.
+    /// The microseconds that pass between two readings of the clock.
     private var step: UInt64 = 0
     private var steps: UInt64 = 0
 
@@ -43,7 +43,7 @@ actor FakeClock: Clock {
         }
     }
 
-    /// Has everything take so long between two looks at the clock.
+    /// Sets the microseconds that pass between two readings of the clock.
     nonisolated func setStep(microseconds: UInt64) { assumeIsolated { $0.step = microseconds } }
 
     nonisolated func advance(milliseconds: UInt64) {
@@ -53,7 +53,7 @@ actor FakeClock: Clock {
         }
     }
 
-    /// The machine is suspended: its monotonic clock stands still.
+    /// Suspends the machine, whose monotonic clock stands still.
     nonisolated func suspend(milliseconds: UInt64) { assumeIsolated { $0.wall += milliseconds } }
 }
 
@@ -74,7 +74,7 @@ actor CountingEntropy: Entropy {
     }
 }
 
-/// What a node told its process.
+/// A host that records what its node reports.
 actor FakeHost: Host {
     private let executor: InlineExecutor
     private(set) var lines: [String] = []
@@ -82,7 +82,7 @@ actor FakeHost: Host {
     private(set) var ending: Ending?
     private(set) var isReady = false
     private var dialed: [String] = []
-    /// What a real host does to its clients when it is told to end.
+    /// Does to the clients what a real host does when it is told to end.
     private var onEnd: (@Sendable () -> Void)?
 
     init(on executor: InlineExecutor) { self.executor = executor }
@@ -133,7 +133,7 @@ actor FakeHost: Host {
     }
 }
 
-/// What a client hears.
+/// The output that a client receives.
 actor FakeOutput: SessionOutput {
     private let executor: InlineExecutor
     private var bytes: [UInt8] = []

@@ -5,7 +5,7 @@ import Wire
 
 @testable import Session
 
-/// What watchers are told on nodes that hold nothing of it.
+/// The events for watchers on nodes that hold nothing of the conversation.
 @Suite struct FeedTests {
     private let world = World(replicas: .count(2))
     private let nodes: [TestNode]
@@ -95,7 +95,8 @@ import Wire
         let token = token(first.heard().first)
         first.session.assumeIsolated { $0.onClosed() }
         settle()
-        // From here on nothing travels: what the third node asks of the others is on its way.
+        // From here on nothing is delivered: the third node's requests to the others are on their
+        // way.
         let late = nodes[2].connect()
         late.say("WATCH bob since=\(token)")
         world.pass(milliseconds: 1_200, nodes[2])

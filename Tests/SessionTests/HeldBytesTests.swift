@@ -53,7 +53,7 @@ import Testing
         let still = held.takeStill(now: Self.patience)
         #expect(!still.contains(4))
         #expect(still.contains(3))
-        // What it read before counts for nothing the next time.
+        // What it has read before does not count the next time.
         let got3 = held.takeStill(now: 2 * Self.patience)
         #expect(got3.contains(4))
     }
@@ -118,17 +118,17 @@ import Testing
             held.note(
                 id, holds: 0, sharing: 12 * Self.mebibyte, isItsTurn: true, taken: 0, now: 0)
         }
-        // Eight of thirteen are to go: three parts of three each, of those for whom most waits.
+        // Of 13 MiB, 8 have to go: three sessions, each with 3 of the 12 that four share.
         let still = held.takeStill(now: Self.patience)
         #expect(still.count == 3)
         #expect(!still.contains(9))
-        // The one that is left still holds all of it.
+        // The session that is left still holds all 12 MiB.
         for id in still { held.forget(id) }
         let rest = held.takeStill(now: Self.patience)
         #expect(rest.count == 1)
     }
 
-    /// Each holds as many mebibytes as its number.
+    /// Has session 1 hold a mebibyte, session 2 two, and so on up to `count`.
     private mutating func fill(with count: UInt64) {
         for id in 1...count {
             held.note(

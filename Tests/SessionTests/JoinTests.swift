@@ -1,7 +1,7 @@
 import Node
 import Testing
 
-/// What clients see of nodes that come, or may not.
+/// What clients see of nodes that join, or may not.
 @Suite struct JoinTests {
     private let world = World()
     private var node: TestNode { world.n1 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Session
 
-/// What `HELP limits` tells.
+/// The lines of `HELP limits`.
 @Suite struct LimitTests {
     private let lines = World().n1.connect().ask("HELP limits")
 

@@ -1,7 +1,7 @@
 import Node
 import Testing
 
-/// What is done to a node's disk.
+/// The verbs that maintain a node's disk.
 @Suite struct MaintenanceVerbTests {
     private let world = World()
     private var node: TestNode { world.n1 }

@@ -4,7 +4,7 @@ import Node
 import Replication
 import Wire
 
-/// A disk in memory: commits wait until a test has them done, or are done at once.
+/// A disk in memory; commits wait until a test completes them, or are stored at once.
 actor MemoryStore: Store {
     private struct Waiting {
         let writes: [ShardWrite]
@@ -34,7 +34,7 @@ actor MemoryStore: Store {
 
     func hold(_ isHeld: Bool) { self.isHeld = isHeld }
 
-    /// How often the log was to be emptied, since that was last asked.
+    /// Returns how often the log was to be emptied since the last call.
     func takeLogsAsked() -> Int {
         defer { logsAsked = 0 }
         return logsAsked
@@ -42,9 +42,9 @@ actor MemoryStore: Store {
 
     func leave(freeBytes: UInt64) { self.freeBytes = freeBytes }
 
-    /// Does the oldest commit that waits, or fails it.
+    /// Completes the oldest commit that waits, or fails it.
     ///
-    /// - Returns: its ticket and why it failed, to be told to the node; nil where none waits.
+    /// - Returns: its ticket and its failure, to be reported to the node; nil where none waits.
     func complete(
         failing failure: StoreFailure? = nil
     ) -> (ticket: UInt64, failure: StoreFailure?)? {
@@ -118,7 +118,7 @@ extension MemoryStore {
 
     nonisolated func emptyLog() { assumeIsolated { $0.logsAsked += 1 } }
 
-    /// All of it at once, and all of it good.
+    /// Checks everything at once; everything is good.
     nonisolated func check(
         _ shard: ShardID, after mark: (any CheckMark)?, rowsMax: Int
     ) throws(StoreFailure) -> CheckedPart {
@@ -176,14 +176,14 @@ extension MemoryStore {
         }
     }
 
-    /// No record goes bad in memory.
+    /// Always throws: no record is damaged in memory.
     nonisolated func remainder(
         of shard: ShardID, without bad: [DocumentKey]
     ) throws(StoreFailure) -> Remainder {
         throw .failed("nothing to count anew")
     }
 
-    /// All that the other lacks, at once.
+    /// Returns everything that the other replica lacks, at once.
     nonisolated func changes(
         in shard: ShardID, lackedBy theirs: Vector, of ours: Vector, after cursor: Dot?,
         bytesMax: Int

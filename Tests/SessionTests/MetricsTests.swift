@@ -4,7 +4,7 @@ import Testing
 @testable import Admin
 @testable import Node
 
-/// What a node says of itself in numbers.
+/// The figures that a node reports about itself.
 @Suite struct MetricsTests {
     private let world = World()
 

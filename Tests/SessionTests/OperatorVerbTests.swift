@@ -1,6 +1,6 @@
 import Testing
 
-/// What an operator asks of a node among the others.
+/// An operator's requests that concern a node's part in the cluster.
 @Suite struct OperatorVerbTests {
     private let forbidden = "ERR 403 This node was started without --faults: it cannot be cut off"
     private let unknown = "ERR 404 No such node; MEMBERS lists them all"

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Session
 
-/// Profiles and action items, as the contract words them.
+/// Profiles and action items, as the line protocol prescribes them.
 @Suite struct OwnVerbTests {
     private let world = World()
     private let client: TestClient
@@ -105,7 +105,7 @@ import Testing
         #expect(client.ask("HISTORY c alice").count == 2)
         #expect(client.ask("CHATS alice").first?.contains("unread=1 ") == true)
         #expect(client.ask("READ c alice") == ["OK unread=0"])
-        // What is not seen is not listed; a placeholder would be.
+        // A conversation without visible messages is not listed; a placeholder would be visible.
         _ = client.ask("DELETE c m2 alice")
         #expect(client.ask("CHATS alice", "HISTORY c alice") == ["OK", "OK"])
     }

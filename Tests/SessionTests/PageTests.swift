@@ -3,7 +3,7 @@ import Testing
 
 @testable import Session
 
-/// Pages of a history that goes on growing while it is read, now on one node and now on another.
+/// Pages of a history that grows while it is read, now on one node and now on another.
 @Suite struct PageTests {
     private let world = World()
     private let second: TestNode

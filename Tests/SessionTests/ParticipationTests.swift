@@ -2,7 +2,7 @@ import Testing
 
 @testable import Session
 
-/// Who is in a conversation, and what each makes of it, as the contract words it.
+/// The participants of a conversation and their own states, as the line protocol prescribes them.
 @Suite struct ParticipationTests {
     private let world = World()
     private let client: TestClient

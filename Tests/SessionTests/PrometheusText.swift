@@ -1,4 +1,4 @@
-/// A strict reader of Prometheus' text format: what a scraper would stumble over is an error here.
+/// A strict parser of Prometheus' text format: what a scraper would reject is an error here.
 struct PrometheusText {
     struct Broken: Error, Equatable {
         let line: String
@@ -34,7 +34,7 @@ struct PrometheusText {
         for family in families where family.kind == "histogram" { try checkHistogram(family) }
     }
 
-    /// The value of the sample with these labels; nil where there is none.
+    /// Returns the value of the sample with these labels; nil where there is none.
     func value(_ name: String, _ labels: [String: String] = [:]) -> Double? {
         families.flatMap(\.samples).first { $0.name == name && $0.labels == labels }?.value
     }
@@ -58,7 +58,7 @@ struct PrometheusText {
         families.append(Family(name: words[2], kind: words[3]))
     }
 
-    /// Names end in their unit, counters in `_total`.
+    /// Checks that names end in their unit, and counters in `_total`.
     private static func checkName(_ name: String, _ kind: String, _ line: String) throws {
         let isName = name.utf8.allSatisfy {
             ($0 >= 0x61 && $0 <= 0x7A) || ($0 >= 0x30 && $0 <= 0x39) || $0 == 0x5F
@@ -137,7 +137,7 @@ struct PrometheusText {
         return value
     }
 
-    /// Buckets ascend and never fall, and the last is all that was counted.
+    /// Checks that buckets ascend and never fall, and that the last one counts everything.
     private func checkHistogram(_ family: Family) throws {
         let series = Dictionary(grouping: family.samples) { sample in
             sample.labels.filter { $0.key != "le" }

@@ -4,10 +4,10 @@ import Testing
 
 @testable import Session
 
-/// `cluster/PROTOCOL.md` says what a node does: every verb is on it as `HELP` writes it, with an
-/// example that a node answers as the page says.
+/// The agreement of `cluster/PROTOCOL.md` with a node: every verb is on the page as `HELP` writes
+/// it, with an example that a node answers as the page says.
 @Suite struct ProtocolPageTests {
-    /// A request of the page, and the lines that answer it.
+    /// A request on the page, and the lines of its reply.
     private struct Example {
         let request: String
         var reply: [String] = []

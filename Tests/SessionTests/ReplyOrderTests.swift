@@ -58,11 +58,11 @@ import Testing
         let client = world.n1.connect()
         func ask(_ lines: [String]) -> [String] {
             client.feed(lines.map { $0 + "\n" }.joined())
-            // A list takes a way there and back.
+            // A list needs a way to the other node and back.
             for _ in 0..<8 { world.settle(world.n1, other) }
             return client.heard()
         }
-        // Of four shards some are on the other node.
+        // Of the four shards some are on the other node.
         let chats = (0..<8).map { "c\($0)" }
         _ = ask(chats.map { "CREATE \($0) alice,bob" })
         let heard = ask(
@@ -163,7 +163,7 @@ import Testing
         node.complete(failing: .full)
         client.say("SEND c alice id=m3 three")
         node.turn()
-        // The second is told now that it was built on the first.
+        // The second commit fails now, since it was built on the first.
         node.complete()
         #expect(client.heard().count == 2)
         node.complete()
@@ -197,13 +197,13 @@ import Testing
         #expect(String(decoding: table, as: UTF8.self).contains("n2:7101"))
     }
 
-    /// The lines of every shard's vector.
+    /// Returns the lines of every shard's vector.
     private func vectors(_ client: TestClient) -> [String] {
         (0..<4).flatMap { client.ask("VECTOR \($0)") }.filter { $0.hasPrefix("VECTOR") }
     }
 }
 
-/// The id in a data line.
+/// Returns the id in a data line.
 func id(_ line: String) -> String? {
     guard let start = line.firstRange(of: " id=") else { return nil }
     return String(line[start.upperBound...].prefix { $0 != " " })

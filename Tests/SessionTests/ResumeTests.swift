@@ -4,14 +4,14 @@ import Testing
 
 @testable import Session
 
-/// What is told to a watcher who was away, of what its token does not name.
+/// The events for a watcher that resumes, of what its token does not name.
 @Suite struct ResumeTests {
     private func token(_ line: String?) -> String {
         let word = line?.split(separator: " ").last { $0.hasPrefix("token=") }
         return String(word?.dropFirst("token=".count) ?? "")
     }
 
-    /// Those that have all these words.
+    /// Returns the lines that have all these words.
     private func lines(_ lines: [String], with words: String...) -> [String] {
         lines.filter { line in
             let those = line.split(separator: " ").map(String.init)
@@ -121,7 +121,7 @@ import Testing
         for number in 0..<8 { _ = writer.ask("PROFILE u\(number) name=N\(number)") }
         _ = writer.ask("SEND c alice id=m hello")
         let last = token(watcher.heard().last)
-        // It names the shards of what is bob's, and no others.
+        // It names the shards of what concerns bob, and no others.
         #expect(last == token(world.n1.connect().ask("WATCH bob").last))
         _ = writer.ask("SEND c alice id=late hello")
         let heard = world.n1.connect().ask("WATCH bob since=\(last)")
@@ -146,7 +146,7 @@ import Testing
         }
         let watcher = second.connect()
         watcher.say("WATCH bob since=\(start)")
-        // Nothing is carried meanwhile.
+        // Nothing is delivered meanwhile.
         world.pass(milliseconds: 1_200, second)
         var heard = watcher.heard()
         #expect(heard.first?.hasPrefix("OK token=") == true)
@@ -169,7 +169,7 @@ import Testing
         world.settle(world.n1, second)
         let watcher = second.connect()
         watcher.say("WATCH bob")
-        // Nothing is carried meanwhile.
+        // Nothing is delivered meanwhile.
         world.pass(milliseconds: 1_200, second)
         var heard = watcher.heard()
         #expect(heard.first?.hasPrefix("OK token=") == true)

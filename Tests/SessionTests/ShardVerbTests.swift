@@ -2,7 +2,7 @@ import Placement
 import Testing
 import Wire
 
-/// What a node tells of the shards, its own and the others'.
+/// The reports of a node about the shards, its own and the others.
 @Suite struct ShardVerbTests {
     private let empty = "state=ready entities=0 digest=" + String(repeating: "0", count: 32)
 

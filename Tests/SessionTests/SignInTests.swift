@@ -6,7 +6,7 @@ import Wire
 
 @testable import Session
 
-/// Lets in who says one of two secrets.
+/// Keys that admit a session which sends one of two secrets.
 private actor TestDoorkeeper: AuthKeys {
     static let secret = String(repeating: "s", count: 32)
     static let other = String(repeating: "o", count: 32)
@@ -64,7 +64,7 @@ private actor TestDoorkeeper: AuthKeys {
         let client = world.n1.connect(.closed(doorkeeper))
         #expect(client.ask("AUTH guess", "AUTH \(secret)x") == Array(repeating: wrong, count: 2))
         #expect(!client.isFinished)
-        // What comes behind it in one piece is not even looked at.
+        // A line that follows in the same read is not even examined.
         #expect(client.ask("AUTH \(secret.dropLast())", "AUTH \(secret)", "PING") == [wrong])
         #expect(client.isFinished)
         #expect(client.ask("AUTH \(secret)") == [])

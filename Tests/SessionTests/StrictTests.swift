@@ -3,7 +3,7 @@ import Testing
 
 @testable import Session
 
-/// Who asks for copies and does not get them is told so.
+/// A client that requires replicas is told when there are too few.
 @Suite struct StrictTests {
     @Test func `a strict level that is not reached within a second is 504, and the write stays`() {
         let world = World()
@@ -29,7 +29,7 @@ import Testing
         world.pass(milliseconds: 1_100, world.n1)
         let heard = client.heard()
         #expect(heard.first?.hasSuffix(" replicas=1/2") == true && heard.last == "OK unread=0")
-        // Who is dead counts: a copy that is not there is not.
+        // A dead owner counts as an owner, and its replica is missing.
         world.live(milliseconds: 10_000, world.n1)
         #expect(client.ask("MEMBERS").contains { $0.contains(" state=dead ") })
         _ = client.ask("SET ack=majority strict=true")

@@ -1,7 +1,7 @@
 import LineProtocol
 import Session
 
-/// A client of one session.
+/// The client of a session.
 struct TestClient {
     let session: Session
     let output: FakeOutput
@@ -13,7 +13,7 @@ struct TestClient {
         self.node = node
     }
 
-    /// Sends bytes as they are, in one read, and turns nothing.
+    /// Sends bytes as they are, in one read, without a turn.
     func feed(_ text: String) {
         Array(text.utf8).withUnsafeBytes { bytes in
             nonisolated(unsafe) let bytes = bytes
@@ -24,7 +24,7 @@ struct TestClient {
     /// Sends these lines in one read.
     func say(_ lines: String...) { feed(lines.map { $0 + "\n" }.joined()) }
 
-    /// Sends these lines in one read and has the node do all of it.
+    /// Sends these lines in one read and runs the node until nothing is left to do.
     ///
     /// - Returns: the lines of the replies.
     func ask(_ lines: String...) -> [String] {
@@ -33,21 +33,21 @@ struct TestClient {
         return heard()
     }
 
-    /// The lines that came since it was last asked.
+    /// Returns the lines that came since the last call.
     func heard() -> [String] {
         let text = String(decoding: output.assumeIsolated { $0.take() }, as: UTF8.self)
         return text.split(separator: "\n").map(String.init)
     }
 
-    /// Takes what was written, and has the session write more; what is then written waits.
+    /// Takes what was written, and lets the session write more, which then waits.
     ///
-    /// - Returns: the lines that it took.
+    /// - Returns: the lines that were taken.
     func drain() -> [String] {
         defer { session.assumeIsolated { $0.onDrained() } }
         return heard()
     }
 
-    /// How many lines ended in what came since it was last asked.
+    /// Returns the number of line ends that came since the last call.
     func heardLineEnds() -> Int {
         output.assumeIsolated { $0.take() }.count { $0 == UInt8(ascii: "\n") }
     }

@@ -4,7 +4,7 @@ import Wire
 
 @testable import Session
 
-/// What a client carries from node to node.
+/// The tokens that a client carries from node to node.
 @Suite struct TokenVerbTests {
     private let world = World(mayBlock: true)
     private var n1: TestNode { world.n1 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Session
 
-/// Who types is shown while they do, and never longer.
+/// Users who type are shown while they do, and never longer.
 @Suite struct TypingTests {
     private let world = World(replicas: .count(1))
     private let nodes: [TestNode]
@@ -29,7 +29,7 @@ import Testing
         return client.heard()
     }
 
-    /// What each watcher was told, `on` and `off` in short.
+    /// Returns what each watcher received, `on` and `off` in short.
     private func told() -> [[String]] {
         watchers.map { watcher in
             watcher.heard().map {
@@ -151,7 +151,7 @@ import Testing
         world.hold(true, between: nodes[0], and: nodes[1])
         _ = say(client, "TYPING c alice on")
         #expect(told() == [["on"], [], ["on"]])
-        // Six seconds less a tick, and the half second that wall clocks may be apart.
+        // Six seconds less a tick, and the half second by which wall clocks may differ.
         world.clock.suspend(milliseconds: 6_400)
         world.hold(false, between: nodes[0], and: nodes[1])
         world.settle(nodes[0], nodes[1], nodes[2])

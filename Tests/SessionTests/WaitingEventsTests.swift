@@ -6,15 +6,15 @@ import Wire
 
 @testable import Session
 
-/// How a client is told that stops reading, and what that costs.
+/// The events for a client that stops reading, and what they cost.
 @Suite struct WaitingEventsTests {
-    /// How those end for whom events wait.
+    /// The ways in which clients end for whom events wait.
     enum Ending: CaseIterable {
         case reads, closes, endsAndReads, endsAndTakesNothing, takesTooLittle, isLetGo
         case isTooMuchForAll
     }
 
-    /// Keeps the events that it is handed.
+    /// A sink that keeps its events.
     private final class Recorder: ReplySink {
         nonisolated(unsafe) private(set) var events: [WatchedEvent] = []
 
@@ -39,7 +39,7 @@ import Wire
         _ = writer.ask("CREATE c alice,bob")
     }
 
-    /// One who watches and reads nothing after the answer.
+    /// Returns a watcher that reads nothing after the reply.
     private func deafWatcher() -> TestClient {
         let client = node.connectShared()
         #expect(client.ask("WATCH bob").count == 1)
@@ -53,7 +53,7 @@ import Wire
         }
     }
 
-    /// What came since it was last asked, each without its rest: `m7`, or the first word.
+    /// Returns the ids of messages in the lines, such as `m7`, or else their first words.
     private func names(_ lines: [String]) -> [String] {
         lines.map { line in
             let words = line.split(separator: " ")
@@ -87,7 +87,7 @@ import Wire
     @Test func `an event that waits for many counts once`() {
         let deaf = (0..<100).map { _ in deafWatcher() }
         send(0..<20)
-        // Each has the first line written, and of the others its tokens.
+        // For each client the first line is written, and of the other lines its tokens wait.
         let lineMax = Self.text.utf8.count + 500
         #expect(heldBytes > 19 * Self.text.utf8.count)
         #expect(heldBytes < 19 * lineMax + deaf.count * (lineMax + 19 * 500))
@@ -113,7 +113,7 @@ import Wire
             send(first..<first + 5)
             send(first + 5..<first + 95, "short")
             expected += reader.heard()
-            // A piece at a time, while more comes.
+            // A part at a time, while more comes.
             for _ in 0..<3 { told += deaf.drain() }
         }
         #expect(told.count < expected.count)
@@ -204,12 +204,12 @@ import Wire
         #expect(areAsExpected)
         node.room.assumeIsolated { $0.forget(Self.other) }
         #expect(heldBytes == 0)
-        // Nothing is kept for them any more, either.
+        // Nothing is kept for them afterwards, either.
         send(30..<32)
         #expect(heldBytes == 0)
     }
 
-    /// Has others hold so many bytes, who do not stand still.
+    /// Has other sessions, which do not stall, hold so many bytes.
     private func others(hold bytes: Int) {
         node.room.assumeIsolated {
             $0.note(Self.other, holds: bytes, sharing: 0, isItsTurn: false, taken: 0, now: 0)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Session
 
-/// What those who watch are told, as the contract words it.
+/// The events that watchers receive, as the line protocol prescribes them.
 @Suite struct WatchTests {
-    /// The lines of events without their times and tokens.
+    /// Returns the lines of events without their times and tokens.
     private func plain(_ lines: [String]) -> [String] {
         lines.map { line in
             line.split(separator: " ").filter {
@@ -131,7 +131,7 @@ import Testing
         world.clock.advance(milliseconds: 60_000)
         let resumed = world.n1.connect().ask("WATCH bob since=\(start)")
         let since = timed(Array(resumed.dropFirst()))
-        // The deletion of m3 is no more, nor its pin; all else is told as it was.
+        // The deletion and the pin of m3 are undone; everything else is reported as it was.
         let expected = live.filter {
             !$0.contains("kind=pin conversation=c by=bob at=2026-11-21T06:00:03.000Z")
                 && !($0.contains("kind=delete ") && $0.contains(" id=m3 "))

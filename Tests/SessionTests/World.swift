@@ -4,7 +4,7 @@ import Replication
 import Session
 import Wire
 
-/// One node in memory, with everything that surrounds it in a test's hands.
+/// A node in memory, whose ports are under a test's control.
 final class TestNode {
     let node: Node
     let store: MemoryStore
@@ -14,7 +14,7 @@ final class TestNode {
     let executor: InlineExecutor
     let room: ClientMemory
     private var sessions: UInt64 = 0
-    /// Those that share the room.
+    /// The clients that share the node's memory.
     private var sharing: [UInt64: TestClient] = [:]
 
     init(
@@ -37,21 +37,21 @@ final class TestNode {
                 executor: executor, store: store, entropy: entropy, clock: clock, host: host))
     }
 
-    /// A client that connects.
+    /// Connects a client.
     ///
-    /// - Parameter door: what it has to say first.
+    /// - Parameter authPolicy: whether the client has to sign in.
     func connect(_ authPolicy: AuthPolicy = .none) -> TestClient {
         connect(sharing: nil, authPolicy)
     }
 
-    /// A client that shares the room with all others that were made so.
+    /// Connects a client that shares memory with all others connected in this way.
     func connectShared() -> TestClient {
         let client = connect(sharing: room)
         sharing[client.session.id] = client
         return client
     }
 
-    /// The end of a turn, as it is for those that share the room.
+    /// Ends a turn for the clients that share memory.
     func endTurn() {
         room.assumeIsolated { $0.endTurn() }
         while let id = room.assumeIsolated({ $0.takeTurn() }) {
@@ -63,7 +63,7 @@ final class TestNode {
         }
     }
 
-    /// A tick, as it is for those that share the room.
+    /// Makes a tick for the clients that share memory.
     func clearRoom() {
         let still = room.assumeIsolated { [clock] in $0.takeStill(now: clock.milliseconds) }
         for client in still.compactMap({ sharing[$0] }) {
@@ -85,7 +85,7 @@ final class TestNode {
         return TestClient(session, output, of: self)
     }
 
-    /// Has the oldest commit done, or fail, and tells the node.
+    /// Completes the oldest commit, or fails it, and tells the node.
     func complete(failing failure: StoreFailure? = nil) {
         guard let result = store.assumeIsolated({ $0.complete(failing: failure) }) else { return }
         node.assumeIsolated { $0.onCommitted(result.ticket, failure: result.failure) }
@@ -93,7 +93,7 @@ final class TestNode {
 
     func turn() { node.assumeIsolated { $0.onTurnEnd() } }
 
-    /// Turns, and what the disk does in between, until nothing is left to do.
+    /// Runs turns, and the disk in between, until nothing is left to do.
     func settle() {
         for _ in 0..<4 {
             turn()
@@ -116,7 +116,7 @@ struct World {
     private let mayBlock: Bool
 
     /// - Parameters:
-    ///   - replicas: how many owners a shard has.
+    ///   - replicas: the number of owners of a shard.
     ///   - mayBlock: whether the nodes were started with `--faults`.
     init(
         editWindowMilliseconds: UInt64 = 900_000, replicas: Replicas = .all, mayBlock: Bool = false
@@ -133,9 +133,9 @@ struct World {
         n1.settle()
     }
 
-    /// Another node, which joined and is level.
+    /// Adds a node, which joins and is in sync.
     ///
-    /// - Parameter others: whom it dials beside the first one, at the same time.
+    /// - Parameter others: the nodes that it dials beside the first one, at the same time.
     func join(_ name: String, shards: UInt16 = 4, dialing others: TestNode...) -> TestNode {
         let joined = start(name, shards: shards)
         for other in [n1] + others { cables.connect(joined, to: other) }
@@ -143,7 +143,7 @@ struct World {
         return joined
     }
 
-    /// Another node, which is to join and reaches nobody.
+    /// Starts a node that is to join and reaches nobody.
     func start(_ name: String, shards: UInt16 = 4) -> TestNode {
         let started = TestNode(
             name, join: [n1.address], clock: clock, entropy: entropy, on: executor,
@@ -152,13 +152,13 @@ struct World {
         return started
     }
 
-    /// Has a node reach the first one again.
+    /// Connects a node to the first one again.
     func connect(_ node: TestNode) {
         cables.connect(node, to: n1)
         settle(n1, node)
     }
 
-    /// Has these nodes talk until they have nothing more to say.
+    /// Delivers frames between these nodes until they have nothing more to send.
     func settle(_ nodes: TestNode...) { settle(nodes) }
 
     private func settle(_ nodes: [TestNode]) {
@@ -168,20 +168,21 @@ struct World {
         }
     }
 
-    /// Nothing comes from a node any more, or to it: as if it were gone without a word.
+    /// Cuts a node off: nothing reaches it or comes from it, as if it had disappeared.
     func cut(_ node: TestNode) { cables.cut(node) }
 
-    /// What two nodes say to each other stays on its way, or goes on.
+    /// Holds frames between two nodes back, or delivers them.
     func hold(_ isHeld: Bool, between one: TestNode, and other: TestNode) {
         cables.hold(isHeld, between: one, and: other)
     }
 
-    /// The connection of two nodes ends, with what was on its way: they dial each other again.
+    /// Ends the connection of two nodes, with everything on its way: they dial each other again.
     func disconnect(_ one: TestNode, from other: TestNode) {
         cables.disconnect(one, from: other)
     }
 
-    /// Lets time pass for these nodes, which talk meanwhile and reach each other where they dial.
+    /// Lets time pass for these nodes, which exchange frames and connect to the nodes that they
+    /// dial.
     func live(milliseconds: UInt64, _ nodes: TestNode...) {
         let step: UInt64 = 500
         for _ in 0..<(milliseconds / step) {
@@ -222,11 +223,11 @@ final class NetworkPartitioner {
 
     init(on executor: InlineExecutor) { self.executor = executor }
 
-    /// Takes what was on its way with it.
+    /// Cuts a node off, and drops everything on its way.
     func cut(_ node: TestNode) {
         severed.append(ObjectIdentifier(node))
         for (index, way) in ways.enumerated() where way.of === node {
-            // The ends of a connection stand side by side.
+            // The two ends of a connection are neighbours.
             let other = index % 2 == 0 ? index + 1 : index - 1
             _ = way.from.assumeIsolated { $0.take() }
             _ = ways[other].from.assumeIsolated { $0.take() }
@@ -249,7 +250,7 @@ final class NetworkPartitioner {
     }
 
     private func ends(of index: Int) -> Set<ObjectIdentifier> {
-        // They stand side by side.
+        // The two ends of a connection are neighbours.
         let other = index % 2 == 0 ? index + 1 : index - 1
         return [ObjectIdentifier(ways[index].of), ObjectIdentifier(ways[other].of)]
     }
@@ -285,12 +286,12 @@ final class NetworkPartitioner {
     }
 }
 
-/// One side's end of a connection: what was sent waits here.
+/// An end of a connection, where sent bytes wait.
 actor CableEnd: Channel {
     nonisolated let id: UInt64
     private let executor: InlineExecutor
     private var bytes: [UInt8] = []
-    /// Whether what comes stays on the way.
+    /// Whether bytes for this end stay on their way.
     private(set) var isPaused = false
 
     init(_ id: UInt64, on executor: InlineExecutor) {

@@ -7,20 +7,20 @@ import Wire
 
 @testable import Simulator
 
-/// Each checker, seen to fail: on a world in which the thing that it watches was broken by hand.
+/// Each checker fails on a world in which the property that it watches was broken by hand.
 @Suite struct CheckerTests {
-    /// A world whose run has ended well, with everything still in it.
+    /// Returns a world whose run has ended well, with everything still in it.
     private func endedWorld() throws -> World {
         let world = World(Plan(seed: 0), tracer: nil)
         try world.run()
         return world
     }
 
-    /// A message that was not retracted, by its place on the first disk.
+    /// Returns a message that was not retracted, and its shard, from the first disk.
     private func message(in world: World) throws -> (shard: Int, document: Document) {
         let node = world.nodes[0]
         for (shard, disk) in node.disk.state.shards.enumerated() {
-            // One that nobody there ever deleted.
+            // A message that no user of that node ever deleted.
             for key in disk.keys where key.kind == .message && node.deletions.hides[key] == nil {
                 let stored = try #require(disk.documents[key])
                 let document = try Document(key, decoding: stored.bytes)
@@ -142,7 +142,7 @@ import Wire
         #expect(document.message != nil)
     }
 
-    /// A reply that nobody got yet, of a world that ended.
+    /// Adds a request without a reply to a world that has ended, and returns its index.
     private func request(
         _ kind: Request.Kind, in world: World, shard: Int
     ) throws -> Int {
@@ -185,7 +185,7 @@ import Wire
         #expect(try show([view]) == .deleted)
     }
 
-    /// A conversation on the first disk in which somebody is.
+    /// Returns a conversation on the first disk that has participants.
     private func room(in world: World) throws -> (shard: Int, key: DocumentKey) {
         for (shard, disk) in world.nodes[0].disk.state.shards.enumerated() {
             if let key = disk.keys.first(where: {
@@ -204,7 +204,7 @@ import Wire
         try world.checkViews(at: node)
         node.disk.state.shards[shard].indexKeys[key] = nil
         #expect(invariant { try world.checkWhole(node) } == .index)
-        // Somebody may have hidden each conversation: some list at least is short of something.
+        // Users may have hidden single conversations, but at least one list lacks something.
         for shard in node.disk.state.shards.indices {
             node.disk.state.shards[shard].indexKeys = [:]
         }

@@ -3,14 +3,16 @@ import Testing
 
 @testable import Simulator
 
-/// Who is told of an answer before what it answers, and when that is no fault.
+/// The watchers that receive an answer before the message that it answers, and when that is
+/// correct.
 @Suite struct ClusterCausesTests {
     private let world = ClusterWorld(ClusterPlan(seed: 1), tracer: nil)
     private let watcher = ClusterWatcher(0, user: "u0", beginsLate: false)
     private let question = ClusterMessage.Name(id: "question", conversation: "c0")
     private let answer = ClusterMessage.Name(id: "answer", conversation: "c0")
 
-    /// A connection to the first node of a cluster that has formed, which has answered a message.
+    /// Returns a connection to the first node of a cluster that has formed; a message on it was
+    /// answered.
     private func answered() throws -> ClusterVisit {
         for machine in world.machines { world.restart(machine.index, after: 0) }
         _ = world.run(until: 5_000_000)

@@ -4,7 +4,7 @@ import Testing
 @testable import Simulator
 
 @Suite struct ClusterTests {
-    /// A few: a debug build checks what a release does not.
+    /// A few seeds: a debug build checks what a release build does not.
     static let seeds: [UInt64] = [3, 10_408]
 
     @Test(arguments: seeds) func `a fixed seed of whole nodes breaks no promise`(seed: UInt64) {
@@ -66,8 +66,8 @@ import Testing
         #expect(world.finding?.invariant == .answered)
     }
 
-    /// Seeds 1795392361650 and 1795415000718 of whole nodes: what was asked while faults went on
-    /// was accepted between the last reads, or behind them.
+    /// Seeds 1795392361650 and 1795415000718 of whole nodes: requests that were made while faults
+    /// went on were accepted between the last reads, or after them.
     @Test func `the last reads wait for all that people asked`() throws {
         let world = ClusterWorld(ClusterPlan(seed: 1), tracer: nil)
         let client = ClusterClient(0)
@@ -87,7 +87,7 @@ import Testing
         executor.run { #expect(executor.isIsolatingCurrentContext() == true) }
     }
 
-    /// A connection to the first node of a cluster that has formed.
+    /// Returns a connection to the first node of a cluster that has formed.
     private func aVisit(in world: ClusterWorld) -> ClusterVisit? {
         for machine in world.machines { world.restart(machine.index, after: 0) }
         _ = world.run(until: 5_000_000) { world.machines[0].process?.isReady ?? false }

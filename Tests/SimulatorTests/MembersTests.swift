@@ -3,7 +3,7 @@ import Testing
 @testable import Simulator
 
 @Suite struct MembersTests {
-    /// 99 has a hundred members.
+    /// Seed 99 has a hundred members.
     static let seeds: [UInt64] = Array(0..<16) + [99]
 
     @Test(arguments: seeds) func `a fixed seed of members breaks nothing`(seed: UInt64) {

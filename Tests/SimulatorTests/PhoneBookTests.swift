@@ -2,7 +2,7 @@ import Testing
 
 @testable import Simulator
 
-/// What is surely known of a device's notifications, and what cannot be told.
+/// What is certain about a device's notifications, and what cannot be decided.
 @Suite struct PhoneBookTests {
     private var book = PhoneBook()
 
@@ -22,7 +22,7 @@ import Testing
         book.acknowledge(request, askedAt: askedAt * 1_000, at: end * 1_000)
     }
 
-    /// A list that is asked for and answered.
+    /// Requests a list, and receives it.
     private mutating func list(
         _ lines: [(id: String, message: String)], _ askedAt: UInt64, _ end: UInt64,
         isLevel: Bool = true, knowing known: Set<Int> = []
@@ -59,7 +59,7 @@ import Testing
         say(.list, 120, nil)
         say(.acknowledge("2"), 130, nil)
         #expect(book.acknowledged == ["a"] && book.mayBeAcknowledged(second))
-        // It may have been on the list that never came, also where it was sent behind the request.
+        // It may have been on the list that never came, even if it was sent after the request.
         #expect(book.mayBeAcknowledged(message("c", from: 50, to: 60)))
         #expect(book.mayBeAcknowledged(message("d", from: 125, to: 126)))
         #expect(!book.mayBeAcknowledged(message("e", from: 4_200, to: 4_210)))
@@ -72,7 +72,7 @@ import Testing
         list([("2", "b")], 2_500, 2_510, isLevel: false)
         #expect(!book.mayBePassedOver(unviewed))
         say(.acknowledge("2"), 3_500, 3_510)
-        // That list was made before it was sent.
+        // That list was made before the message was sent.
         #expect(!book.mayBePassedOver(unviewed))
         list([("2", "b")], 3_600, 3_610, isLevel: false)
         #expect(!book.mayBePassedOver(unviewed))
@@ -94,19 +94,19 @@ import Testing
         #expect(book.mayBePassedOver(unviewed))
     }
 
-    /// Seed 1795384526694 of whole nodes: both owners of what it viewed were away, one emptied and
-    /// one forgotten, and the second came back.
+    /// Seed 1795384526694 of whole nodes: both owners of what it viewed were unreachable, one with
+    /// an empty disk and one forgotten, and the second came back.
     @Test mutating func `what was listed by who had not heard that it was viewed stays`() {
         say(.view("c"), 1_000, 1_010)
         let viewed = message("a", from: 2_000, to: 2_010)
         #expect(book.wasViewing(viewed) == true)
-        // Nobody has listed it.
+        // No list has contained it yet.
         #expect(!book.mayBeListedBlindly(viewed))
         list([("1", "b")], 2_050, 2_060, isLevel: false)
         #expect(!book.mayBeListedBlindly(viewed))
         list([("1", "b"), ("2", "a")], 2_100, 2_110, isLevel: false)
         #expect(book.mayBeListedBlindly(viewed))
-        // It was that list, whoever shows it again.
+        // The earlier list is the cause, whichever list shows it again.
         list([("1", "b"), ("2", "a")], 2_200, 2_210)
         #expect(book.mayBeListedBlindly(viewed))
     }
@@ -125,7 +125,8 @@ import Testing
         book.ask(.list, at: 2_000_000, isLevel: false)
         #expect(book.mayBeListedBlindly(message("a", from: 5_900, to: 5_910)))
         #expect(!book.mayBeListedBlindly(message("a", from: 6_100, to: 6_110)))
-        // Level when it was asked for, and since then something was viewed, or nothing.
+        // In sync when the list was requested; since then the device has viewed something, or
+        // nothing.
         book.ask(.list, at: 10_000_000)
         #expect(!book.mayBeListedBlindly(message("a", from: 12_000, to: 12_010)))
         say(.view("c"), 11_000, 11_010)

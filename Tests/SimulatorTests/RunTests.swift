@@ -3,8 +3,8 @@ import Testing
 @testable import Simulator
 
 @Suite struct RunTests {
-    /// A few: a debug build checks what a release does not, and `cluster/test` runs a thousand in
-    /// a release, and those that once broke something.
+    /// A few seeds: a debug build checks what a release build does not; `cluster/test` runs a
+    /// thousand in a release build, and those that once broke something.
     @Test(arguments: UInt64(0)..<12) func `a fixed seed breaks nothing`(seed: UInt64) {
         let run = Run(Plan(seed: seed))
         #expect(run.violation == nil, "\(run.violation?.explanation ?? "")")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulator
 
-/// What a watcher's client makes of events, and how that is told from what a node shows.
+/// The view that a watcher's client builds from events, compared with what a node shows.
 @Suite struct WatcherBookTests {
     private func fields(_ line: String) throws -> ReplyFields {
         guard case .data(_, let fields)? = ReplyLine(line) else {

@@ -90,7 +90,7 @@ import Wire
         let target = try TemporaryFolder()
         let database = try TestDatabase(folder: folder.path, writeLog: limits)
         defer { database.close() }
-        // Who reads keeps the log, with all that is left behind in its pages.
+        // A reader keeps the log, with everything that is left behind in its pages.
         let raw = try RawFile(folder.file)
         raw.run("BEGIN")
         _ = try raw.rows("SELECT count(*) FROM document")
@@ -116,7 +116,7 @@ import Wire
     }
 }
 
-/// What a backup's thread tells the test's.
+/// The result of a backup, passed from its thread to the test's.
 // SAFETY: `result` is touched under the mutex alone.
 final class BackupOutcome: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)

@@ -5,7 +5,7 @@ import Testing
 import Wire
 
 @Suite struct BadRecordTests {
-    /// Twenty messages, one of them with a flipped byte.
+    /// Returns twenty messages, one of them with a flipped byte.
     private func spoilt(
         _ folder: TemporaryFolder, flipping text: String = "text-13"
     ) throws -> (Chats, TestDatabase) {

@@ -73,7 +73,7 @@ import Wire
             }
             try database.store(chats.batch(chats.random(5, using: &generator)))
         }
-        // Each dot that counted and was lacked came: itself, or a later one of its replica.
+        // For each dot that counted and was lacked, it or a later one of its replica came.
         for (dot, key) in start.dots where !theirs.contains(dot) {
             let later = handed[key, default: []].contains {
                 $0.replica == dot.replica && $0.seq >= dot.seq
@@ -102,7 +102,7 @@ import Wire
 }
 
 extension Reader {
-    /// All parts, one after the other.
+    /// Reads all parts, one after the other.
     func pull(
         _ chats: Chats, _ theirs: Vector, bytesMax: Int,
         handing: ([StoredRecord]) throws -> Void
@@ -120,7 +120,7 @@ extension Reader {
 }
 
 extension Chats {
-    /// Sendings and pins by four replicas, with seqs that no disk holds.
+    /// Returns sendings and pins by four replicas, with gaps of seqs that no disk holds.
     mutating func random(
         _ count: Int, using generator: inout SeededGenerator
     ) -> [Record] {
@@ -139,7 +139,7 @@ extension Chats {
 }
 
 extension Vector {
-    /// Some of it, with holes, and replicas that it does not know.
+    /// Returns a part of the vector, with holes, and with replicas that it does not know.
     func random(using generator: inout SeededGenerator) -> Vector {
         var some = Vector()
         for entry in entries where Int.random(in: 0..<4, using: &generator) > 0 {

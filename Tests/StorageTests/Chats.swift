@@ -3,7 +3,7 @@ import Chat
 import Storage
 import Wire
 
-/// Documents as a node makes them, and what the disk should hold of them.
+/// Documents as a node makes them, and the state that the disk should hold of them.
 struct Chats {
     let shard: ShardID
     private(set) var documents: [DocumentKey: Document] = [:]
@@ -23,14 +23,14 @@ struct Chats {
         ConversationID(checked: "room-\(number)")
     }
 
-    /// From a thousand on as a node makes it: they ascend, seven milliseconds from one to the next.
+    /// From a thousand on ids as a node makes them: they ascend, seven milliseconds apart.
     static func message(_ number: Int) -> MessageID {
         guard number >= 1_000 else { return MessageID(checked: "m\(number)") }
         return MessageID.minted(
             at: HybridTimestamp(milliseconds: UInt64(number - 1_000) * 7), entropy: UInt64(number))
     }
 
-    /// Has a replica make a mutation, at a time or when the clock says.
+    /// Makes a mutation at a replica, at `time` or at the clock's time.
     mutating func make(
         _ action: Mutation.Action, in conversation: ConversationID, by replica: Int = 1,
         at time: HybridTimestamp? = nil, from user: UserID = Chats.user, purges: Bool = false
@@ -69,7 +69,7 @@ struct Chats {
             previous: old.map { Record.Previous(of: $0) }, purges: purges)
     }
 
-    /// What the index must hold, told from the documents: `kind word partition/id`.
+    /// The rows that the index must hold, derived from the documents: `kind word partition/id`.
     var termRows: [String] {
         documents.values.flatMap { document in
             document.indexKeys.map {
@@ -101,13 +101,13 @@ struct Chats {
         return dots
     }
 
-    /// What a peer lacks.
+    /// Returns the keys of the documents that a peer lacks.
     func keys(lackedBy theirs: Vector) -> Set<DocumentKey> {
         Set(documents.values.filter { !theirs.contains($0.changedBy) }.map(\.key))
     }
 }
 
-/// The same numbers on every run.
+/// A generator of the same numbers in every run.
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

@@ -59,7 +59,7 @@ import Wire
                 from: HybridTimestamp(bits: UInt64(Int64.max)),
                 to: HybridTimestamp(bits: UInt64(Int64.max)))
             #expect(last.last == expected.last)
-            // They are no documents, whoever counts or checks those.
+            // Runs do not count as documents, and are not checked as such.
             let sum = try database.reader.remaining(in: ShardID(0), without: [])
             #expect(sum.documents == 0 && sum.alsoBad.isEmpty)
             database.close()

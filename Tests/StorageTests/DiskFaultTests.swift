@@ -6,16 +6,16 @@ import Wire
 
 @testable import Storage
 
-/// What the disk does to a commit, and what is on it afterwards.
+/// The effects of a failing disk on a commit, and what is on it afterwards.
 @Suite struct DiskFaultTests {
-    /// A part of a history: what was acknowledged is remembered with its batch.
+    /// A part of a history, with the part that was acknowledged.
     private struct Load {
         var chats = Chats()
-        /// What was acknowledged last.
+        /// The state that was acknowledged last.
         var stored = Chats()
         private var next = 0
 
-        /// Sends ten messages and edits none: long enough for a commit of several pages.
+        /// Sends ten messages and edits none: enough for a commit of several pages.
         mutating func store(in database: TestDatabase) -> StorageError? {
             var tried = stored
             let writes = (0..<10).map { tried.send(next + $0, in: $0 % 3, text: "text-\($0)") }
@@ -42,7 +42,7 @@ import Wire
         limits: WriteLogLimits
     ) throws {
         var points = 0
-        // One by one over the first commit and its log; beyond, no point is like no other.
+        // Every point of the first commit and its log, then every fifth.
         for writes in Array(0..<24) + Array(stride(from: 24, to: 1_000, by: 5)) {
             let folder = try TemporaryFolder()
             let disk = FaultyDisk(folder)

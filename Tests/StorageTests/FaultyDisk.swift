@@ -4,17 +4,17 @@ import Testing
 
 /// A disk that fails when a test says so, for the files of one folder.
 ///
-/// Faults come in below SQLite, where the system's would; the files of other folders go past it, so
+/// Faults occur below SQLite, where the system's would; files of other folders are not affected, so
 /// that tests may run beside each other.
 // SAFETY: everything in it is under the mutex.
 final class FaultyDisk: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private var writesLeft: Int?
-    /// What the system says of writes that are refused.
+    /// The errno with which writes are refused.
     private var error = ENOSPC
     private var failsSync = false
     private var refusals = 0
-    /// The folder whose reserve stands for room on this disk, and for how many writes.
+    /// The folder whose reserve stands for free space on this disk, and the number of writes in it.
     private var reserved: (folder: TemporaryFolder, writes: Int)?
 
     init(_ folder: TemporaryFolder) {
@@ -33,7 +33,7 @@ final class FaultyDisk: @unchecked Sendable {
         return body()
     }
 
-    /// Has room for so many more writes, and for none after them; nil for as many as there are.
+    /// Accepts so many more writes, and none after them; nil for no limit.
     func allow(writes: Int?, thenFailingWith error: Int32 = ENOSPC) {
         locked {
             writesLeft = writes
@@ -41,19 +41,19 @@ final class FaultyDisk: @unchecked Sendable {
         }
     }
 
-    /// What the system said of the last write that was refused; nil where none was, or where
-    /// SQLite has a code of its own for it.
+    /// The errno of the last write that was refused; nil where none was, or where SQLite has a code
+    /// of its own for it.
     var lastError: Int32? { locked { refusals > 0 && error != ENOSPC ? error : nil } }
 
-    /// Has room for so many writes once the reserve in the folder is given up.
+    /// Accepts so many writes once the reserve in the folder is given up.
     func onGivenUp(_ folder: TemporaryFolder, allow writes: Int) {
         locked { reserved = (folder, writes) }
     }
 
-    /// Has the next sync fail, and only that.
+    /// Fails the next sync, and only that.
     func failSync() { locked { failsSync = true } }
 
-    /// How many writes and syncs have failed.
+    /// The number of writes and syncs that have failed.
     var failures: Int { locked { refusals } }
 
     func takesWrite() -> Bool {
@@ -78,7 +78,7 @@ final class FaultyDisk: @unchecked Sendable {
     }
 }
 
-/// SQLite's way to do files, with the faults of faulty disks.
+/// SQLite's file system with the faults of faulty disks.
 // SAFETY: everything in it is under the mutex; what it hands to SQLite is never freed.
 final class FaultyFiles: @unchecked Sendable {
     static let all = FaultyFiles()

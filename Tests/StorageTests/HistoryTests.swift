@@ -17,7 +17,7 @@ import Wire
             chats.make(
                 .create(participants: [Chats.user], title: nil), in: Chats.conversation(room))
         }
-        // Few times and many messages: ids decide often.
+        // Few times and many messages, so that ids decide often.
         for number in (0..<200).shuffled(using: &generator) {
             let time = UInt64.random(in: 1...20, using: &generator)
             writes.append(chats.send(number, in: number % 5, at: time))

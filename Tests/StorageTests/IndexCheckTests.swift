@@ -33,7 +33,7 @@ import Wire
         try check(database, chats, try RawFile(folder.file))
     }
 
-    /// Has the document mended as the node does.
+    /// Repairs the document as the node does.
     private func mend(
         _ document: Document, of chats: Chats, in database: TestDatabase
     ) throws {
@@ -81,7 +81,7 @@ import Wire
         }
     }
 
-    /// Has what leads to documents made anew, as the node does.
+    /// Rebuilds the indexes that lead to documents, as the node does.
     private func reindex(_ chats: Chats, in database: TestDatabase) throws {
         let anew = CopyWrite(
             shard: chats.shard, header: HeaderRows(header: [1, 2, 3]), documents: [],
@@ -101,7 +101,7 @@ import Wire
         "UPDATE term SET id = 'm4' WHERE id = 'm3'",
     ]
 
-    /// What a peer, a client and a list ask for.
+    /// Reads what a peer, a client and a list need, and returns the number of changes.
     private func readAll(_ chats: Chats, in database: TestDatabase) throws -> Int {
         let found = try database.reader.changes(
             in: chats.shard, lackedBy: Vector(), of: chats.vector, after: nil, bytesMax: 1 << 20)
@@ -153,7 +153,7 @@ import Wire
         let raw = try RawFile(folder.file)
         let database = try TestDatabase(folder: folder.path)
         defer { database.close() }
-        // These wait in the write log.
+        // These records wait in the write log.
         try database.store(all[1].batch((20..<30).map { all[1].send($0, in: 1) }))
         raw.run(fault)
         for chats in all {

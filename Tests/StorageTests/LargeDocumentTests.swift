@@ -4,9 +4,9 @@ import Storage
 import Testing
 import Wire
 
-/// Documents that are larger than anybody accepts: what was stored once is never thrown away.
+/// Documents that are larger than any node accepts: once stored, they are never thrown away.
 @Suite struct LargeDocumentTests {
-    /// A message with so many edits of the greatest length.
+    /// Returns a message with so many edits of the greatest length.
     private func large(_ chats: inout Chats, _ sent: Record, edits: Int) -> Record {
         var document = chats.documents[sent.key]
         for number in 1...edits {

@@ -5,9 +5,9 @@ import Wire
 
 @testable import Storage
 
-/// What a process leaves in the log, and what of it may be missing.
+/// The log that a process leaves behind, and what may be missing in it.
 @Suite struct LogCheckTests {
-    /// A folder as `kill -9` leaves it, after so many commits.
+    /// Returns a folder as `kill -9` leaves it, after so many commits.
     private func crashed(
         commits: Int = 30, limits: WriteLogLimits = .standard
     ) throws -> TemporaryFolder {
@@ -18,7 +18,7 @@ import Wire
         for number in 0..<commits {
             try database.store(chats.batch([chats.send(number, in: 1, text: "text-\(number).")]))
         }
-        // The mark follows what is told, and is there before the next thing is done.
+        // The mark is written after outcomes are reported, and before the next task is done.
         let done = Outcomes()
         database.inner.writer.makeReserve { done.note(0, $0) }
         _ = done.wait(for: 1)
@@ -72,7 +72,7 @@ import Wire
         early[LogFrame.offset(of: 1) + 50] ^= 1
         try folder.write(early, to: log)
         #expect(try damage(in: folder) != nil)
-        // This may be what a power loss left of a commit that nobody was told of.
+        // This may be what a power loss left of a commit that was not reported to anybody.
         late[LogFrame.offset(of: Int(mark.frames) - 1) + 50] ^= 1
         try folder.write(late, to: log)
         #expect(try damage(in: folder) == nil)

@@ -28,8 +28,8 @@ import Wire
             try database.reader.remaining(in: chats.shard, without: []).digest == chats.digest)
     }
 
-    /// 2,000 messages of many lengths in random order, a third of them retracted in between, at
-    /// the end all.
+    /// Stores 2,000 messages of many lengths in random order, and retracts a third of them in
+    /// between, at the end all.
     func fillAndPurge(
         _ database: TestDatabase, _ chats: inout Chats, seed: UInt64, text: String
     ) throws {
@@ -130,7 +130,7 @@ import Wire
             try second.reader.remaining(in: chats.shard, without: []).digest == chats.digest)
     }
 
-    /// Whether it becomes so within ten seconds.
+    /// Whether the condition becomes true within ten seconds.
     private func becomesTrue(_ condition: () throws -> Bool) async throws -> Bool {
         for _ in 0..<1_000 {
             if try condition() { return true }

@@ -5,7 +5,7 @@ import Storage
 import Testing
 import Wire
 
-/// The file seen past `Storage`, as an operator's `sqlite3` sees it.
+/// The database's file, read past `Storage` as an operator's `sqlite3` reads it.
 final class RawFile {
     private let handle: OpaquePointer
 
@@ -20,7 +20,7 @@ final class RawFile {
 
     func run(_ sql: String) { #expect(sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK) }
 
-    /// The rows, each column as text.
+    /// Returns the rows, each column as text.
     func rows(_ sql: String) throws -> [[String]] {
         var prepared: OpaquePointer?
         #expect(sqlite3_prepare_v2(handle, sql, -1, &prepared, nil) == SQLITE_OK)
@@ -36,13 +36,13 @@ final class RawFile {
         return rows
     }
 
-    /// The rows of `term`: `kind word partition/id`.
+    /// Returns the rows of `term`: `kind word partition/id`.
     func indexKeys() throws -> [String] {
         try rows("SELECT kind, word, partition, id FROM term")
             .map { "\($0[0]) \($0[1]) \($0[2])/\($0[3])" }.sorted()
     }
 
-    /// What `dots` says: `replica seq partition/id`.
+    /// Returns the contents of `dots`: `replica seq partition/id`.
     func dots() throws -> [String] {
         try dotPlaces().map { replica, seq, place in
             "\(replica) \(seq) \(place.key.partition)/\(place.key.id)"
@@ -60,7 +60,7 @@ final class RawFile {
         }
     }
 
-    /// A block from a row's columns; its checksum is left out.
+    /// Decodes a block from a row's columns; its checksum is left out.
     func block(_ number: String, _ hexadecimal: String) throws -> DotBlock {
         let digits = Array(hexadecimal.utf8.dropFirst(16))
         let bytes = try stride(from: 0, to: digits.count, by: 2).map { place in

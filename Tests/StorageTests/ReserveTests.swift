@@ -55,7 +55,7 @@ import Wire
         let outcomes = Outcomes()
         database.writer.emptyLog { outcomes.note(0, $0) }
         #expect(outcomes.wait(for: 1)[0].1 == nil)
-        // Zeros are room for what comes.
+        // The zeros are preallocated space for later commits.
         #expect(folder.bytes(of: "grapevine.sqlite-wal").allSatisfy { $0 == 0 })
     }
 }

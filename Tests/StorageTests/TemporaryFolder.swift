@@ -5,7 +5,7 @@ import Storage
 import Testing
 import Wire
 
-/// A folder of one test, gone after it.
+/// The folder of a test, removed after it.
 final class TemporaryFolder: Sendable {
     let path: String
 
@@ -61,13 +61,13 @@ final class TemporaryFolder: Sendable {
         try #require(Glibc.write(file, bytes, bytes.count) == bytes.count)
     }
 
-    /// The files in which the text stands.
+    /// Returns the files that contain the text.
     func filesWith(_ text: String) -> [String] {
         names.filter { offset(of: Array(text.utf8), in: bytes(of: $0)) != nil }
     }
 }
 
-/// Where `needle` first stands in `bytes`.
+/// Returns the offset at which `needle` first occurs in `bytes`.
 func offset(of needle: [UInt8], in bytes: [UInt8]) -> Int? {
     bytes.withUnsafeBytes { buffer in
         guard let start = buffer.baseAddress else { return nil }
@@ -82,7 +82,7 @@ func offset(of needle: [UInt8], in bytes: [UInt8]) -> Int? {
     }
 }
 
-/// What a completion on the writer's thread brings to the test's.
+/// The outcomes that completions on the writer's thread pass to the test's.
 // SAFETY: `list` is touched under the mutex alone.
 final class Outcomes: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)

@@ -4,11 +4,11 @@ import Storage
 import Testing
 import Wire
 
-/// The index of terms, against what the documents say.
+/// The index of terms, compared with the terms of the documents.
 @Suite struct TermIndexTests {
     private static let users = ["ann", "ben", "cleo"].map { UserID(checked: $0) }
 
-    /// Stores changes that a seed decides, and hands the documents that they make.
+    /// Stores changes that a seed decides, and returns the documents that they make.
     private func fill(_ database: TestDatabase, seed: UInt64, steps: Int) throws -> Chats {
         var random = SeededGenerator(seed: seed)
         var chats = Chats()
@@ -27,7 +27,7 @@ import Wire
             var action = actions[Int.random(in: 0..<actions.count, using: &random)]
             if Int.random(in: 0..<30, using: &random) == 0 { action = .retract(id) }
             let key = DocumentKey.message(id, in: Chats.conversation(number))
-            // No node pins what is deleted for everyone.
+            // No node pins a message that is deleted for everyone.
             if chats.documents[key]?.message?.isRetracted ?? false { action = .hide(id) }
             let record = chats.make(action, in: Chats.conversation(number), from: user)
             try database.store(chats.batch([record]))

@@ -14,21 +14,21 @@ final class TestDatabase: @unchecked Sendable {
         let mail = Mail()
         self.mail = mail
         isJournaled = limits != .none
-        // Without a write log the writer has nothing to tell but that it has stored.
+        // Without a write log, the writer reports only that it has stored.
         let isInline = limits == .none
         database = try Database(folder: folder, reserve: reserve, writeLog: limits) { body in
             if isInline { body() } else { mail.post(body) }
         }
     }
 
-    /// For what is not stored through it.
+    /// The database itself, for calls that this type does not have.
     var inner: Database { database }
 
     var reader: Reader { database.reader }
 
     var writer: Writer { database.writer }
 
-    /// Waits for what the writer brings next.
+    /// Waits for the next work that the writer's thread posts, and does it.
     func bringMail() { mail.wait()() }
 
     func close() { database.close() }
@@ -37,7 +37,7 @@ final class TestDatabase: @unchecked Sendable {
         database.submit(batch, then: then)
     }
 
-    /// Stores it and waits for the disk.
+    /// Stores the batch and waits for the disk.
     func store(_ batch: WriteBatch) throws {
         let outcomes = Outcomes()
         database.submit(batch) { outcomes.note(0, $0) }
@@ -47,7 +47,7 @@ final class TestDatabase: @unchecked Sendable {
 }
 
 extension WriteLogLimits {
-    /// Memtables so small that a test sees many of them, in all states.
+    /// Limits with memtables so small that a test sees many of them, in all states.
     static let small: WriteLogLimits = {
         var limits = WriteLogLimits()
         limits.recordsMax = 7
@@ -60,7 +60,7 @@ extension WriteLogLimits {
     static let kinds = [WriteLogLimits.none, .small, .standard]
 }
 
-/// What one thread leaves for another.
+/// A queue of work from one thread to another.
 // SAFETY: `waiting` is touched under the mutex alone.
 private final class Mail: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)

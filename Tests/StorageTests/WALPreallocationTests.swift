@@ -10,7 +10,7 @@ import Testing
         defer { database.close() }
         var chats = Chats()
         try database.store(chats.batch([chats.send(0, in: 1)]))
-        // What is made ready behind a commit is there before the next one is stored.
+        // The space that is preallocated after a commit is there before the next one is stored.
         try database.store(chats.batch([chats.send(1, in: 1)]))
         let size = folder.bytes(of: "grapevine.sqlite-wal").count
         #expect(size >= 1 << 20)

@@ -6,19 +6,21 @@ import Wire
 
 @testable import Storage
 
-/// What is read is the same whether it lies in the tables, in the write log, or in both.
+/// Reads return the same from the tables, from the write log, and from both.
 @Suite struct WriteLogTests {
     private static let rooms = 3
 
-    /// Sendings, edits, pins, marks, invitations and earlier sendings that arrive late.
+    /// Makes a random record: a sending, an edit, a pin, a mark, an invitation, or an earlier
+    /// sending that arrives late.
     ///
-    /// - Parameter late: how many sendings arrived late: each is another replica's first.
+    /// - Parameter late: the number of sendings that arrived late; each is the first of another
+    ///   replica.
     private func step(
         _ chats: inout Chats, _ late: inout Int, _ generator: inout SeededGenerator
     ) -> Record {
         let replica = Int.random(in: 1...3, using: &generator)
         let room = Int.random(in: 0..<Self.rooms, using: &generator)
-        // Some ids say when about they were made: near the time of sending, or far from it.
+        // Some ids contain a time, which is near the time of sending or far from it.
         let place = room + Self.rooms * Int.random(in: 0..<12, using: &generator)
         let number = place.isMultiple(of: 2) ? place : 1_000 + place
         let (conversation, message) = (Chats.conversation(room), Chats.message(number))
@@ -31,7 +33,7 @@ import Wire
             let time = UInt64.random(in: 100...200, using: &generator)
             return chats.send(number, in: room, by: replica, at: time)
         }
-        // What is deleted for everyone is not pinned: the rules are the node's.
+        // The node's rules allow no pin on a message that is deleted for everyone.
         let first = sent.message?.isRetracted == true ? 2 : 0
         switch Int.random(in: first..<6, using: &generator) {
         case 0: return chats.make(.pin(message), in: conversation, by: replica)
@@ -112,7 +114,7 @@ import Wire
             let isBaseNew = base == [UInt8(turn)]
             try database.store(
                 chats.batch(records, header: [UInt8(turn)], base: isBaseNew ? base : nil))
-            // All of it takes longer than what was written.
+            // A complete check takes longer than the writes.
             if turn % 3 == 2 { try check(database.reader, chats) }
             try checkChanges(database.reader, chats, &generator)
             if Int.random(in: 0..<20, using: &generator) == 0 {
@@ -125,7 +127,7 @@ import Wire
         }
     }
 
-    /// The files as a power cut at this moment leaves them.
+    /// Returns a copy of the files as a power cut at this moment leaves them.
     private func crash(_ folder: TemporaryFolder) throws -> TemporaryFolder {
         let copy = try TemporaryFolder()
         for name in folder.names where !name.hasSuffix("-shm") {
@@ -197,7 +199,7 @@ import Wire
         }
         for number in 0..<40 {
             try database.store(chats.batch([chats.send(number, in: 0)]))
-            // Whatever is stored or flushed meanwhile, and nobody ends the turn.
+            // Whatever is stored or flushed meanwhile, as long as nobody ends the turn.
             for earlier in 0...number { #expect(try isFound(earlier), "\(earlier) of \(number)") }
         }
         try RawFile(folder.file).run("DELETE FROM document; DELETE FROM place")
@@ -220,7 +222,7 @@ import Wire
             return try database.reader.documentInTurn(key, in: chats.shard) != nil
         }
         for _ in 1...2 { #expect(try !isFound(missing)) }
-        // The write log is flushed by itself.
+        // The write log is flushed without a request.
         database.bringMail()
         #expect(try isFound(there))
     }
@@ -236,8 +238,8 @@ import Wire
             let rows = try RawFile(folder.file).rows("SELECT count(*) FROM journal")
             counts.append(try #require(Int(rows[0][0])))
         }
-        // A memtable has seven records, one a row, and is flushed with the next three rows. Then
-        // its own go as others come: they are never gone at once.
+        // A memtable has seven records, one per row, and is flushed with the next three rows. Its
+        // rows then go as others come: they are never gone at once.
         #expect(zip(counts, counts.dropFirst()).allSatisfy { $0 - 1 <= $1 })
         #expect((7...21).contains(counts.suffix(20).max() ?? 0))
         try check(database.reader, chats)
@@ -248,7 +250,7 @@ import Wire
         let database = try TestDatabase(folder: folder.path, writeLog: .small)
         defer { database.close() }
         var one = Chats(shard: ShardID(1))
-        // The tables have the first seven by the tenth.
+        // By the tenth, the first seven are in the tables.
         for number in 0..<10 { try database.store(one.batch([one.send(number, in: 1)])) }
         try database.store(WriteBatch(dropped: [one.shard]))
         let copy = try crash(folder)
@@ -271,7 +273,7 @@ import Wire
         let copy = try crash(folder)
         var log = copy.bytes(of: "grapevine.sqlite-wal")
         #expect(!log.isEmpty)
-        // The log has checksums of its own: what is spoilt there was never committed.
+        // SQLite's log has checksums of its own: damaged frames there count as never committed.
         let raw = try RawFile(copy.file)
         raw.run("PRAGMA wal_checkpoint(TRUNCATE)")
         log = copy.bytes(of: "grapevine.sqlite")
@@ -303,7 +305,7 @@ import Wire
         var chats = Chats()
         let text = "qqzz-a-text-that-has-to-go"
         try database.store(chats.batch([chats.send(0, in: 0, text: text)]))
-        // As fast as it goes, a deletion in each, until the first text is nowhere.
+        // As fast as possible, with a deletion in each commit, until the first text is nowhere.
         var number = 1
         repeat {
             try database.store(

@@ -109,7 +109,7 @@ import Wire
             """)
         var chats = Chats()
         let outcomes = Outcomes()
-        // Whatever the writer takes first cannot begin before all the others wait.
+        // The writer's first transaction cannot begin before all the others wait.
         raw.run("BEGIN IMMEDIATE")
         for number in 0..<10 {
             database.submit(chats.batch([chats.send(number, in: 1)])) {

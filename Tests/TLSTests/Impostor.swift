@@ -19,7 +19,7 @@ struct Liar {
     }
 }
 
-/// One who speaks TLS 1.3 and has a certificate that it has made itself, or nothing.
+/// A peer that speaks TLS 1.3 and has a certificate of its own making, or none.
 final class Impostor {
     private let context: OpaquePointer
     private let ssl: OpaquePointer

@@ -8,7 +8,7 @@ import Testing
     private let one = "4fbca07d1f83ee5b1bd42d7a90e7c1a2463a2b0f55c98e6d7f20b1a48c3d9e61"
     private let two = "9d1e6a03c7f8254bb02d7e914ca5f638"
 
-    /// As many characters of what `openssl rand -hex` prints.
+    /// Returns `count` characters such as `openssl rand -hex` prints.
     private func random(_ count: Int) -> String {
         var state: UInt64 = 7
         let digits = (0..<count).map { _ -> Character in
@@ -117,7 +117,7 @@ import Testing
     }
 }
 
-/// The file itself, and who may read it.
+/// The file itself, and the permissions to read it.
 @Suite struct KeyFileAccessTests {
     private let secret = "4fbca07d1f83ee5b1bd42d7a90e7c1a2463a2b0f55c98e6d7f20b1a48c3d9e61"
 

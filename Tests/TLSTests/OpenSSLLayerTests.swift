@@ -68,7 +68,7 @@ import Testing
         #expect(!wires.dialler.isUp && !wires.acceptor.isUp)
     }
 
-    /// The names of two keys are the same only by somebody's doing.
+    /// Two keys have the same name only if somebody forges one.
     @Test func `who knows a key's name and not the key is refused`() throws {
         let context = TLSContext(try ring("a"))
         let liar = Liar(name: try key("a").identity, secret: [UInt8](repeating: 0, count: 32))
@@ -124,7 +124,7 @@ import Testing
         #expect(throws: HandshakeError.unreadable) { try acceptor.hear(recorded) }
         #expect(!acceptor.isUp)
         #expect(!acceptor.said().isEmpty)
-        // Nor does what the other end once said, to one who dials.
+        // Replayed bytes of the acceptor do not convince an end that dials, either.
         let another = context.dialling()
         try another.begin()
         #expect(throws: HandshakeError.unreadable) { try another.hear(wires.fromAcceptor) }
@@ -163,7 +163,7 @@ import Testing
         }
         #expect(throws: HandshakeError.self) { try acceptor.hear(bytes) }
         #expect(!acceptor.isUp)
-        // One that never becomes a whole record.
+        // A record that never becomes complete.
         let patient = TLSContext(try ring("a")).accepting()
         #expect(throws: HandshakeError.self) {
             for _ in 0..<40 { try patient.hear([22] + [UInt8](repeating: 3, count: 1_023)) }

@@ -2,7 +2,7 @@ import NetworkIO
 
 @testable import TLS
 
-/// A key that is as good as any.
+/// Returns a key made of one repeated digit.
 func key(_ digit: String) throws -> Key {
     guard let key = Key(String(repeating: digit, count: 64)) else { throw NoKey() }
     return key
@@ -11,7 +11,7 @@ func key(_ digit: String) throws -> Key {
 struct NoKey: Error {}
 
 extension TLSLayer {
-    /// What it has for the wire.
+    /// Returns the bytes that the layer has for the wire.
     func said() -> [UInt8] {
         var bytes: [UInt8] = []
         takeWire { bytes += $0 }
@@ -26,7 +26,7 @@ extension TLSLayer {
         if let failure { throw failure }
     }
 
-    /// All that came for the owner.
+    /// Returns all decrypted bytes.
     func opened() throws(HandshakeError) -> [UInt8] {
         var all: [UInt8] = []
         while true {
@@ -45,7 +45,7 @@ extension TLSLayer {
     }
 }
 
-/// Two ends in memory, and what each has said.
+/// Two ends in memory, and the bytes that each has sent.
 struct Wires {
     let dialler: any TLSLayer
     let acceptor: any TLSLayer
@@ -63,9 +63,9 @@ struct Wires {
 
     var isUp: Bool { dialler.isUp && acceptor.isUp }
 
-    /// Lets them talk until they have no more to say.
+    /// Passes bytes between the ends until neither has any.
     ///
-    /// - Parameter stepBytes: how many bytes arrive at a time.
+    /// - Parameter stepBytes: the number of bytes that arrive at a time.
     mutating func talk(stepBytes: Int = .max) throws(HandshakeError) {
         try dialler.begin()
         while true {

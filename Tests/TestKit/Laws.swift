@@ -1,17 +1,18 @@
 import CRDT
 import Wire
 
-/// A law that did not hold, and the seed of the world in which it did not.
+/// A law that did not hold, and the seed of the world in which it failed.
 package struct BrokenLaw: Error, CustomStringConvertible {
     package let description: String
 }
 
 /// The laws of a join, checked on the states that real replicas reach.
 ///
-/// A world has a few replicas with clocks of their own. Each changes its own copy, merges whatever
-/// state anybody ever sent, late, twice and out of order, restarts, and sometimes loses its disk.
+/// A world has a few replicas with clocks of their own. Each changes its own state, merges any
+/// state that was ever sent, late, twice and out of order, restarts, and sometimes loses its disk.
 package struct Laws<State: Hashable & Sendable>: Sendable {
-    /// The state after one more mutation, nil where nothing changes; given nil where there is none.
+    /// Returns the state after one more mutation, nil where nothing changes; nil stands for no
+    /// state.
     package typealias Mutate =
         @Sendable (State?, inout Writer, inout SplitMix64) throws -> State?
 
@@ -48,14 +49,14 @@ package struct Laws<State: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Whether the states that a few worlds pass through have the bytes kept under a name.
+    /// Compares the states that a few worlds pass through with the golden bytes of that name.
     ///
-    /// - Returns: the difference from `GoldenBytes`; nil where there is none.
+    /// - Returns: the difference; nil if there is none.
     package func golden(_ name: String, beside path: String = #filePath) throws -> String? {
         try GoldenBytes(name, of: states(seeds: 0..<3).map(encode), beside: path).difference()
     }
 
-    /// The states that the worlds of these seeds pass through.
+    /// Returns the states that the worlds of these seeds pass through.
     package func states(seeds: Range<UInt64>) throws -> [State] {
         try seeds.flatMap { seed in
             var random = SplitMix64(seed: seed)
@@ -74,7 +75,7 @@ extension Laws {
         }
 
         var replicas: [Replica]
-        /// Every state that anybody ever had: all of them may still arrive.
+        /// Every state that a replica ever had; all of them may still arrive.
         var sent: [State] = []
 
         init(of count: Int, random: inout SplitMix64) {
@@ -136,7 +137,7 @@ extension Laws {
         try require(try decode(encode(ab)), ab, "decode(encode(x)) = x", seed)
     }
 
-    /// Any order, with duplicates.
+    /// Checks that merges in any order, with duplicates, give the same state.
     private func checkOrders(
         of states: [State], _ seed: UInt64, _ random: inout SplitMix64
     ) throws {
@@ -148,7 +149,7 @@ extension Laws {
         try require(one, other, "any order", seed)
     }
 
-    /// Replicas that have exchanged everything have identical bytes.
+    /// Checks that replicas that have exchanged everything have identical bytes.
     private func checkExchange(in world: World, _ seed: UInt64) throws {
         let current = world.replicas.compactMap(\.state)
         guard let first = current.first else { return }

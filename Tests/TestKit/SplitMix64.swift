@@ -14,7 +14,7 @@ package struct SplitMix64: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 up to `bound`, without it.
+    /// Returns a number from 0 up to `bound`, exclusive.
     package mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
     package mutating func chance(_ percent: Int) -> Bool { below(100) < percent }

@@ -1,7 +1,7 @@
 import CRDT
 import Wire
 
-/// A replica that names its mutations as a node does: fresh dots, stamps of a hybrid clock.
+/// A replica that names its mutations as a node does, with new dots and stamps of a hybrid clock.
 ///
 /// Its wall clock is its own and may be wrong.
 package struct Writer {
@@ -27,7 +27,7 @@ package struct Writer {
         clock.next(at: wall)
     }
 
-    /// An operation that this replica reads and executes itself.
+    /// Returns the stamp of an operation that this replica reads and executes itself.
     package mutating func nextStamp() -> Stamp {
         counter += 1
         return Stamp(time: nextTime(), process: replica, counter: counter)
@@ -35,12 +35,13 @@ package struct Writer {
 
     package mutating func observe(_ time: HybridTimestamp) { clock.observe(time, at: wall) }
 
-    /// It believes every time, however far ahead.
+    /// The wall time, with which every timestamp is believed, however far ahead.
     private var wall: WallTime {
         WallTime(milliseconds: wallMilliseconds, latestMilliseconds: .max)
     }
 
-    /// A new process on the same disk, or on an empty one: it never continues a numbering.
+    /// Becomes a new process on the same disk, or on an empty one, which never continues a
+    /// numbering.
     package mutating func restart(as replica: ReplicaID, startingAfter greatest: HybridTimestamp) {
         self.replica = replica
         clock = HybridClock(startingAfter: greatest)

@@ -1,6 +1,6 @@
 import Testing
 
-/// Each check is seen to fail on a planted offence, and to let its neighbour pass.
+/// Each check finds an offence made for it, and lets a similar text pass.
 @Suite struct CheckTests {
     private func read(_ path: String, _ text: String) -> SourceText {
         SourceText(path: path, text)

@@ -1,4 +1,4 @@
-/// The types that the glossary names and that no source declares, one offence for each.
+/// Returns the types that the glossary names and that no source declares, one offence for each.
 func unknownTerms(inGlossary text: String, among sources: [SourceText]) throws -> [Offence] {
     let declaration =
         #/\b(?:struct|class|enum|actor|protocol|typealias)\s+([A-Z]\w*)/#

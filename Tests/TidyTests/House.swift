@@ -1,15 +1,16 @@
-/// The rooms of `Sources/` and what each may import: the table of the design, which a declared
-/// dependency alone does not hold up, since SwiftPM notices an undeclared import only on a clean
-/// build and a wrongly declared one never.
+/// A module of `Sources/` and what it may import: a row of the table of the design.
+///
+/// Declared dependencies alone do not enforce it: SwiftPM notices an undeclared import only on a
+/// clean build, and a wrongly declared one never.
 struct Room: Equatable {
     enum Kind {
-        /// Pure values: nothing of the system.
+        /// Pure values, without access to the system.
         case core
-        /// Pure decisions and the actors that run them: nothing of the system either.
+        /// Pure decisions and the actors that run them, without access to the system either.
         case node
-        /// Touches one foreign thing.
+        /// A wrapper of one external dependency.
         case edge
-        /// Starts things, and may ask the system for arguments, signals and an exit.
+        /// A program, which may ask the system for arguments, signals and an exit.
         case program
         /// A module map or a little C.
         case foreign
@@ -28,12 +29,12 @@ struct Room: Equatable {
 
 struct House {
     let rooms: [Room]
-    /// What several test targets share; it lies beside them.
+    /// The module that several test targets share; it lies beside them.
     let support: Room
-    /// What the tests of a room may import beyond the room and all that is below it.
+    /// The modules that a module's tests may import beyond the module and everything below it.
     let testsAlsoImport: [String: Set<String>]
 
-    /// What the sources of a room may import of the standard library's own modules.
+    /// The modules of the standard library that a module's sources may import.
     var sourcesAlsoImport: [String: Set<String>] = [:]
 
     static let grapevine = House(
@@ -58,7 +59,7 @@ struct House {
             Room("Storage", .edge, "CSQLite CSystem Chat CRDT Wire"),
 
             Room("Node", .node, "Chat CRDT Membership Placement Replication Wire"),
-            // Node and Replication, here and in Session: what a reply waits for is theirs to say.
+            // Node and Replication, here and in Session: they define what a reply waits for.
             Room("Admin", .node, "Node LineProtocol Membership Replication Chat CRDT Wire"),
             Room("Session", .node, "Admin LineProtocol Node Replication Chat Wire"),
 
@@ -75,7 +76,7 @@ struct House {
                 """),
             // Wire, here and in Benchmarks: the names of conversations and messages.
             Room("LineClient", .program, "ChatClient CNcurses LineProtocol NetworkIO TLS Wire"),
-            // Node and Membership: hostile frames are made of what honest ones are made of.
+            // Node and Membership: hostile frames are made of the same types as honest ones.
             Room(
                 "Benchmarks", .program,
                 "LineClient LineProtocol NetworkIO Node Membership Placement CSystem Wire"),
@@ -93,17 +94,17 @@ struct House {
         testsAlsoImport: [
             // Whole nodes in one process, on the real disk code.
             "Simulator": ["Storage"],
-            // Texts are measured there as they are where they are drawn.
+            // The tests measure texts by the library that draws them.
             "ChatClient": ["CNcurses"],
         ],
-        // Random bits come from a class that is Sendable: their state is an atomic.
+        // Random bits come from a class that is Sendable: its state is an atomic.
         sourcesAlsoImport: ["Simulator": ["Synchronization"]])
 
     subscript(name: String) -> Room? {
         rooms.first { $0.name == name }
     }
 
-    /// Everything that a room imports, directly or through what it imports.
+    /// Returns everything that a module imports, directly or indirectly.
     func below(_ room: Room) -> Set<String> {
         var found: Set<String> = []
         var open = room.imports
@@ -114,7 +115,7 @@ struct House {
         return found
     }
 
-    /// The modules that a source of this target may import; nil for a target that has no room.
+    /// Returns the modules that a source of this target may import; nil for an unknown target.
     func allowedImports(of place: Place) -> Set<String>? {
         switch place.tree {
         case .sources:
@@ -135,7 +136,7 @@ struct House {
     }
 }
 
-/// Where a source lies: `Sources/Wire/Hash.swift` is the target `Wire` in the tree of sources.
+/// The place of a source: `Sources/Wire/Hash.swift` is in the target `Wire` of the tree of sources.
 struct Place {
     enum Tree: String {
         case sources = "Sources"
@@ -155,7 +156,7 @@ struct Place {
         self.target = String(parts[1])
     }
 
-    /// The room whose tests these are.
+    /// The name of the module that this target tests.
     var testedRoom: String? {
         guard tree == .tests, target.hasSuffix("Tests") else { return nil }
         return String(target.dropLast("Tests".count))

@@ -1,4 +1,4 @@
-/// Every import of a source against the table of the house.
+/// Returns the imports of a source that the table does not allow.
 func undeclaredImports(in source: SourceText, house: House) -> [Offence] {
     guard let place = Place(path: source.path) else {
         return [Offence(source.path, "lies in no target: move it into a folder of one")]
@@ -12,13 +12,13 @@ func undeclaredImports(in source: SourceText, house: House) -> [Offence] {
     }
 }
 
-/// Folders of a tree that have no room, or test one that is not there.
+/// Returns the folders of sources that are not in the table, and those of tests without a module.
 func unknownTargets(sources: [String], tests: [String], house: House) -> [Offence] {
     let strangers = sources.filter { house[$0] == nil }.map {
         Offence("Sources/\($0)", "is in no table: add the room to House.swift with its imports")
     }
     let orphans = tests.filter { name in
-        // Rows are scripts that ask real nodes, and no target.
+        // `rows` contains scripts that query real nodes, and is no target.
         guard name != "TidyTests", name != "rows", name != house.support.name else { return false }
         guard let tested = Place(path: "Tests/\(name)/-")?.testedRoom else { return true }
         return !sources.contains(tested)
@@ -27,7 +27,7 @@ func unknownTargets(sources: [String], tests: [String], house: House) -> [Offenc
         + orphans.map { Offence("Tests/\($0)", "mirrors no folder of Sources: name it after one") }
 }
 
-/// The module of each import, whatever stands before or after its name.
+/// Returns the module of each import, whatever precedes or follows its name.
 func imports(of source: SourceText) -> [(module: String, line: Int)] {
     var found: [(module: String, line: Int)] = []
     let kinds = words("typealias struct class enum protocol let var func actor")

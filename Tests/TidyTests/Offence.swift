@@ -1,4 +1,4 @@
-/// What a check found: the place, and what to do instead.
+/// A finding of a check: the place, and what to do instead.
 struct Offence: Equatable, CustomStringConvertible {
     let path: String
     /// Counted from 1; nil where the file or folder itself is the offence.

@@ -1,4 +1,4 @@
-/// Limits on what a reader has to hold in mind at once.
+/// Limits on how much a reader has to keep in mind at once.
 enum Limit {
     static let linesPerFile = 600
     static let linesPerFunction = 70
@@ -28,8 +28,8 @@ func longFunctions(in source: SourceText) -> [Offence] {
     }
 }
 
-/// Functions, initialisers and subscripts that have a body, from the line of their keyword to that
-/// of their closing brace.
+/// Returns the functions, initialisers and subscripts that have a body, from the line of their
+/// keyword to that of their closing brace.
 func functions(in source: SourceText) -> [(name: String, lines: ClosedRange<Int>)] {
     let tokens = tokenize(source.code)
     var found: [(name: String, lines: ClosedRange<Int>)] = []
@@ -69,7 +69,8 @@ private func tokenize(_ code: String) -> [Token] {
     return tokens
 }
 
-/// ASCII letters, digits, the underscore, and every byte of a letter beyond ASCII.
+/// Whether the byte belongs to a word: ASCII letters, digits, the underscore, and every byte of a
+/// letter beyond ASCII.
 private func isOfWord(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -79,8 +80,8 @@ private func isOfWord(_ byte: UInt8) -> Bool {
     }
 }
 
-/// The brace that opens a body; nil for a requirement of a protocol, which the next declaration or
-/// the end of the protocol follows.
+/// Returns the brace that opens a body; nil for a requirement of a protocol, which the next
+/// declaration or the protocol's end follows.
 private func openingBrace(_ tokens: [Token], after keyword: Int) -> Int? {
     let others = words(
         """

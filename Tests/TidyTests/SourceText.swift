@@ -1,13 +1,13 @@
-/// One source, told apart into code and comments, both with the line breaks of the original, so
-/// that a check looks for a word only where it means something and still knows its line.
+/// A source, separated into code and comments, both with the line breaks of the original, so that a
+/// check looks for a word only where it counts and still knows its line.
 ///
-/// Not a parser: it knows comments, string literals of every kind with their interpolations, and
-/// names in backticks, and blanks out what is not wanted. A regex literal that holds a quote
-/// would mislead it; write such a pattern as a string.
+/// The scanner is not a parser: it recognises comments, string literals of every kind with their
+/// interpolations, and names in backticks, and blanks out what is not wanted. A regex literal that
+/// contains a quote would mislead it; write such a pattern as a string.
 struct SourceText {
     let path: String
     let lines: [Substring]
-    /// The text without comments and without what stands in quotes.
+    /// The text without comments and without the contents of string literals.
     let code: String
     /// The comments alone.
     let comments: String
@@ -91,7 +91,7 @@ private struct Scanner {
         take(.literal)
     }
 
-    /// How many `#` open the string that begins here; nil where none begins.
+    /// Returns the number of `#` that open the string that begins here; nil where none begins.
     private func hashesOfString() -> Int? {
         var ahead = index
         while ahead < text.count, text[ahead] == UInt8(ascii: "#") { ahead += 1 }

@@ -1,4 +1,5 @@
-/// What lies at the top of the repository, so that a newcomer sees the whole of it at once.
+/// Returns the names at the top of the repository that do not belong there; the list is short, so
+/// that a newcomer sees the whole of it at once.
 func strangersAtTheTop(_ names: [String]) -> [Offence] {
     let known = words("Package.swift Sources Tests cluster Dockerfile README.md")
     return names.filter { !known.contains($0) && !$0.hasPrefix(".") }.map {

@@ -1,4 +1,4 @@
-/// A word that the house does without, and what to write instead.
+/// A word that is not allowed, and what to write instead.
 struct BannedWord {
     enum Ground {
         case code
@@ -8,9 +8,9 @@ struct BannedWord {
     /// A regular expression.
     let pattern: String
     let ground: Ground
-    /// The rooms where it is banned.
+    /// The modules in which it is not allowed.
     let rooms: @Sendable (Room) -> Bool
-    /// Whether their tests do without it, too.
+    /// Whether it is not allowed in their tests, either.
     let alsoInTests: Bool
     let instead: String
 }

@@ -2,9 +2,9 @@ import TestKit
 import Testing
 import Wire
 
-/// The writer and the reader, one against the other.
+/// The writer and the reader, tested against each other.
 struct ByteCodingTests {
-    /// Around every power of two.
+    /// Numbers around every power of two.
     private static let edges: [UInt64] = (0..<64).flatMap { (shift: UInt64) -> [UInt64] in
         let power: UInt64 = 1 << shift
         return [power - 1, power, power &+ 1, UInt64.max - power]
@@ -202,7 +202,7 @@ struct ByteCodingTests {
             let bytes = random.bytes(random.below(12))
             accepted += (try? UserID.decode(bytes)) == nil ? 0 : 1
             var reader = ByteReader(bytes)
-            // Whatever comes first decides what is read next.
+            // The first byte decides what is read next.
             while let byte = try? reader.readByte() {
                 guard (try? read(byte % 8, from: &reader)) != nil else { break }
             }

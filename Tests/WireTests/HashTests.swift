@@ -26,7 +26,7 @@ struct HashTests {
         #expect(difference(.zero, one) == Hash128(high: .max, low: .max))
     }
 
-    /// From the sanity tests of xxHash and from `xxhsum`: what is on disks cannot change.
+    /// Values of the sanity tests of xxHash and of `xxhsum`: hashes on disks cannot change.
     @Test func `the hash is XXH3`() {
         #expect(Hash128(of: []).description == "99aa06d3014798d86001c324468d497f")
         #expect(Hash128(of: Array("a".utf8)).description == "a96faf705af16834e6c632b61e964e1f")

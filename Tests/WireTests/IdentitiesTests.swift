@@ -8,7 +8,7 @@ struct IdentitiesTests {
         for number in 0..<64_000 {
             counts[Int(ShardID(of: "conversation-\(number)", count: 64).number)] += 1
         }
-        // Mean 1,000, standard deviation 31: six of them.
+        // Mean 1,000, standard deviation 31; the bounds are six deviations away.
         #expect(counts.allSatisfy { (812...1_188).contains($0) })
     }
 
