@@ -71,7 +71,7 @@ public struct Message: Hashable, Sendable {
     public var editedAt: HybridTimestamp? { versions.last?.stamp.time }
 
     var greatestTime: HybridTimestamp {
-        // Two at a time: more arguments of `max` are an array, and this is asked at every write.
+        // Two arguments at a time: more are passed to `max` as an array, at every write.
         var greatest = max(header.sent.time, pin?.stamp.time ?? .zero)
         if let editedAt { greatest = max(greatest, editedAt) }
         if let orphan = orphanedEdits.last { greatest = max(greatest, orphan.version.stamp.time) }

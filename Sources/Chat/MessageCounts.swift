@@ -117,7 +117,7 @@ public struct MessageCounts: Hashable, Sendable {
         for entry in other.sent { widen(entry) }
     }
 
-    /// The counts without some of the messages.
+    /// Returns the counts without some of the messages.
     public func without(_ other: MessageCounts) -> MessageCounts {
         var rest = self
         rest.add(other, times: -1)

@@ -170,7 +170,7 @@ struct EventPublisher: Sendable {
         noteRefused(number, of: served.shard, for: name)
     }
 
-    /// Has the node told, once there is capacity, that this feed or replay is not served.
+    /// Notes a feed or a replay that is not served: the node is told once there is capacity.
     mutating func noteRefused(_ number: UInt64, of shard: ShardID, for name: NodeName) {
         subscribers[name]?.refused.append((shard, number))
     }

@@ -125,7 +125,7 @@ extension Node {
         ports.host.turnAgain()
     }
 
-    /// Tells a node that a feed or a replay is not served: at once, or when there is capacity.
+    /// Refuses a feed or a replay: at once, or as soon as there is capacity.
     private func refuse(_ number: UInt64, of id: ShardID, to name: NodeName) {
         if !tell(.refused(id, number: number), to: name) {
             publisher.noteRefused(number, of: id, for: name)

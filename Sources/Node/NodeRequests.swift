@@ -125,7 +125,7 @@ extension Node {
         _ request: PeerRequest.Request, in id: ShardID, for slot: ReplySlot
     ) -> (Completion, isSettled: Bool)? {
         guard !isRefusing, let shard = shard(id) else { return nil }
-        // A copy of a request costs as much as looking its documents up, and is rarely needed.
+        // A copy of the request costs as much as the look-up of its documents.
         guard operations.hasUnsettled(on: id) else {
             return carryOutIfReady(named: request, in: shard, for: slot)
         }

@@ -72,7 +72,7 @@ struct ProfileDesk: Sendable {
     /// The start positions of the jobs that are to be done again.
     private var minimums: [Errand: StartPositions] = [:]
     var retriedAt: UInt64 = 0
-    /// How many first tokens may still get their sums before the next tick.
+    /// The number of first tokens that may still get sums before the next tick.
     private var sumsLeft = ProfileDesk.sumsPerTick
     private var next: UInt64 = 0
 
@@ -86,8 +86,10 @@ struct ProfileDesk: Sendable {
     static let pauseMilliseconds: UInt64 = 200
     /// The most jobs that are done again at a time: some 1 ms of work each, with 64 shards.
     static let retriesMax = 32
-    /// The most first tokens that get sums between two ticks: each takes some 0.4 ms of work on 64
-    /// shards. Beyond it, a watcher gets a token without sums, and all profiles when it resumes.
+    /// The most first tokens that get sums between two ticks.
+    ///
+    /// Each takes some 0.4 ms of work on 64 shards. Beyond the limit, a watcher gets a token without
+    /// sums, and all profiles when it resumes.
     static let sumsPerTick = 16
     /// The most jobs that keep their start positions until they are done again.
     static let minimumsMax = 1_024

@@ -173,14 +173,14 @@ extension Findings {
 }
 
 extension Query {
-    /// The shards of `count` that may have something of a user's list.
+    /// The shards, of `count`, that may contain a part of a user's list.
     func shards(of count: UInt16) -> [ShardID] {
         guard case .profiles(let users) = self else { return (0..<count).map { ShardID($0) } }
         return Set(users.map { DocumentKey.profile($0).shard(of: count) }).sorted()
     }
 
-    /// What it finds in a shard in which nothing is or was its user's (`Term.concerning`); nil
-    /// where it may find something there.
+    /// The findings in a shard in which nothing is or was the user's (`Term.concerning`); nil if
+    /// the query may find something there.
     var findsNothing: Findings? {
         switch self {
         case .chats: .chats([])

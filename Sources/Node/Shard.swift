@@ -201,7 +201,7 @@ package actor Shard {
     func concerns(_ user: UserID) -> Bool { machine.concerns(user, in: world) }
 
     func isPending(concerning user: UserID) -> Bool {
-        // A call that does not change the machine copies it.
+        // A call that does not change the machine copies it first.
         !machine.documents.pending.isEmpty && machine.isPending(concerning: user)
     }
 

@@ -106,7 +106,8 @@ extension ShardMachine {
             tail.ends[Int(level) - 1] = time
             var counted: MessageCounts?
             if level == 1 {
-                let rest = try isNewest ? MessageCounts() : self.counted(behind: document, in: world)
+                let rest =
+                    try isNewest ? MessageCounts() : self.counted(behind: document, in: world)
                 if let all = tail.counts, let rest { counted = all.without(rest) }
                 tail.counts = rest
             }
