@@ -88,8 +88,8 @@ struct ProfileDesk: Sendable {
     static let retriesMax = 32
     /// The most first tokens that get sums between two ticks.
     ///
-    /// Each takes some 0.4 ms of work on 64 shards. Beyond the limit, a watcher gets a token without
-    /// sums, and all profiles when it resumes.
+    /// Each takes some 0.4 ms of work on 64 shards. Beyond the limit, a watcher gets a token
+    /// without sums, and all profiles when it resumes.
     static let sumsPerTick = 16
     /// The most jobs that keep their start positions until they are done again.
     static let minimumsMax = 1_024

@@ -119,6 +119,8 @@ extension ShardMachine {
         let hidden = room.hiddenVector(of: query.rule.user, in: participantState)
         let shown = Set(query.shown.lazy.filter { $0.conversation == conversation }.map(\.message))
         let (minimum, vector) = (query.rule.minimum(in: room), copy.current.vector)
+        // A message may be here before its conversation or its invitation: it is not looked at then.
+        let isComplete = copy.isCausallyComplete(now: world.milliseconds)
         var candidates: [NotificationCandidate] = []
         var bytes = 0
         let user = query.rule.user
@@ -142,7 +144,7 @@ extension ShardMachine {
             else { return true }
             let entry = ListedNotification(
                 dot: dot, conversation: conversation, message: position.id, at: position.time,
-                among: vector.seqs(of: dot.replica))
+                among: isComplete ? vector.seqs(of: dot.replica) : SeqSet())
             let candidate = NotificationCandidate(
                 conversation: conversation, message: position.id, from: message.header.sender,
                 text: message.text, entry: entry)

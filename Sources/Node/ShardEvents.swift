@@ -198,8 +198,8 @@ extension ShardMachine {
             let (told, next) = try addressedEvents(
                 of: id, after: rest.position, isMeant, &stage, in: world
             ) {
-                // All other documents are in a batch of changes.
-                $0.changedBy.dots.allSatisfy(known.contains)
+                // Changes within the target are told as changes, by the rest of this scan.
+                !$0.changedBy.dots.contains { target.contains($0) && !known.contains($0) }
             }
             rest.position = next
             if next == nil { rest.conversations.removeFirst() }

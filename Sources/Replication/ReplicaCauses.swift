@@ -30,8 +30,14 @@ public struct Causes: Sendable {
     private var batches: [Batch] = []
     /// The nodes that named causes and have not been asked for them, and when the first of these
     /// did so, in milliseconds.
-    private var ownership: [NodeName] = []
-    private var ownershipSince: UInt64 = 0
+    private var namers: [NodeName] = []
+    private var namersSince: UInt64 = 0
+    /// The named causes that have not arrived, given up or not.
+    private var missing = Vector()
+    /// When the last of these was named, in milliseconds.
+    private var missingSince: UInt64 = 0
+    /// How long a missing cause counts, in milliseconds; after that it exists nowhere any more.
+    private static let missingMilliseconds: UInt64 = 600_000
     /// Whether watchers have to be told of documents that wait for causes; otherwise no node is
     /// asked.
     var areWanted = true
@@ -54,8 +60,18 @@ public struct Causes: Sendable {
         } else {
             batches.append(Batch(vector: vector, since: now))
         }
-        if ownership.isEmpty { ownershipSince = now }
-        if !ownership.contains(peer) { ownership.append(peer) }
+        if namers.isEmpty { namersSince = now }
+        if !namers.contains(peer) { namers.append(peer) }
+        missing.formUnion(vector)
+        missingSince = now
+    }
+
+    /// Whether causes are missing from what a replica has, in memory or on disk.
+    mutating func areMissing(from current: Vector, now: UInt64) -> Bool {
+        guard !missing.isEmpty else { return false }
+        let isOver = now >= missingSince + Causes.missingMilliseconds
+        missing = isOver ? Vector() : missing.subtracting(current)
+        return !missing.isEmpty
     }
 
     /// Stops waiting for causes that are stored, or that were waited for long enough.
@@ -70,12 +86,12 @@ public struct Causes: Sendable {
     }
 
     /// Removes and returns the nodes to ask now; each is asked once.
-    mutating func takeOwnership(now: UInt64) -> [NodeName] {
-        guard !ownership.isEmpty, now >= ownershipSince + Causes.transitMilliseconds else {
+    mutating func takeNamers(now: UInt64) -> [NodeName] {
+        guard !namers.isEmpty, now >= namersSince + Causes.transitMilliseconds else {
             return []
         }
-        defer { ownership = [] }
-        return ownership
+        defer { namers = [] }
+        return namers
     }
 }
 
@@ -91,6 +107,12 @@ extension ShardReplica {
         causes.areWanted = true
         causes.settle(having: stored.vector, now: now)
         return causes.isEmpty
+    }
+
+    /// Whether all that the documents here may depend on is here too, as far as this replica knows:
+    /// no pull is under way, and no named cause is missing.
+    public mutating func isCausallyComplete(now: UInt64) -> Bool {
+        pull == nil && !causes.areMissing(from: current.vector, now: now)
     }
 
     /// Stops asking for causes while there are no watchers.
@@ -111,7 +133,7 @@ extension ShardReplica {
     /// Asks the nodes that named causes for them if they have not arrived by themselves.
     mutating func seekCauses(now: UInt64) {
         guard !causes.isEmpty, !current.vector.covers(causes.awaited) else { return }
-        for peer in causes.takeOwnership(now: now) where index(of: peer) != nil {
+        for peer in causes.takeNamers(now: now) where index(of: peer) != nil {
             outbox.append((peer, .seek(shard)))
         }
     }

@@ -151,7 +151,7 @@ extension World {
         for end in [0, 1] { onClosed(index, end) }
     }
 
-    /// Makes a node's clock forget all times seen, if its wall clock no longer believes the
+    /// Makes a node's clock forget all times seen, if its wall clock does not believe the
     /// greatest of them.
     private func forgetUnbelieved(_ node: SimNode) {
         let shards = node.disk.state.shards

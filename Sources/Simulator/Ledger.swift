@@ -62,7 +62,7 @@ struct Ledger {
     /// The index in `entries` of the first execution of each operation.
     private var operations: [OperationName: Int] = [:]
     private var ahead: Set<OperationName> = []
-    /// The times that clocks no longer believed after they were set back.
+    /// The times that clocks ceased to believe when they were set back.
     private var forgotten: [Forgotten] = []
     private var numbers: [ShardDot: Int] = [:]
     private var ofKey: [DocumentKey: [Int]] = [:]

@@ -138,7 +138,7 @@ final class World {
         queue.push(event, at: now + microseconds)
     }
 
-    /// Returns the shell at an address; nil if that process no longer runs.
+    /// Returns the shell at an address; nil if that process is gone.
     func shell(_ address: Shell.Address) -> Shell? {
         guard let shell = nodes[address.node].shell, shell.address == address else { return nil }
         return shell
