@@ -119,7 +119,8 @@ extension ShardMachine {
         let hidden = room.hiddenVector(of: query.rule.user, in: participantState)
         let shown = Set(query.shown.lazy.filter { $0.conversation == conversation }.map(\.message))
         let (minimum, vector) = (query.rule.minimum(in: room), copy.current.vector)
-        // A message may be here before its conversation or its invitation: it is not looked at then.
+        // Otherwise a message may be here before its conversation or an invitation: it is not
+        // looked at then.
         let isComplete = copy.isCausallyComplete(now: world.milliseconds)
         var candidates: [NotificationCandidate] = []
         var bytes = 0

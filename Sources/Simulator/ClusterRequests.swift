@@ -77,6 +77,11 @@ struct ClusterRequest {
 
     init(_ kind: Kind, _ line: String) { self.init(kind, Array(line.utf8)) }
 
+    var isWatch: Bool {
+        if case .watch = kind { return true }
+        return false
+    }
+
     func asked(at moment: UInt64, isEarly: Bool) -> ClusterRequest {
         var request = self
         (request.at, request.isEarly) = (moment, isEarly)

@@ -54,7 +54,8 @@ extension ClusterWorld {
             .watcher(watcher.index),
             after: watchRandom.between(plan.isRestless ? 1_000...40_000 : 20_000...400_000))
         guard let visit = watcher.visit else { return come(watcher) }
-        judgeTyping(on: visit)
+        // Between a new WATCH and its answer no end is told; the answer begins with who types.
+        if !visit.open.contains(where: \.isWatch) { judgeTyping(on: visit) }
         guard now < clientsUntil, !visit.hasEnded, visit.session != nil, visit.open.isEmpty,
             visit.isWatching
         else { return }
