@@ -185,7 +185,7 @@ extension MetricsText {
         switch kind {
         case .conversation: "conversation"
         case .message: "message"
-        case .participantState: "seat"
+        case .participantState: "participant-state"
         default: "\(kind.number)"
         }
     }

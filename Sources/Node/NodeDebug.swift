@@ -40,14 +40,14 @@ extension Node {
 
     private static func summary(of frame: Frame) -> String {
         switch frame {
-        case .push(_, let encodedDocuments, _): "push parcels=\(encodedDocuments.count)"
+        case .push(_, let encodedDocuments, _): "push documents=\(encodedDocuments.count)"
         case .confirm: "confirm"
         case .summary: "summary"
         case .hashes(let hashes): "hashes count=\(hashes.count)"
         case .offer(let offer): "offer answer=\(offer.isAnswer)"
         case .pull(_, let number, _): "pull number=\(number)"
         case .batch(_, let number, let index, let encodedDocuments):
-            "batch number=\(number) index=\(index) parcels=\(encodedDocuments.count)"
+            "batch number=\(number) index=\(index) documents=\(encodedDocuments.count)"
         case .done(_, let number, let batches, _): "done number=\(number) batches=\(batches)"
         case .broken(_, let number): "broken number=\(number)"
         case .seek: "seek"

@@ -43,21 +43,24 @@ extension Limit {
             "answer-parts", Forwards.partsHeldMax, "parts of 256 KiB of other nodes' answers",
             "503, or partial=true"),
         Limit(
-            "drafts", PendingResponse.countMax, "requests of other nodes that wait for the disk",
+            "pending-responses", PendingResponse.countMax,
+            "requests of other nodes that wait for the disk",
             "they ask another"),
         Limit(
-            "list-asks", ShardCall.countMax, "lists that wait for other nodes",
+            "list-calls", ShardCall.countMax, "lists that wait for other nodes",
             "partial=true"),
-        Limit("notifyings", NotificationRequest.countMax, "NOTIFICATIONS under way", "503"),
         Limit(
-            "copy-asks", CopiesCall.countMax, "WAITs that wait for other nodes",
+            "notification-requests", NotificationRequest.countMax, "NOTIFICATIONS under way",
+            "503"),
+        Limit(
+            "replica-count-calls", CopiesCall.countMax, "WAITs that wait for other nodes",
             "counted a moment later"),
         Limit(
-            "covers", ReadBarrier.countMax,
+            "read-barriers", ReadBarrier.countMax,
             "connections' shards that wait for a replica to catch up",
             "they wait for the others"),
         Limit(
-            "levellings", CatchUp.countMax, "replicas that catch up with a connection",
+            "catch-ups", CatchUp.countMax, "replicas that catch up with a connection",
             "another is asked"),
         Limit(
             "watchers", Subscriptions.watchersMax, "connections that watch", "429"),

@@ -27,7 +27,7 @@ extension Limit {
             "inbound-peers", HostLimits.inboundPeersMax, "connections that other nodes dialled",
             "closed"),
         Limit(
-            "farewells", HostLimits.lingeringClosesMax,
+            "lingering-closes", HostLimits.lingeringClosesMax,
             "connections that are told why they are closed",
             "closed without a word"),
         Limit(
@@ -44,7 +44,8 @@ extension Limit {
     /// The limits for clients that have not signed in.
     static let ofUnauthenticated: [Limit] = [
         Limit(
-            "strangers", NodeHost.unauthenticatedMax, "clients that have not signed in",
+            "unauthenticated-clients", NodeHost.unauthenticatedMax,
+            "clients that have not signed in",
             "the oldest is closed"),
         Limit(
             "sign-in", NodeHost.signInMillisecondsMax, "milliseconds",

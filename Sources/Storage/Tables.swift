@@ -228,7 +228,7 @@ final class Tables {
     func spoilHeaders() throws(StorageError) {
         for statement in spoilings { try statement.run() }
         defer { anySetting.reset() }
-        guard try anySetting.step() else { throw .corrupt(doing: "replaying the journal") }
+        guard try anySetting.step() else { throw .corrupt(doing: "replaying the write log") }
     }
 
     private func storeSetting(_ name: String, _ value: [UInt8]) throws(StorageError) {

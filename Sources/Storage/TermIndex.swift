@@ -42,7 +42,7 @@ struct TermIndex {
             """
             SELECT \(StoredRow.columns) FROM document d
             WHERE shard = ?1 AND partition = ?2 AND kind = ?3 ORDER BY time, id
-            """, doing: "reading seats")
+            """, doing: "reading participant states")
     }
 }
 

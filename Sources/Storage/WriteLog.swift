@@ -38,12 +38,12 @@ final class WriteLog {
 
     init(_ connection: Connection) throws(StorageError) {
         insert = try Statement(
-            connection, "INSERT INTO journal VALUES(?,?)", doing: "appending to the journal")
+            connection, "INSERT INTO journal VALUES(?,?)", doing: "appending to the write log")
         select = try Statement(
             connection, "SELECT number, body FROM journal WHERE number > ? ORDER BY number LIMIT 1",
-            doing: "reading the journal")
+            doing: "reading the write log")
         delete = try Statement(
-            connection, "DELETE FROM journal WHERE number <= ?", doing: "emptying the journal")
+            connection, "DELETE FROM journal WHERE number <= ?", doing: "emptying the write log")
     }
 
     /// The number of the last row.

@@ -214,7 +214,7 @@ extension WriterFile {
         let code = sqlite3_wal_checkpoint_v2(connection.handle, nil, mode, nil, nil)
         guard code != SQLITE_OK else { return nil }
         let error = StorageError(
-            sqlite: code, on: connection.handle, doing: "folding the log into the file")
+            sqlite: code, on: connection.handle, doing: "moving the log into the file")
         // If the disk is full or a reader uses the log, it stays as it is and is flushed later.
         note(error)
         return error

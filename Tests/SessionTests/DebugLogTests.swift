@@ -19,7 +19,7 @@ import Testing
         #expect(lines.contains { $0.hasPrefix("stored documents=1 us=") })
         #expect(
             debugLines(of: joined).contains {
-                $0.hasPrefix("heard push parcels=1 shard=") && $0.hasSuffix("peer=n1")
+                $0.hasPrefix("heard push documents=1 shard=") && $0.hasSuffix("peer=n1")
             })
     }
 

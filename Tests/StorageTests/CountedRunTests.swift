@@ -36,7 +36,7 @@ import Wire
         ).filter { $0.start.bits < end && $0.end.bits > start }
     }
 
-    @Test func `runs are read as they were last written, from the journal or from the tables`()
+    @Test func `runs are read as they were last written, from the write log or from the tables`()
         throws
     {
         for limits in WriteLogLimits.kinds {

@@ -64,7 +64,7 @@ import Wire
             if isOver { break }
             points += 1
         }
-        #expect((3..<999).contains(points), "a commit to the journal writes few pages")
+        #expect((3..<999).contains(points), "a commit to the write log writes few pages")
     }
 
     @Test(arguments: [EFBIG, EDQUOT])

@@ -173,7 +173,7 @@ import Wire
         }
     }
 
-    @Test func `a dropped copy takes what is in the journal along`() throws {
+    @Test func `a dropped shard replica takes its rows of the write log along`() throws {
         let folder = try TemporaryFolder()
         let database = try TestDatabase(folder: folder.path, writeLog: .standard)
         defer { database.close() }
@@ -227,7 +227,7 @@ import Wire
         #expect(try isFound(there))
     }
 
-    @Test func `what is in the tables makes room in the journal row by row`() throws {
+    @Test func `rows that are in the tables are freed in the write log one by one`() throws {
         let folder = try TemporaryFolder()
         let database = try TestDatabase(folder: folder.path, writeLog: .small)
         defer { database.close() }
@@ -259,7 +259,7 @@ import Wire
         #expect(try again.reader.remaining(in: one.shard, without: []) == ShardSum())
     }
 
-    @Test func `a row of the journal with a flipped byte has every header doubted`() throws {
+    @Test func `a row of the write log with a flipped byte has every header doubted`() throws {
         let folder = try TemporaryFolder()
         let database = try TestDatabase(folder: folder.path, writeLog: .standard)
         defer { database.close() }
@@ -293,7 +293,7 @@ import Wire
         try database.store(chats.batch([chats.send(1, in: 1, text: "text-1.")]))
         let copy = try crash(folder)
         try RawFile(copy.file).run("UPDATE journal SET body = x'00'")
-        #expect(throws: StorageError.corrupt(doing: "replaying the journal")) {
+        #expect(throws: StorageError.corrupt(doing: "replaying the write log")) {
             try TestDatabase(folder: copy.path)
         }
     }
