@@ -34,7 +34,7 @@ public struct Causes: Sendable {
     private var namersSince: UInt64 = 0
     /// The named causes that have not arrived, given up or not.
     private var missing = Vector()
-    /// When the last of these was named, in milliseconds.
+    /// When the first of these was named, in milliseconds.
     private var missingSince: UInt64 = 0
     /// How long a missing cause counts, in milliseconds; after that it exists nowhere any more.
     private static let missingMilliseconds: UInt64 = 600_000
@@ -62,8 +62,8 @@ public struct Causes: Sendable {
         }
         if namers.isEmpty { namersSince = now }
         if !namers.contains(peer) { namers.append(peer) }
+        if missing.isEmpty { missingSince = now }
         missing.formUnion(vector)
-        missingSince = now
     }
 
     /// Whether causes are missing from what a replica has, in memory or on disk.
@@ -127,6 +127,8 @@ extension ShardReplica {
             if PlantedBug.causeForgotten.isOn { return }
         #endif
         guard !current.vector.covers(cause) else { return }
+        // What has arrived does not count, or the time of what has not would never end.
+        _ = causes.areMissing(from: current.vector, now: now)
         causes.await(cause, of: peer, now: now)
     }
 

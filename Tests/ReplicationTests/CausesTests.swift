@@ -126,4 +126,28 @@ private func change(_ number: UInt64) -> Change {
         let at3500 = hasCauses(now: 3_500)
         #expect(at3500)
     }
+
+    @Test mutating func `a cause is missing until it comes, also once it is given up`() {
+        _ = copy.receive(.push(shard, [encodedDocument], cause: vector(dot(1))), from: n2, now: 0)
+        let at3000 = (hasCauses(now: 3_000), copy.isCausallyComplete(now: 3_000))
+        #expect(at3000 == (true, false))
+        copy.noteMerge(change(1), naming: Context(dot(1)), from: n1)
+        let at3001 = copy.isCausallyComplete(now: 3_001)
+        #expect(at3001)
+    }
+
+    @Test mutating func `a cause that exists nowhere is missing for ten minutes, whatever comes`() {
+        let lost = dot(1, of: ReplicaID(high: 0, low: 3))
+        _ = copy.receive(.push(shard, [encodedDocument], cause: vector(lost)), from: n2, now: 0)
+        for seq in 1...9 as ClosedRange<UInt64> {
+            let now = seq * 60_000
+            let push = Frame.push(shard, [encodedDocument], cause: vector(dot(seq)))
+            _ = copy.receive(push, from: n2, now: now)
+            copy.noteMerge(change(seq), naming: Context(dot(seq)), from: n1)
+            let isComplete = copy.isCausallyComplete(now: now)
+            #expect(!isComplete)
+        }
+        let isComplete = copy.isCausallyComplete(now: 600_000)
+        #expect(isComplete)
+    }
 }
