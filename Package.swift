@@ -107,7 +107,9 @@ let package = Package(
             exclude: ["Transcripts"]),
         tests("NetworkIOTests", ["NetworkIO", "CSystem"]),
         tests("TLSTests", ["TLS", "COpenSSL", "NetworkIO"]),
-        tests("LineClientTests", ["LineClient", "ChatClient", "LineProtocol", "NetworkIO"]),
+        tests(
+            "LineClientTests",
+            ["TestKit", "LineClient", "ChatClient", "LineProtocol", "NetworkIO"]),
         tests("FuzzTests", ["Fuzz"], exclude: ["Corpus"]),
         tests("BenchmarksTests", ["Benchmarks", "LineClient", "LineProtocol", "NetworkIO"]),
         tests(
@@ -128,8 +130,8 @@ let package = Package(
         tests(
             "ServerTests",
             [
-                "Server", "Session", "Node", "NetworkIO", "TLS", "Placement", "Replication",
-                "Storage", "Wire",
+                "TestKit", "Server", "Session", "Node", "NetworkIO", "TLS", "Placement",
+                "Replication", "Storage", "Wire",
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -219,14 +219,15 @@ extension Node {
         if publisher.isScanning, left < Node.feedReadsPerTurn { ports.host.turnAgain() }
     }
 
-    /// Why some watchers here, or some feeds and replays served from here, are not up to date; nil
-    /// if all are.
-    package var untold: String? {
-        if let session = subscriptions.lagging.min() {
-            return "session \(session) waits for a replay"
-        }
-        if let name = publisher.scanning.keys.min() { return "a scan for \(name) goes on" }
-        return profiles.isIdle ? nil : "profiles are being requested"
+    /// Whether all watchers here, and all feeds and replays served from here, are up to date.
+    package var isTellingLive: Bool {
+        subscriptions.lagging.isEmpty && !publisher.isScanning && profiles.isIdle
+    }
+
+    /// The reasons why `isTellingLive` is false, as pairs.
+    package var untold: String {
+        "lagging=\(subscriptions.lagging.count) scanning=\(publisher.scanning.count)"
+            + " profiles=\(profiles.isIdle ? "idle" : "requested")"
     }
 
     private func isShort(_ name: NodeName) -> Bool {

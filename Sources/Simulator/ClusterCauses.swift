@@ -168,7 +168,7 @@ extension ClusterWorld {
 
     /// Records, within each step of a process, whether it announces changes as they come.
     func noteReading(by process: ClusterProcess) {
-        if process.node.assumeIsolated({ $0.untold }) != nil { process.readBackAt = now }
+        if !process.node.assumeIsolated({ $0.isTellingLive }) { process.readBackAt = now }
     }
 
     /// Records, within each step of a process, since when each of its shards is ready.

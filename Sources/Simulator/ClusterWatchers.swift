@@ -232,10 +232,11 @@ extension ClusterWorld {
 }
 
 extension ClusterMachine {
-    /// Why somebody who watches at its node, or is told from it, does not know all; nil where all
-    /// do.
+    /// Why some watchers at this node, or told from it, are not up to date; nil if all are.
     var untold: String? {
         guard let node = process?.node else { return nil }
-        return executor.run { node.assumeIsolated { $0.untold } }
+        return executor.run {
+            node.assumeIsolated { $0.isTellingLive ? nil : $0.untold }
+        }
     }
 }
