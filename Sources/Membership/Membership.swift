@@ -35,7 +35,11 @@ public struct Membership: Sendable {
     var refuteAt: UInt64?
     /// The incarnation that this node has to exceed as soon as the rate limit allows.
     var toRefute: UInt64?
-    var twin: RandomID?
+    /// How often another process exceeded the incarnation by which this process exceeded another.
+    var answersOfTwins = 0
+    /// The number of such answers after which there is a twin.
+    static let twinAnswers = 4
+    var hasTwin: Bool { answersOfTwins >= Membership.twinAnswers }
 
     /// The state of each peer; used for look-ups only, so the order of the table decides
     /// everything.

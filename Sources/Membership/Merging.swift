@@ -67,13 +67,15 @@ extension Membership {
 
     /// Handles an entry of another process under this member's name: an earlier process, or a twin.
     ///
-    /// An earlier process never heard of the incarnation by which this process exceeded its own. A
-    /// process with a greater one has heard of it, and is therefore alive.
+    /// An earlier process never heard of the incarnation by which this process exceeded its own;
+    /// a greater one comes from a process that has heard of it, and is therefore alive. Only where
+    /// a node lost its table and its clock was set back several times can members that missed each
+    /// other's updates name several earlier processes, each with a greater incarnation than the
+    /// one before; there is less of that than `twinAnswers`.
     private mutating func hear(ofTwin entry: MemberEntry) {
-        let isBeyond = entry.member.incarnation > me.incarnation
-        if refuteAt != nil, isBeyond, twin == nil {
-            twin = entry.member.process
-            events.append(.twin(entry.member))
+        if refuteAt != nil, entry.member.incarnation > me.incarnation {
+            answersOfTwins += 1
+            if answersOfTwins == Membership.twinAnswers { events.append(.twin(entry.member)) }
         }
         toRefute = max(toRefute ?? 0, entry.member.incarnation)
         refuteTwin()
@@ -82,7 +84,7 @@ extension Membership {
     /// Raises the incarnation above a twin's; at most once a second, since twins do so for ever.
     mutating func refuteTwin() {
         guard let greatest = toRefute else { return }
-        if twin != nil, let at = refuteAt, elapsed(since: at) < Timing.refuteAgain { return }
+        if hasTwin, let at = refuteAt, elapsed(since: at) < Timing.refuteAgain { return }
         toRefute = nil
         refuteAt = now
         if greatest >= me.incarnation { refute(greatest) }
