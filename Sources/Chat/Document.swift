@@ -204,12 +204,12 @@ extension Document.Parts {
     init(_ key: DocumentKey, own bytes: ArraySlice<UInt8>) throws(WireError) {
         var reader = ByteReader(bytes)
         _ = try reader.readByte()
-        changedBy = try Context(from: &reader)
+        let changedBy = try Context(from: &reader)
         guard !changedBy.isEmpty else { throw .invalid("a document that somebody changed") }
-        unknown = try Fields(from: &reader)
+        var fields = try Fields(from: &reader)
         try reader.finish()
-        content = try Document.Content(key.kind, from: &unknown, changedBy: changedBy)
-        self.key = key
+        let content = try Document.Content(key.kind, from: &fields, changedBy: changedBy)
+        self.init(key: key, changedBy: changedBy, content: content, unknown: fields)
     }
 
     /// Merges states of later versions; where they cover every change, they replace `content`.

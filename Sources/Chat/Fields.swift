@@ -86,6 +86,8 @@ public struct Fields: FieldSink, Hashable, Sendable {
 extension Fields: WireValue {
     /// The most fields of a document; versions to come add a few each.
     static let countMax = 256
+    /// The length of a field without bytes: its number and the count of its bytes.
+    private static let fieldBytesMin = 2
 
     public func encode(into writer: inout ByteWriter) {
         writer.write(count: fields.count)
@@ -97,7 +99,9 @@ extension Fields: WireValue {
 
     public init(from reader: inout ByteReader) throws(WireError) {
         fields = []
-        for _ in 0..<(try reader.readCount(limit: Fields.countMax)) {
+        let count = try reader.readCount(limit: Fields.countMax)
+        fields.reserveCapacity(min(count, reader.remaining / Fields.fieldBytesMin))
+        for _ in 0..<count {
             let number = try reader.readVarint()
             guard fields.last.map({ $0.number < number }) ?? true else {
                 throw .invalid("fields that ascend")

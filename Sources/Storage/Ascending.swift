@@ -1,13 +1,13 @@
 /// Insertion into and search in ascending arrays.
 extension Array where Element: Comparable {
-    /// Inserts an element in its place, which is nearly always the end.
+    /// Inserts an element in its place, which is nearly always the end, unless it is there.
     mutating func insertAscending(_ element: Element) {
         guard let last, !(last < element) else {
             append(element)
             return
         }
         let index = bisected { !($0 < element) }
-        insert(element, at: index)
+        if element < self[index] { insert(element, at: index) }
     }
 }
 

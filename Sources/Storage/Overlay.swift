@@ -10,6 +10,11 @@ struct Overlay {
     private struct Memtable {
         let number: UInt64
         var shards: [ShardID: OverlayShard] = [:]
+
+        mutating func record(_ key: DocumentKey, in shard: ShardID) -> Record? {
+            guard let place = shards.index(forKey: shard) else { return nil }
+            return shards.values[place].record(key)
+        }
     }
 
     /// The memtables, ascending by number.
@@ -33,6 +38,14 @@ struct Overlay {
 
     /// The shards with any records, ascending.
     var shards: [ShardID] { Set(memtables.flatMap(\.shards.keys)).sorted() }
+
+    /// Returns the latest record of a document; nil where the tables have its latest state.
+    mutating func record(_ key: DocumentKey, in shard: ShardID) -> Record? {
+        for index in memtables.indices.reversed() {
+            if let record = memtables[index].record(key, in: shard) { return record }
+        }
+        return nil
+    }
 
     /// Returns the records of a shard, latest memtable first; nil where there are none.
     mutating func layers(of shard: ShardID) -> OverlayLayers? {

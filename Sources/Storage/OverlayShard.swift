@@ -5,19 +5,21 @@ import Wire
 /// The records of one shard in one memtable, indexed by everything that queries look for.
 ///
 /// Many records reach the tables before anything reads them. Therefore added records are only
-/// queued, and the next read of the shard indexes them.
+/// queued: a look-up of a document indexes them by their keys, and a query by all the rest.
 struct OverlayShard {
     /// The greatest number of queued records; indexing that many takes a millisecond.
-    static let waitingMax = 1_024
+    static let queuedMax = 1_024
 
-    /// The records that are not indexed yet, in the order in which they were added.
-    private var waiting: [[Record]] = []
-    private var waitingCount = 0
+    /// The records that are not in every index yet, in the order in which they were added.
+    private var queued: [[Record]] = []
+    private var queuedCount = 0
+    /// How many batches at the start of `queued` are indexed by their keys.
+    private var keyedBatches = 0
     private(set) var records: [DocumentKey: Record] = [:]
     /// The messages of each conversation in the order of history, including places that a message
     /// has left.
     private(set) var messages: [String: [HistoryPosition]] = [:]
-    private(set) var participantStates: [String: [DocumentKey]] = [:]
+    private(set) var participantStates: [String: Set<DocumentKey>] = [:]
     /// The changes of each replica, ascending by seq, including superseded ones.
     private(set) var changes: [ReplicaID: [OverlayChange]] = [:]
     private(set) var carriers: [String: Set<DocumentKey>] = [:]
@@ -25,18 +27,36 @@ struct OverlayShard {
     private(set) var runs: [CountedRuns: [HybridTimestamp: [UInt8]]] = [:]
 
     mutating func add(_ records: [Record]) {
-        waiting.append(records)
-        waitingCount += records.count
-        if waitingCount >= OverlayShard.waitingMax { index() }
+        queued.append(records)
+        queuedCount += records.count
+        if queuedCount >= OverlayShard.queuedMax { index() }
     }
 
-    /// Indexes all queued records.
+    /// Returns the latest record of a document.
+    mutating func record(_ key: DocumentKey) -> Record? {
+        indexKeys()
+        return records[key]
+    }
+
+    /// Adds all queued records to every index.
     mutating func index() {
-        for records in waiting {
+        guard !queued.isEmpty else { return }
+        indexKeys()
+        for records in queued {
             for record in records { index(record) }
         }
-        waiting.removeAll(keepingCapacity: true)
-        waitingCount = 0
+        queued.removeAll(keepingCapacity: true)
+        queuedCount = 0
+        keyedBatches = 0
+    }
+
+    private mutating func indexKeys() {
+        while keyedBatches < queued.count {
+            for record in queued[keyedBatches] where !record.key.kind.isCountedRun {
+                records[record.key] = record
+            }
+            keyedBatches += 1
+        }
     }
 
     private mutating func index(_ record: Record) {
@@ -46,16 +66,13 @@ struct OverlayShard {
                 record.bytes
             return
         }
-        let old = records.updateValue(record, forKey: key)
         if key.kind == .message {
-            if old?.time != record.time {
-                let position = HistoryPosition(time: record.time, id: MessageID(checked: key.id))
-                messages[key.partition, default: []].insertAscending(position)
-            }
-        } else if key.kind == .participantState, old == nil {
-            participantStates[key.partition, default: []].append(key)
+            let position = HistoryPosition(time: record.time, id: MessageID(checked: key.id))
+            messages[key.partition, default: []].insertAscending(position)
+        } else if key.kind == .participantState {
+            participantStates[key.partition, default: []].insert(key)
         }
-        for dot in record.changedBy.dots where old?.changedBy.seq(of: dot.replica) != dot.seq {
+        for dot in record.changedBy.dots {
             changes[dot.replica, default: []]
                 .insertAscending(OverlayChange(seq: dot.seq, key: key))
         }

@@ -156,7 +156,7 @@ package final class Reader: @unchecked Sendable {
         _ key: DocumentKey, in shard: ShardID
     ) throws(StorageError) -> Document? {
         try checkOpen()
-        if let record = overlay.layers(of: shard)?.record(key) {
+        if let record = overlay.record(key, in: shard) {
             return try StoredRow.document(key, in: shard, decoding: record.bytes)
         }
         guard key.kind == .message else { return try row(key, in: shard, of: selectOther) }

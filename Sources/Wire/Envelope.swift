@@ -44,8 +44,12 @@ public struct EnvelopeCutter: Sendable {
     public mutating func append(_ more: UnsafeRawBufferPointer) {
         if start == bytes.count {
             bytes.removeAll(keepingCapacity: bytes.capacity <= 1 << 16)
-            start = 0
+        } else if start > 0 {
+            // The unfinished envelope moves to the front. Here nobody holds a payload, so that the
+            // buffer need not be copied.
+            bytes.removeSubrange(..<start)
         }
+        start = 0
         bytes.append(contentsOf: more)
     }
 
@@ -54,7 +58,7 @@ public struct EnvelopeCutter: Sendable {
     /// - Throws: `tooLong` or `checksum`; the rest of the stream cannot be trusted then.
     public mutating func next() throws(WireError) -> ArraySlice<UInt8>? {
         let available = bytes.count - start
-        guard available >= Envelope.headBytes else { return compact() }
+        guard available >= Envelope.headBytes else { return nil }
         var head = ByteReader(bytes[start..<(start + Envelope.headBytes)])
         let length: UInt32 = try head.readFixed()
         let sum: UInt64 = try head.readFixed()
@@ -62,19 +66,10 @@ public struct EnvelopeCutter: Sendable {
             throw .tooLong(count: UInt64(length), limit: payloadBytesMax)
         }
         let end = start + Envelope.headBytes + Int(length)
-        guard bytes.count >= end else { return compact() }
+        guard bytes.count >= end else { return nil }
         let payload = bytes[(start + Envelope.headBytes)..<end]
         start = end
         guard payload.withUnsafeBytes({ checksum($0) }) == sum else { throw .checksum }
         return payload
-    }
-
-    /// Moves an unfinished envelope to the front of the buffer.
-    private mutating func compact() -> ArraySlice<UInt8>? {
-        if start > 0 {
-            bytes.removeSubrange(..<start)
-            start = 0
-        }
-        return nil
     }
 }
