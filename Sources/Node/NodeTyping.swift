@@ -74,6 +74,7 @@ extension Node {
         default: break
         }
         guard let participants else { return }
+        typing.dropRequests(before: slot, at: asked.place)
         switch asked.word {
         case .on:
             typing.say(

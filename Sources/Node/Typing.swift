@@ -107,6 +107,18 @@ package struct Typing: Sendable {
         return mine < Typing.ofConnectionMax && said.count < Typing.ofNodeMax
     }
 
+    /// Drops the requests that a connection made earlier about the same place.
+    ///
+    /// Disks and other nodes may answer a later request first. Then the earlier one has no effect,
+    /// as if both had been carried out in their order.
+    mutating func dropRequests(before slot: ReplySlot, at place: Place) {
+        guard !asked.isEmpty else { return }
+        asked = asked.filter { earlier, request in
+            earlier.session != slot.session || earlier.number > slot.number
+                || request.place != place
+        }
+    }
+
     mutating func say(
         _ place: Place, by session: UInt64, to participants: [UserID], now: Moment
     ) {

@@ -115,6 +115,18 @@ import Testing
         #expect(told().map { $0.filter { $0.count < 4 } } == [["off"], ["off"], ["off"]])
     }
 
+    @Test func `a sending that was stored before ends it, in whatever order both are answered`() {
+        for node in nodes {
+            let client = node.connect()
+            _ = say(client, "SEND c alice id=m hello")
+            _ = told()
+            client.say("TYPING c alice on", "SEND c alice id=m hello")
+            world.settle(nodes[0], nodes[1], nodes[2])
+            #expect(client.heard().map { $0.prefix(5) } == ["OK", "OK id"])
+            for watcher in told() { #expect(watcher.last { $0.count < 4 } != "on") }
+        }
+    }
+
     @Test func `two connections that say the same are one, until both have ended`() {
         let (one, other) = (nodes[0].connect(), nodes[1].connect())
         _ = say(one, "TYPING c alice on")
