@@ -137,13 +137,16 @@ extension ClusterWorld {
     /// Sends `FORGET` to every node for the members that never return: a node that received it
     /// before may have known only an earlier life of the member, and a later life undoes it.
     ///
+    /// A member that left is named as well: if no node received its last message, it is dead to
+    /// the others and still an owner, and a leaving node waits for it.
+    ///
     /// A minority evicts nobody, and a leaving node waits for every owner; there, the members that
     /// were to be evicted are named as well.
     func forgetAgain() {
         let gone = movers.filter { machines[$0.move.node].isGone }
         let dead = gone.filter { $0.move.kind == .evict }
         let isMinority = members.count <= dead.count
-        let named = gone.filter { $0.move.kind == .forget } + (isMinority ? dead : [])
+        let named = gone.filter { $0.move.kind != .evict } + (isMinority ? dead : [])
         for name in named.map({ machines[$0.move.node].name }) {
             for machine in machines where machine.process != nil {
                 _ = order("FORGET \(name)", codes: [404, 409, 503], to: machine.index)
