@@ -222,6 +222,16 @@ struct EventPublisher: Sendable {
         scanning[name, default: []].append(number)
     }
 
+    /// Counts what the receiver of a feed or a replay has seen, and what `position` lacks, as told
+    /// elsewhere only.
+    mutating func lower(_ number: UInt64, to position: Vector, for name: NodeName) {
+        note(number, for: name) {
+            let held = $0.known.intersection(position)
+            $0.ahead.formUnion($0.known.subtracting(held))
+            $0.known = held
+        }
+    }
+
     /// Notes changes of which the receiver of a shard's feed was told elsewhere, and that are not
     /// here.
     mutating func noteAhead(_ ahead: Vector, of shard: ShardID, for name: NodeName) {

@@ -63,12 +63,17 @@ extension Node {
             link.tell(
                 PeerResponse(number: ask.number, round: ask.round, outcome: .failed(.unsupported)))
         case .watch(.open(let id, let number, _)), .watch(.replay(let id, let number, _, _)):
-            tell(.refused(id, number: number), to: link.name)
-        case .watch(.told(let id, let number, _, _)), .watch(.replayed(let id, let number, _)):
+            refuse(number, of: id, to: link.name)
+        case .watch(.told(let id, let number, _, _)), .watch(.replayed(let id, let number, _)),
+            .watch(.lowered(let id, let number, _)):
             onFed(.refused(id, number: number), by: link.name)
         case .watch(.watched(let number, let concerns, let positions)):
             let heard = positions.filter { !shards.contains($0.shard) }
             onFed(.watched(number, concerns: concerns, positions: heard), by: link.name)
+            // The holder counts the other positions as said: these feeds are opened again.
+            for position in positions where shards.contains(position.shard) {
+                onFed(.refused(position.shard, number: position.number), by: link.name)
+            }
         default:
             let reason = "it builds on a vector that this node has not received"
             for id in shards { onBadFrame(of: shard(id), from: link, because: reason) }

@@ -51,7 +51,7 @@ extension Node {
             publisher.remove(number, for: name)
         case .replay(let id, let number, let user, let since):
             openReplay(of: id, number, for: user, since: since.vector, to: name)
-        case .watched, .told, .replayed, .refused:
+        case .watched, .lowered, .told, .replayed, .refused:
             onFed(frame, by: name)
         }
     }
@@ -66,11 +66,24 @@ extension Node {
             let position = shard.assumeIsolated { $0.feedPosition }
             guard let served = publisher.liveFeed(of: shard.id, for: name), served.known != position
             else { continue }
-            publisher.note(served.number, for: name) { $0.known.formUnion(position) }
             positions.append(
                 WatchFrame.Position(shard: shard.id, number: served.number, vector: position))
         }
-        tell(.watched(number, concerns: concerns, positions: positions), to: name)
+        // A frame that was dropped has said no position. If one counted as known all the same, a
+        // watcher who resumes would miss the changes that nobody there watched.
+        let isSaid = tell(.watched(number, concerns: concerns, positions: positions), to: name)
+        guard isSaid || isPlantedUnsaid else { return }
+        for position in positions {
+            publisher.note(position.number, for: name) { $0.known.formUnion(position.vector) }
+        }
+    }
+
+    private var isPlantedUnsaid: Bool {
+        #if PlantedBugs
+            return PlantedBug.positionCountedUnsaid.isOn
+        #else
+            return false
+        #endif
     }
 
     /// Returns the shards in which a conversation or an item is or was the user's, with one read of
@@ -126,7 +139,7 @@ extension Node {
     }
 
     /// Refuses a feed or a replay: at once, or as soon as there is capacity.
-    private func refuse(_ number: UInt64, of id: ShardID, to name: NodeName) {
+    func refuse(_ number: UInt64, of id: ShardID, to name: NodeName) {
         if !tell(.refused(id, number: number), to: name) {
             publisher.noteRefused(number, of: id, for: name)
         }
@@ -261,7 +274,10 @@ extension Node {
             ports.clock.milliseconds >= served.since + FeedScan.patienceMilliseconds
         // This replica first has to hold everything that the receiver has seen elsewhere; otherwise
         // the receiver would go back in time.
-        guard isLate || scan.target != nil || position.covers(served.known) else { return 0 }
+        guard scan.target != nil || position.covers(served.known) else {
+            if isLate { lower(served, to: position, for: name) }
+            return 0
+        }
         let target = scan.target ?? position
         if scan.target == nil, !mayConcern(served, shard) {
             scan.target = target
@@ -287,6 +303,18 @@ extension Node {
         self.publisher.note(served.number, for: name) { $0.scan = scan }
         if next == nil { end(scan, of: served, position: position, for: name) }
         return Node.changesReads
+    }
+
+    /// Stops waiting for changes that the receiver has seen elsewhere and that are not here.
+    ///
+    /// The receiver may now be told of documents as they were before these changes. Therefore they
+    /// count as unseen, here and in the tokens of its watchers: the node that has them tells them
+    /// again.
+    private func lower(_ served: EventPublisher.Served, to position: Vector, for name: NodeName) {
+        publisher.lower(served.number, to: position, for: name)
+        let known = SaidVector(served.known.intersection(position))
+        let isSaid = tell(.lowered(served.shard, number: served.number, position: known), to: name)
+        if !isSaid { publisher.refuse(served.number, for: name) }
     }
 
     /// Whether a shard may have events for the receiver.

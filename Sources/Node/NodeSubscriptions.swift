@@ -260,6 +260,12 @@ extension Node {
                 subscriptions.feeds[Int(id.number)].isOpen = position != nil
                 if !subscriptions.unanswered.isEmpty { subscriptions.isLost = true }
             }
+        case .lowered(let id, let number, let position):
+            if let replay = subscriptions.replays[number], replay.shard == id {
+                subscriptions.lower(id, of: replay.session, to: position.vector)
+            } else if isFed(id, number, by: name) {
+                subscriptions.lower(id, to: position.vector)
+            }
         case .replayed(let id, let number, let position):
             guard let replay = subscriptions.replays.removeValue(forKey: number), replay.shard == id
             else { return }

@@ -28,7 +28,7 @@ struct Subscriptions: Sendable {
     /// The part of a shard that a watcher has not been told yet.
     struct Backlog: Sendable {
         /// The vector that the watcher has seen.
-        let since: Vector
+        var since: Vector
         /// The number of the replay that brings the rest; 0 while none has been requested.
         var number: UInt64
     }
@@ -212,6 +212,27 @@ struct Subscriptions: Sendable {
         guard feeds[index].position == nil || !old.covers(position) else { return }
         feeds[index].position = old.union(position)
         tokens.removeAll(keepingCapacity: true)
+    }
+
+    /// Notes that a feed goes on from a holder that lacks some of what its watchers were told.
+    ///
+    /// Its events may be older than that, so that tokens leave it out.
+    mutating func lower(_ shard: ShardID, to position: Vector) {
+        let index = Int(shard.number)
+        guard let old = feeds[index].position else { return }
+        feeds[index].position = old.intersection(position)
+        tokens.removeAll(keepingCapacity: true)
+    }
+
+    /// Notes the same of a session's replay.
+    mutating func lower(_ shard: ShardID, of session: UInt64, to position: Vector) {
+        note(session) {
+            guard let since = $0.behind[shard]?.since else { return }
+            #if PlantedBugs
+                if PlantedBug.lateReplayClaimsAll.isOn { return }
+            #endif
+            $0.behind[shard]?.since = since.intersection(position)
+        }
     }
 
     // MARK: Tokens

@@ -28,6 +28,9 @@ package enum WatchFrame: Hashable, Sendable {
     /// - concerns: the shards that hold something of the user's, among those with a feed.
     /// - positions: the positions of feeds that have not been reported yet.
     case watched(UInt64, concerns: [ShardID], positions: [Position])
+    /// The holder of a feed or a replay has waited in vain for some of what the receiver has seen:
+    /// the events that follow may be older, and contain only `position` of it.
+    case lowered(ShardID, number: UInt64, position: SaidVector)
     /// Events, and the position of the feed behind the last of them; nil if more events come, or
     /// may come, before there is a position.
     case told(ShardID, number: UInt64, [AddressedEvent], position: SaidVector?)
@@ -80,6 +83,9 @@ extension WatchFrame: VectorCarrier {
         case .replayed(let shard, let number, var position):
             body(shard, &position)
             self = .replayed(shard, number: number, position: position)
+        case .lowered(let shard, let number, var position):
+            body(shard, &position)
+            self = .lowered(shard, number: number, position: position)
         default: break
         }
     }
@@ -97,6 +103,7 @@ extension WatchFrame: WireValue {
         static let told: UInt8 = 8
         static let replayed: UInt8 = 9
         static let refused: UInt8 = 10
+        static let lowered: UInt8 = 11
     }
 
     package func encode(into writer: inout ByteWriter) {
@@ -136,6 +143,9 @@ extension WatchFrame: WireValue {
             position.encode(into: &writer)
         case .refused(let shard, let number):
             write(Number.refused, shard, number, into: &writer)
+        case .lowered(let shard, let number, let position):
+            write(Number.lowered, shard, number, into: &writer)
+            position.encode(into: &writer)
         }
     }
 
@@ -177,6 +187,10 @@ extension WatchFrame: WireValue {
                 position: try SaidVector(from: &reader))
         case Number.refused:
             self = .refused(try reader.readShard(), number: try reader.readVarint())
+        case Number.lowered:
+            self = .lowered(
+                try reader.readShard(), number: try reader.readVarint(),
+                position: try SaidVector(from: &reader))
         default: throw .unknown
         }
     }

@@ -36,8 +36,9 @@ package struct SeededBug: Hashable, Sendable {
                 .suspectsAfterOwnPause:
                 .members
             case .aheadToldOfChanges, .causeForgotten, .clockFollowsAny, .evictedNotHeard,
-                .minimumIgnored, .notificationSentTwice, .profileToldToStrangers,
-                .tokenForgetsDeletions, .typingOutlivesConnection, .unboundedPeerQueue:
+                .lateReplayClaimsAll, .minimumIgnored, .notificationSentTwice,
+                .positionCountedUnsaid, .profileToldToStrangers, .tokenForgetsDeletions,
+                .typingOutlivesConnection, .unboundedPeerQueue:
                 .whole
             default: .machines
             }
@@ -53,6 +54,8 @@ package struct SeededBug: Hashable, Sendable {
             case .evictedNotHeard: 112
             case .minimumIgnored: 63
             case .lateDoneCounts: 8_025
+            case .lateReplayClaimsAll: 179_543_868_400_144
+            case .positionCountedUnsaid: 179_543_756_400_038
             case .secondTimeGiven: 17_374
             default: 0
             }
@@ -100,7 +103,9 @@ package struct SeededBug: Hashable, Sendable {
             // A list that ignores the minimum version of a token shows notifications that were
             // acknowledged or viewed, and omits those of a conversation that is viewed no more.
             case .minimumIgnored: [.reads, .oneChange, .sound, .kept]
-            case .aheadToldOfChanges, .shownBeforeStored, .tokenForgetsDeletions: [.reads]
+            case .aheadToldOfChanges, .lateReplayClaimsAll, .positionCountedUnsaid,
+                .shownBeforeStored, .tokenForgetsDeletions:
+                [.reads]
             case .typingOutlivesConnection: [.typing]
             case .unboundedPeerQueue: [.bounded]
             case .wallClockOnly: [.stamps]

@@ -34,7 +34,7 @@ import Wire
         .told(shard, number: 7, [], position: SaidVector(vector)),
         .told(shard, number: 7, [told], position: nil),
         .replayed(shard, number: 8, position: SaidVector(vector)),
-        .refused(shard, number: 9),
+        .refused(shard, number: 9), .lowered(shard, number: 10, position: SaidVector(vector)),
     ]
 
     @Test(arguments: frames)

@@ -76,6 +76,31 @@ import Wire
         #expect(watcher.heard().map { $0.contains("answer") } == [true])
     }
 
+    @Test func `who is told of a message as it was before an edit is told of the edit again`() {
+        func token(of watcher: TestClient, hearing text: String) -> String {
+            let heard = watcher.heard()
+            #expect(heard.contains { $0.contains("text=\(text)") })
+            return heard.last?.split(separator: "token=").last.map(String.init) ?? ""
+        }
+        for node in [nodes[1], nodes[2]] { world.hold(true, between: nodes[0], and: node) }
+        let first = nodes[0].connect()
+        first.say("WATCH bob")
+        settle()
+        say(0, "SEND c alice id=m one")
+        say(0, "EDIT c m alice two")
+        let edited = token(of: first, hearing: "two")
+        say(1, "SEND c alice id=m one")
+        let second = nodes[1].connect()
+        second.say("WATCH bob since=\(edited)")
+        world.pass(milliseconds: 2_500, nodes[1])
+        let sent = token(of: second, hearing: "one")
+        for node in [nodes[1], nodes[2]] { world.hold(false, between: nodes[0], and: node) }
+        let third = nodes[0].connect()
+        third.say("WATCH bob since=\(sent)")
+        settle()
+        _ = token(of: third, hearing: "two")
+    }
+
     @Test func `who comes back is told what was told while a later cause is awaited`() {
         let first = nodes[2].connect()
         first.say("WATCH bob")
