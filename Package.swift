@@ -36,6 +36,7 @@ let package = Package(
         core("Replication", ["CRDT", "Wire"]),
         core("LineProtocol", ["Chat", "CRDT", "Wire"]),
         core("ChatClient", ["LineProtocol"]),
+        core("Manual", []),
 
         // Edges: each touches one foreign thing.
         library("CLibuv", pkgConfig: "libuv", package: "libuv1-dev"),
@@ -67,10 +68,11 @@ let package = Package(
             [
                 "Session", "Admin", "Node", "LineProtocol", "Membership", "Placement",
                 "Replication", "Chat", "CRDT", "Wire", "NetworkIO", "TLS", "Storage", "CSystem",
+                "Manual",
             ]),
         room(
             "LineClient",
-            ["ChatClient", "CNcurses", "LineProtocol", "NetworkIO", "TLS", "Wire"]),
+            ["ChatClient", "CNcurses", "LineProtocol", "Manual", "NetworkIO", "TLS", "Wire"]),
         room(
             "Benchmarks",
             ["LineClient", "LineProtocol", "NetworkIO", "Node", "Membership", "Wire", "CSystem"]),
@@ -80,7 +82,7 @@ let package = Package(
                 "Server", "Node", "LineProtocol", "Membership", "Replication", "Chat", "CRDT",
                 "Wire", "NetworkIO",
             ]),
-        program("grapevine", ["Server", "LineClient"]),
+        program("grapevine", ["Server", "LineClient", "Manual"]),
         program("grapevine-sim", ["Simulator"]),
         program("grapevine-bench", ["Benchmarks"]),
         program("grapevine-fuzz", ["Fuzz"]),
@@ -105,11 +107,12 @@ let package = Package(
         tests(
             "ChatClientTests", ["ChatClient", "CNcurses", "LineProtocol"],
             exclude: ["Transcripts"]),
+        tests("ManualTests", ["Manual"]),
         tests("NetworkIOTests", ["NetworkIO", "CSystem"]),
         tests("TLSTests", ["TLS", "COpenSSL", "NetworkIO"]),
         tests(
             "LineClientTests",
-            ["TestKit", "LineClient", "ChatClient", "LineProtocol", "NetworkIO"]),
+            ["TestKit", "LineClient", "ChatClient", "LineProtocol", "Manual", "NetworkIO"]),
         tests("FuzzTests", ["Fuzz"], exclude: ["Corpus"]),
         tests("BenchmarksTests", ["Benchmarks", "LineClient", "LineProtocol", "NetworkIO"]),
         tests(
@@ -131,7 +134,7 @@ let package = Package(
             "ServerTests",
             [
                 "TestKit", "Server", "Session", "Node", "NetworkIO", "TLS", "Placement",
-                "Replication", "Storage", "Wire",
+                "Replication", "Storage", "Wire", "Manual",
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -1,29 +1,36 @@
 import Glibc
 import LineProtocol
+import Manual
 import NetworkIO
 import TLS
 import Wire
 
 /// `grapevine ask`: sends lines to a node, one after another, and prints the replies.
 package enum AskCommand {
-    package static let usage = """
-        usage: grapevine ask [--key-file <file>] <admin host:port> '<line>'…
-
-        Sends each line to a node, waits for its reply and prints it.
-          --key-file      signs in first, with a key of this file
-          exit status 0   every reply was OK
-                      1   one was ERR; the lines behind it were sent all the same,
-                          unless the sign-in was refused
-                     64   these words make no sense
-                     69   the node cannot be reached, or did not answer for 10 s
-
-        """
+    package static let help = CommandHelp(
+        "ask", "sends lines to a node and prints its replies",
+        synopsis: ["grapevine ask [--key-file <file>] <admin host:port> '<line>'…"],
+        "Sends each line to a node, waits for its reply and prints it.",
+        [
+            CommandHelp.Option(
+                "--key-file", .file, "signs in first, with a key of this file")
+        ],
+        statuses: [
+            (0, "every reply was OK"),
+            (
+                1,
+                "one was ERR; the lines behind it were sent all the same, unless the sign-in was "
+                    + "refused"
+            ),
+            (64, "these words make no sense"),
+            (69, "the node cannot be reached, or did not answer for 10 s"),
+        ])
 
     /// - Parameter arguments: the words after `grapevine ask`.
     /// - Returns: the exit status of the process.
     package static func run(_ arguments: [String]) -> Int32 {
         if let first = arguments.first, ["--help", "-h"].contains(first) {
-            put(usage, to: 1)
+            put(help.usage, to: 1)
             return 0
         }
         var words = arguments[...]
@@ -67,7 +74,7 @@ package enum AskCommand {
     }
 
     private static func refuse(_ sentence: String) -> Int32 {
-        put("grapevine ask: \(sentence.printable)\n\(usage)", to: 2)
+        put("grapevine ask: \(sentence.printable)\n\(help.usage)", to: 2)
         return 64
     }
 

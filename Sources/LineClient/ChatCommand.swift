@@ -1,28 +1,37 @@
 import ChatClient
 import Glibc
+import Manual
 import NetworkIO
 import TLS
 import Wire
 
 /// `grapevine chat`: a chat client for the terminal, or for lines of another program.
 package enum ChatCommand {
-    package static let usage = """
-        usage: grapevine chat --user <user> [--node <admin host:port>[,…]] [--key-file <file>]
-
-        Chats as that user: the chats, one of them open, what is new as it comes. When its node is
-        gone it goes on at another, and sends again what was not acknowledged.
-          --user       the user; whoever may connect to a node may be any
-          --node       where to begin (default 127.0.0.1:7201); the others it learns from there
-          --key-file   signs in with a key of this file
-        Lines are sent; those that begin with / are commands, which /help lists. Where input or
-        output is no terminal, it takes and prints lines, and ends after the last:
-          printf '/open c1\\nhello\\n' | grapevine chat --user alice
-          exit status 0   everything was acknowledged
-                      1   something was refused
-                     64   these words make no sense
-                     69   no node could be reached
-
-        """
+    package static let help = CommandHelp(
+        "chat", "chats, as a user, in a terminal",
+        synopsis: [
+            "grapevine chat --user <user> [--node <admin host:port>[,…]] [--key-file <file>]"
+        ],
+        "Chats as that user: the chats, one of them open, what is new as it comes. When its node "
+            + "is gone it goes on at another, and sends again what was not acknowledged.",
+        [
+            CommandHelp.Option(
+                "--user", .text("user"), "the user; whoever may connect to a node may be any"),
+            CommandHelp.Option(
+                "--node", .text("host:port,…"),
+                "where to begin (default 127.0.0.1:7201); the others it learns from there"),
+            CommandHelp.Option("--key-file", .file, "signs in with a key of this file"),
+        ],
+        notes: [
+            "Lines are sent; those that begin with / are commands, which /help lists. Where input "
+                + "or",
+            "output is no terminal, it takes and prints lines, and ends after the last:",
+            "  printf '/open c1\\nhello\\n' | grapevine chat --user alice",
+        ],
+        statuses: [
+            (0, "everything was acknowledged"), (1, "something was refused"),
+            (64, "these words make no sense"), (69, "no node could be reached"),
+        ])
 
     private struct Misused: Error {
         let sentence: String
@@ -32,7 +41,7 @@ package enum ChatCommand {
     /// - Returns: the exit status of the process.
     package static func run(_ arguments: [String]) -> Int32 {
         if arguments.contains("--help") || arguments.contains("-h") {
-            writeAll(Array(usage.utf8), to: 1)
+            writeAll(Array(help.usage.utf8), to: 1)
             return 0
         }
         // A closed connection must be reported as such, and not end this process by a signal.
@@ -53,7 +62,8 @@ package enum ChatCommand {
             writeAll(Array("grapevine chat: \(sentence.printable)\n".utf8), to: 2)
             return 64
         } catch let error as Misused {
-            writeAll(Array("grapevine chat: \(error.sentence.printable)\n\(usage)".utf8), to: 2)
+            let sentence = error.sentence.printable
+            writeAll(Array("grapevine chat: \(sentence)\n\(help.usage)".utf8), to: 2)
             return 64
         } catch {
             writeAll(Array("grapevine chat: \(error)\n".utf8), to: 2)

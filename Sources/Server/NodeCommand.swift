@@ -34,59 +34,9 @@ package struct NodeCommand: Sendable {
     /// Whether a crash may leave a core dump, with messages and keys in it.
     package var mayDumpCore = false
 
-    package static let usage = """
-        usage: grapevine node --name <node> --data <folder> --gossip <host:port> --admin <host:port>
-               [--advertise <host>] [--join <gossip host:port>[,…] [--bootstrap]]
-               [--cluster <name>] [--replicas 3|all] [--shards 64] [--ack local|majority|all]
-               [--edit-window 15m] [--evict-after 10m|never] [--max-offset 500ms]
-               [--key-file <file>] [--admin-key-file <file>] [--faults] [--accept-data-loss]
-               [--log error|warn|info|debug] [--core-dumps]
-
-        Runs one node. Once it serves it prints: ready name=… gossip=… admin=…
-          --name         this node's name: 1-64 of A-Z a-z 0-9 _ . : @ -
-          --data         the folder that it alone keeps its data in; made where it is missing
-          --gossip       the IP address and port for other nodes; port 0 asks for a free one
-          --admin        the same for clients, with nc for instance
-          --advertise    the host that others reach both ports at: a name or an IP address (the
-                         one that is listened at); names are looked up at each dial
-          --join         members of a cluster to join; without it an empty folder founds one
-          --bootstrap    with the same --join list on every node, itself included: where all of
-                         them are empty, the node at the first address founds the cluster
-          --cluster      the cluster's name, fixed by its first node (grapevine)
-          --replicas     how many nodes hold each conversation: 1-100 or all, fixed by the
-                         cluster's first node (3)
-          --shards       how many shards the cluster has, fixed by its first node (64)
-          --ack          how many owners an OK waits for, at most a second (majority)
-          --edit-window  how long after its sending a message may be edited (15m)
-          --evict-after  how long a dead node keeps its shards before others take them; only nodes
-                         that hear more than half of the members decide it (10m)
-          --max-offset   how far this node's clock may be from the others'; beyond that it
-                         refuses writes (500ms)
-          --key-file     the cluster's key, the same file on every node: openssl rand -hex 32;
-                         its user alone may read it; nodes encrypt and prove it to each other,
-                         and an address beyond this machine needs it; SIGHUP has the node
-                         read it again
-          --admin-key-file  what AUTH takes beyond this machine in place of the cluster's key, so
-                         that an operator of a node cannot act as a node
-          --faults       lets BLOCK cut this node off from others, for tests
-          --accept-data-loss  serves what is left where the disk has lost acknowledged writes and
-                         no other node holds them; for one start
-          --log          what is logged to standard error (info)
-          --core-dumps   lets a crash leave a core dump; deleted texts and keys may be in it
-
-        """
-
-    private static let options: Set<String> = [
-        "--name", "--data", "--gossip", "--admin", "--advertise", "--join", "--cluster",
-        "--replicas", "--shards", "--ack", "--edit-window", "--evict-after", "--max-offset",
-        "--key-file", "--admin-key-file", "--log",
-    ]
-
     /// Parses the words after `grapevine node`.
     package init(_ words: [String]) throws(UsageError) {
-        let options = try Options(
-            words, known: NodeCommand.options,
-            flags: ["--faults", "--bootstrap", "--core-dumps", "--accept-data-loss"])
+        let options = try Options(words, of: NodeCommand.help)
         name = try options.required("--name", "1-64 of A-Z a-z 0-9 _ . : @ -") { NodeName($0) }
         folder = try options.required("--data") { $0.isEmpty ? nil : $0 }
         keyFile = try options.optional("--key-file", "a path") { $0.isEmpty ? nil : $0 }

@@ -1,3 +1,5 @@
+import Manual
+
 /// An error in the words of a command line, with advice about it.
 package struct UsageError: Error, Hashable, Sendable {
     package let sentence: String
@@ -9,12 +11,10 @@ package struct UsageError: Error, Hashable, Sendable {
 struct Options {
     private var values: [String: String] = [:]
 
-    /// - Parameters:
-    ///   - known: the options that take a value.
-    ///   - flags: those that take none.
-    init(
-        _ words: [String], known: Set<String>, flags: Set<String> = []
-    ) throws(UsageError) {
+    /// - Parameter help: the options that the command takes.
+    init(_ words: [String], of help: CommandHelp) throws(UsageError) {
+        let flags = Set(help.options.filter(\.isFlag).map(\.name))
+        let known = Set(help.options.map(\.name))
         var rest = words[...]
         while let word = rest.popFirst() {
             guard word.hasPrefix("--") else {
@@ -22,7 +22,7 @@ struct Options {
             }
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(parts[0])
-            guard known.contains(name) || flags.contains(name) else {
+            guard known.contains(name) else {
                 throw UsageError("unknown option: \(name)")
             }
             guard values[name] == nil else { throw UsageError("\(name) is given twice") }

@@ -1,27 +1,53 @@
 import LineClient
+import Manual
 import Server
 
 /// The commands of the program: the first word selects one, and each has its own help.
 enum Command {
-    private static let usage = """
-        usage: grapevine <command> …
+    private static let commands = [
+        NodeCommand.help, AskCommand.help, ChatCommand.help, completion, man,
+    ]
 
-          node        runs one node of a cluster
-          ask         sends lines to a node and prints its replies
-          chat        chats, as a user, in a terminal
-          --version   prints the version
-          --help      prints this; grapevine <command> --help tells of one
+    private static let completion = CommandHelp(
+        "completion", "prints the completion script of a shell",
+        synopsis: ["grapevine completion bash|zsh|fish"],
+        "Prints a script with which the shell completes commands and options.",
+        arguments: ShellCompletion.allCases.map(\.rawValue),
+        notes: [
+            "  bash  grapevine completion bash > /etc/bash_completion.d/grapevine",
+            "  zsh   grapevine completion zsh > /usr/local/share/zsh/site-functions/_grapevine",
+            "  fish  grapevine completion fish > /etc/fish/completions/grapevine.fish",
+        ])
 
-        """
+    private static let man = CommandHelp(
+        "man", "prints the manual page", synopsis: ["grapevine man"],
+        "Prints the manual page. To read it: grapevine man | man -l -",
+        notes: ["To install it:", "  grapevine man > /usr/local/share/man/man1/grapevine.1"])
+
+    private static let others: [(word: String, summary: String)] = [
+        ("--version", "prints the version"),
+        ("--help", "prints this; grapevine <command> --help tells of one"),
+    ]
+
+    private static var usage: String {
+        let words = commands.map { (word: $0.name, summary: $0.summary) } + others
+        let lines = words.map { word, summary in
+            "  " + word + String(repeating: " ", count: 12 - word.count) + summary
+        }
+        return "usage: grapevine <command> …\n\n" + lines.joined(separator: "\n") + "\n"
+    }
 
     /// - Returns: the process's exit status.
     static func run(_ words: [String]) -> Int32 {
         // A node decides by its options; the other commands hold keys and private texts as well.
         if words.first != "node" { forbidCoreDumps() }
+        let rest = Array(words.dropFirst())
         return switch words.first {
-        case "node": node(Array(words.dropFirst()))
-        case "ask": AskCommand.run(Array(words.dropFirst()))
-        case "chat": ChatCommand.run(Array(words.dropFirst()))
+        case "node": node(rest)
+        case "ask": AskCommand.run(rest)
+        case "chat": ChatCommand.run(rest)
+        case "completion": complete(rest)
+        case "man": describe(rest)
         case "--version": say("grapevine \(Server.version)\n")
         case "--help", "-h", "help": say(usage)
         case nil: refuse("no command", usage)
@@ -29,8 +55,26 @@ enum Command {
         }
     }
 
+    private static func complete(_ words: [String]) -> Int32 {
+        if asksForHelp(words) { return say(completion.usage) }
+        guard words.count == 1, let shell = ShellCompletion(rawValue: words[0]) else {
+            return refuse("one shell is needed: bash, zsh or fish", completion.usage)
+        }
+        return say(shell.script(for: commands, others: others))
+    }
+
+    private static func describe(_ words: [String]) -> Int32 {
+        if asksForHelp(words) { return say(man.usage) }
+        guard words.isEmpty else { return refuse("unexpected word: \(words[0])", man.usage) }
+        return say(ManualPage(of: commands, version: "grapevine \(Server.version)").text)
+    }
+
+    private static func asksForHelp(_ words: [String]) -> Bool {
+        words.contains("--help") || words.contains("-h")
+    }
+
     private static func node(_ words: [String]) -> Int32 {
-        if words.contains("--help") || words.contains("-h") { return say(NodeCommand.usage) }
+        if asksForHelp(words) { return say(NodeCommand.help.usage) }
         do throws(UsageError) {
             return Server(try NodeCommand(words)).run()
         } catch {

@@ -1,3 +1,4 @@
+import Manual
 import TestKit
 import Testing
 
@@ -10,7 +11,7 @@ import Testing
 
     init() throws { handbook = try Handbook() }
 
-    @Test(arguments: [("ask", AskCommand.usage), ("chat", ChatCommand.usage)])
+    @Test(arguments: [("ask", AskCommand.help.usage), ("chat", ChatCommand.help.usage)])
     func `the table has every option of a client, once, and no other`(
         command: String, usage: String
     ) throws {

@@ -1,3 +1,4 @@
+import Manual
 import TestKit
 import Testing
 
@@ -11,7 +12,7 @@ import Testing
 
     @Test func `the table has every option of a node, once, and no other`() throws {
         let listed = handbook.rows(of: "node")
-        let known = try Handbook.options(in: NodeCommand.usage)
+        let known = try Handbook.options(in: NodeCommand.help.usage)
         #expect(!known.isEmpty)
         #expect(Set(listed).count == listed.count)
         #expect(known.subtracting(listed) == [], "in --help, and not in the table")

@@ -47,6 +47,7 @@ struct House {
             Room("Replication", .core, "CRDT Wire"),
             Room("LineProtocol", .core, "Chat CRDT Wire"),
             Room("ChatClient", .core, "LineProtocol"),
+            Room("Manual", .core),
 
             Room("CLibuv", .foreign),
             Room("CNcurses", .foreign),
@@ -67,7 +68,7 @@ struct House {
                 "Server", .program,
                 """
                 Wire CRDT Chat Membership Placement Replication LineProtocol
-                NetworkIO TLS Storage CSystem Node Admin Session
+                NetworkIO TLS Storage CSystem Node Admin Session Manual
                 """),
             Room(
                 "Simulator", .node,
@@ -75,7 +76,9 @@ struct House {
                 Wire CRDT Chat Membership Placement Replication LineProtocol Node Admin Session
                 """),
             // Wire, here and in Benchmarks: the names of conversations and messages.
-            Room("LineClient", .program, "ChatClient CNcurses LineProtocol NetworkIO TLS Wire"),
+            Room(
+                "LineClient", .program,
+                "ChatClient CNcurses LineProtocol Manual NetworkIO TLS Wire"),
             // Node and Membership: hostile frames are made of the same types as honest ones.
             Room(
                 "Benchmarks", .program,
@@ -85,7 +88,7 @@ struct House {
                 """
                 Server Node LineProtocol Membership Placement Replication Chat CRDT Wire NetworkIO
                 """),
-            Room("grapevine", .program, "Server LineClient NetworkIO"),
+            Room("grapevine", .program, "Server LineClient Manual NetworkIO"),
             Room("grapevine-sim", .program, "Simulator"),
             Room("grapevine-bench", .program, "Benchmarks"),
             Room("grapevine-fuzz", .program, "Fuzz"),

@@ -1,0 +1,94 @@
+import Manual
+
+extension NodeCommand {
+    /// The help of `grapevine node`, and the options that it takes.
+    package static let help = CommandHelp(
+        "node", "runs one node of a cluster",
+        synopsis: [
+            "grapevine node --name <node> --data <folder> --gossip <host:port> --admin <host:port>",
+            "[--advertise <host>] [--join <gossip host:port>[,…] [--bootstrap]]",
+            "[--cluster <name>] [--replicas 3|all] [--shards 64] [--ack local|majority|all]",
+            "[--edit-window 15m] [--evict-after 10m|never] [--max-offset 500ms]",
+            "[--key-file <file>] [--admin-key-file <file>] [--faults] [--accept-data-loss]",
+            "[--log error|warn|info|debug] [--core-dumps]",
+        ],
+        "Runs one node. Once it serves it prints: ready name=… gossip=… admin=…",
+        addresses + members + rules + keysAndFaults)
+
+    private static let addresses = [
+        CommandHelp.Option(
+            "--name", .text("node"), "this node's name: 1-64 of A-Z a-z 0-9 _ . : @ -"),
+        CommandHelp.Option(
+            "--data", .folder,
+            "the folder that it alone keeps its data in; made where it is missing"),
+        CommandHelp.Option(
+            "--gossip", .text("host:port"),
+            "the IP address and port for other nodes; port 0 asks for a free one"),
+        CommandHelp.Option(
+            "--admin", .text("host:port"), "the same for clients, with nc for instance"),
+        CommandHelp.Option(
+            "--advertise", .text("host"),
+            "the host that others reach both ports at: a name or an IP address (the one that is "
+                + "listened at); names are looked up at each dial"),
+    ]
+
+    private static let members = [
+        CommandHelp.Option(
+            "--join", .text("host:port,…"),
+            "members of a cluster to join; without it an empty folder founds one"),
+        CommandHelp.Option(
+            "--bootstrap", .none,
+            "with the same --join list on every node, itself included: where all of them are "
+                + "empty, the node at the first address founds the cluster"),
+        CommandHelp.Option(
+            "--cluster", .text("name"), "the cluster's name, fixed by its first node (grapevine)"),
+        CommandHelp.Option(
+            "--replicas", .text("1-100|all"),
+            "how many nodes hold each conversation: 1-100 or all, fixed by the cluster's first "
+                + "node (3)"),
+        CommandHelp.Option(
+            "--shards", .text("count"),
+            "how many shards the cluster has, fixed by its first node (64)"),
+    ]
+
+    private static let rules = [
+        CommandHelp.Option(
+            "--ack", .words(["local", "majority", "all"]),
+            "how many owners an OK waits for, at most a second (majority)"),
+        CommandHelp.Option(
+            "--edit-window", .text("duration"),
+            "how long after its sending a message may be edited (15m)"),
+        CommandHelp.Option(
+            "--evict-after", .text("duration|never"),
+            "how long a dead node keeps its shards before others take them; only nodes that hear "
+                + "more than half of the members decide it (10m)"),
+        CommandHelp.Option(
+            "--max-offset", .text("duration"),
+            "how far this node's clock may be from the others'; beyond that it refuses writes "
+                + "(500ms)"),
+    ]
+
+    private static let keysAndFaults = [
+        CommandHelp.Option(
+            "--key-file", .file,
+            "the cluster's key, the same file on every node: openssl rand -hex 32; its user alone "
+                + "may read it; nodes encrypt and prove it to each other, and an address beyond "
+                + "this machine needs it; SIGHUP has the node read it again"),
+        CommandHelp.Option(
+            "--admin-key-file", .file,
+            "what AUTH takes beyond this machine in place of the cluster's key, so that an "
+                + "operator of a node cannot act as a node"),
+        CommandHelp.Option(
+            "--faults", .none, "lets BLOCK cut this node off from others, for tests"),
+        CommandHelp.Option(
+            "--accept-data-loss", .none,
+            "serves what is left where the disk has lost acknowledged writes and no other node "
+                + "holds them; for one start"),
+        CommandHelp.Option(
+            "--log", .words(["error", "warn", "info", "debug"]),
+            "what is logged to standard error (info)"),
+        CommandHelp.Option(
+            "--core-dumps", .none,
+            "lets a crash leave a core dump; deleted texts and keys may be in it"),
+    ]
+}
