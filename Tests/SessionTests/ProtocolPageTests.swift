@@ -15,12 +15,13 @@ import Testing
 
     private static let path = "cluster/PROTOCOL.md"
 
+    private let file: URL
     private let page: String
     /// In the order of the page, under the last heading before each.
     private let examples: [(heading: String, examples: [Example])]
 
     init() throws {
-        let file = URL(filePath: #filePath).deletingLastPathComponent()
+        file = URL(filePath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
             .appending(path: Self.path)
         page = String(decoding: try Data(contentsOf: file), as: UTF8.self)
@@ -51,6 +52,21 @@ import Testing
                 section?.examples.contains { ($0.request + " ").hasPrefix(verb.name + " ") }
                     ?? false, "an example of \(verb.name)")
         }
+    }
+
+    /// With `GRAPEVINE_GOLDEN=write` in the environment the list is written anew.
+    @Test func `its list of verbs is the table's`() throws {
+        let rows = Verb.all.map { "- `\($0.usage)`:\n  \($0.about)" }
+        let list = "filter ProtocolPageTests -->\n" + rows.joined(separator: "\n") + "\n<!-- End"
+        if ProcessInfo.processInfo.environment["GRAPEVINE_GOLDEN"] == "write" {
+            let start = try #require(page.firstRange(of: "filter ProtocolPageTests -->"))
+            let end = try #require(page.firstRange(of: "<!-- End"))
+            var written = page
+            written.replaceSubrange(start.lowerBound..<end.upperBound, with: list)
+            try written.write(to: file, atomically: true, encoding: .utf8)
+        }
+        let kept = try String(contentsOf: file, encoding: .utf8)
+        #expect(kept.contains(list), "GRAPEVINE_GOLDEN=write swift test writes it")
     }
 
     @Test func `HELP tells of it, and it tells of every code and every kind of event`() {
