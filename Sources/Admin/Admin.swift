@@ -13,6 +13,8 @@ package struct ConnectionState: Sendable {
     package private(set) var writes: [ShardID: Vector] = [:]
     /// The session vectors: what the connection was shown, and by which replicas.
     package internal(set) var sessionVectors = SessionVectors()
+    /// What the connection has seen, and replicas that answered it later lacked.
+    var missed: [ShardID: Vector] = [:]
     /// Operations of the connection, or of those whose tokens it brought, that may still be
     /// executed.
     package internal(set) var unsettled = Unsettled()

@@ -25,15 +25,28 @@ extension ConnectionState {
 
     /// Replaces the session vector by a replica that holds all of it, or all of it that still
     /// exists.
-    package mutating func level(_ observation: Observation) { sessionVectors.replace(observation) }
+    package mutating func level(_ observation: Observation) {
+        // What that replica lacks may only have been out of reach: tokens stand for it, too.
+        if !isStrict { noteMissed(by: observation) }
+        sessionVectors.replace(observation)
+    }
+
+    private mutating func noteMissed(by observation: Observation) {
+        let shown = sessionVectors[observation.shard]?.vector ?? Vector()
+        let rest = shown.subtracting(observation.vector ?? Vector())
+        guard !rest.isEmpty else { return }
+        missed[observation.shard, default: Vector()].formUnion(rest)
+    }
 
     package mutating func forgetReplica(of shard: ShardID) {
         sessionVectors.forgetReplica(of: shard)
     }
 
-    /// What the connection has seen of each shard, its own writes included.
+    /// Everything that the connection has seen of each shard, its own writes included.
     var seen: [(shard: ShardID, vector: Vector)] {
-        sessionVectors.shards.map { ($0, seen(of: $0)) }
+        sessionVectors.shards.map { shard in
+            (shard, seen(of: shard).union(missed[shard] ?? Vector()))
+        }
     }
 
     private func seen(of shard: ShardID) -> Vector {

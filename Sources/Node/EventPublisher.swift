@@ -33,9 +33,6 @@ struct EventPublisher: Sendable {
         /// past that state: a message that was deleted and restored elsewhere arrives here
         /// unchanged.
         func needsReading(at position: Vector) -> Bool {
-            #if PlantedBugs
-                if PlantedBug.aheadToldOfChanges.isOn { return false }
-            #endif
             guard !ahead.isEmpty else { return false }
             let new = position.subtracting(known.subtracting(ahead))
             return new.entries.contains { !ahead.seqs(of: $0.replica).isEmpty }

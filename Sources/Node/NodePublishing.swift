@@ -71,19 +71,12 @@ extension Node {
         }
         // A frame that was dropped has said no position. If one counted as known all the same, a
         // watcher who resumes would miss the changes that nobody there watched.
-        let isSaid = tell(.watched(number, concerns: concerns, positions: positions), to: name)
-        guard isSaid || isPlantedUnsaid else { return }
+        guard tell(.watched(number, concerns: concerns, positions: positions), to: name) else {
+            return
+        }
         for position in positions {
             publisher.note(position.number, for: name) { $0.known.formUnion(position.vector) }
         }
-    }
-
-    private var isPlantedUnsaid: Bool {
-        #if PlantedBugs
-            return PlantedBug.positionCountedUnsaid.isOn
-        #else
-            return false
-        #endif
     }
 
     /// Returns the shards in which a conversation or an item is or was the user's, with one read of

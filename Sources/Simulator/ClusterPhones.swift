@@ -139,6 +139,7 @@ extension ClusterWorld {
         case .since:
             visit.doneBefore = phone.token?.done ?? ClusterPhoneDeeds()
         case .ring(let ringing):
+            if case .acknowledge = ringing, !isListSurelyKnown(on: visit) { return }
             phone.book.acknowledge(ringing, askedAt: request.at, at: now)
             switch ringing {
             case .acknowledge: visit.doneHere.acknowledged.formUnion(phone.book.lastAcknowledged)
@@ -166,6 +167,14 @@ extension ClusterWorld {
 
     func messages(in answer: ClusterAnswer) -> [(id: String, message: String)] {
         answer.lines("NOTIFICATION").map { ($0["id"] ?? "", $0["message"] ?? "") }
+    }
+
+    /// Whether the owner that executed an acknowledgement certainly knew the device's list.
+    ///
+    /// Without a token, another owner than the one that made the list may execute it. An owner
+    /// that does not know of a list removes nothing from it, so nothing counts as acknowledged.
+    private func isListSurelyKnown(on visit: ClusterVisit) -> Bool {
+        visit.goesForward || isAnsweredByOneOwner(visit.user, at: visit.address.machine)
     }
 
     /// Returns the device's actions that the node of a connection certainly knows.

@@ -35,10 +35,9 @@ package struct SeededBug: Hashable, Sendable {
             case .evictedNotDialled, .minorityEvicts, .refutesWithoutRaising, .silenceShrinks,
                 .suspectsAfterOwnPause:
                 .members
-            case .aheadToldOfChanges, .causeForgotten, .clockFollowsAny, .evictedNotHeard,
-                .lateReplayClaimsAll, .minimumIgnored, .notificationSentTwice,
-                .positionCountedUnsaid, .profileToldToStrangers, .tokenForgetsDeletions,
-                .typingOutlivesConnection, .unboundedPeerQueue:
+            case .causeForgotten, .clockFollowsAny, .evictedNotHeard, .lateReplayClaimsAll,
+                .minimumIgnored, .notificationSentTwice, .profileToldToStrangers,
+                .tokenForgetsDeletions, .typingOutlivesConnection, .unboundedPeerQueue:
                 .whole
             default: .machines
             }
@@ -46,7 +45,6 @@ package struct SeededBug: Hashable, Sendable {
 
         var seed: UInt64 {
             switch self {
-            case .aheadToldOfChanges: 1_646
             case .clockFollowsAny: 92
             case .coversFirstRangeOnly: 54
             case .droppedOnConfirmedVectors: 13_823
@@ -55,7 +53,6 @@ package struct SeededBug: Hashable, Sendable {
             case .minimumIgnored: 63
             case .lateDoneCounts: 8_025
             case .lateReplayClaimsAll: 179_543_868_400_144
-            case .positionCountedUnsaid: 179_543_756_400_038
             case .secondTimeGiven: 17_374
             default: 0
             }
@@ -103,9 +100,7 @@ package struct SeededBug: Hashable, Sendable {
             // A list that ignores the minimum version of a token shows notifications that were
             // acknowledged or viewed, and omits those of a conversation that is viewed no more.
             case .minimumIgnored: [.reads, .oneChange, .sound, .kept]
-            case .aheadToldOfChanges, .lateReplayClaimsAll, .positionCountedUnsaid,
-                .shownBeforeStored, .tokenForgetsDeletions:
-                [.reads]
+            case .lateReplayClaimsAll, .shownBeforeStored, .tokenForgetsDeletions: [.reads]
             case .typingOutlivesConnection: [.typing]
             case .unboundedPeerQueue: [.bounded]
             case .wallClockOnly: [.stamps]

@@ -6,7 +6,6 @@
     public enum PlantedBug: String, CaseIterable, Sendable {
         case acknowledgedBeforeStored = "acknowledged-before-stored"
         case addReplacesTags = "add-replaces-tags"
-        case aheadToldOfChanges = "ahead-told-of-changes"
         case causeForgotten = "cause-forgotten"
         case claimFromMemory = "claim-from-memory"
         case claimsUnited = "claims-united"
@@ -32,7 +31,6 @@
         case olderBaseTaken = "older-base-taken"
         case operationTimedByExecutor = "operation-timed-by-executor"
         case pinRevivesDeleted = "pin-revives-deleted"
-        case positionCountedUnsaid = "position-counted-unsaid"
         case previewIgnoresHide = "preview-ignores-hide"
         case profileToldToStrangers = "profile-told-to-strangers"
         case refutesWithoutRaising = "refutes-without-raising"

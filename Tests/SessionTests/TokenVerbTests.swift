@@ -1,7 +1,10 @@
 import CRDT
+import Node
+import Replication
 import Testing
 import Wire
 
+@testable import Admin
 @testable import Session
 
 /// The tokens that a client carries from node to node.
@@ -92,6 +95,24 @@ import Wire
         world.live(milliseconds: 3_000, n1, joined)
         #expect(other.ask("SINCE \(token)").isEmpty == false)
         #expect(other.ask("HISTORY c bob").count == 2)
+    }
+
+    @Test func `it stands for what was read, even where a later replica lacks it`() {
+        func vector(_ seqs: [UInt64: ClosedRange<UInt64>]) -> Vector {
+            var vector = Vector()
+            for (replica, seqs) in seqs {
+                let id = RandomID(high: 0, low: replica)
+                for seq in seqs { vector.insert(Dot(replica: id, seq: seq)) }
+            }
+            return vector
+        }
+        var connection = ConnectionState(ackLevel: .majority)
+        let shard = ShardID(1)
+        connection.note([Observation(shard, vector([1: 1...9]), by: .member(channel: 1))])
+        // The second replica answers after it has waited in vain for the rest.
+        connection.level(Observation(shard, vector([1: 1...4, 2: 1...1]), by: .member(channel: 2)))
+        #expect(connection.seen.map(\.vector) == [vector([1: 1...9, 2: 1...1])])
+        #expect(connection.sessionVectors[shard]?.vector == vector([1: 1...4, 2: 1...1]))
     }
 
     @Test func `a connection that came with a token carries all of it on`() {
