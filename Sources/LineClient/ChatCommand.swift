@@ -22,12 +22,9 @@ package enum ChatCommand {
                 "where to begin (default 127.0.0.1:7201); the others it learns from there"),
             CommandHelp.Option("--key-file", .file, "signs in with a key of this file"),
         ],
-        notes: [
-            "Lines are sent; those that begin with / are commands, which /help lists. Where input "
-                + "or",
-            "output is no terminal, it takes and prints lines, and ends after the last:",
-            "  printf '/open c1\\nhello\\n' | grapevine chat --user alice",
-        ],
+        notes: "Lines are sent; those that begin with / are commands, which /help lists. Where "
+            + "input or output is no terminal, it takes and prints lines, and ends after the last:",
+        examples: ["printf '/open c1\\nhello\\n' | grapevine chat --user alice"],
         statuses: [
             (0, "everything was acknowledged"), (1, "something was refused"),
             (64, "these words make no sense"), (69, "no node could be reached"),
@@ -40,7 +37,7 @@ package enum ChatCommand {
     /// - Parameter arguments: the words after `grapevine chat`.
     /// - Returns: the exit status of the process.
     package static func run(_ arguments: [String]) -> Int32 {
-        if arguments.contains("--help") || arguments.contains("-h") {
+        if CommandHelp.isAsked(in: arguments) {
             writeAll(Array(help.usage.utf8), to: 1)
             return 0
         }

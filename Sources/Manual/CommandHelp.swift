@@ -9,7 +9,7 @@ public struct CommandHelp: Sendable {
         public let value: Value
         public let help: String
 
-        public init(_ name: String, _ value: Value = .none, _ help: String) {
+        public init(_ name: String, _ value: Value, _ help: String) {
             self.name = name
             self.value = value
             self.help = help
@@ -53,15 +53,17 @@ public struct CommandHelp: Sendable {
     public let options: [Option]
     /// The words of which one follows the command; empty where any text may.
     public let arguments: [String]
-    /// Lines behind the options that are printed as they are.
-    public let notes: [String]
+    /// What is to be said behind the options.
+    public let notes: String
+    /// Lines of a shell, behind the notes.
+    public let examples: [String]
     /// The exit statuses with their meanings; empty where a page lists them.
     public let statuses: [(status: Int32, meaning: String)]
 
     public init(
         _ name: String, _ summary: String, synopsis: [String], _ description: String,
-        _ options: [Option] = [], arguments: [String] = [], notes: [String] = [],
-        statuses: [(status: Int32, meaning: String)] = []
+        _ options: [Option] = [], arguments: [String] = [], notes: String = "",
+        examples: [String] = [], statuses: [(status: Int32, meaning: String)] = []
     ) {
         self.name = name
         self.summary = summary
@@ -70,7 +72,13 @@ public struct CommandHelp: Sendable {
         self.options = options
         self.arguments = arguments
         self.notes = notes
+        self.examples = examples
         self.statuses = statuses
+    }
+
+    /// Whether the words behind a command ask for its help.
+    public static func isAsked(in words: [String]) -> Bool {
+        words.contains("--help") || words.contains("-h")
     }
 
     /// The column at which the help of options and statuses begins.
@@ -84,7 +92,8 @@ public struct CommandHelp: Sendable {
         lines.append("")
         lines += CommandHelp.wrapped(description, behind: "", indent: 0)
         for option in options { lines += CommandHelp.row("  " + option.name, option.help) }
-        lines += notes
+        if !notes.isEmpty { lines += CommandHelp.wrapped(notes, behind: "", indent: 0) }
+        lines += examples.map { "  " + $0 }
         for (index, entry) in statuses.enumerated() {
             let name = index == 0 ? "  exit status " : String(repeating: " ", count: 14)
             let status = String(entry.status)

@@ -37,8 +37,9 @@ public struct ManualPage: Sendable {
             let value = option.value.placeholder.map { " \\fI\(escaped($0))\\fR" } ?? ""
             lines += [".TP", "\\fB\(escaped(option.name))\\fR\(value)", escaped(option.help)]
         }
-        if !command.notes.isEmpty {
-            lines += [".PP", ".nf"] + command.notes.map(escaped) + [".fi"]
+        if !command.notes.isEmpty { lines += [".PP", escaped(command.notes)] }
+        if !command.examples.isEmpty {
+            lines += [".PP", ".nf"] + command.examples.map { "    " + escaped($0) } + [".fi"]
         }
         if !command.statuses.isEmpty { lines += [".PP", "Exit status:"] }
         for entry in command.statuses {

@@ -166,7 +166,7 @@ extension CommandHelp {
 extension CommandHelp.Option {
     /// The help up to its first detail, for a list.
     var brief: String {
-        let end = help.firstIndex { ";:(,".contains($0) } ?? help.endIndex
-        return String(help[..<end].reversed().drop { $0 == " " }.reversed())
+        let clause = help.prefix { !";:(,".contains($0) }
+        return clause.split(separator: " ").joined(separator: " ")
     }
 }

@@ -219,11 +219,12 @@ struct EventPublisher: Sendable {
         scanning[name, default: []].append(number)
     }
 
-    /// Counts what the receiver of a feed or a replay has seen, and what `position` lacks, as told
+    /// Counts what the receiver of a feed or a replay has seen, and what `held` lacks, as told
     /// elsewhere only.
-    mutating func lower(_ number: UInt64, to position: Vector, for name: NodeName) {
+    ///
+    /// - Parameter held: a part of what it has seen.
+    mutating func lower(_ number: UInt64, to held: Vector, for name: NodeName) {
         note(number, for: name) {
-            let held = $0.known.intersection(position)
             $0.ahead.formUnion($0.known.subtracting(held))
             $0.known = held
         }

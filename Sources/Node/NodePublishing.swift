@@ -304,10 +304,11 @@ extension Node {
     /// count as unseen, here and in the tokens of its watchers: the node that has them tells them
     /// again.
     private func lower(_ served: EventPublisher.Served, to position: Vector, for name: NodeName) {
-        publisher.lower(served.number, to: position, for: name)
-        let known = SaidVector(served.known.intersection(position))
-        let isSaid = tell(.lowered(served.shard, number: served.number, position: known), to: name)
-        if !isSaid { publisher.refuse(served.number, for: name) }
+        let held = served.known.intersection(position)
+        publisher.lower(served.number, to: held, for: name)
+        let frame = WatchFrame.lowered(
+            served.shard, number: served.number, position: SaidVector(held))
+        if !tell(frame, to: name) { publisher.refuse(served.number, for: name) }
     }
 
     /// Whether a shard may have events for the receiver.

@@ -13,16 +13,18 @@ enum Command {
         synopsis: ["grapevine completion bash|zsh|fish"],
         "Prints a script with which the shell completes commands and options.",
         arguments: ShellCompletion.allCases.map(\.rawValue),
-        notes: [
-            "  bash  grapevine completion bash > /etc/bash_completion.d/grapevine",
-            "  zsh   grapevine completion zsh > /usr/local/share/zsh/site-functions/_grapevine",
-            "  fish  grapevine completion fish > /etc/fish/completions/grapevine.fish",
+        examples: [
+            "grapevine completion bash > /etc/bash_completion.d/grapevine",
+            "grapevine completion zsh > /usr/local/share/zsh/site-functions/_grapevine",
+            "grapevine completion fish > /etc/fish/completions/grapevine.fish",
         ])
 
     private static let man = CommandHelp(
         "man", "prints the manual page", synopsis: ["grapevine man"],
-        "Prints the manual page. To read it: grapevine man | man -l -",
-        notes: ["To install it:", "  grapevine man > /usr/local/share/man/man1/grapevine.1"])
+        "Prints the manual page: to read it, or to install it.",
+        examples: [
+            "grapevine man | man -l -", "grapevine man > /usr/local/share/man/man1/grapevine.1",
+        ])
 
     private static let others: [(word: String, summary: String)] = [
         ("--version", "prints the version"),
@@ -56,7 +58,7 @@ enum Command {
     }
 
     private static func complete(_ words: [String]) -> Int32 {
-        if asksForHelp(words) { return say(completion.usage) }
+        if CommandHelp.isAsked(in: words) { return say(completion.usage) }
         guard words.count == 1, let shell = ShellCompletion(rawValue: words[0]) else {
             return refuse("one shell is needed: bash, zsh or fish", completion.usage)
         }
@@ -64,17 +66,13 @@ enum Command {
     }
 
     private static func describe(_ words: [String]) -> Int32 {
-        if asksForHelp(words) { return say(man.usage) }
+        if CommandHelp.isAsked(in: words) { return say(man.usage) }
         guard words.isEmpty else { return refuse("unexpected word: \(words[0])", man.usage) }
         return say(ManualPage(of: commands, version: "grapevine \(Server.version)").text)
     }
 
-    private static func asksForHelp(_ words: [String]) -> Bool {
-        words.contains("--help") || words.contains("-h")
-    }
-
     private static func node(_ words: [String]) -> Int32 {
-        if asksForHelp(words) { return say(NodeCommand.help.usage) }
+        if CommandHelp.isAsked(in: words) { return say(NodeCommand.help.usage) }
         do throws(UsageError) {
             return Server(try NodeCommand(words)).run()
         } catch {

@@ -36,7 +36,7 @@ import Testing
     @Test func `no line of the manual page is a command of the formatter by accident`() {
         let odd = CommandHelp(
             "odd", "is odd", synopsis: ["grapevine odd"], "'Quoted' and \\ slashed.",
-            notes: [".TH is no title"])
+            notes: ".TH is no title")
         let page = ManualPage(of: [help, odd], version: "grapevine 1")
         #expect(page.text.contains("\\fB\\-\\-level\\fR \\fIlow|high\\fR"))
         #expect(page.text.contains("\n\\&'Quoted' and \\e slashed.\n"))

@@ -22,6 +22,11 @@ import Wire
         settle()
     }
 
+    /// Returns the token at the end of the last line; an empty one where there is none.
+    private func lastToken(in heard: [String]) -> String {
+        heard.last?.split(separator: "token=").last.map(String.init) ?? ""
+    }
+
     /// Returns a watcher on the third node, which has an answer but not the message that it
     /// answers.
     private func answered() -> TestClient {
@@ -80,7 +85,7 @@ import Wire
         func token(of watcher: TestClient, hearing text: String) -> String {
             let heard = watcher.heard()
             #expect(heard.contains { $0.contains("text=\(text)") })
-            return heard.last?.split(separator: "token=").last.map(String.init) ?? ""
+            return lastToken(in: heard)
         }
         for node in [nodes[1], nodes[2]] { world.hold(true, between: nodes[0], and: node) }
         let first = nodes[0].connect()
@@ -105,7 +110,7 @@ import Wire
         let first = nodes[2].connect()
         first.say("WATCH bob")
         settle()
-        let token = first.heard().last?.split(separator: "token=").last.map(String.init) ?? ""
+        let token = lastToken(in: first.heard())
         world.hold(true, between: nodes[0], and: nodes[2])
         say(0, "SEND c alice question")
         say(1, "SEND c bob answer")
@@ -163,7 +168,7 @@ import Wire
         var token = ""
         changeUnheardOf {
             say(2, "SEND c alice hello")
-            token = first.heard().last?.split(separator: "token=").last.map(String.init) ?? ""
+            token = lastToken(in: first.heard())
             first.session.assumeIsolated { $0.onClosed() }
         }
         #expect(!token.isEmpty)
@@ -186,7 +191,7 @@ import Wire
         world.pass(milliseconds: 2_500, nodes[2])
         nodes[2].connect().say("SET ack=local", "SEND c alice hello")
         nodes[2].settle()
-        let token = first.heard().last?.split(separator: "token=").last.map(String.init) ?? ""
+        let token = lastToken(in: first.heard())
         // The conversation comes after more messages than are read at once.
         let store = nodes[2].store
         store.assumeIsolated { $0.hold(true) }
@@ -230,7 +235,7 @@ import Wire
         first.say("WATCH alice")
         settle()
         say(0, "DELETE c m alice\nPIN c m alice")
-        let token = first.heard().last?.split(separator: "token=").last.map(String.init) ?? ""
+        let token = lastToken(in: first.heard())
         let watcher = nodes[1].connect()
         watcher.say("WATCH alice since=\(token)")
         // The node does not wait for ever for what it lacks of the token.
