@@ -155,15 +155,14 @@ public struct CheckpointHistory: Hashable, Sendable {
 extension CheckpointHistory: WireValue {
     public func encode(into writer: inout ByteWriter) {
         common.encode(into: &writer)
-        writer.write(count: checkpoints.count)
-        for checkpoint in checkpoints { checkpoint.changes.encode(into: &writer) }
+        checkpoints.map(\.changes).encode(into: &writer)
     }
 
     /// Computes the names from the vectors, so that no sender can give a name to another vector.
     public init(from reader: inout ByteReader) throws(WireError) {
         let common = try Vector(from: &reader)
-        for _ in 0..<(try reader.readCount(limit: CheckpointHistory.countMax)) {
-            _ = insert(common.union(try Vector(from: &reader)))
+        for changes in try reader.readList(of: Vector.self, limit: CheckpointHistory.countMax) {
+            _ = insert(common.union(changes))
         }
         share()
     }

@@ -53,21 +53,11 @@ public struct Context: Hashable, Sendable {
 
 extension Context: WireValue {
     public func encode(into writer: inout ByteWriter) {
-        writer.write(count: dots.count)
-        for dot in dots { dot.encode(into: &writer) }
+        dots.encode(into: &writer)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
         // No limit but the bytes: a context is part of a document, whose size is limited.
-        let count = try reader.readCount()
-        dots = []
-        dots.reserveCapacity(min(count, reader.remaining / Dot.bytesMin))
-        for _ in 0..<count {
-            let dot = try Dot(from: &reader)
-            if let last = dots.last, last.replica >= dot.replica {
-                throw .invalid("replicas that ascend")
-            }
-            dots.append(dot)
-        }
+        dots = try reader.readList().ascending("replicas", by: \.replica)
     }
 }

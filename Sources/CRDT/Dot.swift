@@ -8,8 +8,6 @@ public struct Dot: Hashable, Comparable, Sendable {
 
     /// The greatest seq that is accepted; the disk format has 63 bits for a seq.
     static let seqMax: UInt64 = 1 << 62
-    /// The least size of an encoded dot: a replica id and a number of one byte.
-    static let bytesMin = 17
 
     public init(replica: ReplicaID, seq: UInt64) {
         self.replica = replica

@@ -242,71 +242,43 @@ extension ObservedRemoveSet.Entry {
 }
 
 extension ObservedRemoveSet: WireValue where Element: WireValue {
-    /// The least size of an encoded entry: an element and a record.
-    ///
-    /// A count in the input may be false, so no more memory is reserved than the bytes can fill.
-    private static var entryBytesMin: Int { 2 + ProcessRecord.bytesMin }
-
     public func encode(into writer: inout ByteWriter) {
-        writer.write(count: entries.count)
-        for entry in entries {
-            entry.element.encode(into: &writer)
-            writer.write(count: entry.records.count << 1 | (entry.wasAdded ? 1 : 0))
-            for record in entry.records { record.encode(into: &writer) }
-        }
+        entries.encode(into: &writer)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
-        let count = try reader.readCount()
-        entries = []
-        entries.reserveCapacity(min(count, reader.remaining / Self.entryBytesMin))
-        for _ in 0..<count {
-            let element = try Element(from: &reader)
-            let head = try reader.readCount()
-            let entry = Entry(
-                element: element, wasAdded: head & 1 == 1,
-                records: try reader.readRecords(count: head >> 1))
-            guard entry.wasAdded || !entry.isElement else { throw .invalid("what was added") }
-            guard entries.last.map({ $0.element < element }) ?? true else {
-                throw .invalid("elements that ascend")
-            }
-            entries.append(entry)
-        }
+        entries = try reader.readList().ascending("elements", by: \.element)
+    }
+}
+
+extension ObservedRemoveSet.Entry: WireValue where Element: WireValue {
+    func encode(into writer: inout ByteWriter) {
+        element.encode(into: &writer)
+        writer.write(count: records.count << 1 | (wasAdded ? 1 : 0))
+        for record in records { record.encode(into: &writer) }
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        element = try Element(from: &reader)
+        let head = try reader.readCount()
+        wasAdded = head & 1 == 1
+        records = try reader.readElements(head >> 1).ascending("processes", by: \.process)
+        guard !records.isEmpty else { throw .invalid("an element that some operation changed") }
+        guard wasAdded || !isElement else { throw .invalid("what was added") }
     }
 }
 
 extension ProcessRecord: WireValue {
-    /// The least size of an encoded record: a process, a counter and no tag.
-    static let bytesMin = 18
-
     func encode(into writer: inout ByteWriter) {
         writer.write(process)
         writer.write(varint: counter)
-        writer.write(liveTime != nil)
-        liveTime?.encode(into: &writer)
+        liveTime.encode(into: &writer)
     }
 
     init(from reader: inout ByteReader) throws(WireError) {
         let last = try ProcessCounter(from: &reader)
         process = last.process
         counter = last.counter
-        liveTime = try reader.readFlag() ? try HybridTimestamp(from: &reader) : nil
-    }
-}
-
-extension ByteReader {
-    /// Reads records: at least one, ascending by process.
-    mutating func readRecords(count: Int) throws(WireError) -> [ProcessRecord] {
-        var records: [ProcessRecord] = []
-        records.reserveCapacity(min(count, remaining / ProcessRecord.bytesMin))
-        for _ in 0..<count {
-            let record = try ProcessRecord(from: &self)
-            guard records.last.map({ $0.process < record.process }) ?? true else {
-                throw .invalid("processes that ascend")
-            }
-            records.append(record)
-        }
-        guard !records.isEmpty else { throw .invalid("an element that some operation changed") }
-        return records
+        liveTime = try Optional(from: &reader)
     }
 }

@@ -45,8 +45,7 @@ public struct Unsettled: Hashable, Sendable {
 
 extension Unsettled: WireValue {
     public func encode(into writer: inout ByteWriter) {
-        writer.write(count: counters.count)
-        for counter in counters { counter.encode(into: &writer) }
+        counters.encode(into: &writer)
         writer.write(time != .zero)
         if time != .zero { time.encode(into: &writer) }
     }

@@ -98,28 +98,39 @@ public struct ChangeTimes: Hashable, Sendable {
 
 extension ChangeTimes: WireValue {
     public func encode(into writer: inout ByteWriter) {
-        writer.write(count: entries.count)
-        for entry in entries {
-            writer.write(entry.user)
-            writer.write(entry.direction.rawValue)
-            entry.time.encode(into: &writer)
-        }
+        entries.encode(into: &writer)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
-        for _ in 0..<(try reader.readCount(limit: ChangeTimes.countMax)) {
-            let user: UserID = try reader.readName()
-            guard let direction = Direction(rawValue: try reader.readByte()),
-                entries.last?.sortsBefore(user, direction) ?? true
-            else { throw .invalid("times of changes that ascend") }
-            entries.append(
-                Entry(user: user, direction: direction, time: try HybridTimestamp(from: &reader)))
+        entries = try reader.readList(limit: ChangeTimes.countMax)
+        let isAscending = zip(entries, entries.dropFirst()).allSatisfy {
+            $0.sortsBefore($1.user, $1.direction)
         }
+        guard isAscending else { throw .invalid("times of changes that ascend") }
+    }
+}
+
+extension ChangeTimes.Entry: WireValue {
+    func encode(into writer: inout ByteWriter) {
+        writer.write(user)
+        writer.write(direction.rawValue)
+        time.encode(into: &writer)
     }
 
-    /// Decodes the times from a field, which is omitted when there are none.
-    static func decodeSome(_ bytes: [UInt8]) throws(WireError) -> ChangeTimes {
-        let times = try ChangeTimes.decode(bytes)
+    init(from reader: inout ByteReader) throws(WireError) {
+        user = try reader.readName()
+        guard let direction = ChangeTimes.Direction(rawValue: try reader.readByte()) else {
+            throw .invalid("a direction of a change")
+        }
+        self.direction = direction
+        time = try HybridTimestamp(from: &reader)
+    }
+}
+
+extension Fields {
+    /// Removes the field of times and decodes it; an empty list has no field.
+    mutating func takeTimes(_ number: UInt64) throws(WireError) -> ChangeTimes {
+        guard let times: ChangeTimes = try take(number) else { return ChangeTimes() }
         guard !times.isEmpty else { throw .invalid("times of changes") }
         return times
     }

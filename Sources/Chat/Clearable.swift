@@ -18,11 +18,11 @@ extension Clearable: Comparable {
 
 extension Clearable: WireValue where Value: WireValue {
     public func encode(into writer: inout ByteWriter) {
-        writer.writeOptional(value) { $1.encode(into: &$0) }
+        value.encode(into: &writer)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
-        value = try reader.readFlag() ? try Value(from: &reader) : nil
+        value = try Optional(from: &reader)
     }
 }
 

@@ -138,9 +138,7 @@ extension Conversation {
     func write(to fields: inout some FieldSink & ~Copyable) {
         fields.set(FieldNumber.header, to: header)
         fields.set(FieldNumber.participants, to: participants)
-        if !invitations.isEmpty {
-            fields.set(FieldNumber.invitations, to: Invitations(list: invitations))
-        }
+        fields.set(FieldNumber.invitations, toList: invitations)
         if !departureTimes.isEmpty { fields.set(FieldNumber.departureTimes, to: departureTimes) }
     }
 
@@ -150,44 +148,23 @@ extension Conversation {
         else { throw .invalid("a header and participants") }
         self.header = try Header.decode(header)
         self.participants = try ObservedRemoveSet.decode(participants)
-        invitations = []
-        if let bytes = fields.take(FieldNumber.invitations) {
-            invitations = try Invitations.decode(bytes).list
-        }
-        if let bytes = fields.take(FieldNumber.departureTimes) {
-            departureTimes = try ChangeTimes.decodeSome(bytes)
-        }
+        invitations = try fields.takeList(FieldNumber.invitations, "invitations")
+            .ascending("invitations", by: \.user)
+        departureTimes = try fields.takeTimes(FieldNumber.departureTimes)
     }
 }
 
-/// A list of invitations, ascending by user.
-private struct Invitations: WireValue {
-    let list: [Conversation.Invitation]
-
-    init(list: [Conversation.Invitation]) { self.list = list }
-
-    func encode(into writer: inout ByteWriter) {
-        writer.write(count: list.count)
-        for invitation in list {
-            writer.write(invitation.user)
-            invitation.stamp.encode(into: &writer)
-            writer.write(invitation.by)
-        }
+extension Conversation.Invitation: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(user)
+        stamp.encode(into: &writer)
+        writer.write(by)
     }
 
-    init(from reader: inout ByteReader) throws(WireError) {
-        var list: [Conversation.Invitation] = []
-        for _ in 0..<(try reader.readCount()) {
-            let invitation = Conversation.Invitation(
-                user: try reader.readName(), stamp: try Stamp(from: &reader),
-                by: try reader.readName())
-            guard list.last.map({ $0.user < invitation.user }) ?? true else {
-                throw .invalid("invitations that ascend")
-            }
-            list.append(invitation)
-        }
-        guard !list.isEmpty else { throw .invalid("invitations") }
-        self.list = list
+    public init(from reader: inout ByteReader) throws(WireError) {
+        user = try reader.readName()
+        stamp = try Stamp(from: &reader)
+        by = try reader.readName()
     }
 }
 
@@ -196,23 +173,15 @@ extension Conversation.Header: WireValue {
         created.encode(into: &writer)
         dot.encode(into: &writer)
         writer.write(creator)
-        writer.write(count: participants.count)
-        for user in participants { writer.write(user) }
-        writer.write(title != nil)
-        if let title { writer.write(title) }
+        participants.encode(into: &writer)
+        writer.write(title)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
         created = try Stamp(from: &reader)
         dot = try Dot(from: &reader)
         creator = try reader.readName()
-        var users: [UserID] = []
-        for _ in 0..<(try reader.readCount()) {
-            let user: UserID = try reader.readName()
-            guard users.last.map({ $0 < user }) ?? true else { throw .invalid("users that ascend") }
-            users.append(user)
-        }
-        participants = users
-        title = try reader.readFlag() ? try reader.readText() : nil
+        participants = try reader.readUsers()
+        title = try reader.readOptionalText()
     }
 }

@@ -172,8 +172,8 @@ extension Device {
         if let removed { fields.set(FieldNumber.removed, to: removed) }
         if let added { fields.set(FieldNumber.added, to: added) }
         if let tokenField { fields.set(FieldNumber.token, to: tokenField) }
-        if !viewings.isEmpty { fields.set(FieldNumber.viewings, to: WireList(viewings)) }
-        if !listed.isEmpty { fields.set(FieldNumber.listed, to: WireList(listed)) }
+        fields.set(FieldNumber.viewings, toList: viewings)
+        fields.set(FieldNumber.listed, toList: listed)
         if !acknowledged.isEmpty { fields.set(FieldNumber.acknowledged, to: acknowledged) }
         if latestAcknowledged != .zero {
             fields.set(FieldNumber.latestAcknowledged, to: latestAcknowledged)
@@ -182,13 +182,11 @@ extension Device {
 
     init(from fields: inout Fields) throws(WireError) {
         self.init()
-        if let bytes = fields.take(FieldNumber.removed) { removed = try Stamp.decode(bytes) }
-        if let bytes = fields.take(FieldNumber.added) { added = try Stamp.decode(bytes) }
-        tokenField = try fields.takeRegister(FieldNumber.token)
-        if let bytes = fields.take(FieldNumber.viewings) {
-            viewings = try WireList.decodeSome(bytes)
-        }
-        if let bytes = fields.take(FieldNumber.listed) { listed = try WireList.decodeSome(bytes) }
+        removed = try fields.take(FieldNumber.removed)
+        added = try fields.take(FieldNumber.added)
+        tokenField = try fields.take(FieldNumber.token)
+        viewings = try fields.takeList(FieldNumber.viewings, "viewings")
+        listed = try fields.takeList(FieldNumber.listed, "listed notifications")
         if let bytes = fields.take(FieldNumber.acknowledged) {
             acknowledged = try Vector.decode(bytes)
             guard !acknowledged.isEmpty else { throw .invalid("what was taken off") }
@@ -215,30 +213,5 @@ extension Device: WireValue {
         var fields = try Fields(from: &reader)
         try self.init(from: &fields)
         guard fields.isEmpty else { throw .invalid("the fields of a device") }
-    }
-}
-
-/// The wire form of a list: a count, then the values.
-struct WireList<Value: WireValue>: WireValue {
-    let values: [Value]
-
-    init(_ values: [Value]) { self.values = values }
-
-    func encode(into writer: inout ByteWriter) {
-        writer.write(count: values.count)
-        for value in values { value.encode(into: &writer) }
-    }
-
-    init(from reader: inout ByteReader) throws(WireError) {
-        var values: [Value] = []
-        for _ in 0..<(try reader.readCount()) { values.append(try Value(from: &reader)) }
-        self.values = values
-    }
-
-    /// Decodes a list from a field, which is omitted when the list is empty.
-    static func decodeSome(_ bytes: [UInt8]) throws(WireError) -> [Value] {
-        let values = try decode(bytes).values
-        guard !values.isEmpty else { throw .invalid("a list of something") }
-        return values
     }
 }

@@ -80,11 +80,11 @@ extension DeviceAction: WireValue {
         case .remove: writer.write(2)
         case .view(let conversation):
             writer.write(3)
-            writer.writeOptional(conversation) { $0.write($1) }
+            conversation.encode(into: &writer)
         case .list(let entries, let life):
             writer.write(4)
-            WireList(entries).encode(into: &writer)
-            writer.writeOptional(life) { $1.encode(into: &$0) }
+            entries.encode(into: &writer)
+            life.encode(into: &writer)
         case .acknowledge(let id):
             writer.write(5)
             writer.write(id)
@@ -95,13 +95,10 @@ extension DeviceAction: WireValue {
         switch try reader.readByte() {
         case 1: self = .add(try FieldText(from: &reader))
         case 2: self = .remove
-        case 3: self = .view(try reader.readFlag() ? try reader.readName() : nil)
+        case 3: self = .view(try Optional(from: &reader))
         case 4:
-            let entries = try WireList<ListedNotification>(from: &reader).values
-            guard entries.count <= ListedNotification.countMax else {
-                throw .tooLong(count: UInt64(entries.count), limit: ListedNotification.countMax)
-            }
-            self = .list(entries, life: try reader.readFlag() ? try Stamp(from: &reader) : nil)
+            self = .list(
+                try reader.readList(limit: ListedNotification.countMax), life: try Optional(from: &reader))
         case 5: self = .acknowledge(try reader.readName())
         default: throw .unknown
         }

@@ -25,8 +25,8 @@ extension Event: WireValue {
     }
 
     public func encode(into writer: inout ByteWriter) {
-        writer.writeOptional(conversation) { $0.write($1) }
-        writer.writeOptional(by) { $0.write($1) }
+        conversation.encode(into: &writer)
+        by.encode(into: &writer)
         at.encode(into: &writer)
         switch kind {
         case .message(let view): encode(Number.message, view, into: &writer)
@@ -60,8 +60,8 @@ extension Event: WireValue {
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
-        conversation = try reader.readFlag() ? try reader.readName() : nil
-        by = try reader.readFlag() ? try reader.readName() : nil
+        conversation = try Optional(from: &reader)
+        by = try Optional(from: &reader)
         at = try HybridTimestamp(from: &reader)
         kind =
             switch try reader.readByte() {
@@ -96,7 +96,7 @@ extension AddressedEvent: WireValue {
         if let change {
             writer.writeOptional(change.replaced) { $0.write(fixed: $1) }
         } else {
-            writer.write(users: audience)
+            audience.encode(into: &writer)
         }
     }
 

@@ -9,6 +9,16 @@ extension FieldSink where Self: ~Copyable {
     mutating func set(_ number: UInt64, to value: some WireValue) {
         set(number) { value.encode(into: &$0) }
     }
+
+    /// Sets the field where there is a value.
+    mutating func set(_ number: UInt64, to value: (some WireValue)?) {
+        if let value { set(number) { value.encode(into: &$0) } }
+    }
+
+    /// Sets the field where the list has elements.
+    mutating func set(_ number: UInt64, toList list: [some WireValue]) {
+        if !list.isEmpty { set(number) { list.encode(into: &$0) } }
+    }
 }
 
 /// A writer of fields as bytes, in the same form as `Fields`.
@@ -59,6 +69,23 @@ public struct Fields: FieldSink, Hashable, Sendable {
         return fields.remove(at: index).bytes
     }
 
+    /// Removes a field and decodes it; nil where it is absent.
+    mutating func take<Value: WireValue>(_ number: UInt64) throws(WireError) -> Value? {
+        guard let bytes = take(number) else { return nil }
+        return try Value.decode(bytes)
+    }
+
+    /// Removes the field of a list and decodes it; an empty list has no field.
+    ///
+    /// - Parameter name: what the elements are, for the error.
+    mutating func takeList<Element: WireValue>(
+        _ number: UInt64, _ name: String
+    ) throws(WireError) -> [Element] {
+        guard let list: [Element] = try take(number) else { return [] }
+        guard !list.isEmpty else { throw .invalid(name) }
+        return list
+    }
+
     mutating func set(_ number: UInt64, _ body: (inout ByteWriter) -> Void) {
         var writer = ByteWriter()
         body(&writer)
@@ -86,27 +113,24 @@ public struct Fields: FieldSink, Hashable, Sendable {
 extension Fields: WireValue {
     /// The most fields of a document; versions to come add a few each.
     static let countMax = 256
-    /// The length of a field without bytes: its number and the count of its bytes.
-    private static let fieldBytesMin = 2
 
     public func encode(into writer: inout ByteWriter) {
-        writer.write(count: fields.count)
-        for field in fields {
-            writer.write(varint: field.number)
-            writer.write(field.bytes)
-        }
+        fields.encode(into: &writer)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
-        fields = []
-        let count = try reader.readCount(limit: Fields.countMax)
-        fields.reserveCapacity(min(count, reader.remaining / Fields.fieldBytesMin))
-        for _ in 0..<count {
-            let number = try reader.readVarint()
-            guard fields.last.map({ $0.number < number }) ?? true else {
-                throw .invalid("fields that ascend")
-            }
-            fields.append(Field(number: number, bytes: Array(try reader.readBytes())))
-        }
+        fields = try reader.readList(limit: Fields.countMax).ascending("fields", by: \.number)
+    }
+}
+
+extension Fields.Field: WireValue {
+    func encode(into writer: inout ByteWriter) {
+        writer.write(varint: number)
+        writer.write(bytes)
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        number = try reader.readVarint()
+        bytes = Array(try reader.readBytes())
     }
 }

@@ -56,17 +56,17 @@ public struct Hidden: Hashable, Sendable {
 
 extension Hidden: WireValue {
     public func encode(into writer: inout ByteWriter) {
-        writer.writeOptional(invitation) { $1.encode(into: &$0) }
+        invitation.encode(into: &writer)
         vector.encode(into: &writer)
         at.encode(into: &writer)
-        writer.writeOptional(dot) { $1.encode(into: &$0) }
+        dot.encode(into: &writer)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
-        invitation = try reader.readFlag() ? try Stamp(from: &reader) : nil
+        invitation = try Optional(from: &reader)
         vector = try Vector(from: &reader)
         at = try HybridTimestamp(from: &reader)
-        dot = try reader.readFlag() ? try Dot(from: &reader) : nil
+        dot = try Optional(from: &reader)
     }
 }
 

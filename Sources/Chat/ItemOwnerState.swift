@@ -71,22 +71,22 @@ extension Item {
 extension Item.OwnerState: WireValue {
     func encode(into writer: inout ByteWriter) {
         writer.write(owner)
-        writer.writeOptional(deletedAt) { $1.encode(into: &$0) }
+        deletedAt.encode(into: &writer)
         guard !isDeleted else { return }
-        writer.writeOptional(title) { $1.encode(into: &$0) }
-        writer.writeOptional(due) { $1.encode(into: &$0) }
-        writer.writeOptional(priority) { $1.encode(into: &$0) }
-        writer.writeOptional(status) { $1.encode(into: &$0) }
+        title.encode(into: &writer)
+        due.encode(into: &writer)
+        priority.encode(into: &writer)
+        status.encode(into: &writer)
     }
 
     init(from reader: inout ByteReader) throws(WireError) {
         self.init(owner: try reader.readName())
-        deletedAt = try reader.readFlag() ? try HybridTimestamp(from: &reader) : nil
+        deletedAt = try Optional(from: &reader)
         guard !isDeleted else { return }
-        title = try reader.readFlag() ? try Register(from: &reader) : nil
-        due = try reader.readFlag() ? try Register(from: &reader) : nil
-        priority = try reader.readFlag() ? try Register(from: &reader) : nil
-        status = try reader.readFlag() ? try Register(from: &reader) : nil
+        title = try Optional(from: &reader)
+        due = try Optional(from: &reader)
+        priority = try Optional(from: &reader)
+        status = try Optional(from: &reader)
     }
 }
 

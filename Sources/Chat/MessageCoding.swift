@@ -20,13 +20,11 @@ extension Message {
     ///   message.
     func write(to fields: inout some FieldSink & ~Copyable, changedBy: Context) {
         fields.set(FieldNumber.header) { header.encode(into: &$0) }
-        if !versions.isEmpty { fields.set(FieldNumber.versions, to: Versions(list: versions)) }
+        fields.set(FieldNumber.versions, toList: versions)
         if deletedBy != ObservedRemoveSet() { fields.set(FieldNumber.deletedBy, to: deletedBy) }
-        if let pin { fields.set(FieldNumber.pin, to: pin) }
-        if let retractedAt { fields.set(FieldNumber.retracted, to: retractedAt) }
-        if !orphanedEdits.isEmpty {
-            fields.set(FieldNumber.orphanedEdits, to: Strays(list: orphanedEdits))
-        }
+        fields.set(FieldNumber.pin, to: pin)
+        fields.set(FieldNumber.retracted, to: retractedAt)
+        fields.set(FieldNumber.orphanedEdits, toList: orphanedEdits)
         fields.set(FieldNumber.dot) { $0.write(header.dot, in: changedBy) }
         if header.isSilent { fields.set(FieldNumber.silent) { _ in } }
         if !losingSends.isEmpty { fields.set(FieldNumber.losingSends, to: losingSends) }
@@ -51,80 +49,33 @@ extension Message {
             losingSends = try Context.decode(bytes)
             guard !losingSends.isEmpty else { throw .invalid("other sendings") }
         }
-        if let bytes = fields.take(FieldNumber.versions) {
-            versions = try Versions.decode(bytes).list
-        }
+        versions = try fields.takeList(FieldNumber.versions, "edits").ascending("edits", by: \.self)
         if let bytes = fields.take(FieldNumber.deletedBy) {
             deletedBy = try ObservedRemoveSet.decode(bytes)
             guard deletedBy != ObservedRemoveSet() else { throw .invalid("who deleted it") }
         }
-        if let bytes = fields.take(FieldNumber.pin) { pin = try Register.decode(bytes) }
-        if let bytes = fields.take(FieldNumber.retracted) {
-            retractedAt = try HybridTimestamp.decode(bytes)
-        }
-        if let bytes = fields.take(FieldNumber.deletionTimes) {
-            deletionTimes = try ChangeTimes.decodeSome(bytes)
-        }
-        if let bytes = fields.take(FieldNumber.orphanedEdits) {
-            orphanedEdits = try Strays.decode(bytes).list
-            let sending = self.header.sending
-            guard orphanedEdits.allSatisfy({ $0.sending != sending }) else {
-                throw .invalid("edits of other sendings")
-            }
+        pin = try fields.take(FieldNumber.pin)
+        retractedAt = try fields.take(FieldNumber.retracted)
+        deletionTimes = try fields.takeTimes(FieldNumber.deletionTimes)
+        orphanedEdits = try fields.takeList(FieldNumber.orphanedEdits, "edits of other sendings")
+            .ascending("edits of other sendings", by: \.self)
+        let kept = self.header.sending
+        guard orphanedEdits.allSatisfy({ $0.sending != kept }) else {
+            throw .invalid("edits of other sendings")
         }
         guard isNormal else { throw .invalid("a deleted message without its text") }
     }
 }
 
-/// A list of edits, ascending.
-private struct Versions: WireValue {
-    let list: [Message.Version]
-
-    init(list: [Message.Version]) { self.list = list }
-
+extension Message.Stray: WireValue {
     func encode(into writer: inout ByteWriter) {
-        writer.write(count: list.count)
-        for version in list { version.encode(into: &writer) }
+        writer.write(fixed: sending)
+        version.encode(into: &writer)
     }
 
     init(from reader: inout ByteReader) throws(WireError) {
-        var list: [Message.Version] = []
-        for _ in 0..<(try reader.readCount()) {
-            list.append(try Message.Version(from: &reader))
-        }
-        guard zip(list, list.dropFirst()).allSatisfy(<) else {
-            throw .invalid("edits that ascend")
-        }
-        guard !list.isEmpty else { throw .invalid("edits") }
-        self.list = list
-    }
-}
-
-/// A list of edits of losing sends, ascending.
-private struct Strays: WireValue {
-    let list: [Message.Stray]
-
-    init(list: [Message.Stray]) { self.list = list }
-
-    func encode(into writer: inout ByteWriter) {
-        writer.write(count: list.count)
-        for orphanedEdit in list {
-            writer.write(fixed: orphanedEdit.sending)
-            orphanedEdit.version.encode(into: &writer)
-        }
-    }
-
-    init(from reader: inout ByteReader) throws(WireError) {
-        var list: [Message.Stray] = []
-        for _ in 0..<(try reader.readCount()) {
-            list.append(
-                Message.Stray(
-                    sending: try reader.readFixed(), version: try Message.Version(from: &reader)))
-        }
-        guard !list.isEmpty, zip(list, list.dropFirst()).allSatisfy(<) else {
-            throw .invalid("edits of other sendings that ascend")
-        }
-        self.list = list
+        sending = try reader.readFixed()
+        version = try Message.Version(from: &reader)
     }
 }
 
@@ -170,8 +121,7 @@ extension Message.Header {
         sent.encode(into: &writer)
         writer.write(sender)
         writer.write(type.number)
-        writer.write(item != nil)
-        if let item { writer.write(item) }
+        item.encode(into: &writer)
         writer.write(text)
     }
 
@@ -180,7 +130,7 @@ extension Message.Header {
         sent = try Stamp(from: &reader)
         sender = try reader.readName()
         type = try MessageType(number: reader.readByte())
-        item = try reader.readFlag() ? try reader.readName() : nil
+        item = try Optional(from: &reader)
         text = try reader.readText()
     }
 }

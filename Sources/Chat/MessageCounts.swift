@@ -154,48 +154,46 @@ extension MessageCounts: WireValue {
     public func encode(into writer: inout ByteWriter) {
         writer.write(count: messages)
         writer.write(count: retracted)
-        writer.write(count: shares.count)
-        for share in shares {
-            writer.write(share.user)
-            writer.write(count: share.own)
-            writer.write(count: share.deleted)
-            writer.write(count: share.deletedRetracted)
-        }
-        writer.write(count: sent.count)
-        for entry in sent {
-            writer.write(entry.replica)
-            writer.write(varint: entry.seqs.lowerBound)
-            writer.write(varint: entry.seqs.upperBound)
-        }
+        shares.encode(into: &writer)
+        sent.encode(into: &writer)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
-        messages = try MessageCounts.readNumber(from: &reader)
-        retracted = try MessageCounts.readNumber(from: &reader)
-        for _ in 0..<(try reader.readCount()) {
-            var share = Share(user: try reader.readName())
-            share.own = try MessageCounts.readNumber(from: &reader)
-            share.deleted = try MessageCounts.readNumber(from: &reader)
-            share.deletedRetracted = try MessageCounts.readNumber(from: &reader)
-            shares.append(share)
-        }
-        for _ in 0..<(try reader.readCount()) {
-            let replica: ReplicaID = try reader.readID()
-            let (first, last) = (try reader.readVarint(), try reader.readVarint())
-            guard first <= last else { throw .invalid("seqs that ascend") }
-            sent.append(Sent(replica: replica, seqs: first...last))
-        }
-        guard zip(shares, shares.dropFirst()).allSatisfy({ $0.user < $1.user }),
-            zip(sent, sent.dropFirst()).allSatisfy({ $0.replica < $1.replica })
-        else { throw .invalid("counts of messages") }
+        messages = try reader.readNumber()
+        retracted = try reader.readNumber()
+        shares = try reader.readList().ascending("users", by: \.user)
+        sent = try reader.readList().ascending("replicas", by: \.replica)
+    }
+}
+
+extension MessageCounts.Share: WireValue {
+    func encode(into writer: inout ByteWriter) {
+        writer.write(user)
+        writer.write(count: own)
+        writer.write(count: deleted)
+        writer.write(count: deletedRetracted)
     }
 
-    /// Reads a number that is not a count of the elements that follow.
-    private static func readNumber(from reader: inout ByteReader) throws(WireError) -> Int {
-        guard let number = Int(exactly: try reader.readVarint()) else {
-            throw .invalid("a number of messages")
-        }
-        return number
+    init(from reader: inout ByteReader) throws(WireError) {
+        user = try reader.readName()
+        own = try reader.readNumber()
+        deleted = try reader.readNumber()
+        deletedRetracted = try reader.readNumber()
+    }
+}
+
+extension MessageCounts.Sent: WireValue {
+    func encode(into writer: inout ByteWriter) {
+        writer.write(replica)
+        writer.write(varint: seqs.lowerBound)
+        writer.write(varint: seqs.upperBound)
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        replica = try reader.readID()
+        let (first, last) = (try reader.readVarint(), try reader.readVarint())
+        guard first <= last else { throw .invalid("seqs that ascend") }
+        seqs = first...last
     }
 }
 

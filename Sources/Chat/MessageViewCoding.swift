@@ -9,12 +9,12 @@ extension MessageView: WireValue {
         sentAt.encode(into: &writer)
         writer.write(type.number)
         writer.write(text)
-        writer.writeOptional(item) { $0.write($1) }
-        writer.writeOptional(editedAt) { $1.encode(into: &$0) }
-        writer.writeOptional(pinnedBy) { $0.write($1) }
-        writer.writeOptional(pinnedAt) { $1.encode(into: &$0) }
+        item.encode(into: &writer)
+        editedAt.encode(into: &writer)
+        pinnedBy.encode(into: &writer)
+        pinnedAt.encode(into: &writer)
         writer.write(isDeletedForEveryone)
-        for users in [deletedBy, deliveredTo, readBy] { writer.write(users: users) }
+        for users in [deletedBy, deliveredTo, readBy] { users.encode(into: &writer) }
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
@@ -23,10 +23,10 @@ extension MessageView: WireValue {
         sentAt = try HybridTimestamp(from: &reader)
         type = try MessageType(number: reader.readByte())
         text = try reader.readText(limit: ChatLimits.textBytesMax)
-        item = try reader.readFlag() ? try reader.readName() : nil
-        editedAt = try reader.readFlag() ? try HybridTimestamp(from: &reader) : nil
-        pinnedBy = try reader.readFlag() ? try reader.readName() : nil
-        pinnedAt = try reader.readFlag() ? try HybridTimestamp(from: &reader) : nil
+        item = try Optional(from: &reader)
+        editedAt = try Optional(from: &reader)
+        pinnedBy = try Optional(from: &reader)
+        pinnedAt = try Optional(from: &reader)
         isDeletedForEveryone = try reader.readFlag()
         deletedBy = try reader.readUsers()
         deliveredTo = try reader.readUsers()
@@ -53,34 +53,12 @@ extension Refusal: WireValue {
     }
 }
 
-extension ByteWriter {
-    /// Writes a flag, then the value where there is one.
-    public mutating func writeOptional<Value>(
-        _ value: Value?, _ body: (inout ByteWriter, Value) -> Void
-    ) {
-        write(value != nil)
-        if let value { body(&self, value) }
-    }
-
-    /// Writes a set of users, ascending.
-    public mutating func write(users: [UserID]) {
-        write(count: users.count)
-        for user in users { write(user) }
-    }
-}
-
 extension ByteReader {
     /// Reads a set of users, ascending.
     ///
     /// Only the bytes limit the count: the users who ever deleted a message may outnumber the
     /// participants of its conversation.
     public mutating func readUsers() throws(WireError) -> [UserID] {
-        var users: [UserID] = []
-        for _ in 0..<(try readCount()) {
-            let user: UserID = try readName()
-            guard users.last.map({ $0 < user }) ?? true else { throw .invalid("users that ascend") }
-            users.append(user)
-        }
-        return users
+        try readList().ascending("users", by: \.self)
     }
 }

@@ -53,13 +53,13 @@ extension Mutation.Action: WireValue {
         switch self {
         case .create(let participants, let title):
             writer.write(Kind.create)
-            writer.write(users: participants)
-            writer.writeOptional(title) { $0.write($1) }
+            participants.encode(into: &writer)
+            writer.write(title)
         case .send(let message, let type, let item, let text):
             writer.write(Kind.send)
             writer.write(message)
             writer.write(type.number)
-            writer.writeOptional(item) { $0.write($1) }
+            item.encode(into: &writer)
             writer.write(text)
         case .edit(let message, let text):
             writer.write(Kind.edit)
@@ -107,7 +107,7 @@ extension Mutation.Action: WireValue {
 
     private func write(_ kind: UInt8, optional name: MessageID?, to writer: inout ByteWriter) {
         writer.write(kind)
-        writer.writeOptional(name) { $0.write($1) }
+        name.encode(into: &writer)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
@@ -116,7 +116,7 @@ extension Mutation.Action: WireValue {
         case Kind.send:
             self = .send(
                 try reader.readName(), type: try MessageType(number: reader.readByte()),
-                item: try reader.readFlag() ? try reader.readName() : nil,
+                item: try Optional(from: &reader),
                 text: try reader.readText(limit: ChatLimits.textBytesMax))
         case Kind.edit:
             self = .edit(
@@ -130,8 +130,8 @@ extension Mutation.Action: WireValue {
         case Kind.leave: self = .leave
         case Kind.archive: self = .archive
         case Kind.unarchive: self = .unarchive
-        case Kind.read: self = .read(try reader.readFlag() ? try reader.readName() : nil)
-        case Kind.deliver: self = .deliver(try reader.readFlag() ? try reader.readName() : nil)
+        case Kind.read: self = .read(try Optional(from: &reader))
+        case Kind.deliver: self = .deliver(try Optional(from: &reader))
         case Kind.setProfile: self = .setProfile(try Profile.Edit(from: &reader))
         case Kind.addItem: self = .addItem(try Item.NewItem(from: &reader))
         case Kind.editItem: self = .editItem(try Item.Edit(from: &reader))
@@ -157,7 +157,7 @@ extension Mutation.Action: WireValue {
                 count: UInt64(participants.count), limit: ChatLimits.participantsMax)
         }
         let title =
-            try reader.readFlag() ? try reader.readText(limit: ChatLimits.titleBytesMax) : nil
+            try reader.readOptionalText(limit: ChatLimits.titleBytesMax)
         return .create(participants: participants, title: title)
     }
 }

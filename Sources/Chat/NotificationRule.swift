@@ -72,7 +72,7 @@ extension NotificationRule: WireValue {
     public func encode(into writer: inout ByteWriter) {
         writer.write(user)
         added.encode(into: &writer)
-        WireList(viewings).encode(into: &writer)
+        viewings.encode(into: &writer)
         acknowledged.encode(into: &writer)
         latestAcknowledged.encode(into: &writer)
     }
@@ -80,7 +80,7 @@ extension NotificationRule: WireValue {
     public init(from reader: inout ByteReader) throws(WireError) {
         user = try reader.readName()
         added = try HybridTimestamp(from: &reader)
-        viewings = try WireList(from: &reader).values
+        viewings = try reader.readList()
         guard viewings.count <= Viewing.countMax,
             zip(viewings, viewings.dropFirst()).allSatisfy(<)
         else { throw .invalid("viewings that ascend") }

@@ -73,16 +73,16 @@ extension Item {
 extension ProfileView: WireValue {
     public func encode(into writer: inout ByteWriter) {
         writer.write(user)
-        for text in [name, email, photo] { writer.writeOptional(text) { $0.write($1) } }
+        for text in [name, email, photo] { writer.write(text) }
         createdAt.encode(into: &writer)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
         let limit = ChatLimits.titleBytesMax
         user = try reader.readName()
-        name = try reader.readFlag() ? try reader.readText(limit: limit) : nil
-        email = try reader.readFlag() ? try reader.readText(limit: limit) : nil
-        photo = try reader.readFlag() ? try reader.readText(limit: limit) : nil
+        name = try reader.readOptionalText(limit: limit)
+        email = try reader.readOptionalText(limit: limit)
+        photo = try reader.readOptionalText(limit: limit)
         createdAt = try HybridTimestamp(from: &reader)
     }
 }
@@ -91,20 +91,20 @@ extension ItemView: WireValue {
     public func encode(into writer: inout ByteWriter) {
         writer.write(id)
         writer.write(isDone)
-        writer.writeOptional(due) { $1.encode(into: &$0) }
-        writer.writeOptional(priority) { $1.encode(into: &$0) }
-        writer.writeOptional(chat) { $0.write($1) }
-        writer.writeOptional(message) { $0.write($1) }
+        due.encode(into: &writer)
+        priority.encode(into: &writer)
+        chat.encode(into: &writer)
+        message.encode(into: &writer)
         writer.write(title)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
         id = try reader.readName()
         isDone = try reader.readFlag()
-        due = try reader.readFlag() ? try DueTime(from: &reader) : nil
-        priority = try reader.readFlag() ? try ItemPriority(from: &reader) : nil
-        chat = try reader.readFlag() ? try reader.readName() : nil
-        message = try reader.readFlag() ? try reader.readName() : nil
+        due = try Optional(from: &reader)
+        priority = try Optional(from: &reader)
+        chat = try Optional(from: &reader)
+        message = try Optional(from: &reader)
         title = try reader.readText(limit: ChatLimits.titleBytesMax)
     }
 }

@@ -111,14 +111,13 @@ extension Mark: Comparable {
 
 extension Mark: WireValue {
     public func encode(into writer: inout ByteWriter) {
-        writer.write(invitation != nil)
-        invitation?.encode(into: &writer)
+        invitation.encode(into: &writer)
         position.encode(into: &writer)
         at.encode(into: &writer)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
-        invitation = try reader.readFlag() ? try Stamp(from: &reader) : nil
+        invitation = try Optional(from: &reader)
         position = try HistoryPosition(from: &reader)
         at = try HybridTimestamp(from: &reader)
     }
@@ -135,9 +134,9 @@ extension ParticipantState {
 
     func write(to fields: inout some FieldSink & ~Copyable) {
         if archivedBy != ObservedRemoveSet() { fields.set(FieldNumber.archivedBy, to: archivedBy) }
-        if let read { fields.set(FieldNumber.read, to: read) }
-        if let delivered { fields.set(FieldNumber.delivered, to: delivered) }
-        if let hidden { fields.set(FieldNumber.hidden, to: hidden) }
+        fields.set(FieldNumber.read, to: read)
+        fields.set(FieldNumber.delivered, to: delivered)
+        fields.set(FieldNumber.hidden, to: hidden)
         if !archiveTimes.isEmpty { fields.set(FieldNumber.archiveTimes, to: archiveTimes) }
     }
 
@@ -147,13 +146,9 @@ extension ParticipantState {
             archivedBy = try ObservedRemoveSet.decode(bytes)
             guard archivedBy != ObservedRemoveSet() else { throw .invalid("who archived it") }
         }
-        if let bytes = fields.take(FieldNumber.read) { read = try MaxRegister.decode(bytes) }
-        if let bytes = fields.take(FieldNumber.delivered) {
-            delivered = try MaxRegister.decode(bytes)
-        }
-        if let bytes = fields.take(FieldNumber.hidden) { hidden = try Hidden.decode(bytes) }
-        if let bytes = fields.take(FieldNumber.archiveTimes) {
-            archiveTimes = try ChangeTimes.decodeSome(bytes)
-        }
+        read = try fields.take(FieldNumber.read)
+        delivered = try fields.take(FieldNumber.delivered)
+        hidden = try fields.take(FieldNumber.hidden)
+        archiveTimes = try fields.takeTimes(FieldNumber.archiveTimes)
     }
 }

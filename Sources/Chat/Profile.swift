@@ -80,9 +80,9 @@ extension Profile {
 
     func write(to fields: inout some FieldSink & ~Copyable) {
         fields.set(FieldNumber.created, to: created)
-        if let nameField { fields.set(FieldNumber.name, to: nameField) }
-        if let emailField { fields.set(FieldNumber.email, to: emailField) }
-        if let photoField { fields.set(FieldNumber.photo, to: photoField) }
+        fields.set(FieldNumber.name, to: nameField)
+        fields.set(FieldNumber.email, to: emailField)
+        fields.set(FieldNumber.photo, to: photoField)
     }
 
     init(from fields: inout Fields) throws(WireError) {
@@ -90,32 +90,22 @@ extension Profile {
             throw .invalid("a time of creation")
         }
         self.init(created: try Stamp.decode(created))
-        nameField = try fields.takeRegister(FieldNumber.name)
-        emailField = try fields.takeRegister(FieldNumber.email)
-        photoField = try fields.takeRegister(FieldNumber.photo)
-    }
-}
-
-extension Fields {
-    /// Removes a last-writer-wins field and decodes it; nil where it is absent.
-    mutating func takeRegister<Value: WireValue>(
-        _ number: UInt64
-    ) throws(WireError) -> Register<Value>? {
-        guard let bytes = take(number) else { return nil }
-        return try Register.decode(bytes)
+        nameField = try fields.take(FieldNumber.name)
+        emailField = try fields.take(FieldNumber.email)
+        photoField = try fields.take(FieldNumber.photo)
     }
 }
 
 extension Profile.Edit: WireValue {
     public func encode(into writer: inout ByteWriter) {
         for field in [name, email, photo] {
-            writer.writeOptional(field) { $1.encode(into: &$0) }
+            field.encode(into: &writer)
         }
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
-        name = try reader.readFlag() ? try Profile.Text(from: &reader) : nil
-        email = try reader.readFlag() ? try Profile.Text(from: &reader) : nil
-        photo = try reader.readFlag() ? try Profile.Text(from: &reader) : nil
+        name = try Optional(from: &reader)
+        email = try Optional(from: &reader)
+        photo = try Optional(from: &reader)
     }
 }

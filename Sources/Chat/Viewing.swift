@@ -38,11 +38,11 @@ extension [Viewing] {
 extension Viewing: WireValue {
     public func encode(into writer: inout ByteWriter) {
         stamp.encode(into: &writer)
-        writer.writeOptional(conversation) { $0.write($1) }
+        conversation.encode(into: &writer)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
         stamp = try Stamp(from: &reader)
-        conversation = try reader.readFlag() ? try reader.readName() : nil
+        conversation = try Optional(from: &reader)
     }
 }

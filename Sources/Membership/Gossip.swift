@@ -46,7 +46,7 @@ extension Gossip: WireValue {
             writer.write(name)
         case .updates(let entries):
             writer.write(Kind.updates)
-            write(entries, into: &writer)
+            entries.encode(into: &writer)
         case .table(let table):
             writer.write(Kind.table)
             table.encode(into: &writer)
@@ -60,12 +60,7 @@ extension Gossip: WireValue {
         writer.write(kind)
         writer.write(varint: number)
         writer.write(fixed: hash)
-        write(entries, into: &writer)
-    }
-
-    private func write(_ entries: [MemberEntry], into writer: inout ByteWriter) {
-        writer.write(count: entries.count)
-        for entry in entries { entry.encode(into: &writer) }
+        entries.encode(into: &writer)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
@@ -91,10 +86,6 @@ extension Gossip: WireValue {
     private static func entries(
         from reader: inout ByteReader
     ) throws(WireError) -> [MemberEntry] {
-        var entries: [MemberEntry] = []
-        for _ in 0..<(try reader.readCount(limit: entriesMax)) {
-            entries.append(try MemberEntry(from: &reader))
-        }
-        return entries
+        try reader.readList(limit: entriesMax)
     }
 }

@@ -97,17 +97,13 @@ public struct MemberTable: Hashable, Sendable {
 
 extension MemberTable: WireValue {
     public func encode(into writer: inout ByteWriter) {
-        writer.write(count: entries.count)
-        for entry in entries { entry.encode(into: &writer) }
+        entries.encode(into: &writer)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
         self.init()
-        for _ in 0..<(try reader.readCount(limit: MemberTable.entriesMax)) {
-            let entry = try MemberEntry(from: &reader)
-            if let last = entries.last, last.member.name >= entry.member.name {
-                throw .invalid("ascending names")
-            }
+        let entries = try reader.readList(of: MemberEntry.self, limit: MemberTable.entriesMax)
+        for entry in try entries.ascending("names", by: \.member.name) {
             guard merge(entry) else { throw .invalid("a ring of members") }
         }
     }

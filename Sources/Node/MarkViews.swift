@@ -27,14 +27,14 @@ extension MarkView.Place {
 extension MarkView: WireValue {
     package func encode(into writer: inout ByteWriter) {
         writer.write(user)
-        writer.writeOptional(read) { $1.encode(into: &$0) }
-        writer.writeOptional(delivered) { $1.encode(into: &$0) }
+        read.encode(into: &writer)
+        delivered.encode(into: &writer)
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
         user = try reader.readName()
-        read = try reader.readFlag() ? try Place(from: &reader) : nil
-        delivered = try reader.readFlag() ? try Place(from: &reader) : nil
+        read = try Optional(from: &reader)
+        delivered = try Optional(from: &reader)
     }
 }
 
@@ -65,13 +65,13 @@ extension NameView: WireValue {
 extension DeviceView: WireValue {
     package func encode(into writer: inout ByteWriter) {
         writer.write(id)
-        writer.writeOptional(token) { $0.write($1) }
-        writer.writeOptional(viewing) { $0.write($1) }
+        writer.write(token)
+        viewing.encode(into: &writer)
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
         id = try reader.readName()
-        token = try reader.readFlag() ? try reader.readText(limit: ChatLimits.titleBytesMax) : nil
-        viewing = try reader.readFlag() ? try reader.readName() : nil
+        token = try reader.readOptionalText(limit: ChatLimits.titleBytesMax)
+        viewing = try Optional(from: &reader)
     }
 }

@@ -62,26 +62,29 @@ package struct NotificationView: Hashable, Sendable {
 extension DueQuery: WireValue {
     package func encode(into writer: inout ByteWriter) {
         rule.encode(into: &writer)
-        writer.write(count: shown.count)
-        for message in shown {
-            writer.write(message.conversation)
-            writer.write(message.message)
-        }
+        shown.encode(into: &writer)
         writer.write(count: countMax)
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
         rule = try NotificationRule(from: &reader)
-        var shown: [Shown] = []
-        for _ in 0..<(try reader.readCount(limit: DueQuery.shownMax)) {
-            shown.append(
-                Shown(conversation: try reader.readName(), message: try reader.readName()))
-        }
-        self.shown = shown
+        shown = try reader.readList(limit: DueQuery.shownMax)
         countMax = try reader.readNumber()
         guard countMax <= ListedNotification.countMax else {
             throw .tooLong(count: UInt64(countMax), limit: ListedNotification.countMax)
         }
+    }
+}
+
+extension DueQuery.Shown: WireValue {
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(conversation)
+        writer.write(message)
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        conversation = try reader.readName()
+        message = try reader.readName()
     }
 }
 
@@ -90,16 +93,16 @@ extension NotificationCandidate: WireValue {
         writer.write(conversation)
         writer.write(message)
         writer.write(from)
-        writer.writeOptional(text) { $0.write($1) }
-        writer.writeOptional(entry) { $1.encode(into: &$0) }
+        writer.write(text)
+        entry.encode(into: &writer)
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
         conversation = try reader.readName()
         message = try reader.readName()
         from = try reader.readName()
-        text = try reader.readFlag() ? try reader.readText(limit: ChatLimits.textBytesMax) : nil
-        entry = try reader.readFlag() ? try ListedNotification(from: &reader) : nil
+        text = try reader.readOptionalText(limit: ChatLimits.textBytesMax)
+        entry = try Optional(from: &reader)
     }
 }
 
@@ -109,8 +112,8 @@ extension NotificationView: WireValue {
         writer.write(conversation)
         writer.write(message)
         writer.write(from)
-        writer.writeOptional(fromName) { $0.write($1) }
-        writer.writeOptional(text) { $0.write($1) }
+        writer.write(fromName)
+        writer.write(text)
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
@@ -119,7 +122,7 @@ extension NotificationView: WireValue {
         message = try reader.readName()
         from = try reader.readName()
         fromName =
-            try reader.readFlag() ? try reader.readText(limit: ChatLimits.titleBytesMax) : nil
-        text = try reader.readFlag() ? try reader.readText(limit: ChatLimits.textBytesMax) : nil
+            try reader.readOptionalText(limit: ChatLimits.titleBytesMax)
+        text = try reader.readOptionalText(limit: ChatLimits.textBytesMax)
     }
 }

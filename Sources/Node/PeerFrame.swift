@@ -294,8 +294,7 @@ extension Hello: WireValue {
     package func encode(into writer: inout ByteWriter) {
         writer.write(process)
         member.encode(into: &writer)
-        writer.write(cluster != nil)
-        cluster?.encode(into: &writer)
+        cluster.encode(into: &writer)
         members.encode(into: &writer)
         versions.encode(into: &writer)
     }
@@ -303,7 +302,7 @@ extension Hello: WireValue {
     package init(from reader: inout ByteReader) throws(WireError) {
         process = try reader.readID()
         member = try Member(from: &reader)
-        cluster = try reader.readFlag() ? try ClusterSettings(from: &reader) : nil
+        cluster = try Optional(from: &reader)
         members = try MemberTable(from: &reader)
         versions = try PeerVersions(from: &reader)
     }

@@ -121,7 +121,7 @@ extension PeerRequest: WireValue {
             writer.write(3)
             query.encode(into: &writer)
             writer.write(user)
-            writer.write(shards)
+            shards.encode(into: &writer)
         case .copies(let shard, let vector):
             writer.write(4)
             writer.write(shard)
@@ -193,7 +193,7 @@ extension PeerResponse: WireValue {
             writer.write(4)
             findings.encode(into: &writer)
             writer.write(count: part)
-            writer.write(missing)
+            missing.encode(into: &writer)
         case .copies(let count):
             writer.write(5)
             writer.write(count: count)
@@ -203,8 +203,7 @@ extension PeerResponse: WireValue {
         case .notOwner: writer.write(7)
         case .level: writer.write(8)
         }
-        writer.write(count: seen.count)
-        for shard in seen { shard.encode(into: &writer) }
+        seen.encode(into: &writer)
         time.encode(into: &writer)
     }
 
@@ -220,9 +219,7 @@ extension PeerResponse: WireValue {
         } catch {
             throw error
         }
-        for _ in 0..<(try reader.readCount(limit: Int(ClusterSettings.shardsMax))) {
-            seen.append(try ObservedShard(from: &reader))
-        }
+        seen = try reader.readList(limit: Int(ClusterSettings.shardsMax))
         time = try HybridTimestamp(from: &reader)
     }
 }
@@ -278,19 +275,8 @@ extension AckLevel {
     }
 }
 
-extension ByteWriter {
-    mutating func write(_ shards: [ShardID]) {
-        write(count: shards.count)
-        for shard in shards { write(shard) }
-    }
-}
-
 extension ByteReader {
     mutating func readShards() throws(WireError) -> [ShardID] {
-        var shards: [ShardID] = []
-        for _ in 0..<(try readCount(limit: Int(ClusterSettings.shardsMax))) {
-            shards.append(try readShard())
-        }
-        return shards
+        try readList(limit: Int(ClusterSettings.shardsMax))
     }
 }

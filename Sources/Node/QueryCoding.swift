@@ -47,11 +47,11 @@ extension Query: WireValue {
             writer.write(user)
         case .names(let users):
             writer.write(23)
-            writer.write(users: users)
+            users.encode(into: &writer)
         case .contacts: writer.write(24)
         case .profiles(let users):
             writer.write(25)
-            writer.write(users: users)
+            users.encode(into: &writer)
         case .due(let query):
             writer.write(21)
             query.encode(into: &writer)
@@ -138,7 +138,7 @@ extension Findings: WireValue {
         case .actions(let views): write(6, views, to: &writer)
         case .users(let users):
             writer.write(7)
-            writer.write(users: users)
+            users.encode(into: &writer)
         case .marks(let views): write(8, views, to: &writer)
         case .devices(let views): write(23, views, to: &writer)
         case .names(let views): write(24, views, to: &writer)
@@ -153,36 +153,27 @@ extension Findings: WireValue {
 
     private func write(_ kind: UInt8, _ views: [some WireValue], to writer: inout ByteWriter) {
         writer.write(kind)
-        writer.write(count: views.count)
-        for view in views { view.encode(into: &writer) }
+        views.encode(into: &writer)
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
         switch try reader.readByte() {
-        case 1: self = .messages(try Findings.read(from: &reader))
-        case 2: self = .edits(try Findings.read(from: &reader))
-        case 3: self = .chats(try Findings.read(from: &reader))
-        case 4: self = .unread(try Findings.read(from: &reader))
+        case 1: self = .messages(try reader.readList())
+        case 2: self = .edits(try reader.readList())
+        case 3: self = .chats(try reader.readList())
+        case 4: self = .unread(try reader.readList())
         case 5: self = .profile(try ProfileView(from: &reader))
-        case 6: self = .actions(try Findings.read(from: &reader))
+        case 6: self = .actions(try reader.readList())
         case 7: self = .users(try reader.readUsers())
-        case 8: self = .marks(try Findings.read(from: &reader))
+        case 8: self = .marks(try reader.readList())
         case 20: self = .device(try Device(from: &reader))
-        case 21: self = .candidates(try Findings.read(from: &reader))
-        case 22: self = .notifications(try Findings.read(from: &reader))
-        case 23: self = .devices(try Findings.read(from: &reader))
-        case 24: self = .names(try Findings.read(from: &reader))
-        case 25: self = .profiles(try Findings.read(from: &reader))
+        case 21: self = .candidates(try reader.readList())
+        case 22: self = .notifications(try reader.readList())
+        case 23: self = .devices(try reader.readList())
+        case 24: self = .names(try reader.readList())
+        case 25: self = .profiles(try reader.readList())
         default: throw .unknown
         }
-    }
-
-    private static func read<View: WireValue>(
-        from reader: inout ByteReader
-    ) throws(WireError) -> [View] {
-        var views: [View] = []
-        for _ in 0..<(try reader.readCount()) { views.append(try View(from: &reader)) }
-        return views
     }
 }
 
@@ -228,25 +219,25 @@ extension UnreadCount: WireValue {
 extension ChatView: WireValue {
     package func encode(into writer: inout ByteWriter) {
         writer.write(id)
-        writer.writeOptional(title) { $0.write($1) }
+        writer.write(title)
         writer.write(count: unread)
         writer.write(isArchived)
-        writer.write(users: participants)
+        participants.encode(into: &writer)
         writer.write(createdBy)
         createdAt.encode(into: &writer)
-        writer.writeOptional(last) { $1.encode(into: &$0) }
-        writer.write(users: archivedBy)
+        last.encode(into: &writer)
+        archivedBy.encode(into: &writer)
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
         id = try reader.readName()
-        title = try reader.readFlag() ? try reader.readText(limit: ChatLimits.titleBytesMax) : nil
+        title = try reader.readOptionalText(limit: ChatLimits.titleBytesMax)
         unread = try reader.readNumber()
         isArchived = try reader.readFlag()
         participants = try reader.readUsers()
         createdBy = try reader.readName()
         createdAt = try HybridTimestamp(from: &reader)
-        last = try reader.readFlag() ? try Preview(from: &reader) : nil
+        last = try Optional(from: &reader)
         archivedBy = try reader.readUsers()
     }
 }
@@ -266,13 +257,5 @@ extension ChatView.Preview: WireValue {
         at = try HybridTimestamp(from: &reader)
         type = try MessageType(from: &reader)
         text = try reader.readText(limit: ChatLimits.textBytesMax)
-    }
-}
-
-extension ByteReader {
-    /// Reads a number that does not count the elements that follow it.
-    mutating func readNumber() throws(WireError) -> Int {
-        guard let number = Int(exactly: try readVarint()) else { throw .invalid("a number") }
-        return number
     }
 }

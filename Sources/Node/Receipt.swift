@@ -48,22 +48,22 @@ extension Receipt {
 extension Receipt: WireValue {
     package func encode(into writer: inout ByteWriter) {
         context.encode(into: &writer)
-        writer.writeOptional(message) { $0.write($1) }
-        writer.writeOptional(sentAt) { $1.encode(into: &$0) }
-        writer.writeOptional(editedAt) { $1.encode(into: &$0) }
+        message.encode(into: &writer)
+        sentAt.encode(into: &writer)
+        editedAt.encode(into: &writer)
         writer.writeOptional(unread) { $0.write(count: $1) }
         writer.write(isRepeated)
-        writer.writeOptional(item) { $0.write($1) }
+        item.encode(into: &writer)
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
         context = try Context(from: &reader)
-        message = try reader.readFlag() ? try reader.readName() : nil
-        sentAt = try reader.readFlag() ? try HybridTimestamp(from: &reader) : nil
-        editedAt = try reader.readFlag() ? try HybridTimestamp(from: &reader) : nil
+        message = try Optional(from: &reader)
+        sentAt = try Optional(from: &reader)
+        editedAt = try Optional(from: &reader)
         unread = try reader.readFlag() ? try reader.readNumber() : nil
         isRepeated = try reader.readFlag()
-        item = try reader.readFlag() ? try reader.readName() : nil
+        item = try Optional(from: &reader)
     }
 }
 

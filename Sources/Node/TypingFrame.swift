@@ -26,7 +26,7 @@ extension TypingFrame: WireValue {
         writer.writeOptional(until) { $0.write(varint: $1) }
         writer.write(isEnded)
         writer.write(varint: at)
-        writer.write(users: participants)
+        participants.encode(into: &writer)
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {

@@ -110,7 +110,7 @@ extension WatchFrame: WireValue {
         switch self {
         case .users(let users):
             writer.write(Number.users)
-            writer.write(users: users)
+            users.encode(into: &writer)
         case .watch(let number, let user):
             writer.write(Number.watch)
             writer.write(varint: number)
@@ -120,7 +120,7 @@ extension WatchFrame: WireValue {
             writer.write(user)
         case .open(let shard, let number, let since):
             write(Number.open, shard, number, into: &writer)
-            writer.writeOptional(since) { $1.encode(into: &$0) }
+            since.encode(into: &writer)
         case .close(let shard, let number):
             write(Number.close, shard, number, into: &writer)
         case .replay(let shard, let number, let user, let since):
@@ -130,14 +130,12 @@ extension WatchFrame: WireValue {
         case .watched(let number, let concerns, let positions):
             writer.write(Number.watched)
             writer.write(varint: number)
-            writer.write(concerns)
-            writer.write(count: positions.count)
-            for position in positions { position.encode(into: &writer) }
+            concerns.encode(into: &writer)
+            positions.encode(into: &writer)
         case .told(let shard, let number, let addressedEvents, let position):
             write(Number.told, shard, number, into: &writer)
-            writer.write(count: addressedEvents.count)
-            for addressedEvent in addressedEvents { addressedEvent.encode(into: &writer) }
-            writer.writeOptional(position) { $1.encode(into: &$0) }
+            addressedEvents.encode(into: &writer)
+            position.encode(into: &writer)
         case .replayed(let shard, let number, let position):
             write(Number.replayed, shard, number, into: &writer)
             position.encode(into: &writer)
@@ -165,7 +163,7 @@ extension WatchFrame: WireValue {
         case Number.open:
             self = .open(
                 try reader.readShard(), number: try reader.readVarint(),
-                since: try reader.readFlag() ? try SaidVector(from: &reader) : nil)
+                since: try Optional(from: &reader))
         case Number.close:
             self = .close(try reader.readShard(), number: try reader.readVarint())
         case Number.replay:
@@ -175,12 +173,12 @@ extension WatchFrame: WireValue {
         case Number.watched:
             self = .watched(
                 try reader.readVarint(), concerns: try reader.readShards(),
-                positions: try reader.readPositions())
+                positions: try reader.readList(limit: Int(ClusterSettings.shardsMax)))
         case Number.told:
             self = .told(
                 try reader.readShard(), number: try reader.readVarint(),
-                try reader.readAddressedEvents(),
-                position: try reader.readFlag() ? try SaidVector(from: &reader) : nil)
+                try reader.readList(limit: WatchFrame.addressedEventsMax),
+                position: try Optional(from: &reader))
         case Number.replayed:
             self = .replayed(
                 try reader.readShard(), number: try reader.readVarint(),
@@ -207,23 +205,5 @@ extension WatchFrame.Position: WireValue {
         shard = try reader.readShard()
         number = try reader.readVarint()
         said = try SaidVector(from: &reader)
-    }
-}
-
-extension ByteReader {
-    mutating func readPositions() throws(WireError) -> [WatchFrame.Position] {
-        var positions: [WatchFrame.Position] = []
-        for _ in 0..<(try readCount(limit: Int(ClusterSettings.shardsMax))) {
-            positions.append(try WatchFrame.Position(from: &self))
-        }
-        return positions
-    }
-
-    mutating func readAddressedEvents() throws(WireError) -> [AddressedEvent] {
-        var addressedEvents: [AddressedEvent] = []
-        for _ in 0..<(try readCount(limit: WatchFrame.addressedEventsMax)) {
-            addressedEvents.append(try AddressedEvent(from: &self))
-        }
-        return addressedEvents
     }
 }

@@ -25,7 +25,7 @@ extension Frame: WireValue {
         case .push(let shard, let encodedDocuments, let cause):
             writer.write(Kind.push)
             writer.write(shard)
-            writer.write(encodedDocuments)
+            encodedDocuments.encode(into: &writer)
             cause.encodeShared(into: &writer)
         case .confirm(let shard, let vector):
             writer.write(Kind.confirm)
@@ -36,12 +36,7 @@ extension Frame: WireValue {
             summary.encode(into: &writer)
         case .hashes(let hashes):
             writer.write(Kind.hashes)
-            writer.write(count: hashes.count)
-            for entry in hashes {
-                writer.write(entry.shard)
-                writer.write(fixed: entry.hash)
-                writer.write(entry.isServing)
-            }
+            hashes.encode(into: &writer)
         case .offer(let offer):
             writer.write(Kind.offer)
             offer.encode(into: &writer)
@@ -88,7 +83,7 @@ extension Frame: WireValue {
         case .batch(let shard, let number, let index, let encodedDocuments):
             head(Kind.batch, shard, number)
             writer.write(varint: index)
-            writer.write(encodedDocuments)
+            encodedDocuments.encode(into: &writer)
         case .done(let shard, let number, let batches, let claim):
             head(Kind.done, shard, number)
             writer.write(varint: batches)
@@ -105,14 +100,15 @@ extension Frame: WireValue {
         switch kind {
         case Kind.push:
             self = .push(
-                try reader.readShard(), try reader.readEncodedDocuments(),
+                try reader.readShard(), try reader.readList(),
                 cause: try Vector(sharedFrom: &reader))
         case Kind.confirm:
             self = .confirm(try reader.readShard(), try Vector(sharedFrom: &reader))
         case Kind.summary:
             self = .summary(try Summary(from: &reader))
         case Kind.hashes:
-            self = .hashes(try reader.readHashes())
+            let hashes: [ShardHash] = try reader.readList(limit: Int(UInt16.max))
+            self = .hashes(try hashes.ascending("shards", by: \.shard))
         case Kind.offer:
             self = .offer(try Offer(from: &reader))
         case Kind.pull...Kind.broken:
@@ -155,7 +151,7 @@ extension Frame: WireValue {
             self = .pull(shard, number: number, try SaidVector(from: &reader))
         case Kind.batch:
             let index = try reader.readVarint()
-            self = .batch(shard, number: number, index: index, try reader.readEncodedDocuments())
+            self = .batch(shard, number: number, index: index, try reader.readList())
         case Kind.done:
             let batches = try reader.readVarint()
             self = .done(shard, number: number, batches: batches, try VersionClaim(from: &reader))
@@ -168,17 +164,12 @@ extension Frame: WireValue {
 extension Frame.Summary: WireValue {
     public func encode(into writer: inout ByteWriter) {
         writer.write(fixed: hash)
-        writer.write(count: unready.count)
-        for shard in unready { writer.write(shard) }
+        unready.encode(into: &writer)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
         hash = try reader.readFixed()
-        var unready: [ShardID] = []
-        for _ in 0..<(try reader.readCount(limit: Int(UInt16.max))) {
-            unready.append(try reader.readShard())
-        }
-        self.unready = unready
+        unready = try reader.readList(limit: Int(UInt16.max))
     }
 }
 
@@ -212,30 +203,16 @@ extension Frame.Offer: WireValue {
     }
 }
 
-extension ByteWriter {
-    mutating func write(_ encodedDocuments: [EncodedDocument]) {
-        write(count: encodedDocuments.count)
-        for encodedDocument in encodedDocuments { encodedDocument.encode(into: &self) }
-    }
-}
-
-extension ByteReader {
-    mutating func readHashes() throws(WireError) -> [Frame.ShardHash] {
-        var hashes: [Frame.ShardHash] = []
-        for _ in 0..<(try readCount(limit: Int(UInt16.max))) {
-            let shard = try readShard()
-            guard hashes.last.map({ $0.shard < shard }) ?? true else {
-                throw .invalid("shards that ascend")
-            }
-            hashes.append(
-                Frame.ShardHash(shard, try readFixed(), isServing: try readFlag()))
-        }
-        return hashes
+extension Frame.ShardHash: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(shard)
+        writer.write(fixed: hash)
+        writer.write(isServing)
     }
 
-    mutating func readEncodedDocuments() throws(WireError) -> [EncodedDocument] {
-        var encodedDocuments: [EncodedDocument] = []
-        for _ in 0..<(try readCount()) { encodedDocuments.append(try EncodedDocument(from: &self)) }
-        return encodedDocuments
+    public init(from reader: inout ByteReader) throws(WireError) {
+        shard = try reader.readShard()
+        hash = try reader.readFixed()
+        isServing = try reader.readFlag()
     }
 }

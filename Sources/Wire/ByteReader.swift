@@ -78,6 +78,12 @@ public struct ByteReader: Sendable {
         return Int(count)
     }
 
+    /// Reads a number that does not count the elements that follow it.
+    public mutating func readNumber() throws(WireError) -> Int {
+        guard let number = Int(exactly: try readVarint()) else { throw .invalid("a number") }
+        return number
+    }
+
     public mutating func readFixed<Number: FixedWidthInteger & UnsignedInteger>(
         _: Number.Type = Number.self
     ) throws(WireError) -> Number {

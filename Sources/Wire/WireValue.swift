@@ -30,3 +30,9 @@ extension WireValue where Self: Name {
 
     public init(from reader: inout ByteReader) throws(WireError) { self = try reader.readName() }
 }
+
+extension ShardID: WireValue {
+    public func encode(into writer: inout ByteWriter) { writer.write(self) }
+
+    public init(from reader: inout ByteReader) throws(WireError) { self = try reader.readShard() }
+}
