@@ -199,7 +199,8 @@ extension ShardMachine {
                 of: id, after: rest.position, isMeant, &stage, in: world
             ) {
                 // Changes within the target are told as changes, by the rest of this scan.
-                !$0.changedBy.dots.contains { target.contains($0) && !known.contains($0) }
+                !$0.isSent(behind: target)
+                    && !$0.changedBy.dots.contains { target.contains($0) && !known.contains($0) }
             }
             rest.position = next
             if next == nil { rest.conversations.removeFirst() }
@@ -219,10 +220,12 @@ extension ShardMachine {
         var late: [ConversationID] = []
         for encodedDocument in found.encodedDocuments {
             guard let read = try document(in: encodedDocument),
+                !read.wasScanned(beyond: known, upTo: target, before: cursor),
                 let document = try documents.stored(
-                    read.key, otherwise: { () throws(StoreFailure) in read })
+                    read.key, otherwise: { () throws(StoreFailure) in read }),
+                !document.isSent(behind: target),
+                user == nil || document.profile == nil
             else { continue }
-            guard user == nil || document.profile == nil else { continue }
             told += try addressedEvents(of: document, beyond: known, isMeant, &stage, in: world)
             guard !known.isEmpty, !document.isSeen(within: known) else { continue }
             late += [document.conversationID(among: isMeant)].compactMap(\.self)
@@ -391,5 +394,27 @@ extension Document {
             participants.contains(where: isMeant)
         else { return nil }
         return ConversationID(key.partition)
+    }
+
+    /// Whether a batch of a scan that ended at `cursor` has told the document, as it is stored.
+    ///
+    /// A document is found under the seq of each replica that changed it. What the scan's target
+    /// names was on disk when the scan began, and is replaced there by a later seq of its replica
+    /// only: a document that still has such a seq up to the cursor was found there. A seq beyond
+    /// the target may have been stored behind the cursor.
+    func wasScanned(
+        beyond known: Vector, upTo target: Vector, before cursor: Dot?
+    ) -> Bool {
+        guard let cursor else { return false }
+        return changedBy.dots.contains {
+            $0 <= cursor && target.contains($0) && !known.contains($0)
+        }
+    }
+
+    /// Whether it is a message of which nothing is within a scan's target: the live feed or the
+    /// next scan tells it.
+    func isSent(behind target: Vector) -> Bool {
+        message != nil && !sendings.contains(where: target.contains)
+            && !changedBy.dots.contains(where: target.contains)
     }
 }

@@ -78,6 +78,8 @@ final class MemoryStore: Store {
     nonisolated(unsafe) private(set) var logsEmptied = 0
     nonisolated(unsafe) private(set) var backupsBegun: [String] = []
     nonisolated(unsafe) private(set) var rowsAsked: [Int] = []
+    /// The greatest size of a batch of changes, in bytes, even where more is asked for.
+    nonisolated(unsafe) var changesBytesMax = Int.max
     /// Documents to which no index leads.
     nonisolated(unsafe) var unindexed: Set<DocumentKey> = []
     /// Bytes that a later version wrote after each header.
@@ -275,15 +277,22 @@ final class MemoryStore: Store {
         }
         rows.sort { $0.dot < $1.dot }
         var encodedDocuments: [EncodedDocument] = []
+        var taken: Set<DocumentKey> = []
         var size = 0
         var last: Dot?
         for row in rows where cursor.map({ $0 < row.dot }) ?? true {
             if misindexed.contains(row.record.key) { throw .badIndex }
+            guard !taken.contains(row.record.key) else {
+                last = row.dot
+                continue
+            }
             let encodedDocument = EncodedDocument(
                 key: row.record.key.encoded, bytes: row.record.bytes)
-            if !encodedDocuments.isEmpty, size + encodedDocument.size > bytesMax {
+            let most = min(bytesMax, changesBytesMax)
+            if !encodedDocuments.isEmpty, size + encodedDocument.size > most {
                 return (encodedDocuments, last)
             }
+            taken.insert(row.record.key)
             encodedDocuments.append(encodedDocument)
             size += encodedDocument.size
             last = row.dot

@@ -366,6 +366,56 @@ private struct Driven {
         #expect(reads.allSatisfy { $0.count <= 64 })
     }
 
+    @Test(arguments: UInt64(1)...5)
+    func `what several replicas changed is told once by a scan, in however many batches`(
+        seed: UInt64
+    ) throws {
+        var driven = Driven(seed: seed)
+        driven.machine.onPeerUp(NodeName(checked: "n2"))
+        driven.store.changesBytesMax = 1
+        _ = try driven.told(try Self.conversation(of: 3))
+        let m1 = MessageID(checked: "m1")
+        driven.submit(Mutation(.pin(m1), in: lobby, by: alice))
+        driven.submit(Mutation(.invite(bob), in: lobby, by: alice))
+        driven.settle()
+        driven.machine.dropAddressedEvents()
+        let record = driven.store.documents[ShardID(0)]?[.message(m1, in: lobby)]
+        #expect(record?.changedBy.dots.count == 2)
+        // A receiver that knows something, but not the conversation, reads it in pages as well.
+        var other = Vector()
+        other.insert(Dot(replica: RandomID(high: 9, low: 9), seq: 1))
+        for known in [Vector(), other] {
+            let told = try driven.read(beyond: known).flatMap(\.self)
+            #expect(told.count { $0 == "message" } == 3)
+            #expect(told.count { $0 == "member" } == 2)
+        }
+    }
+
+    @Test(arguments: UInt64(1)...5)
+    func `what is sent during a scan is told once, by the next one`(seed: UInt64) throws {
+        var driven = Driven(seed: seed)
+        driven.machine.onPeerUp(NodeName(checked: "n2"))
+        driven.store.changesBytesMax = 1
+        _ = try driven.told(try Self.conversation(of: 3))
+        let target = driven.machine.feedPosition
+        var told: [String] = []
+        var place: FeedScan.Place? = .changes(after: nil)
+        while let at = place {
+            let (events, next) = try driven.machine.addressedEvents(
+                beyond: Vector(), upTo: target, at: at, for: nil, to: { $0 == alice },
+                in: driven.world)
+            if told.isEmpty {
+                driven.submit(send("m4"))
+                driven.settle()
+                driven.machine.dropAddressedEvents()
+            }
+            told += events.map(\.event.kind.shortName)
+            place = next
+        }
+        #expect(told.count { $0 == "message" } == 3)
+        #expect(try driven.read(beyond: target).flatMap(\.self) == ["message"])
+    }
+
     /// Returns what another replica has pushed of a conversation with `count` messages.
     private static func conversation(of count: Int) throws -> [EncodedDocument] {
         var other = Driven(seed: 6)
