@@ -107,7 +107,8 @@ public struct ShardReplica: Sendable {
     var barrierRounds: [ReadBarrierRound] = []
     var barrierRoundsBegun: UInt64 = 0
 
-    private let startedAt: UInt64
+    /// When the replica last began to catch up, in milliseconds.
+    private var catchingUpSince: UInt64
     private let restRangesMax: Int
     /// Whether the replica was serving with the content on disk; a failed commit returns to that.
     private var isServedByDisk = false
@@ -143,7 +144,7 @@ public struct ShardReplica: Sendable {
         current = stored
         handover = ownership.isOwnedHere ? nil : Handover(after: firstNumber)
         phase = .catchingUp(since: now)
-        startedAt = now
+        catchingUpSince = now
         #if PlantedBugs
             if PlantedBug.servesOldDisk.isOn { serve() }
         #endif
@@ -178,6 +179,7 @@ public struct ShardReplica: Sendable {
     /// Stops serving until it is known that other nodes hold nothing newer.
     mutating func catchUp(now: UInt64) {
         phase = .catchingUp(since: now)
+        catchingUpSince = now
         hasWaited = false
         isServedByDisk = false
     }
@@ -419,7 +421,7 @@ extension ShardReplica {
         owed = Owed()
         isDirty = false
         handover?.restart()
-        if !isServedByDisk { phase = .catchingUp(since: startedAt) }
+        if !isServedByDisk { phase = .catchingUp(since: catchingUpSince) }
         endNumbering()
         breakPulls()
         forgetHeard()

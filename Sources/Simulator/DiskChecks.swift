@@ -31,7 +31,7 @@ extension World {
             try check(header, after: before, shard, at: commit.wall, on: node)
             if !part.removed.isEmpty {
                 onDestroyed(node)
-                node.minimums[shard] = minimum(of: node)[shard]
+                node.begin(shard, with: minimum(of: node)[shard], at: milliseconds)
             }
             if header.isComplete, !before.isComplete { onCompleted(node, shard, header) }
         }

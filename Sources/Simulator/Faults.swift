@@ -223,7 +223,9 @@ extension World {
             address, machines: machines, nodes: plan.nodes, seed: random.next(), now: now)
         node.shell = shell
         for machine in machines { observe(machine.greatestTime, node, shell) }
-        node.minimums = minimum(of: node)
+        for (shard, minimum) in minimum(of: node).enumerated() {
+            node.begin(shard, with: minimum, at: milliseconds)
+        }
         note(10, UInt64(node.starts), "\(node.name) starts")
         push(.tick(address), after: netRandom.between(0...20_000))
     }

@@ -94,7 +94,7 @@ extension World {
             }
             guard isNew else { continue }
             coverage.count("owner anew")
-            node.minimums[shard] = minimum(of: node)[shard]
+            node.begin(shard, with: minimum(of: node)[shard], at: milliseconds)
         }
     }
 
@@ -115,6 +115,7 @@ extension World {
         where shell.isHeld[shard] && shell.repairs[shard] == nil
             && shell.machines[shard].copy.isHandedOver
         {
+            try checkAccepted(shard, on: node, shell)
             try checkOwners(of: shard, beside: node, shell)
             noteLost(of: shard, beside: node, shell)
             shell.machines[shard].beginDrop()
@@ -132,6 +133,7 @@ extension World {
                 shell.machines[shard].onDropFailed()
             } else {
                 coverage.count("dropped")
+                for peer in shell.accepted.indices { shell.accepted[peer].remove(shard) }
                 node.droppedAt = now
                 note(17, UInt64(shard), "\(node.name) dropped shard \(shard)")
                 shell.isHeld[shard] = false
@@ -155,6 +157,20 @@ extension World {
             push(
                 .learn(node: other.index, member: node.index, change: ring[node.index]),
                 after: learningDelay())
+        }
+    }
+
+    /// Checks that every owner has accepted a replica that is about to be dropped, on the present
+    /// connection: what an owner confirmed it may have given away since.
+    private func checkAccepted(
+        _ shard: Int, on node: SimNode, _ shell: Shell
+    ) throws(Violation) {
+        for name in shell.machines[shard].copy.ownership.owners
+        where !shell.accepted[index(of: name)].contains(shard) {
+            throw Violation(
+                invariant: .kept,
+                explanation: "\(node.name) is about to drop shard \(shard), which its owner "
+                    + "\(name) has not accepted")
         }
     }
 

@@ -125,6 +125,8 @@ extension World {
         shell.connections[peer] = nil
         shell.links[peer] = nil
         shell.queues[peer] = SendQueue()
+        shell.heard[peer] = [:]
+        shell.accepted[peer] = []
         if shell.isAlone { shell.aloneSince = now }
         for shard in shell.machines.indices { shell.machines[shard].onPeerDown(names[peer]) }
         refreshOwnership(nodes[shell.address.node], shell)

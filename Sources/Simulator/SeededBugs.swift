@@ -45,11 +45,11 @@ package struct SeededBug: Hashable, Sendable {
 
         var seed: UInt64 {
             switch self {
-            case .clockFollowsAny: 92
+            case .causeForgotten: 101
+            case .clockFollowsAny: 128
             case .coversFirstRangeOnly: 54
-            case .droppedOnConfirmedVectors: 13_823
             case .evictedNotDialled: 212
-            case .evictedNotHeard: 112
+            case .evictedNotHeard: 119
             case .minimumIgnored: 63
             case .lateDoneCounts: 8_025
             case .lateReplayClaimsAll: 179_543_868_400_144

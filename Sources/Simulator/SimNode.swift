@@ -27,6 +27,8 @@ final class SimNode {
     /// Per shard, the changes that this process must hold before it serves: those that all other
     /// complete replicas held when it started.
     var minimums: [Vector]
+    /// Per shard, the time from which on the minimum holds, in milliseconds.
+    var minimumsSince: [UInt64]
     /// The deletions that this node has shown or acknowledged.
     var deletions = Deletions()
 
@@ -35,7 +37,16 @@ final class SimNode {
         self.disk = disk
         name = NodeName(checked: "n\(index + 1)")
         minimums = Array(repeating: Vector(), count: shards)
+        minimumsSince = Array(repeating: 0, count: shards)
         view = ring
+    }
+}
+
+extension SimNode {
+    /// Sets what the process must hold of a shard that it begins to catch up on.
+    func begin(_ shard: Int, with minimum: Vector, at milliseconds: UInt64) {
+        minimums[shard] = minimum
+        minimumsSince[shard] = milliseconds
     }
 }
 
@@ -142,6 +153,10 @@ final class Shell {
     /// By the peer's index, the connection's index in the world; nil if it is down.
     var connections: [Int?]
     var queues: [SendQueue]
+    /// By the peer's index and the shard, what the peer last said on the connection that it holds.
+    var heard: [[Int: Heard]]
+    /// By the peer's index, the shards whose handover it has accepted on the connection.
+    var accepted: [Set<Int>]
     /// By the peer's index, the time of the next dial, in microseconds.
     var dialAt: [UInt64]
     var ticket: UInt64 = 0
@@ -170,10 +185,18 @@ final class Shell {
         links = Array(repeating: nil, count: nodes)
         connections = Array(repeating: nil, count: nodes)
         queues = Array(repeating: SendQueue(), count: nodes)
+        heard = Array(repeating: [:], count: nodes)
+        accepted = Array(repeating: [], count: nodes)
         dialAt = Array(repeating: now, count: nodes)
         repairs = Array(repeating: nil, count: machines.count)
         operations = OperationSource(
             process: ProcessID(high: UInt64(address.node), low: UInt64(address.start)))
+    }
+
+    /// What a peer said that it holds of a shard, and when that arrived, in milliseconds.
+    struct Heard {
+        let at: UInt64
+        let vector: Vector
     }
 
     /// A shard whose bad documents are being removed.

@@ -50,6 +50,7 @@ extension World {
             if mine.hash == entry.hash {
                 shell.machines[Int(entry.shard.number)].onLevel(
                     with: names[peer], isServing: entry.isServing)
+                noteLevel(entry.shard, with: peer, shell)
             } else {
                 shell.machines[Int(entry.shard.number)].offer(to: names[peer])
             }
@@ -63,6 +64,7 @@ extension World {
             return
         }
         let node = nodes[shell.address.node]
+        noteHeard(frame, of: shard, from: peer, shell)
         let wasComplete = shell.machines[Int(shard.number)].copy.current.isComplete
         do throws(ShardFailure) {
             try shell.machines[Int(shard.number)].receive(
@@ -79,6 +81,30 @@ extension World {
             try checkVoucher(frame, node)
         }
         noticeBadDocuments(node, shell)
+    }
+
+    /// Records what a frame says that the peer holds, for `lowerFloor` and `checkAccepted`.
+    private func noteHeard(_ frame: Frame, of shard: ShardID, from peer: Int, _ shell: Shell) {
+        let ownership = shell.machines[Int(shard.number)].copy.ownership
+        let vector: Vector
+        switch frame {
+        case .offer(let offer): vector = offer.claim.vector
+        case .handover(_, _, let claim)
+        where ownership.isOwnedHere && !ownership.owners.contains(names[peer]):
+            vector = claim.vector
+        case .absent: vector = Vector()
+        case .accept:
+            shell.accepted[peer].insert(Int(shard.number))
+            return
+        default: return
+        }
+        shell.heard[peer][Int(shard.number)] = Shell.Heard(at: milliseconds, vector: vector)
+    }
+
+    private func noteLevel(_ shard: ShardID, with peer: Int, _ shell: Shell) {
+        let number = Int(shard.number)
+        shell.heard[peer][number] = Shell.Heard(
+            at: milliseconds, vector: shell.machines[number].copy.stored.vector)
     }
 
     /// Checks that a replica was completed by one that may serve: a replica that is catching up may
@@ -107,6 +133,7 @@ extension World {
         for entry in hashes {
             shell.machines[Int(entry.shard.number)].onLevel(
                 with: names[peer], isServing: !theirs.unready.contains(entry.shard))
+            noteLevel(entry.shard, with: peer, shell)
         }
     }
 
@@ -146,13 +173,22 @@ extension World {
     }
 
     /// Lowers the minimum of a shard that serves because no complete replica could be reached: it
-    /// may lack what none of the reached nodes holds.
+    /// may lack what none of the reached nodes said that it holds.
+    ///
+    /// What a disk stores while an answer is on its way cannot be known to the node that decides.
+    /// Only what arrived late enough for the decision is an answer; from a peer that has said
+    /// nothing since then, the node must know all that is on its disk. The time is counted from
+    /// where the world set the minimum, not from where the replica says that it began to catch up.
     private func lowerFloor(of node: SimNode, _ shard: Int, _ shell: Shell) {
         var reached = Vector()
         let cuts = conditions.cuts
-        for (peer, connection) in shell.connections.enumerated()
-        where connection != nil && cuts[peer][node.index] + cuts[node.index][peer] == 0 {
-            reached.formUnion(nodes[peer].disk.state.shards[shard].claim.vector)
+        let decidableFrom = node.minimumsSince[shard] + World.aloneMicroseconds / 1_000
+        for (peer, connection) in shell.connections.enumerated() where connection != nil {
+            if let heard = shell.heard[peer][shard], heard.at >= decidableFrom {
+                reached.formUnion(heard.vector)
+            } else if cuts[peer][node.index] + cuts[node.index][peer] == 0 {
+                reached.formUnion(nodes[peer].disk.state.shards[shard].claim.vector)
+            }
         }
         node.minimums[shard] = node.minimums[shard].intersection(reached)
     }

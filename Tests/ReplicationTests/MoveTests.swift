@@ -83,6 +83,26 @@ private func ownership(_ owners: [NodeName]) -> Ownership {
 }
 
 @Suite struct HandoverTests {
+    @Test func `a failed commit does not shorten the wait of a new owner`() {
+        var moving = Moving(owners: [n2, n3])
+        _ = moving.copy.onTick(now: moving.now + 1_000)
+        for peer in [n2, n3] {
+            let nothing = Frame.VersionClaim(
+                vector: Vector(), digest: moving.copy.stored.digest, isComplete: true,
+                isServing: false)
+            let offer = Frame.Offer(shard: shard, claim: nothing, isAnswer: true)
+            _ = moving.copy.receive(.offer(offer), from: peer, now: moving.now + 1_010)
+        }
+        _ = moving.copy.onTick(now: moving.now + 1_100)
+        #expect(moving.copy.isServable)
+        moving.now += 1_200
+        moving.own([n1, n2])
+        #expect(!moving.copy.isReady)
+        _ = moving.copy.onCommitFailed()
+        _ = moving.copy.onTick(now: moving.now + 100)
+        #expect(!moving.copy.isReady)
+    }
+
     @Test func `a copy goes once every owner accepted it as it is`() {
         var holder = Moving(owners: [n2, n3])
         let marks = holder.offered()
