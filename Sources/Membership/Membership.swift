@@ -205,6 +205,25 @@ public struct Membership: Sendable {
         raise(above: me.incarnation)
     }
 
+    /// Whether every member of the ring leaves, and this one has to stay since nobody could take
+    /// over: of those that may still run it is the first by name.
+    ///
+    /// Two members may begin to leave before either hears of the other. Where their tables differ,
+    /// more than one stays.
+    public var hasToStay: Bool {
+        guard me.isLeaving, !hasLeft, ring.isEmpty else { return false }
+        let first = table.entries.first { $0.member.isLeaving && $0.state <= .suspect }
+        return first?.member.name == me.name
+    }
+
+    /// Announces that this member stays in the ring after all.
+    public mutating func stay(now: UInt64) {
+        wake(now)
+        guard !hasLeft, me.isLeaving else { return }
+        me.isLeaving = false
+        raise(above: me.incarnation)
+    }
+
     /// Marks this member as `left`, which only a later start undoes.
     public mutating func leave(now: UInt64) {
         wake(now)

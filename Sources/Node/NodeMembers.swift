@@ -22,6 +22,7 @@ extension Node {
     /// Sends membership's gossip and handles its events; stores the member table and places the
     /// shards anew where the table has changed.
     func followMembership() {
+        stayIfLast()
         for (name, gossip) in membership.takeOutbox() {
             links[name]?.send(
                 .gossip(gossip, wallMilliseconds: ports.clock.wallMilliseconds))
@@ -31,6 +32,15 @@ extension Node {
         followedTable = membership.table.hash
         keepMembers()
         placeShards()
+    }
+
+    /// Ends the handover where every other member leaves as well.
+    private func stayIfLast() {
+        guard isLeaving, membership.hasToStay else { return }
+        isLeaving = false
+        membership.stay(now: ports.clock.milliseconds)
+        ports.host.log(
+            .warn, "every member leaves: this one stays, since no other could take over its shards")
     }
 
     private func follow(_ event: MemberEvent) {

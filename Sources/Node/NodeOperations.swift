@@ -94,8 +94,8 @@ extension Node {
         let isLast = !membership.ring.contains {
             $0 != me.name && membership.state(of: $0) == .alive
         }
-        guard !isLast else { return .failure(.nobodyElse) }
         guard !isLeaving else { return .success(()) }
+        guard !isLast else { return .failure(.nobodyElse) }
         ports.host.log(.info, "leaving shards=\(shards.count)")
         isLeaving = true
         membership.beginLeave(now: ports.clock.milliseconds)

@@ -1,3 +1,4 @@
+import Node
 import Testing
 
 /// An operator's requests that concern a node's part in the cluster.
@@ -76,6 +77,35 @@ import Testing
         world.live(milliseconds: 10_000, world.n1, joined)
         #expect(world.n1.host.assumeIsolated { $0.ending } != nil)
         #expect(joined.host.assumeIsolated { $0.ending } == nil)
+    }
+
+    @Test func `where all nodes leave at once, the first stays and the others end`() {
+        let world = World()
+        let joined = world.join("n2")
+        let (client, other) = (world.n1.connect(), joined.connect())
+        _ = client.ask("SET ack=local", "CREATE c alice,bob")
+        world.settle(world.n1, joined)
+        #expect(client.ask("LEAVE") == ["OK"])
+        #expect(other.ask("LEAVE") == ["OK"])
+        world.live(milliseconds: 10_000, world.n1, joined)
+        #expect(world.n1.host.assumeIsolated { $0.ending } == nil)
+        #expect(joined.host.assumeIsolated { $0.ending } == .shutdown)
+        #expect(client.ask("READY", "HISTORY c bob") == ["OK", "OK"])
+    }
+
+    @Test func `a node that leaves stays where the only other one is forgotten meanwhile`() {
+        let world = World(mayBlock: true)
+        let joined = world.join("n2")
+        let client = world.n1.connect()
+        _ = client.ask("SET ack=local", "CREATE c alice,bob")
+        world.settle(world.n1, joined)
+        world.cut(joined)
+        #expect(client.ask("LEAVE") == ["OK"])
+        world.live(milliseconds: 60_000, world.n1)
+        #expect(client.ask("FORGET n2") == ["OK"])
+        world.live(milliseconds: 10_000, world.n1)
+        #expect(world.n1.host.assumeIsolated { $0.ending } == nil)
+        #expect(client.ask("READY", "HISTORY c bob") == ["OK", "OK"])
     }
 
     @Test func `who is told to join dials the address that it was told`() {
