@@ -49,12 +49,6 @@ extension Vector {
     }
 }
 
-/// A write of a connection, by its shard and its dots.
-package struct Write: Hashable, Sendable {
-    package let shard: ShardID
-    package let context: Context
-}
-
 /// The way in which a request is answered.
 package enum LineAnswer: Sendable {
     case now([UInt8])
@@ -287,10 +281,12 @@ extension Admin {
     }
 
     private func seed(for slot: ReplySlot, on connection: inout ConnectionState) -> LineAnswer {
-        let level = connection.ackLevel
-        return answer(
-            node.assumeIsolated { $0.seed(level: level, for: slot) }, showing: nil,
-            on: &connection, sizeEstimate: 0)
+        let (level, vectors) = (connection.ackLevel, connection.sessionVectors)
+        let unsettled = connection.unsettled
+        let reply = node.assumeIsolated {
+            $0.seed(level: level, for: slot, having: vectors, after: unsettled)
+        }
+        return answer(reply, showing: nil, on: &connection, sizeEstimate: 0)
     }
 
     /// Has the node execute a write; a call of its own, so that the session vectors are not shared

@@ -20,6 +20,11 @@ extension ConnectionState {
         for observation in observations { sessionVectors.note(observation) }
     }
 
+    /// Records that events of the connection's watch have shown this state of a replica.
+    package mutating func noteTold(_ observation: Observation) {
+        sessionVectors.noteTold(observation)
+    }
+
     /// Records operations that may still be executed although their clients were answered.
     package mutating func note(_ last: UnsettledOperation) { unsettled.note(last) }
 

@@ -109,7 +109,9 @@ extension Node {
             gather(for: device, notifying, id)
         case (.scatterGather(let device), .found(.candidates(let candidates), let isPartial)):
             note(candidates, of: device, isPartial, notifying, id)
-        case (.noting(let views, let isPartial, _), .written):
+        case (.noting(let views, let isPartial, _), .written(let receipt, let shard)):
+            let write = Write(shard: shard, context: receipt.context)
+            sinks[notifying.slot.session]?.onWritten(write, isHere: false)
             name(views, isPartial, notifying, id)
         // All of them are on the device's list already: they are shown although the disk is full.
         case (.noting(let views, let isPartial, isNew: false), .failed(.store(.full))):

@@ -1,3 +1,4 @@
+import CRDT
 import Chat
 import Replication
 import Wire
@@ -10,11 +11,16 @@ struct Seeding: Sendable {
     ///
     /// A refusal does not count: what exists under the same name stays as it is.
     private(set) var failure: ShardFailure?
+    /// The writes that were executed, some of them on other nodes.
+    private(set) var writes: [(write: Write, isHere: Bool)] = []
 
-    mutating func note(_ outcome: Completion) {
-        guard case .failed(let failure) = outcome else { return }
-        if case .refused = failure { return }
-        self.failure = failure
+    mutating func note(_ outcome: Completion, isHere: Bool) {
+        switch outcome {
+        case .written(let receipt, let shard):
+            writes.append((Write(shard: shard, context: receipt.context), isHere))
+        case .failed(.refused), .found, .done: break
+        case .failed(let failure): self.failure = failure
+        }
     }
 
     var outcome: Completion { failure.map(Completion.failed) ?? .done }
@@ -25,17 +31,26 @@ extension Node {
     ///
     /// All of its writes are under way at once. Each shard keeps their order, and later requests of
     /// the connection follow them.
-    package func seed(level: AckLevel, for slot: ReplySlot) -> Reply {
+    package func seed(
+        level: AckLevel, for slot: ReplySlot, having sessionVectors: SessionVectors,
+        after unsettled: Unsettled
+    ) -> Reply {
         var seeding = Seeding()
         for mutation in SampleData.mutations {
-            switch handle(mutation, isMinted: false, level: level, for: slot) {
+            let reply = handle(
+                mutation, isMinted: false, level: level, for: slot, having: sessionVectors,
+                after: unsettled)
+            switch reply {
             case .awaited: seeding.waits += 1
             case .here(let outcome, let isSettled):
-                seeding.note(outcome)
+                seeding.note(outcome, isHere: true)
                 if !isSettled { seeding.waits += 1 }
             }
         }
-        guard seeding.waits > 0 else { return .here(seeding.outcome, isSettled: true) }
+        guard seeding.waits > 0 else {
+            tellWrites(of: seeding, to: slot.session)
+            return .here(seeding.outcome, isSettled: true)
+        }
         seedings[slot] = seeding
         return .awaited
     }
@@ -44,16 +59,23 @@ extension Node {
     ///
     /// - Parameter isSettled: whether the write waits for no disk.
     func note(_ outcome: Completion, _ isSettled: Bool, ofSeeding slot: ReplySlot) {
-        seedings[slot]?.note(outcome)
+        seedings[slot]?.note(outcome, isHere: false)
         if isSettled { onSettled(seeding: slot, nil) }
     }
 
     /// Notes that one of the writes was acknowledged, or failed.
     func onSettled(seeding slot: ReplySlot, _ failure: ShardFailure?) {
-        if let failure { seedings[slot]?.note(.failed(failure)) }
+        if let failure { seedings[slot]?.note(.failed(failure), isHere: true) }
         seedings[slot]?.waits -= 1
         guard let seeding = seedings[slot], seeding.waits == 0 else { return }
         seedings[slot] = nil
+        tellWrites(of: seeding, to: slot.session)
         finish(slot, seeding.outcome, nil)
+    }
+
+    /// Has the session count the writes as its own, unless one of them may have failed.
+    private func tellWrites(of seeding: Seeding, to session: UInt64) {
+        guard seeding.failure == nil else { return }
+        for (write, isHere) in seeding.writes { sinks[session]?.onWritten(write, isHere: isHere) }
     }
 }

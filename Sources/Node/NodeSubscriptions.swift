@@ -256,7 +256,7 @@ extension Node {
             if let replay = subscriptions.replays[number], replay.shard == id {
                 tell(told, replayedTo: replay.session, of: id)
             } else if isFed(id, number, by: name) {
-                tell(told, of: id, position: position?.vector)
+                tell(told, of: id, by: name, position: position?.vector)
                 subscriptions.feeds[Int(id.number)].isOpen = position != nil
                 if !subscriptions.unanswered.isEmpty { subscriptions.isLost = true }
             }
@@ -270,6 +270,9 @@ extension Node {
             guard let replay = subscriptions.replays.removeValue(forKey: number), replay.shard == id
             else { return }
             subscriptions.endReplay(of: id, to: replay.session, at: position.vector)
+            if let replica = observedReplica(of: name) {
+                sinks[replay.session]?.onTold(Observation(id, position.vector, by: replica))
+            }
         case .refused(let id, let number):
             if let replay = subscriptions.replays[number], replay.shard == id {
                 subscriptions.note(replay.session) { $0.behind[id]?.number = 0 }
@@ -313,7 +316,9 @@ extension Node {
     ///
     /// Only the last event brings a watcher a token with the new position. A client that resumes
     /// with the token of an earlier event is told the rest again.
-    private func tell(_ told: [AddressedEvent], of id: ShardID, position: Vector?) {
+    private func tell(
+        _ told: [AddressedEvent], of id: ShardID, by holder: NodeName, position: Vector?
+    ) {
         let before = subscriptions.feeds[Int(id.number)].position
         if let position {
             subscriptions.raise(id, to: position)
@@ -353,6 +358,14 @@ extension Node {
             }
             hand(delivery.event, token, to: delivery.session)
         }
+        guard let position, let replica = observedReplica(of: holder) else { return }
+        let observation = Observation(id, position, by: replica)
+        for session in last.keys { sinks[session]?.onTold(observation) }
+    }
+
+    /// Returns how sessions name the replica of a member; nil where it is not connected.
+    private func observedReplica(of name: NodeName) -> SessionVector.ObservedReplica? {
+        name == me.name ? .here : links[name].map { .member(channel: $0.channel.id) }
     }
 
     /// Advances the clock to the latest of the events told, so that what their watchers write next

@@ -345,6 +345,12 @@ package protocol ReplySink: AnyObject, Sendable {
     func constraint(on shard: ShardID) -> ReadConstraint?
     /// Notes the replicas whose content the session is about to see, or has written to.
     func onSeen(_ observations: [Observation])
+    /// Notes that the session was told events up to this state of a replica.
+    func onTold(_ observation: Observation)
+    /// Notes a write that the session is about to be told of, in a reply that does not name it.
+    ///
+    /// - Parameter isHere: whether a shard replica of this node executed it.
+    func onWritten(_ write: Write, isHere: Bool)
     /// Notes that a replica holds what the session has seen.
     func onLevel(_ observation: Observation)
     func forgetReplica(of shard: ShardID)
@@ -371,6 +377,8 @@ extension ReplySink {
     package func sessionVector(of shard: ShardID) -> SessionVector? { nil }
     package func constraint(on shard: ShardID) -> ReadConstraint? { nil }
     package func onSeen(_ observations: [Observation]) {}
+    package func onTold(_ observation: Observation) {}
+    package func onWritten(_ write: Write, isHere: Bool) {}
     package func onLevel(_ observation: Observation) {}
     package func forgetReplica(of shard: ShardID) {}
     package func onUnsettled(_ last: UnsettledOperation) {}

@@ -43,6 +43,17 @@ package struct SessionVector: Hashable, Sendable {
         }
     }
 
+    /// Notes that events told what a replica had stored up to `position`, which may be less than
+    /// the replica has shown in a reply.
+    mutating func noteTold(_ position: Vector, from replica: ObservedReplica) {
+        if position.covers(vector) {
+            vector = position
+        } else if !vector.covers(position) {
+            vector.formUnion(position)
+        }
+        if self.replica != replica { self.replica = nil }
+    }
+
     /// Notes that the replica may have lost something.
     package mutating func forgetReplica() { replica = nil }
 }
@@ -58,6 +69,17 @@ package struct Observation: Hashable, Sendable {
         self.shard = shard
         self.vector = vector
         self.replica = replica
+    }
+}
+
+/// A write of a connection, by its shard and its dots.
+package struct Write: Hashable, Sendable {
+    package let shard: ShardID
+    package let context: Context
+
+    package init(shard: ShardID, context: Context) {
+        self.shard = shard
+        self.context = context
     }
 }
 
@@ -157,6 +179,15 @@ package struct SessionVectors: Sendable {
         if isThere {
             entries[index].sessionVector.note(observation.vector, from: observation.replica)
         } else {
+            entries.insert((observation.shard, SessionVector(observation)), at: index)
+        }
+    }
+
+    package mutating func noteTold(_ observation: Observation) {
+        let (index, isThere) = place(of: observation.shard)
+        if isThere, let position = observation.vector {
+            entries[index].sessionVector.noteTold(position, from: observation.replica)
+        } else if !isThere {
             entries.insert((observation.shard, SessionVector(observation)), at: index)
         }
     }

@@ -18,7 +18,7 @@ package actor Session: ReplySink {
     private let output: any SessionOutput
     /// The memory budget of all sessions; nil if there is no limit.
     private let room: ClientMemory?
-    private var state: ConnectionState
+    var state: ConnectionState
     private var signIn: SignIn
 
     private var cutter = LineCutter()
@@ -152,52 +152,6 @@ package actor Session: ReplySink {
 
     /// Whether replies wait for the disk, for co-owners or for time.
     package var isAnswering: Bool { head < slots.count }
-
-    package nonisolated func sessionVector(of shard: ShardID) -> SessionVector? {
-        assumeIsolated { $0.state.sessionVector(of: shard) }
-    }
-
-    package nonisolated func constraint(on shard: ShardID) -> ReadConstraint? {
-        assumeIsolated { $0.state.constraint(on: shard) }
-    }
-
-    package nonisolated func onSeen(_ observations: [Observation]) {
-        assumeIsolated { $0.state.note(observations) }
-    }
-
-    package nonisolated func onLevel(_ observation: Observation) {
-        assumeIsolated { $0.state.level(observation) }
-    }
-
-    package nonisolated func forgetReplica(of shard: ShardID) {
-        assumeIsolated { $0.state.forgetReplica(of: shard) }
-    }
-
-    package nonisolated func onUnsettled(_ last: UnsettledOperation) {
-        assumeIsolated { $0.state.note(last) }
-    }
-
-    package nonisolated func onSettled(_ number: UInt64, _ outcome: ReplyResult) {
-        assumeIsolated {
-            $0.settle(number, outcome)
-            $0.sendSettled()
-        }
-    }
-
-    package nonisolated func onStored(
-        _ replies: ArraySlice<(slot: ReplySlot, stored: Stored)>
-    ) {
-        assumeIsolated {
-            for (slot, stored) in replies { $0.settle(slot.number, .stored(stored)) }
-            $0.sendSettled()
-        }
-    }
-
-    package nonisolated func onEvent(_ event: WatchedEvent, token: String?) -> Bool {
-        assumeIsolated { $0.tell(event, token) }
-    }
-
-    package nonisolated func isStillFull() -> Bool { assumeIsolated { $0.noteFull() } }
 
     /// Handles the end of the connection.
     package func onClosed() {
@@ -422,7 +376,7 @@ extension Session {
 // MARK: Replies
 
 extension Session {
-    private func settle(_ number: UInt64, _ outcome: ReplyResult) {
+    func settle(_ number: UInt64, _ outcome: ReplyResult) {
         guard number >= headNumber else { return }
         let index = head + Int(number - headNumber)
         guard index < slots.count else { return }
@@ -444,7 +398,7 @@ extension Session {
     }
 
     /// Sends what may leave after replies were settled, and continues with waiting lines.
-    private func sendSettled() {
+    func sendSettled() {
         if share.isSpent { beginShare() }
         guard head < slots.count, case .ready = slots[head] else { return noteHeld() }
         sendReplies()
@@ -563,7 +517,7 @@ extension Session {
     private var mayTell: Bool { headSent == 0 && waiting.mayLeave(before: headNumber) }
 
     /// - Returns: whether the client is full.
-    private func tell(_ event: WatchedEvent, _ token: String?) -> Bool {
+    func tell(_ event: WatchedEvent, _ token: String?) -> Bool {
         guard !hasFinished, !isOver else { return false }
         written += UInt64(waiting.tell(event, token, mayLeave: mayTell))
         noteHeld()
@@ -581,7 +535,7 @@ extension Session {
 
     /// Notes whether the client is full, and disconnects one that has been so for too long: its
     /// last token resumes.
-    private func noteFull() -> Bool {
+    func noteFull() -> Bool {
         guard !hasFinished else { return false }
         let pace = waiting.pace(isEnding: isOver, now: clock.milliseconds)
         if pace == .tooLittleForLong { abort() }

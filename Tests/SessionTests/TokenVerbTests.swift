@@ -46,6 +46,42 @@ import Wire
             ])
     }
 
+    @Test func `TOKEN stands for the events that a watcher was told`() {
+        let joined = world.join("n2")
+        let (writer, watcher) = (n1.connect(), n1.connect())
+        _ = writer.ask("SET ack=local", "CREATE c alice,bob")
+        world.settle(n1, joined)
+        #expect(watcher.ask("WATCH bob").count == 1)
+        _ = writer.ask("SEND c alice id=m hello")
+        #expect(watcher.heard().contains { $0.contains("kind=message") })
+        let token = token(of: watcher)
+        let other = joined.connect()
+        #expect(other.ask("SINCE \(token)").isEmpty)
+        world.settle(n1, joined)
+        #expect(other.heard() == ["OK"])
+        #expect(other.ask("HISTORY c bob").count == 2)
+    }
+
+    @Test func `TOKEN and WAIT stand for the writes of SEED, and of NOTIFICATIONS`() {
+        let joined = world.join("n2")
+        let client = n1.connect()
+        _ = client.ask("SET ack=local")
+        for lines in [["SEED"], ["DEVICE ADD bob phone token=t", "CREATE c alice,bob"]] {
+            for line in lines { #expect(client.ask(line) == ["OK"]) }
+            #expect(client.ask("WAIT 2 0").first?.hasPrefix("ERR 504 ") == true)
+            #expect(joined.connect().ask("SINCE \(token(of: client))").isEmpty)
+            world.settle(n1, joined)
+            #expect(client.ask("WAIT 2 0") == ["OK replicas=2"])
+        }
+        _ = client.ask("SEND c alice id=m hello")
+        world.settle(n1, joined)
+        let lister = n1.connect()
+        #expect(lister.ask("SET ack=local", "NOTIFICATIONS bob phone").count == 3)
+        #expect(lister.ask("WAIT 2 0").first?.hasPrefix("ERR 504 ") == true)
+        world.settle(n1, joined)
+        #expect(lister.ask("WAIT 2 0") == ["OK replicas=2"])
+    }
+
     @Test func `TOKEN stands for every request before it`() {
         let client = n1.connect()
         let joined = world.join("n2")

@@ -1,0 +1,61 @@
+import Admin
+import Node
+import Replication
+import Wire
+
+/// The node's calls to a session: results of requests, what the session has seen, and events.
+extension Session {
+    package nonisolated func sessionVector(of shard: ShardID) -> SessionVector? {
+        assumeIsolated { $0.state.sessionVector(of: shard) }
+    }
+
+    package nonisolated func constraint(on shard: ShardID) -> ReadConstraint? {
+        assumeIsolated { $0.state.constraint(on: shard) }
+    }
+
+    package nonisolated func onSeen(_ observations: [Observation]) {
+        assumeIsolated { $0.state.note(observations) }
+    }
+
+    package nonisolated func onTold(_ observation: Observation) {
+        assumeIsolated { $0.state.noteTold(observation) }
+    }
+
+    package nonisolated func onWritten(_ write: Write, isHere: Bool) {
+        assumeIsolated { $0.state.note(write, isHere: isHere) }
+    }
+
+    package nonisolated func onLevel(_ observation: Observation) {
+        assumeIsolated { $0.state.level(observation) }
+    }
+
+    package nonisolated func forgetReplica(of shard: ShardID) {
+        assumeIsolated { $0.state.forgetReplica(of: shard) }
+    }
+
+    package nonisolated func onUnsettled(_ last: UnsettledOperation) {
+        assumeIsolated { $0.state.note(last) }
+    }
+
+    package nonisolated func onSettled(_ number: UInt64, _ outcome: ReplyResult) {
+        assumeIsolated {
+            $0.settle(number, outcome)
+            $0.sendSettled()
+        }
+    }
+
+    package nonisolated func onStored(
+        _ replies: ArraySlice<(slot: ReplySlot, stored: Stored)>
+    ) {
+        assumeIsolated {
+            for (slot, stored) in replies { $0.settle(slot.number, .stored(stored)) }
+            $0.sendSettled()
+        }
+    }
+
+    package nonisolated func onEvent(_ event: WatchedEvent, token: String?) -> Bool {
+        assumeIsolated { $0.tell(event, token) }
+    }
+
+    package nonisolated func isStillFull() -> Bool { assumeIsolated { $0.noteFull() } }
+}
