@@ -275,7 +275,7 @@ public struct ChatMachine: Sendable {
             return giveUp(at: now)
         }
         guard let since = leavingSince else { return }
-        let isDone = isScreen ? outbox.isEmpty : isSettled || (!hasChats && book.openID == nil)
+        let isDone = isScreen ? outbox.isEmpty : isSettled
         if isDone {
             output.append(.leave(hasRefusal ? 1 : 0))
         } else if !isScreen, now >= since + Self.leavingMilliseconds {

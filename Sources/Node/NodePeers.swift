@@ -553,7 +553,7 @@ extension Node {
             if link.link.takesSummary(now: now) {
                 link.send(.pulse(pulse(to: link, now: now)))
             }
-            if link.takesClock(now: now) { link.send(.clock(now)) }
+            link.tellClock(now: now)
         }
     }
 

@@ -71,7 +71,9 @@ extension Node {
     /// seconds, and all shards held here are ready: none is being fetched or handed over.
     private var isConverged: Bool {
         let now = ports.clock.milliseconds
-        guard shards.allSatisfy({ $0.assumeIsolated { $0.isReady } }) else { return false }
+        guard cluster != nil, shards.allSatisfy({ $0.assumeIsolated { $0.isReady } }) else {
+            return false
+        }
         return coOwners.filter { membership.state(of: $0) != .dead }.allSatisfy { name in
             links[name]?.link.isLevel(
                 with: PeerSync.summary(of: hashes(sharedWith: name)), now: now) ?? false

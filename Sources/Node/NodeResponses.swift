@@ -43,7 +43,7 @@ extension Node {
         let slot = ReplySlot(session: link.session, number: ask.number)
         let now = ports.clock.milliseconds
         let isLate = now > ask.deadline
-        if isLate, link.takesClock(now: now, isMistaken: true) { link.send(.clock(now)) }
+        if isLate { link.tellClock(now: now, isMistaken: true) }
         let isWelcome =
             !isLate && pendingResponses.count + scatterGathers.count < PendingResponse.countMax
         switch ask.request {

@@ -47,7 +47,7 @@ extension Node {
     private func copies(of wait: CopiesWait) -> Int {
         wait.writes.map { id, vector in
             shard(id)?.assumeIsolated { $0.copies(of: vector) } ?? wait.counted[id] ?? 0
-        }.min() ?? membership.table.entries.count
+        }.min() ?? owners.first?.count ?? 0
     }
 
     func settleWaits() {

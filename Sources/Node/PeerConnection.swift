@@ -216,12 +216,11 @@ final class PeerConnection {
     ///
     /// - Parameter isMistaken: whether a deadline that the peer set by this clock was past on
     ///   arrival.
-    func takesClock(now: UInt64, isMistaken: Bool = false) -> Bool {
+    func tellClock(now: UInt64, isMistaken: Bool = false) {
         let pause =
             isMistaken ? PeerConnection.clockAgainMilliseconds : PeerConnection.clockMilliseconds
-        if let clockToldAt, now < clockToldAt + pause { return false }
-        clockToldAt = now
-        return true
+        if let clockToldAt, now < clockToldAt + pause { return }
+        if send(.clock(now)) { clockToldAt = now }
     }
 
     func noteClock(_ theirs: UInt64, now: UInt64) {

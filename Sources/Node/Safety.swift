@@ -139,7 +139,9 @@ extension Node {
         if let loss { return .damaged(loss, hasOthers: mayBeFilled) }
         guard cluster != nil else { return .noCluster }
         if isLeaving { return .leaving(shards: shards.count) }
-        guard hasFetched else { return .fetching(shards: unreadyShards) }
+        // The last shard is ready before the next tick notes that all of them are.
+        let left = hasFetched ? 0 : unreadyShards
+        guard left == 0 else { return .fetching(shards: left) }
         if pressure.isLocked { return .locked }
         if isDiskFull { return .diskFull }
         return clusterTime.refusedOffset.map(Unreadiness.clock)

@@ -14,7 +14,7 @@ import Testing
 
     @Test(arguments: [
         "everyday", "lines", "moving", "refusals", "narrow", "reading", "paging", "chatlist",
-        "finding", "leaving",
+        "empty", "finding", "leaving", "unreached",
     ])
     func `the client does what its transcript says`(name: String) throws {
         let file = Self.folder.appending(path: name + ".txt")

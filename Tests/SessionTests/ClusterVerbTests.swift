@@ -70,6 +70,17 @@ import Testing
                 .allSatisfy { $0.hasPrefix("ERR 400 ") })
     }
 
+    @Test func `a wait without writes counts the owners of a shard, not the members that left`() {
+        let joined = world.join("n2")
+        world.settle(node, joined)
+        let client = node.connect()
+        #expect(client.ask("WAIT 2 0") == ["OK replicas=2"])
+        #expect(joined.connect().ask("LEAVE") == ["OK"])
+        world.live(milliseconds: 10_000, node, joined)
+        #expect(client.ask("WAIT 1 0") == ["OK replicas=1"])
+        #expect(client.ask("WAIT 2 0").first?.hasPrefix("ERR 504 ") == true)
+    }
+
     @Test func `a wait in vain ends in time, and those behind it have their own`() {
         let client = node.connect()
         _ = client.ask("CREATE c alice,bob")

@@ -24,6 +24,11 @@ import Testing
         }
     }
 
+    @Test func `a node without a cluster agrees with nobody`() {
+        let status = world.start("n2").connect().ask("STATUS")
+        #expect(status.count == 2 && !status[0].contains("converged"))
+    }
+
     @Test func `who was told of other shards ends, and is no member`() {
         let refused = world.join("n2", shards: 7)
         #expect(
