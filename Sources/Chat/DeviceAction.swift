@@ -98,7 +98,8 @@ extension DeviceAction: WireValue {
         case 3: self = .view(try Optional(from: &reader))
         case 4:
             self = .list(
-                try reader.readList(limit: ListedNotification.countMax), life: try Optional(from: &reader))
+                try reader.readList(limit: ListedNotification.countMax),
+                life: try Optional(from: &reader))
         case 5: self = .acknowledge(try reader.readName())
         default: throw .unknown
         }

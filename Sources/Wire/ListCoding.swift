@@ -24,7 +24,6 @@ extension Array {
     }
 }
 
-
 extension ByteReader {
     /// The memory that a list reserves before its elements are read, at most, in bytes for each
     /// byte that is left: the count of a list is as untrusted as the rest.

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct MembersTests {
     /// Seed 99 has a hundred members.
-    static let seeds: [UInt64] = Array(0..<16) + [99]
+    static let seeds: [UInt64] = [0, 1, 2, 3, 99]
 
     @Test(arguments: seeds) func `a fixed seed of members breaks nothing`(seed: UInt64) {
         let run = MembersRun(seed: seed)

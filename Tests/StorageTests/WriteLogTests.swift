@@ -98,7 +98,7 @@ import Wire
         }
     }
 
-    @Test(arguments: 1...30)
+    @Test(arguments: 1...15)
     func `every read is what a naive model says`(seed: UInt64) throws {
         let folder = try TemporaryFolder()
         var database = try TestDatabase(folder: folder.path, writeLog: .small)
