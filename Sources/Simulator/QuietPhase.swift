@@ -59,7 +59,7 @@ extension World {
         case .chaos:
             try healAll()
         case .healing:
-            if isLevel, areSlowFramesIn {
+            if isLevel, isNetworkAtRest {
                 quiet.healedIn = elapsed
                 try checkEqual()
                 for index in clients.sessions.indices {
@@ -130,11 +130,16 @@ extension World {
         }
     }
 
-    /// Whether no frame is under way that was sent while the network was slow.
-    private var areSlowFramesIn: Bool {
+    /// Whether no frame, and no end of a connection, is under way that was sent while the network
+    /// was slow.
+    ///
+    /// Of a connection with one open end, the other process has ended it or is gone. The news of
+    /// that may take as long as a slow frame; meanwhile a node counts a connection to nobody.
+    var isNetworkAtRest: Bool {
         connections.allSatisfy { connection in
-            !connection.isOpen.contains(true)
-                || connection.lastAt.allSatisfy { $0 <= now + QuietPhase.pollMicroseconds }
+            guard connection.isOpen.contains(true) else { return true }
+            return !connection.isOpen.contains(false)
+                && connection.lastAt.allSatisfy { $0 <= now + QuietPhase.pollMicroseconds }
         }
     }
 
