@@ -363,22 +363,21 @@ extension Admin {
                 in: it.conversation, by: it.creator)
         case .send(let it):
             Mutation(
-                .send(
-                    it.message ?? node.mintMessageID(), type: it.type, item: it.item,
-                    text: it.text), in: it.conversation, by: it.sender)
+                .send(type: it.type, item: it.item, text: it.text),
+                of: it.message ?? node.mintMessageID(), in: it.conversation, by: it.sender)
         case .edit(let it):
             Mutation(
-                .edit(it.message, text: it.text), in: it.conversation, by: it.user)
+                .edit(text: it.text), of: it.message, in: it.conversation, by: it.user)
         case .delete(let it):
             Mutation(
-                it.scope == .everyone ? .retract(it.message) : .hide(it.message),
-                in: it.conversation, by: it.user)
+                it.scope == .everyone ? .retract : .hide, of: it.message, in: it.conversation,
+                by: it.user)
         case .restore(let it):
-            Mutation(.restore(it.message), in: it.conversation, by: it.user)
+            Mutation(.restore, of: it.message, in: it.conversation, by: it.user)
         case .pin(let it):
-            Mutation(.pin(it.message), in: it.conversation, by: it.user)
+            Mutation(.pin, of: it.message, in: it.conversation, by: it.user)
         case .unpin(let it):
-            Mutation(.unpin(it.message), in: it.conversation, by: it.user)
+            Mutation(.unpin, of: it.message, in: it.conversation, by: it.user)
         default:
             participation(of: request) ?? own(of: request, mintedBy: node) ?? device(of: request)
         }

@@ -11,11 +11,11 @@ extension Admin {
         switch request {
         case .profile(let it): Mutation(it.edit, by: it.user)
         case .actionAdd(let it):
-            Mutation(.addItem(it.newItem), on: it.item ?? node.mintItemID(), by: it.user)
-        case .actionEdit(let it): Mutation(.editItem(it.edit), on: it.item, by: it.user)
-        case .actionDone(let it): Mutation(.finishItem(true), on: it.item, by: it.user)
-        case .actionUndone(let it): Mutation(.finishItem(false), on: it.item, by: it.user)
-        case .actionDelete(let it): Mutation(.deleteItem, on: it.item, by: it.user)
+            Mutation(.add(it.newItem), on: it.item ?? node.mintItemID(), by: it.user)
+        case .actionEdit(let it): Mutation(.edit(it.edit), on: it.item, by: it.user)
+        case .actionDone(let it): Mutation(.finish(true), on: it.item, by: it.user)
+        case .actionUndone(let it): Mutation(.finish(false), on: it.item, by: it.user)
+        case .actionDelete(let it): Mutation(.delete, on: it.item, by: it.user)
         default: nil
         }
     }

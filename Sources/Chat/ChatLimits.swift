@@ -61,6 +61,11 @@ public enum ChatLimits {
     static let keptBytesOfAll = 24 << 20
     /// The quarters of the limit that a mutation may fill which undoes something or moves a mark.
     static let keptBytesQuarters = 5
+    /// The approximate size of a name of a list beside its text, in bytes.
+    static let nameBytesAround = 16
+    /// The approximate size of a notification that is recorded as shown, in bytes: two long names,
+    /// a dot and a time.
+    static let entryBytesAround = 192
     /// The most bytes of a document: five quarters of what all sides may keep, and the texts.
     static let documentBytesMax =
         keptBytesOfAll / 4 * keptBytesQuarters + (editsKeptMax + 2) * (textBytesMax + 64)
@@ -74,39 +79,10 @@ extension Mutation {
     /// about 300 bytes for the stamps, contexts and numbers around it; a removal names up to four
     /// other processes.
     func bytesAdded(hiding hidden: Hidden?) -> Int {
-        let texts: Int =
-            switch action {
-            case .invite(let guest): 2 * guest.text.utf8.count
-            case .hide, .retract, .restore, .leave, .pin, .archive, .unarchive:
-                user.text.utf8.count
-            case .hideChat: hidden?.bytesMax ?? 0
-            case .setProfile, .seedProfile: 3 * ChatLimits.titleBytesMax
-            case .editItem, .device(_, .add): ChatLimits.titleBytesMax
-            case .device(_, .list(let entries, _)): entries.count * ListedNotification.bytesMax
-            default: nameBytesMax
-            }
-        return texts + Mutation.bytesAround
+        action.nameBytes(by: user) + (hidden?.bytesMax ?? 0) + Mutation.bytesAround
     }
 
     private static let bytesAround = 320
-
-    /// Whether the mutation is accepted at any size: little or nothing of the document remains.
-    private var empties: Bool {
-        switch action {
-        case .retract, .deleteItem, .device(_, .remove): true
-        default: false
-        }
-    }
-
-    /// Whether the mutation adds no user and nothing permanent: it undoes something or moves a
-    /// mark.
-    private var settles: Bool {
-        switch action {
-        case .leave, .restore, .unarchive, .pin, .unpin, .read, .deliver, .finishItem: true
-        case .device(_, .acknowledge): true
-        default: false
-        }
-    }
 
     /// Throws where the mutation would make its document too large.
     ///
@@ -116,10 +92,11 @@ extension Mutation {
     public func judgeSize(
         of target: Document, _ size: Int, hiding hidden: Hidden?, members: Int
     ) throws(Refusal) {
-        guard !empties else { return }
+        guard action.growth != .empties else { return }
         let limit = ChatLimits.keptBytesMax(members: members)
         let kept = size - target.textBytes + bytesAdded(hiding: hidden)
-        guard kept > (settles ? limit / 4 * ChatLimits.keptBytesQuarters : limit) else { return }
+        let isSettling = action.growth == .settles
+        guard kept > (isSettling ? limit / 4 * ChatLimits.keptBytesQuarters : limit) else { return }
         switch target.key.kind {
         case .conversation: throw .conversationFull
         case .device: throw .deviceFull

@@ -17,7 +17,7 @@ public struct Device: Hashable, Sendable {
     ///
     /// Of two additions, on two sides of a network partition, the earlier counts.
     public private(set) var added: Stamp?
-    private var tokenField: Register<FieldText>?
+    private(set) var tokenField: Register<FieldText>?
     /// The latest viewings, at most `Viewing.countMax`; ascending by stamp, one each.
     public private(set) var viewings: [Viewing]
     /// Notifications that were shown and not acknowledged; ascending by dot, none in
@@ -63,16 +63,6 @@ public struct Device: Hashable, Sendable {
 // MARK: Changes
 
 extension Device {
-    /// Returns the stamps of the values that `action` overwrites; a removal overwrites all of them.
-    func stamps(of action: DeviceAction) -> [Stamp?] {
-        switch action {
-        case .add: [removed, tokenField?.stamp]
-        case .remove: [removed, added, tokenField?.stamp, viewings.last?.stamp]
-        case .view: [removed] + viewings.map(\.stamp)
-        case .list, .acknowledge: []
-        }
-    }
-
     mutating func add(_ token: FieldText, at stamp: Stamp) {
         if added == nil { added = stamp }
         tokenField = Register(token, at: stamp)

@@ -1,66 +1,119 @@
 import CRDT
 import Wire
 
-/// A change of a device.
-public enum DeviceAction: Hashable, Sendable {
-    /// Adds the device, or replaces its token.
-    case add(FieldText)
-    case remove
-    /// Sets the conversation that the device shows, or none, until the next such action.
-    case view(ConversationID?)
-    /// Lists notifications as shown, in the life that began with the removal `life`.
-    case list([ListedNotification], life: Stamp?)
-    /// Acknowledges this notification and all that are listed before it.
-    case acknowledge(NotificationID)
-}
-
-extension Mutation {
-    public init(_ action: DeviceAction, on device: DeviceID, by user: UserID) {
-        self.init(.device(device, action), of: .user(user), by: user)
-    }
-
-    /// The device that the mutation changes, if any.
-    public var device: DeviceID? {
-        guard case .device(let device, _) = action else { return nil }
-        return device
-    }
-
-    func change(_ device: inout Device, by author: Authorship) {
-        guard case .device(_, let action) = action else {
-            preconditionFailure("its key is not a device's")
-        }
-        switch action {
-        case .add(let token): device.add(token, at: author.stamp)
-        case .remove: device.remove(at: author.stamp)
-        case .view(let conversation): device.view(conversation, at: author.stamp)
-        case .list(let entries, _): device.list(entries)
-        case .acknowledge(let id): device.acknowledge(id)
-        }
+extension Device {
+    /// A user's change of one of their devices, or the node's on their behalf.
+    public enum Action: Hashable, Sendable {
+        /// Adds the device, or replaces its token.
+        case add(FieldText)
+        case remove
+        /// Sets the conversation that the device shows, or none, until the next such action.
+        case view(ConversationID?)
+        /// Lists notifications as shown, in the life that began with the removal `life`.
+        case list([ListedNotification], life: Stamp?)
+        /// Acknowledges this notification and all that are listed before it.
+        case acknowledge(NotificationID)
     }
 }
 
-extension DeviceAction {
+extension Device.Action {
     /// Returns whether the action changes anything; throws where it is refused.
     ///
     /// A view of the conversation that the device shows already is written all the same: on the
     /// other side of a network partition an earlier action may have set another one, which would
     /// win.
     func judge(_ device: Device?) throws(Refusal) -> Bool {
-        if case .add(let token) = self {
-            guard let device, device.isRegistered else { return true }
-            return !haveSameBytes(device.token, token.text)
-        }
-        guard let device else { throw .deviceNotFound }
-        if self == .remove { return device.isRegistered }
-        guard device.isRegistered else { throw .deviceNotFound }
+        let registered = device.flatMap { $0.isRegistered ? $0 : nil }
         switch self {
-        case .view: return true
+        case .add(let token):
+            return registered.map { !haveSameBytes($0.token, token.text) } ?? true
+        case .remove:
+            guard device != nil else { throw .deviceNotFound }
+            return registered != nil
+        case .view:
+            guard registered != nil else { throw .deviceNotFound }
+            return true
         case .list(let entries, let life):
+            guard let registered else { throw .deviceNotFound }
             // Notifications found for an earlier life do not concern this one.
-            return device.removed == life && entries.contains { !device.knows($0.dot) }
-        case .acknowledge(let id): return device.listed.contains { $0.place.id == id }
-        case .add, .remove: preconditionFailure("judged before")
+            return registered.removed == life && entries.contains { !registered.knows($0.dot) }
+        case .acknowledge(let id):
+            guard let registered else { throw .deviceNotFound }
+            return registered.listed.contains { $0.place.id == id }
         }
+    }
+
+    func applied(to content: Device?, _ author: Authorship) -> Device {
+        guard var device = content else {
+            guard case .add(let token) = self else {
+                preconditionFailure("judge refuses what is not there")
+            }
+            return Device(token, at: author.stamp)
+        }
+        switch self {
+        case .add(let token): device.add(token, at: author.stamp)
+        case .remove: device.remove(at: author.stamp)
+        case .view(let conversation): device.view(conversation, at: author.stamp)
+        case .list(let entries, _): device.list(entries)
+        case .acknowledge(let id): device.acknowledge(id)
+        }
+        return device
+    }
+}
+
+extension Device.Action: DocumentAction {
+    /// A removal overwrites all values.
+    func stampsOverwritten(in content: Device) -> [Stamp?]? {
+        switch self {
+        case .add: [content.removed, content.tokenField?.stamp]
+        case .remove:
+            [
+                content.removed, content.added, content.tokenField?.stamp,
+                content.viewings.last?.stamp,
+            ]
+        case .view: [content.removed] + content.viewings.map(\.stamp)
+        case .list, .acknowledge: []
+        }
+    }
+
+    func isRecorded(over content: Device, after time: HybridTimestamp) -> Bool {
+        switch self {
+        case .add, .remove, .view: overwritesOnlyEarly(in: content, time)
+        case .list, .acknowledge: false
+        }
+    }
+
+    func nameBytes(by user: UserID) -> Int {
+        switch self {
+        case .add: ChatLimits.titleBytesMax
+        case .list(let entries, _): entries.count * ListedNotification.bytesMax
+        case .remove, .view, .acknowledge: nameBytesMax
+        }
+    }
+
+    var growth: ActionGrowth {
+        switch self {
+        case .add, .view, .list: .adds
+        case .acknowledge: .settles
+        case .remove: .empties
+        }
+    }
+
+    var roughBytes: Int {
+        guard case .list(let entries, _) = self else { return 0 }
+        return entries.count * ChatLimits.entryBytesAround
+    }
+
+    /// The device follows the kind, then the number of the action.
+    static let kind: UInt8 = 30
+
+    var kind: UInt8 { Device.Action.kind }
+
+    func encodeRest(into writer: inout ByteWriter) { encode(into: &writer) }
+
+    init?(kind: UInt8, from reader: inout ByteReader) throws(WireError) {
+        guard kind == Device.Action.kind else { return nil }
+        try self.init(from: &reader)
     }
 }
 
@@ -71,7 +124,7 @@ extension Device {
     }
 }
 
-extension DeviceAction: WireValue {
+extension Device.Action: WireValue {
     public func encode(into writer: inout ByteWriter) {
         switch self {
         case .add(let token):

@@ -3,38 +3,14 @@ import Wire
 
 /// A change that a user requests, with the ids by which a repetition is recognised.
 public struct Mutation: Hashable, Sendable {
+    /// An action, with the document of the subject that it changes where there are several.
     public enum Action: Hashable, Sendable {
-        /// `participants` ascends and holds the creator.
-        case create(participants: [UserID], title: String?)
-        case send(MessageID, type: MessageType, item: ItemID?, text: String)
-        case edit(MessageID, text: String)
-        case hide(MessageID)
-        case retract(MessageID)
-        case restore(MessageID)
-        case pin(MessageID)
-        case unpin(MessageID)
-        case invite(UserID)
-        case leave
-        case archive
-        case unarchive
-        /// Marks everything up to this message, or up to the newest, as read.
-        case read(MessageID?)
-        /// Marks everything up to this message, or up to the newest, as delivered to a device.
-        case deliver(MessageID?)
-        /// Removes everything that the accepting node holds of the conversation from the user's
-        /// view.
-        case hideChat
-        /// Sends a message of the sample data, which notifies nobody.
-        case seed(MessageID, text: String)
-        case setProfile(Profile.Edit)
-        case addItem(Item.NewItem)
-        case editItem(Item.Edit)
-        /// Marks the item as done, or as open again.
-        case finishItem(Bool)
-        case deleteItem
-        /// Sets the profile where there is none.
-        case seedProfile(Profile.Edit)
-        case device(DeviceID, DeviceAction)
+        case conversation(Conversation.Action)
+        case message(MessageID, Message.Action)
+        case participant(ParticipantState.Action)
+        case profile(Profile.Action)
+        case item(Item.Action)
+        case device(DeviceID, Device.Action)
     }
 
     public let subject: Subject
@@ -48,6 +24,36 @@ public struct Mutation: Hashable, Sendable {
         self.init(action, of: .conversation(conversation), by: user)
     }
 
+    /// Creates a mutation by which users set their own profile.
+    public init(_ edit: Profile.Edit, by user: UserID) {
+        self.init(.profile(.set(edit)), of: .user(user), by: user)
+    }
+
+    public init(_ action: Item.Action, on item: ItemID, by user: UserID) {
+        self.init(.item(action), of: .item(item), by: user)
+    }
+
+    public init(_ action: Device.Action, on device: DeviceID, by user: UserID) {
+        self.init(.device(device, action), of: .user(user), by: user)
+    }
+
+    public init(_ action: Conversation.Action, in conversation: ConversationID, by user: UserID) {
+        self.init(.conversation(action), of: .conversation(conversation), by: user)
+    }
+
+    public init(
+        _ action: ParticipantState.Action, in conversation: ConversationID, by user: UserID
+    ) {
+        self.init(.participant(action), of: .conversation(conversation), by: user)
+    }
+
+    public init(
+        _ action: Message.Action, of message: MessageID, in conversation: ConversationID,
+        by user: UserID
+    ) {
+        self.init(.message(message, action), of: .conversation(conversation), by: user)
+    }
+
     init(_ action: Action, of subject: Subject, by user: UserID) {
         precondition(action.subjectKind == subject.kind, "an action has its own subject")
         key = action.key(of: subject, by: user)
@@ -57,15 +63,21 @@ public struct Mutation: Hashable, Sendable {
     }
 
     /// The message that the mutation changes, if any.
-    public var message: MessageID? { action.message }
+    public var message: MessageID? {
+        guard case .message(let message, _) = action else { return nil }
+        return message
+    }
+
+    /// The device that the mutation changes, if any.
+    public var device: DeviceID? {
+        guard case .device(let device, _) = action else { return nil }
+        return device
+    }
 
     /// The position at which the mutation sets a mark, if it sets one.
     public var marking: Marking? {
-        switch action {
-        case .read(nil), .deliver(nil): .newest
-        case .read(let message?), .deliver(let message?): .message(message)
-        default: nil
-        }
+        guard case .participant(let action) = action else { return nil }
+        return action.marking
     }
 
     /// The position up to which messages are marked as read or delivered.
@@ -76,35 +88,35 @@ public struct Mutation: Hashable, Sendable {
 }
 
 extension Mutation.Action {
-    var message: MessageID? {
-        switch self {
-        case .create, .invite, .leave, .archive, .unarchive, .read, .deliver, .hideChat: nil
-        case .setProfile, .seedProfile, .addItem, .editItem, .finishItem, .deleteItem: nil
-        case .device: nil
-        case .seed(let message, _): message
-        case .send(let message, _, _, _), .edit(let message, _): message
-        case .hide(let message), .retract(let message), .restore(let message): message
-        case .pin(let message), .unpin(let message): message
-        }
-    }
-
     func key(of subject: Mutation.Subject, by user: UserID) -> DocumentKey {
         switch (subject, self) {
-        case (.conversation(let conversation), _): key(in: conversation, by: user)
+        case (.conversation(let id), .message(let message, _)): .message(message, in: id)
+        case (.conversation(let id), .participant): .participantState(user, in: id)
+        case (.conversation(let id), _): .conversation(id)
         case (.user(let user), .device(let device, _)): .device(device, of: user)
         case (.user(let user), _): .profile(user)
         case (.item(let item), _): .item(item)
         }
     }
 
-    private func key(in conversation: ConversationID, by user: UserID) -> DocumentKey {
-        if let message { return .message(message, in: conversation) }
-        return switch self {
-        case .archive, .unarchive, .read, .deliver, .hideChat:
-            .participantState(user, in: conversation)
-        default: .conversation(conversation)
+    /// The part of an action that depends on no document.
+    private var general: any DocumentAction {
+        switch self {
+        case .conversation(let action): action
+        case .message(_, let action): action
+        case .participant(let action): action
+        case .profile(let action): action
+        case .item(let action): action
+        case .device(_, let action): action
         }
     }
+
+    func nameBytes(by user: UserID) -> Int { general.nameBytes(by: user) }
+    var growth: ActionGrowth { general.growth }
+    public var roughBytes: Int { general.roughBytes }
+    public var deletes: Bool { general.deletes }
+    public var mayBeMinted: Bool { general.mayBeMinted }
+    public var endsTyping: Bool { general.endsTyping }
 }
 
 /// The operation that makes a change, and the dot of its execution.
@@ -123,119 +135,119 @@ public struct Authorship: Hashable, Sendable {
 }
 
 extension Mutation {
+    /// Returns whether the mutation would change anything; throws where it is refused.
+    ///
+    /// The line protocol prescribes the order of the checks: the conversation, the participant, the
+    /// message, the verb's own rule, what exists already.
+    ///
+    /// - Parameters:
+    ///   - target: the document under `key`.
+    ///   - reached: the position of the message up to which `marking` sets a mark; nil where there
+    ///     is none.
+    /// - Returns: false where the state is already as requested.
+    public func judge(
+        conversation: Conversation?, target: Document?, reached: HistoryPosition? = nil,
+        by judge: Judge
+    ) throws(Refusal) -> Bool {
+        switch action {
+        case .conversation(let action):
+            try action.judge(conversation, by: user)
+        case .message(_, let action):
+            try action.judge(target?.message, in: conversation, by: user, judge)
+        case .participant(let action):
+            try action.judge(target?.participantState, in: conversation, by: user, reached: reached)
+        case .profile(let action):
+            action.judge(target?.profile)
+        case .item(let action):
+            try action.judge(target?.item, by: user)
+        case .device(_, let action):
+            try action.judge(target?.device)
+        }
+    }
+
     /// Returns the document with this mutation applied.
     ///
     /// Call it only after `judge` has accepted the mutation. The accepting node checks a rule once;
     /// a merge never checks it again.
     ///
-    /// - Parameters:
-    ///   - target: the document under `key`; nil where there is none yet.
-    ///   - mark: the mark to set, where the mutation sets one.
-    ///   - hidden: the part to hide, where the mutation hides a conversation.
+    /// - Parameter target: the document under `key`; nil where there is none yet.
     public func applied(
-        to target: Document?, setting mark: Mark? = nil, hiding hidden: Hidden? = nil,
+        to target: Document?, with findings: ParticipantFindings = ParticipantFindings(),
         by author: Authorship
     ) -> Document {
-        guard let target else { return created(setting: mark, hiding: hidden, by: author) }
-        var content = target.content
-        switch content {
-        case .conversation(var conversation):
-            change(&conversation, by: author)
-            content = .conversation(conversation)
-        case .message(var message):
-            change(&message, by: author)
-            content = .message(message)
-        case .participantState(var participantState):
-            change(&participantState, setting: mark, hiding: hidden, by: author)
-            content = .participantState(participantState)
-        case .profile(var profile):
-            change(&profile, by: author)
-            content = .profile(profile)
-        case .item(var item):
-            change(&item, by: author)
-            content = .item(item)
-        case .device(var device):
-            change(&device, by: author)
-            content = .device(device)
-        case .unknown:
-            preconditionFailure("a mutation's key is of a known kind")
-        }
-        return target.changed(to: content, by: author.dot)
+        let content: Document.Content =
+            switch action {
+            case .conversation(let action):
+                .conversation(action.applied(to: target?.conversation, by: user, author))
+            case .message(_, let action):
+                .message(action.applied(to: target?.message, by: user, author))
+            case .participant(let action):
+                .participantState(
+                    action.applied(
+                        to: target?.participantState, by: user, author, with: findings))
+            case .profile(let action):
+                .profile(action.applied(to: target?.profile, author))
+            case .item(let action):
+                .item(action.applied(to: target?.item, by: user, author))
+            case .device(_, let action):
+                .device(action.applied(to: target?.device, author))
+            }
+        return target?.changed(to: content, by: author.dot)
+            ?? Document(content, at: key, by: author.dot)
     }
 
-    private func created(
-        setting mark: Mark?, hiding hidden: Hidden?, by author: Authorship
-    ) -> Document {
-        switch action {
-        case .create(let participants, let title):
-            let header = Conversation.Header(
-                created: author.stamp, dot: author.dot, creator: user, participants: participants,
-                title: title)
-            return Document(.conversation(Conversation(header: header)), at: key, by: author.dot)
-        case .send(_, let type, let item, let text):
-            let header = Message.Header(
-                sent: author.stamp, dot: author.dot, sender: user, type: type, item: item,
-                text: text)
-            return Document(.message(Message(header)), at: key, by: author.dot)
-        case .seed(_, let text):
-            let header = Message.Header(
-                sent: author.stamp, dot: author.dot, sender: user, type: .text, item: nil,
-                isSilent: true, text: text)
-            return Document(.message(Message(header)), at: key, by: author.dot)
-        case .archive, .unarchive, .read, .deliver, .hideChat:
-            var participantState = ParticipantState()
-            change(&participantState, setting: mark, hiding: hidden, by: author)
-            return Document(.participantState(participantState), at: key, by: author.dot)
-        case .setProfile, .seedProfile, .addItem, .editItem, .finishItem, .deleteItem, .device:
-            return createdOwn(by: author)
-        case .edit, .hide, .retract, .restore, .pin, .unpin, .invite, .leave:
-            preconditionFailure("judge accepts no change of what is not there")
+    /// Returns the state that an operation finds in the document that it changes.
+    ///
+    /// The executing node looks at this first. An operation that is already done changes nothing. A
+    /// write over a value that is not earlier changes nothing, and its response says so.
+    public func standing(of operation: Stamp, in target: Document?) -> Standing {
+        switch (action, target?.content) {
+        case (.conversation(let action), .conversation(let content)):
+            action.standing(of: operation, by: user, in: content)
+        case (.message(_, let action), .message(let content)):
+            action.standing(of: operation, by: user, in: content)
+        case (.participant(let action), .participantState(let content)):
+            action.standing(of: operation, by: user, in: content)
+        case (.profile(let action), .profile(let content)):
+            action.standing(of: operation, by: user, in: content)
+        case (.item(let action), .item(let content)):
+            action.standing(of: operation, by: user, in: content)
+        case (.device(_, let action), .device(let content)):
+            action.standing(of: operation, by: user, in: content)
+        default: .new
         }
     }
 
-    private func change(_ conversation: inout Conversation, by author: Authorship) {
-        switch action {
-        case .invite(let guest): conversation.invite(guest, of: user, by: author.stamp)
-        case .leave: conversation.leave(user, by: author)
-        default: preconditionFailure("its key is not a conversation's, or judge accepts it once")
+    /// Whether the mutation is recorded although the state is already as requested.
+    ///
+    /// It is where an earlier operation of the same client may still be executed, which must then
+    /// find a later write.
+    ///
+    /// - Throws: `tooManyEdits` where the message accepts no further edit.
+    public func isRecorded(
+        over target: Document?, after unsettled: Unsettled
+    ) throws(Refusal) -> Bool {
+        let time = unsettled.time
+        guard time > .zero else { return false }
+        return switch (action, target?.content) {
+        case (.conversation(let action), .conversation(let content)):
+            action.isRecorded(over: content, after: time)
+        case (.message(_, let action), .message(let content)):
+            try action.isRecorded(over: content, after: time)
+        case (.profile(let action), .profile(let content)):
+            action.isRecorded(over: content, after: time)
+        case (.item(let action), .item(let content)):
+            action.isRecorded(over: content, after: time)
+        case (.device(_, let action), .device(let content)):
+            action.isRecorded(over: content, after: time)
+        default: false
         }
     }
 
-    private func change(
-        _ participantState: inout ParticipantState, setting mark: Mark?, hiding hidden: Hidden?,
-        by author: Authorship
-    ) {
-        if case .hideChat = action, let hidden {
-            return participantState.hide(hidden.set(by: author))
-        }
-        switch (action, mark) {
-        case (.archive, _): participantState.archive(for: user, by: author.stamp)
-        case (.unarchive, _): participantState.unarchive(for: user, by: author)
-        case (.read, let mark?): participantState.raiseRead(to: mark.set(at: author.stamp.time))
-        case (.deliver, let mark?):
-            participantState.raiseDelivered(to: mark.set(at: author.stamp.time))
-        default: preconditionFailure("its key is not a seat's, or judge saw no mark")
-        }
-    }
-
-    private func change(_ message: inout Message, by author: Authorship) {
-        switch action {
-        case .edit(_, let text):
-            message.edit(Message.Version(stamp: author.stamp, text: text))
-        case .hide:
-            message.hide(for: user, by: author.stamp)
-        case .retract:
-            message.hide(for: user, by: author.stamp)
-            message.retract(at: author.stamp.time)
-        case .restore:
-            message.restore(for: user, by: author)
-        case .pin:
-            message.setPin(Pin(user: user, isOn: true), at: author.stamp)
-        case .unpin:
-            message.setPin(Pin(user: user, isOn: false), at: author.stamp)
-        default:
-            preconditionFailure("its key is not a message's, or judge accepts it once")
-        }
+    /// Whether the mutation invites a user.
+    public var isInvitation: Bool {
+        if case .conversation(.invite) = action { return true }
+        return false
     }
 }
 

@@ -47,7 +47,7 @@ public enum SampleData {
     private static func profile(of user: UserID, name: String, email: String) -> Mutation {
         let edit = Profile.Edit(
             name: Clearable(FieldText(name)), email: Clearable(FieldText(email)), photo: nil)
-        return Mutation(.seedProfile(edit), of: .user(user), by: user)
+        return Mutation(.profile(.seed(edit)), of: .user(user), by: user)
     }
 
     private static func message(_ number: Int, in conversation: ConversationID) -> MessageID {
@@ -62,13 +62,13 @@ public enum SampleData {
             .create(participants: [alice, bob], title: title), in: conversation, by: creator)
         let messages = lines.enumerated().map { index, line in
             Mutation(
-                .seed(message(index + 1, in: conversation), text: line.1), in: conversation,
+                .seed(text: line.1), of: message(index + 1, in: conversation), in: conversation,
                 by: line.0)
         }
         return [creation] + messages
     }
 
     private static func item(_ id: String, of owner: UserID, _ newItem: Item.NewItem) -> Mutation {
-        Mutation(.addItem(newItem), on: ItemID(checked: id), by: owner)
+        Mutation(.add(newItem), on: ItemID(checked: id), by: owner)
     }
 }

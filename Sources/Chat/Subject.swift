@@ -47,11 +47,9 @@ extension Mutation.Action {
     /// The kind of subject that such an action has.
     var subjectKind: Mutation.Subject.Kind {
         switch self {
-        case .setProfile, .seedProfile, .device: .user
-        case .addItem, .editItem, .finishItem, .deleteItem: .item
-        case .create, .send, .edit, .hide, .retract, .restore, .pin, .unpin, .invite, .leave,
-            .archive, .unarchive, .read, .deliver, .hideChat, .seed:
-            .conversation
+        case .conversation, .message, .participant: .conversation
+        case .profile, .device: .user
+        case .item: .item
         }
     }
 

@@ -51,7 +51,7 @@ extension Node {
     func refusal(of request: PeerRequest.Request) -> StoreFailure? {
         guard case .write(let operation, _, _) = request else { return nil }
         if pressure.isLocked { return .locked }
-        return isDiskFull && !operation.mutation.deletes ? .full : nil
+        return isDiskFull && !operation.mutation.action.deletes ? .full : nil
     }
 
     /// At each tick, tries by a commit of the member table whether the database is still locked.
@@ -59,16 +59,6 @@ extension Node {
     /// A client's write is not tried: a failed commit would retire the shard's replica id.
     func tickLock() {
         if pressure.isLocked, isSettled, settingsToKeep.isEmpty { keepMembers() }
-    }
-}
-
-extension Mutation {
-    /// Whether it deletes a message, for its user or for everyone, or an action item.
-    var deletes: Bool {
-        switch action {
-        case .hide, .retract, .deleteItem: true
-        default: false
-        }
     }
 }
 

@@ -7,12 +7,6 @@ import Wire
 extension Node {
     /// The size that a forward counts with beside its texts, in bytes.
     private static let forwardBytes = 256
-    /// The size that each name of a list counts with beside its text, in bytes.
-    static let nameBytes = 16
-    /// The size that a notification which is recorded as shown counts with, in bytes: two long
-    /// names, a dot and a time.
-    static let entryBytes = 192
-
     /// Queues a request for another member; it is sent at the end of the turn.
     ///
     /// - Returns: `awaited`, or the failure `overloaded` where too many forwards are queued.
@@ -313,15 +307,6 @@ extension PeerRequest.Request {
     /// About how many bytes the texts and names of a write have; 0 for other requests.
     var textBytes: Int {
         guard case .write(let operation, _, _) = self else { return 0 }
-        return switch operation.mutation.action {
-        case .send(_, _, _, let text): text.utf8.count
-        case .edit(_, let text): text.utf8.count
-        case .create(let participants, let title):
-            participants.reduce(title?.utf8.count ?? 0) { $0 + Node.nameBytes + $1.text.utf8.count }
-        case .seed(_, let text): text.utf8.count
-        case .setProfile, .seedProfile, .addItem, .editItem: 3 * ChatLimits.titleBytesMax
-        case .device(_, .list(let entries, _)): entries.count * Node.entryBytes
-        default: 0
-        }
+        return operation.mutation.action.roughBytes
     }
 }

@@ -34,11 +34,7 @@ extension Node {
 
     /// Ends the typing of a user who sends a message or leaves, once that is accepted.
     func endTyping(by mutation: Mutation, _ handling: Reply, for slot: ReplySlot) {
-        switch mutation.action {
-        case .send, .leave: break
-        default: return
-        }
-        guard let conversation = mutation.conversation else { return }
+        guard mutation.action.endsTyping, let conversation = mutation.conversation else { return }
         let place = Typing.Place(conversation: conversation, user: mutation.user)
         guard typing.concerns(place) else { return }
         switch handling {

@@ -156,7 +156,7 @@ extension PeerRequest.Request {
             guard let level = AckLevel(number: try reader.readByte()),
                 let attempt = PeerRequest.Attempt(rawValue: try reader.readByte())
             else { throw .invalid("a level and an attempt") }
-            guard attempt != .minted || operation.mutation.mayBeMinted else {
+            guard attempt != .minted || operation.mutation.action.mayBeMinted else {
                 throw .invalid("an id that was just made")
             }
             self = .write(operation, level, attempt)
@@ -242,16 +242,6 @@ extension PeerResponse.Completion {
         case 7: self = .notOwner
         case 8: self = .level
         default: throw .unknown
-        }
-    }
-}
-
-extension Mutation {
-    /// Whether the mutation creates a document under an id that no other request can have used yet.
-    var mayBeMinted: Bool {
-        switch action {
-        case .send, .addItem: true
-        default: false
         }
     }
 }

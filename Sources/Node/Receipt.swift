@@ -33,9 +33,9 @@ extension Receipt {
         self.isRepeated = isRepeated
         let sent = document?.message?.header.sent.time
         switch mutation.action {
-        case .send(let id, _, _, _):
+        case .message(let id, .send):
             (message, sentAt, editedAt) = (id, sent, nil)
-        case .edit:
+        case .message(_, .edit):
             let isStored = document?.message?.has(operation.stamp) ?? false
             let edited = isStored ? operation.stamp.time : document?.message?.editedAt
             (message, sentAt, editedAt) = (nil, sent, edited)

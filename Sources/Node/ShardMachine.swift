@@ -165,13 +165,14 @@ extension ShardMachine {
                     isRepeated: true))
         }
         var hidden: Hidden?
-        if case .hideChat = mutation.action {
+        if mutation.action == .participant(.hideChat) {
             hidden = Hidden(
                 invitation: room?.invitation(of: mutation.user), vector: copy.current.vector)
         }
         try checkSize(of: mutation, over: target, hiding: hidden)
         let (document, dot) = write(
-            operation, at: key, setting: mark, hiding: hidden, over: target, in: world)
+            operation, at: key, with: ParticipantFindings(mark: mark, hidden: hidden),
+            over: target, in: world)
         // A new document is the work of one change: its own context names that change alone.
         let context = target == nil ? document.changedBy : Context(dot)
         wait(slot, storing: context, level: level, in: world)
@@ -192,14 +193,14 @@ extension ShardMachine {
         _ world: ShardWorld
     ) throws(ShardFailure) -> Int {
         var read = place.room.readPosition(of: user, in: participantState)
-        if case .read = mutation?.action { read = reached }
+        if case .participant(.read) = mutation?.action { read = reached }
         let hidden = place.room.hiddenVector(of: user, in: participantState)
         return try unread(
             in: place.id, place.room, of: user, readTo: read, hiding: hidden, in: world)
     }
 
     private mutating func write(
-        _ operation: Operation, at key: DocumentKey, setting mark: Mark?, hiding hidden: Hidden?,
+        _ operation: Operation, at key: DocumentKey, with findings: ParticipantFindings,
         over target: ShardDocuments.Found?, in world: ShardWorld
     ) -> (Document, Dot) {
         let dot = copy.nextDot { world.entropy.nextID() }
@@ -213,7 +214,7 @@ extension ShardMachine {
         let author = Authorship(
             dot: dot, stamp: stamp, unsettled: operation.unsettled.counters)
         let document = operation.mutation.applied(
-            to: target?.document, setting: mark, hiding: hidden, by: author)
+            to: target?.document, with: findings, by: author)
         clock.observe(world.judge.wall)
         clock.observe(document.greatestTime, at: world.judge.wall)
         let isNewest = target == nil && document.historyTime > latest

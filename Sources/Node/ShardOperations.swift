@@ -22,7 +22,7 @@ extension ShardMachine {
         } catch {
             // A first attempt may have executed the leave: then the user is not a participant any
             // more.
-            let isAgain = attempt == .again && mutation.action == .leave
+            let isAgain = attempt == .again && mutation.action == .conversation(.leave)
             let wasIn = conversation?.participants.hasHeld(mutation.user) ?? false
             guard isAgain, wasIn, error == .notParticipant else { throw .refused(error) }
             isChange = true
@@ -57,7 +57,7 @@ extension ShardMachine {
         _ world: ShardWorld
     ) throws(ShardFailure) -> HistoryPosition? {
         let (mutation, time) = (operation.mutation, operation.stamp.time)
-        let isHiding = mutation.action == .hideChat
+        let isHiding = mutation.action == .participant(.hideChat)
         guard let conversation = mutation.conversation, isHiding || mutation.marking != nil else {
             return nil
         }

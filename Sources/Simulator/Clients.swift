@@ -174,12 +174,12 @@ extension World {
         let isPinning = draw >= 69 && workRandom.chance(percent: 60)
         let id = isPinning ? favorite(in: room) : target(in: room, by: user)
         switch draw {
-        case ..<49: return .edit(id, text: text())
-        case ..<57: return .hide(id)
-        case ..<62: return .retract(id)
-        case ..<69: return .restore(id)
-        case ..<76: return .pin(id)
-        default: return .unpin(id)
+        case ..<49: return .message(id, .edit(text: text()))
+        case ..<57: return .message(id, .hide)
+        case ..<62: return .message(id, .retract)
+        case ..<69: return .message(id, .restore)
+        case ..<76: return .message(id, .pin)
+        default: return .message(id, .unpin)
         }
     }
 
@@ -188,15 +188,15 @@ extension World {
         let upTo =
             workRandom.chance(percent: 50) ? nil : workRandom.pick(clients.messages[room])
         switch draw {
-        case ..<85: return .invite(invitee(to: room))
+        case ..<85: return .conversation(.invite(invitee(to: room)))
         case ..<87:
             clients.leavers[room].append(user)
-            return .leave
-        case ..<91: return .archive
-        case ..<94: return .unarchive
-        case ..<96: return .read(upTo)
-        case ..<98: return .hideChat
-        default: return .deliver(upTo)
+            return .conversation(.leave)
+        case ..<91: return .participant(.archive)
+        case ..<94: return .participant(.unarchive)
+        case ..<96: return .participant(.read(upTo))
+        case ..<98: return .participant(.hideChat)
+        default: return .participant(.deliver(upTo))
         }
     }
 
@@ -227,8 +227,8 @@ extension World {
         } else {
             id = workRandom.pick(clients.messages[room])
         }
-        let send = Mutation.Action.send(id, type: .text, item: nil, text: text())
-        return (Mutation(send, in: conversation, by: user), isFresh)
+        let send = Message.Action.send(type: .text, item: nil, text: text())
+        return (Mutation(send, of: id, in: conversation, by: user), isFresh)
     }
 
     /// Draws a message to act upon, preferably one of the user's own.

@@ -89,9 +89,10 @@ extension World {
         guard let conversation = mutation.conversation else { return nil }
         let user = mutation.user
         return switch mutation.action {
-        case .archive: Mutation(.unarchive, in: conversation, by: user)
-        case .hide(let message): Mutation(.restore(message), in: conversation, by: user)
-        case .invite(let guest): Mutation(.leave, in: conversation, by: guest)
+        case .participant(.archive): Mutation(.unarchive, in: conversation, by: user)
+        case .message(let message, .hide):
+            Mutation(.restore, of: message, in: conversation, by: user)
+        case .conversation(.invite(let guest)): Mutation(.leave, in: conversation, by: guest)
         default: nil
         }
     }

@@ -170,65 +170,70 @@ extension Dot {
 extension Mutation.Action {
     var verb: String {
         switch self {
-        case .create: "create"
-        case .send: "send"
-        case .edit: "edit"
-        case .hide: "hide"
-        case .retract: "retract"
-        case .restore: "restore"
-        case .pin: "pin"
-        case .unpin: "unpin"
-        case .invite: "invite"
-        case .leave: "leave"
-        case .archive: "archive"
-        case .unarchive: "unarchive"
-        case .read: "read"
-        case .deliver: "deliver"
-        case .hideChat: "hide chat"
-        case .seed: "seed"
-        case .setProfile, .seedProfile: "profile"
-        case .addItem: "add item"
-        case .editItem: "edit item"
-        case .finishItem(let isDone): isDone ? "done" : "undone"
-        case .deleteItem: "delete item"
+        case .conversation(.create): "create"
+        case .message(_, .send): "send"
+        case .message(_, .edit): "edit"
+        case .message(_, .hide): "hide"
+        case .message(_, .retract): "retract"
+        case .message(_, .restore): "restore"
+        case .message(_, .pin): "pin"
+        case .message(_, .unpin): "unpin"
+        case .conversation(.invite): "invite"
+        case .conversation(.leave): "leave"
+        case .participant(.archive): "archive"
+        case .participant(.unarchive): "unarchive"
+        case .participant(.read): "read"
+        case .participant(.deliver): "deliver"
+        case .participant(.hideChat): "hide chat"
+        case .message(_, .seed): "seed"
+        case .profile: "profile"
+        case .item(.add): "add item"
+        case .item(.edit): "edit item"
+        case .item(.finish(let isDone)): isDone ? "done" : "undone"
+        case .item(.delete): "delete item"
         case .device(_, let action): action.verb
         }
     }
 
     var words: String {
         switch self {
-        case .create(let users, let title): "create for \(users) as \(title ?? "-")"
-        case .send(let id, _, _, let text): "send \(id) '\(text)'"
-        case .edit(let id, let text): "edit \(id) to '\(text)'"
-        case .hide(let id): "hide \(id)"
-        case .retract(let id): "retract \(id)"
-        case .restore(let id): "restore \(id)"
-        case .pin(let id): "pin \(id)"
-        case .unpin(let id): "unpin \(id)"
-        case .invite(let user): "invite \(user)"
-        case .leave, .archive, .unarchive, .hideChat, .finishItem, .deleteItem: verb
-        case .seed(let id, let text): "seed \(id) '\(text)'"
-        case .setProfile(let edit), .seedProfile(let edit):
+        case .conversation(.create(let users, let title)): "create for \(users) as \(title ?? "-")"
+        case .message(let id, .send(_, _, let text)): "send \(id) '\(text)'"
+        case .message(let id, .edit(let text)): "edit \(id) to '\(text)'"
+        case .message(let id, .hide): "hide \(id)"
+        case .message(let id, .retract): "retract \(id)"
+        case .message(let id, .restore): "restore \(id)"
+        case .message(let id, .pin): "pin \(id)"
+        case .message(let id, .unpin): "unpin \(id)"
+        case .conversation(.invite(let user)): "invite \(user)"
+        case .conversation(.leave), .participant(.archive), .participant(.unarchive),
+            .participant(.hideChat), .item(.finish), .item(.delete):
+            verb
+        case .message(let id, .seed(let text)): "seed \(id) '\(text)'"
+        case .profile(.set(let edit)), .profile(.seed(let edit)):
             "profile \(edit.name?.value?.text ?? "-")"
         case .device(let device, let action): "\(action.verb) \(device)"
-        case .addItem(let draft): "add item '\(draft.title.text)'"
-        case .editItem(let edit): "edit item '\(edit.title?.text ?? "-")'"
-        case .read(let id), .deliver(let id): "\(verb) \(id?.text ?? "the newest")"
+        case .item(.add(let draft)): "add item '\(draft.title.text)'"
+        case .item(.edit(let edit)): "edit item '\(edit.title?.text ?? "-")'"
+        case .participant(.read(let id)), .participant(.deliver(let id)):
+            "\(verb) \(id?.text ?? "the newest")"
         }
     }
 
     /// The text that the action brings into a document; nil if none.
     var text: String? {
         switch self {
-        case .send(_, _, _, let text), .edit(_, let text), .seed(_, let text): text
-        case .addItem(let draft): draft.title.text
-        case .editItem(let edit): edit.title?.text
+        case .message(_, .send(_, _, let text)), .message(_, .edit(let text)),
+            .message(_, .seed(let text)):
+            text
+        case .item(.add(let draft)): draft.title.text
+        case .item(.edit(let edit)): edit.title?.text
         default: nil
         }
     }
 }
 
-extension DeviceAction {
+extension Device.Action {
     var verb: String {
         switch self {
         case .add: "add device"

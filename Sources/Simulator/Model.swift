@@ -77,14 +77,15 @@ struct Model {
 
     /// Returns the stamp of the last invitation of `user`; nil if there is none.
     func invitation(of user: UserID) -> Stamp? {
-        entries.filter { $0.mutation.action == .invite(user) }.compactMap(\.stamp).max()
+        entries.filter { $0.mutation.action == .conversation(.invite(user)) }.compactMap(\.stamp)
+            .max()
     }
 
     /// Whether an archiving exists that no unarchiving undid.
     var isArchived: Bool {
         isElement(
-            addedBy: entries.filter { $0.mutation.action == .archive },
-            removedBy: entries.filter { $0.mutation.action == .unarchive })
+            addedBy: entries.filter { $0.mutation.action == .participant(.archive) },
+            removedBy: entries.filter { $0.mutation.action == .participant(.unarchive) })
     }
 
     func greatestMark(of verb: String) -> Mark? {
@@ -106,7 +107,7 @@ struct Model {
     private var versions: [(stamp: Stamp, text: String)] {
         var found: [(stamp: Stamp, text: String)] = []
         for entry in entries where isOfHeader(entry.base) {
-            guard case .edit(_, let text) = entry.mutation.action else { continue }
+            guard case .message(_, .edit(let text)) = entry.mutation.action else { continue }
             if found.contains(where: { $0.stamp == entry.operation }) { continue }
             found.append((entry.operation, text))
         }
@@ -140,7 +141,7 @@ struct Model {
     }
 
     private func check(_ conversation: Conversation) throws(Violation) {
-        guard let header, case .create(_, let title) = header.mutation.action else {
+        guard let header, case .conversation(.create(_, let title)) = header.mutation.action else {
             throw violation(.claims, "was never created")
         }
         guard conversation.header.created == header.stamp, conversation.header.title == title,
@@ -170,7 +171,7 @@ struct Model {
     }
 
     private func check(_ message: Message) throws(Violation) {
-        guard let header, case .send(_, _, _, let text) = header.mutation.action else {
+        guard let header, case .message(_, .send(_, _, let text)) = header.mutation.action else {
             throw violation(.claims, "was never sent")
         }
         guard message.isRetracted == isRetracted else {
@@ -251,14 +252,14 @@ struct Model {
 
 extension Ledger.Entry {
     func isDeparture(of user: UserID) -> Bool {
-        mutation.action == .leave && mutation.user == user
+        mutation.action == .conversation(.leave) && mutation.user == user
     }
 }
 
 extension Mutation.Action {
     var isCreation: Bool {
         switch self {
-        case .create, .send, .addItem: true
+        case .conversation(.create), .message(_, .send), .item(.add): true
         default: false
         }
     }
@@ -266,8 +267,8 @@ extension Mutation.Action {
     /// The users whom the action makes participants.
     var added: [UserID] {
         switch self {
-        case .create(let participants, _): participants
-        case .invite(let user): [user]
+        case .conversation(.create(let participants, _)): participants
+        case .conversation(.invite(let user)): [user]
         default: []
         }
     }

@@ -17,16 +17,16 @@ extension World {
         return Mutation(itemAction(), on: workRandom.pick(World.items), by: user)
     }
 
-    private func itemAction() -> Mutation.Action {
+    private func itemAction() -> Item.Action {
         let due = Clearable(
             workRandom.chance(percent: 60)
                 ? DueTime(milliseconds: Int64(workRandom.below(5)) - 2) : nil)
         switch workRandom.below(20) {
-        case ..<8: return .addItem(Item.NewItem(title: text(), due: due.value, priority: .low))
-        case ..<13: return .editItem(Item.Edit(title: FieldText(text()), due: due))
-        case ..<16: return .finishItem(true)
-        case ..<18: return .finishItem(false)
-        default: return .deleteItem
+        case ..<8: return .add(Item.NewItem(title: text(), due: due.value, priority: .low))
+        case ..<13: return .edit(Item.Edit(title: FieldText(text()), due: due))
+        case ..<16: return .finish(true)
+        case ..<18: return .finish(false)
+        default: return .delete
         }
     }
 }

@@ -15,7 +15,7 @@ extension Model {
     }
 
     func check(_ item: Item) throws(Violation) {
-        guard let header, case .addItem(let draft) = header.mutation.action else {
+        guard let header, case .item(.add(let draft)) = header.mutation.action else {
             throw violation(.claims, "was never added")
         }
         guard item.isDeleted == isDeletedByOwner else {
@@ -35,12 +35,12 @@ extension Model {
 
     /// Whether the owner of the item deleted it.
     var isDeletedByOwner: Bool {
-        entries.contains { $0.mutation.action == .deleteItem && $0.mutation.user == author }
+        entries.contains { $0.mutation.action == .item(.delete) && $0.mutation.user == author }
     }
 
     /// The item as its owner must see it; nil once it is deleted.
     var itemView: ItemView? {
-        guard let header, case .addItem(let draft) = header.mutation.action, !isDeletedByOwner
+        guard let header, case .item(.add(let draft)) = header.mutation.action, !isDeletedByOwner
         else { return nil }
         let title = lastEdit(by: author) { $0.itemEdit?.title }
         let due = lastEdit(by: author) { $0.itemEdit?.due }
@@ -69,17 +69,17 @@ extension Model {
 
 extension Mutation.Action {
     var profileEdit: Profile.Edit? {
-        guard case .setProfile(let edit) = self else { return nil }
+        guard case .profile(.set(let edit)) = self else { return nil }
         return edit
     }
 
     var itemEdit: Item.Edit? {
-        guard case .editItem(let edit) = self else { return nil }
+        guard case .item(.edit(let edit)) = self else { return nil }
         return edit
     }
 
     var isFinished: Bool? {
-        guard case .finishItem(let isDone) = self else { return nil }
+        guard case .item(.finish(let isDone)) = self else { return nil }
         return isDone
     }
 }

@@ -63,29 +63,29 @@ extension World {
         let operation = submission.operation.stamp
         let stamp: Stamp?
         switch submission.mutation.action {
-        case .create, .send, .seed, .edit, .pin, .unpin, .setProfile, .seedProfile, .addItem,
-            .editItem, .finishItem, .device:
-            stamp = operation
-        case .invite(let user):
+        case .conversation(.invite(let user)):
             // A user who is already a participant keeps the earlier invitation.
             let isNoted = document.conversation?.invitation(of: user) == operation
             stamp = isNoted ? operation : nil
-        case .hide, .retract, .restore, .leave, .archive, .unarchive, .read, .deliver, .hideChat,
-            .deleteItem:
+        case .conversation(.leave), .message(_, .hide), .message(_, .retract),
+            .message(_, .restore), .participant, .item(.delete):
             stamp = nil
+        case .conversation(.create), .message, .profile, .item, .device:
+            stamp = operation
         }
         var base: Stamp?
-        if case .edit = submission.mutation.action { base = document.message?.header.sent }
+        let action = submission.mutation.action
+        if case .message(_, .edit) = action { base = document.message?.header.sent }
         var mark: Mark?
-        if case .read = submission.mutation.action { mark = document.participantState?.read?.value }
-        if case .deliver = submission.mutation.action {
+        if case .participant(.read) = action { mark = document.participantState?.read?.value }
+        if case .participant(.deliver) = action {
             mark = document.participantState?.delivered?.value
         }
         return Ledger.Entry(
             dot: dot, shard: submission.shard, node: node.index, mutation: submission.mutation,
             operation: operation, unsettled: submission.lost,
             past: document.changedBy, stamp: stamp, base: base, mark: mark,
-            hidden: submission.mutation.action == .hideChat
+            hidden: action == .participant(.hideChat)
                 ? document.participantState?.hidden : nil,
             bytes: Hash128(of: document.encoded))
     }
@@ -100,8 +100,8 @@ extension World {
         }
         let isKnown =
             switch mutation.action {
-            case .create, .send: !past.isEmpty
-            case .edit:
+            case .conversation(.create), .message(_, .send): !past.isEmpty
+            case .message(_, .edit):
                 past.contains { $0.operation == operation.stamp && isShown($0, in: document) }
             default: false
             }

@@ -77,20 +77,50 @@ struct Author {
     }
 }
 
+/// Short names of actions; of a message where none is named, `People.message` is meant.
 extension Mutation.Action {
     static func send(_ text: String) -> Mutation.Action {
         .send(People.message, type: .text, item: nil, text: text)
     }
 
-    static func edit(_ text: String) -> Mutation.Action {
-        .edit(People.message, text: text)
+    static func send(
+        _ message: MessageID, type: MessageType, item: ItemID?, text: String
+    ) -> Mutation.Action {
+        .message(message, .send(type: type, item: item, text: text))
     }
 
-    static let hide = Mutation.Action.hide(People.message)
-    static let retract = Mutation.Action.retract(People.message)
-    static let restore = Mutation.Action.restore(People.message)
-    static let pin = Mutation.Action.pin(People.message)
-    static let unpin = Mutation.Action.unpin(People.message)
+    static func seed(_ message: MessageID, text: String) -> Mutation.Action {
+        .message(message, .seed(text: text))
+    }
+
+    static func edit(_ text: String) -> Mutation.Action { .edit(People.message, text: text) }
+
+    static func edit(_ message: MessageID, text: String) -> Mutation.Action {
+        .message(message, .edit(text: text))
+    }
+
+    static let hide = Mutation.Action.message(People.message, .hide)
+    static let retract = Mutation.Action.message(People.message, .retract)
+    static let restore = Mutation.Action.message(People.message, .restore)
+    static let pin = Mutation.Action.message(People.message, .pin)
+    static let unpin = Mutation.Action.message(People.message, .unpin)
+
+    static func create(participants: [UserID], title: String?) -> Mutation.Action {
+        .conversation(.create(participants: participants, title: title))
+    }
+
+    static func invite(_ user: UserID) -> Mutation.Action { .conversation(.invite(user)) }
+
+    static let leave = Mutation.Action.conversation(.leave)
+    static let archive = Mutation.Action.participant(.archive)
+    static let unarchive = Mutation.Action.participant(.unarchive)
+    static let hideChat = Mutation.Action.participant(.hideChat)
+
+    static func read(_ message: MessageID?) -> Mutation.Action { .participant(.read(message)) }
+
+    static func deliver(_ message: MessageID?) -> Mutation.Action {
+        .participant(.deliver(message))
+    }
 }
 
 extension Document {

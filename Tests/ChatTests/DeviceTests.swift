@@ -18,7 +18,7 @@ struct DeviceTests {
             at: HybridTimestamp(milliseconds: time), among: SeqSet(from...(seq + 9)))
     }
 
-    static let actions: [DeviceAction] = [
+    static let actions: [Device.Action] = [
         .add(FieldText("t")), .remove, .view(nil), .view(People.conversation),
         .list([], life: nil),
         .list(
@@ -27,7 +27,7 @@ struct DeviceTests {
         .acknowledge(entry(1, 3, at: 5).place.id),
     ]
 
-    private static func action(on device: Device?, _ random: inout SplitMix64) -> DeviceAction {
+    private static func action(on device: Device?, _ random: inout SplitMix64) -> Device.Action {
         switch random.below(device?.isRegistered == true ? 12 : 1) {
         case 0: return .add(FieldText(random.pick(["t1", "t2", "cafe\u{301}", "caf\u{E9}"])))
         case 1: return random.chance(30) ? .remove : .view(nil)
@@ -217,7 +217,7 @@ struct DeviceTests {
 }
 
 extension Author {
-    mutating func device(_ action: DeviceAction, _ target: Document?) -> Document {
+    mutating func device(_ action: Device.Action, _ target: Document?) -> Document {
         apply(Mutation(action, on: DeviceTests.id, by: People.alice), to: target)
     }
 

@@ -110,7 +110,9 @@ import Wire
             _ action: Mutation.Action, _ old: Document?, _ author: inout Author
         ) -> Document {
             Mutation(action, in: People.conversation, by: People.bob)
-                .applied(to: old, setting: mark, by: author.writer.nextAuthorship())
+                .applied(
+                    to: old, with: ParticipantFindings(mark: mark),
+                    by: author.writer.nextAuthorship())
         }
         let read = participantState(.read(nil), nil, &author)
         #expect(told(read, since: nil) == ["read m1 by bob to alice,bob,carol"])
@@ -206,9 +208,11 @@ import Wire
         vector.insert(People.dot(1, 3))
         func hide(_ old: Document?, _ author: inout Author) -> Document {
             let authorship = author.writer.nextAuthorship()
-            return Mutation(.hideChat, in: People.conversation, by: People.bob)
+            return Mutation(.participant(.hideChat), in: People.conversation, by: People.bob)
                 .applied(
-                    to: old, hiding: Hidden(invitation: nil, vector: vector), by: authorship)
+                    to: old,
+                    with: ParticipantFindings(hidden: Hidden(invitation: nil, vector: vector)),
+                    by: authorship)
         }
         let hidden = hide(nil, &author)
         let live = hidden.addressedEvents(since: nil, in: around)

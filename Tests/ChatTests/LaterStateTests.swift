@@ -84,8 +84,12 @@ import Wire
                 var document = random.pick(states)
                 document.merge(random.pick(states))
                 switch random.below(4) {
-                case 0: document = author.apply(.hide(People.message), by: People.bob, to: document)
-                case 1: document = author.apply(.pin(People.message), by: People.bob, to: document)
+                case 0:
+                    document = author.apply(
+                        .message(People.message, .hide), by: People.bob, to: document)
+                case 1:
+                    document = author.apply(
+                        .message(People.message, .pin), by: People.bob, to: document)
                 default:
                     document = author.apply(
                         .edit("text \(number)"), by: People.alice, to: document)

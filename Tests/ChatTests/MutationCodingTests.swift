@@ -19,16 +19,16 @@ struct MutationCodingTests {
         ].map { Mutation($0, in: People.conversation, by: People.alice) } + own
 
     private static let own: [Mutation] =
-        [
-            .addItem(Item.NewItem(title: "buy")),
-            .addItem(
+        ([
+            .add(Item.NewItem(title: "buy")),
+            .add(
                 Item.NewItem(
                     title: "buy", due: DueTime(milliseconds: -5), priority: .high,
                     chat: People.conversation, message: People.message)),
-            .editItem(Item.Edit(title: FieldText("sell"))),
-            .editItem(Item.Edit(due: Clearable(nil), priority: Clearable(.low))),
-            .finishItem(true), .finishItem(false), .deleteItem,
-        ].map { Mutation($0, on: ItemTests.item, by: People.alice) } + [
+            .edit(Item.Edit(title: FieldText("sell"))),
+            .edit(Item.Edit(due: Clearable(nil), priority: Clearable(.low))),
+            .finish(true), .finish(false), .delete,
+        ] as [Item.Action]).map { Mutation($0, on: ItemTests.item, by: People.alice) } + [
             Mutation(Profile.Edit(name: "Al", email: "", photo: nil), by: People.alice)
         ] + DeviceTests.actions.map { Mutation($0, on: DeviceTests.id, by: People.alice) }
 

@@ -7,8 +7,8 @@ import Wire
 struct MutationTests {
     @Test func `a mutation changes one document, the message's or the conversation's`() {
         let create = Mutation(
-            .create(participants: [People.alice], title: nil), in: People.conversation,
-            by: People.alice)
+            .conversation(.create(participants: [People.alice], title: nil)),
+            in: People.conversation, by: People.alice)
         #expect(create.message == nil)
         #expect(create.key == .conversation(People.conversation))
         for action in [

@@ -29,7 +29,8 @@ struct ParticipantStateTests {
         let hidden = Hidden(invitation: mark.invitation, vector: vector)
         let author = writer.nextAuthorship()
         return Mutation(action, in: People.conversation, by: People.bob)
-            .applied(to: document, setting: mark, hiding: hidden, by: author)
+            .applied(
+                to: document, with: ParticipantFindings(mark: mark, hidden: hidden), by: author)
     }
 
     @Test func `merging is a join, and any order gives the same bytes`() throws {

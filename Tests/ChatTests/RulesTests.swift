@@ -186,8 +186,9 @@ struct RulesTests {
             let participantState = Mutation(action, in: People.conversation, by: People.bob)
                 .applied(
                     to: nil,
-                    setting: conversation.mark(
-                        of: People.bob, at: ParticipantStateTests.position(2)),
+                    with: ParticipantFindings(
+                        mark: conversation.mark(
+                            of: People.bob, at: ParticipantStateTests.position(2))),
                     by: author)
             #expect(try judged(action, participantState, at: 3))
             #expect(try !judged(action, participantState, at: 2))
@@ -289,7 +290,7 @@ struct RulesTests {
     }
 
     private func isCreation(_ action: Mutation.Action) -> Bool {
-        if case .create = action { true } else { false }
+        if case .conversation(.create) = action { true } else { false }
     }
 
     private func verdict(

@@ -10,7 +10,7 @@ let alice = UserID(checked: "alice")
 let lobby = ConversationID(checked: "lobby")
 
 func create(_ conversation: ConversationID = lobby) -> Mutation {
-    Mutation(.create(participants: [alice], title: nil), in: conversation, by: alice)
+    Mutation(.conversation(.create(participants: [alice], title: nil)), in: conversation, by: alice)
 }
 
 /// Returns a write as the first operation of the node that read its line.
@@ -24,7 +24,8 @@ func send(
     _ id: String, text: String = "hello", in conversation: ConversationID = lobby
 ) -> Mutation {
     Mutation(
-        .send(MessageID(checked: id), type: .text, item: nil, text: text), in: conversation,
+        .message(MessageID(checked: id), .send(type: .text, item: nil, text: text)),
+        in: conversation,
         by: alice)
 }
 

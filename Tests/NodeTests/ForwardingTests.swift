@@ -11,7 +11,7 @@ private let shardCount: UInt16 = 8
 private let bob = UserID(checked: "bob")
 
 func found(_ room: ConversationID = lobby) -> Mutation {
-    Mutation(.create(participants: [alice, bob], title: nil), in: room, by: alice)
+    Mutation(.conversation(.create(participants: [alice, bob], title: nil)), in: room, by: alice)
 }
 
 /// Five nodes, two replicas of each shard: most requests at a node concern shards of others.
@@ -188,9 +188,9 @@ extension ReplyResult? {
         #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
         #expect(five.handle(send("m1"), at: stranger, number: 2, level: .all).isWritten)
         five.world.paused = [owners[0].name]
-        let pin = Mutation(.pin(MessageID(checked: "m1")), in: lobby, by: alice)
+        let pin = Mutation(.message(MessageID(checked: "m1"), .pin), in: lobby, by: alice)
         let unpin = Mutation(
-            .unpin(MessageID(checked: "m1")), in: lobby, by: alice)
+            .message(MessageID(checked: "m1"), .unpin), in: lobby, by: alice)
         #expect(five.handle(pin, at: stranger, number: 3) == nil)
         five.world.run(milliseconds: 700)
         #expect(stranger.sink.outcomes[3].isWritten)
@@ -222,7 +222,7 @@ extension ReplyResult? {
         let stranger = five.stranger(to: lobby)
         let owners = five.owners(of: lobby)
         #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
-        let leave = Mutation(.leave, in: lobby, by: bob)
+        let leave = Mutation(.conversation(.leave), in: lobby, by: bob)
         // The write is executed and replicated, but its response never leaves the owner.
         five.world.stalled = [owners[0].name]
         #expect(five.handle(leave, at: stranger, number: 2) == nil)

@@ -72,7 +72,8 @@ import Wire
     private func delete(_ message: String, for everyone: Bool) -> Mutation {
         let id = MessageID(checked: message)
         return Mutation(
-            everyone ? .retract(id) : .hide(id), in: lobby, by: UserID(checked: "alice"))
+            everyone ? .message(id, .retract) : .message(id, .hide), in: lobby,
+            by: UserID(checked: "alice"))
     }
 
     @Test func `a full disk takes deletions and nothing else, until there is room`() throws {

@@ -55,21 +55,23 @@ import Wire
     @Test func `an invitation that two owners executed is ended by one departure`() {
         #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
         #expect(owners[0].block(owners[1].name) == nil)
-        let invitation = operation(by(alice, .invite(carol)), readBy: stranger)
+        let invitation = operation(by(alice, .conversation(.invite(carol))), readBy: stranger)
         execute(invitation, at: owners[1], .first)
         execute(invitation, at: owners[0], .again)
-        #expect(five.handle(by(carol, .leave), at: stranger, number: 2).isWritten)
+        #expect(five.handle(by(carol, .conversation(.leave)), at: stranger, number: 2).isWritten)
         heal()
         #expect(participants == ["alice", "bob"])
     }
 
     @Test func `an invitation and an archiving that come late undo nothing`() {
         #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
-        let invitation = operation(by(alice, .invite(carol)), readBy: stranger)
-        let archiving = operation(by(bob, .archive), readBy: stranger)
-        #expect(five.handle(by(alice, .invite(carol)), at: stranger, number: 2).isWritten)
-        #expect(five.handle(by(carol, .leave), at: stranger, number: 3).isWritten)
-        #expect(five.handle(by(bob, .unarchive), at: stranger, number: 4).isWritten)
+        let invitation = operation(by(alice, .conversation(.invite(carol))), readBy: stranger)
+        let archiving = operation(by(bob, .participant(.archive)), readBy: stranger)
+        #expect(
+            five.handle(by(alice, .conversation(.invite(carol))), at: stranger, number: 2).isWritten
+        )
+        #expect(five.handle(by(carol, .conversation(.leave)), at: stranger, number: 3).isWritten)
+        #expect(five.handle(by(bob, .participant(.unarchive)), at: stranger, number: 4).isWritten)
         execute(invitation, at: owners[0], .first)
         execute(archiving, at: owners[0], .first)
         heal()
@@ -81,12 +83,13 @@ import Wire
     @Test func `an edit and a pin that come late show nothing that is older`() {
         #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
         #expect(five.handle(send("m1"), at: stranger, number: 2).isWritten)
-        let edit = operation(by(alice, .edit(message, text: "old")), readBy: stranger)
-        let pin = operation(by(bob, .pin(message)), readBy: stranger)
-        let newer = by(alice, .edit(message, text: "new"))
+        let edit = operation(by(alice, .message(message, .edit(text: "old"))), readBy: stranger)
+        let pin = operation(by(bob, .message(message, .pin)), readBy: stranger)
+        let newer = by(alice, .message(message, .edit(text: "new")))
         #expect(five.handle(newer, at: stranger, number: 3).isWritten)
-        #expect(five.handle(by(alice, .pin(message)), at: stranger, number: 4).isWritten)
-        #expect(five.handle(by(alice, .unpin(message)), at: stranger, number: 5).isWritten)
+        #expect(five.handle(by(alice, .message(message, .pin)), at: stranger, number: 4).isWritten)
+        #expect(
+            five.handle(by(alice, .message(message, .unpin)), at: stranger, number: 5).isWritten)
         for owner in owners {
             execute(edit, at: owner, .again)
             execute(pin, at: owner, .again)
@@ -111,8 +114,8 @@ import Wire
     @Test func `marks and a hiding that come late reach no further than their time`() {
         #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
         #expect(five.handle(send("m1"), at: stranger, number: 2, level: .all).isWritten)
-        let reading = operation(by(bob, .read(nil)), readBy: stranger)
-        let hiding = operation(by(bob, .hideChat), readBy: stranger)
+        let reading = operation(by(bob, .participant(.read(nil))), readBy: stranger)
+        let hiding = operation(by(bob, .participant(.hideChat)), readBy: stranger)
         #expect(five.handle(send("m2"), at: stranger, number: 3, level: .all).isWritten)
         execute(reading, at: owners[0], .first)
         execute(hiding, at: owners[0], .first)
@@ -126,11 +129,13 @@ import Wire
     @Test func `a mark that comes late says nothing under a later invitation`() {
         #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
         #expect(five.handle(send("m1"), at: stranger, number: 2, level: .all).isWritten)
-        let readings = [by(bob, .read(message)), by(bob, .read(nil))].map {
-            operation($0, readBy: stranger)
-        }
-        #expect(five.handle(by(bob, .leave), at: stranger, number: 3).isWritten)
-        #expect(five.handle(by(alice, .invite(bob)), at: stranger, number: 4).isWritten)
+        let readings = [by(bob, .participant(.read(message))), by(bob, .participant(.read(nil)))]
+            .map {
+                operation($0, readBy: stranger)
+            }
+        #expect(five.handle(by(bob, .conversation(.leave)), at: stranger, number: 3).isWritten)
+        #expect(
+            five.handle(by(alice, .conversation(.invite(bob))), at: stranger, number: 4).isWritten)
         for reading in readings {
             execute(reading, at: owners[0], .first)
             execute(reading, at: owners[1], .again)
@@ -143,15 +148,17 @@ import Wire
         #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
         #expect(five.handle(send("m1"), at: stranger, number: 2, level: .all).isWritten)
         let late = [
-            by(alice, .pin(message)), by(alice, .edit(message, text: "old")), by(bob, .leave),
+            by(alice, .message(message, .pin)), by(alice, .message(message, .edit(text: "old"))),
+            by(bob, .conversation(.leave)),
         ].map { operation($0, readBy: stranger) }
         stranger.run { node in
             guard let last = node.operations.source.last else { return }
             node.operations.noteUnsettled(last.time, on: ShardID(of: lobby.text, count: 8))
         }
         let same = [
-            by(alice, .unpin(message)), by(alice, .edit(message, text: "hello")),
-            by(alice, .invite(bob)),
+            by(alice, .message(message, .unpin)),
+            by(alice, .message(message, .edit(text: "hello"))),
+            by(alice, .conversation(.invite(bob))),
         ]
         for (index, mutation) in same.enumerated() {
             let number = 3 + UInt64(index)
@@ -176,24 +183,25 @@ import Wire
     @Test func `what was written by a clock that is ahead is written over with a greater time`() {
         #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
         #expect(five.handle(send("m1"), at: stranger, number: 2).isWritten)
-        var pin = operation(by(bob, .pin(message)), readBy: stranger)
+        var pin = operation(by(bob, .message(message, .pin)), readBy: stranger)
         pin.stamp = Stamp(
             time: HybridTimestamp(milliseconds: pin.stamp.time.milliseconds + 60_000),
             process: RandomID(high: 7, low: 7), counter: 1)
         execute(pin, at: owners[0], .first)
-        #expect(five.handle(by(alice, .unpin(message)), at: stranger, number: 3).isWritten)
-        #expect(five.handle(by(bob, .archive), at: stranger, number: 4).isWritten)
+        #expect(
+            five.handle(by(alice, .message(message, .unpin)), at: stranger, number: 3).isWritten)
+        #expect(five.handle(by(bob, .participant(.archive)), at: stranger, number: 4).isWritten)
         let pinned = five.handle(.pinned(lobby), of: "bob", at: stranger, number: 5)
         #expect(pinned.messages == [])
     }
 
     @Test func `what may be done is named at the next node, and does not come late there`() {
         #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
-        let archiving = operation(by(bob, .archive), readBy: stranger)
+        let archiving = operation(by(bob, .participant(.archive)), readBy: stranger)
         var unsettled = Unsettled()
         unsettled.note(archiving.stamp)
         let slot = ReplySlot(session: 1, number: 2)
-        let unarchiving = by(bob, .unarchive)
+        let unarchiving = by(bob, .participant(.unarchive))
         _ = owners[0].run { [unsettled] in
             $0.handle(
                 unarchiving, isMinted: false, level: .local, for: slot, after: unsettled)
@@ -208,7 +216,7 @@ import Wire
     @Test func `who is told that it may be done hears which operation that is`() {
         #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
         five.world.paused = Set(owners.map(\.name))
-        stranger.handle(by(bob, .archive), number: 2)
+        stranger.handle(by(bob, .participant(.archive)), number: 2)
         five.world.endTurn(of: stranger)
         five.world.run(milliseconds: 4_000)
         #expect(stranger.sink.outcomes[2] == .answered(.failed(.unanswered), nil))

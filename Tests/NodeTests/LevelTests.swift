@@ -86,7 +86,7 @@ private struct Moved {
     /// Makes some owners lack a write that the first one alone could send them.
     func found(withoutTelling lagging: [NodeSeat]) {
         let create = Mutation(
-            .create(participants: [alice, bob], title: nil), in: lobby, by: alice)
+            .conversation(.create(participants: [alice, bob], title: nil)), in: lobby, by: alice)
         #expect(ask(create, 1, level: .all).isWritten)
         for owner in lagging {
             let name = NodeName(checked: owner.name)

@@ -30,7 +30,9 @@ private final class Team {
         world.run(milliseconds: 5_000)
         for room in rooms {
             ask(
-                Mutation(.create(participants: [alice, bob], title: nil), in: room, by: alice))
+                Mutation(
+                    .conversation(.create(participants: [alice, bob], title: nil)), in: room,
+                    by: alice))
         }
         ask(.add(FieldText("t")))
         // Between nodes the millisecond decides, whatever came first within it.
@@ -46,7 +48,7 @@ private final class Team {
     }
 
     @discardableResult func ask(
-        _ action: DeviceAction, at index: Int = 0, level: AckLevel = .majority
+        _ action: Device.Action, at index: Int = 0, level: AckLevel = .majority
     ) -> ReplyResult? {
         ask(Mutation(action, on: phone, by: bob), at: index, level: level)
     }
@@ -88,7 +90,8 @@ private final class Team {
 private enum Grapes {
     static func send(_ id: String, in room: ConversationID) -> Mutation {
         Mutation(
-            .send(MessageID(checked: id), type: .text, item: nil, text: "hi"), in: room, by: alice)
+            .message(MessageID(checked: id), .send(type: .text, item: nil, text: "hi")), in: room,
+            by: alice)
     }
 }
 
@@ -120,7 +123,7 @@ extension ReplyResult? {
                 time: HybridTimestamp(milliseconds: 4), process: process, counter: 1))
         var document = Mutation(.add(FieldText("t")), on: phone, by: bob)
             .applied(to: nil, by: author)
-        for action in [DeviceAction.view(lobby), .list([listed], life: nil)] {
+        for action in [Device.Action.view(lobby), .list([listed], life: nil)] {
             document = Mutation(action, on: phone, by: bob).applied(to: document, by: author)
         }
         return document.device
@@ -154,7 +157,8 @@ extension ReplyResult? {
         #expect(views.map(\.message.text) == ["m0", "m1", "m2", "m3"])
         team.ask(.acknowledge(views[2].id), at: 1)
         #expect(team.list(at: 2).shown == ["m3"])
-        team.ask(Mutation(.retract(MessageID(checked: "m3")), in: rooms[3], by: alice), at: 0)
+        team.ask(
+            Mutation(.message(MessageID(checked: "m3"), .retract), in: rooms[3], by: alice), at: 0)
         let last = try #require(team.list(at: 1).views)
         #expect(last.map(\.text) == [nil])
         team.ask(.acknowledge(last[0].id), at: 2)
@@ -190,7 +194,8 @@ extension ReplyResult? {
         #expect(team.list(at: 0).shown == ["m0"])
         team.world.kill("n1")
         team.world.run(milliseconds: 3_000)
-        team.ask(Mutation(.retract(MessageID(checked: "m0")), in: rooms[0], by: alice), at: 1)
+        team.ask(
+            Mutation(.message(MessageID(checked: "m0"), .retract), in: rooms[0], by: alice), at: 1)
         #expect(team.list(at: 2).views?.map(\.text) == [nil])
     }
 

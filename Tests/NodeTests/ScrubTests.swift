@@ -190,7 +190,7 @@ import Wire
         world.run(milliseconds: 500)
         let backup = MemoryStore(copying: second.store)
         let alice = UserID(checked: "alice")
-        let deletion = Mutation(.retract(MessageID(checked: "m1")), in: lobby, by: alice)
+        let deletion = Mutation(.message(MessageID(checked: "m1"), .retract), in: lobby, by: alice)
         #expect(second.submit(deletion, number: 3))
         #expect(second.submit(send("m2"), number: 4))
         world.run(milliseconds: 500)

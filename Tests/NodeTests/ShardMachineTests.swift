@@ -29,7 +29,7 @@ extension Chat.Event.Kind {
 private let bob = UserID(checked: "bob")
 
 private func createForBoth() -> Mutation {
-    Mutation(.create(participants: [alice, bob], title: nil), in: lobby, by: alice)
+    Mutation(.conversation(.create(participants: [alice, bob], title: nil)), in: lobby, by: alice)
 }
 
 /// A shard's machine with a disk in memory, driven by a seed, beside a naive model of it.
@@ -83,13 +83,14 @@ private struct Driven {
         case 0...3:
             submit(send(id.text))
         case 4:
-            submit(Mutation(.edit(id, text: "text \(now)"), in: lobby, by: alice))
-        case 5: submit(Mutation(.hide(id), in: lobby, by: alice))
-        case 6: submit(Mutation(.restore(id), in: lobby, by: alice))
+            submit(Mutation(.message(id, .edit(text: "text \(now)")), in: lobby, by: alice))
+        case 5: submit(Mutation(.message(id, .hide), in: lobby, by: alice))
+        case 6: submit(Mutation(.message(id, .restore), in: lobby, by: alice))
         case 7 where random.below(4) == 0:
-            submit(Mutation(.read(id), in: lobby, by: bob))
-        case 7 where random.below(8) == 0: submit(Mutation(.hideChat, in: lobby, by: bob))
-        case 7: submit(Mutation(.retract(id), in: lobby, by: alice))
+            submit(Mutation(.participant(.read(id)), in: lobby, by: bob))
+        case 7 where random.below(8) == 0:
+            submit(Mutation(.participant(.hideChat), in: lobby, by: bob))
+        case 7: submit(Mutation(.message(id, .retract), in: lobby, by: alice))
         case 8 where !remote.isEmpty:
             let encodedDocument = random.pick(remote)
             try machine.receive(
@@ -330,7 +331,7 @@ private struct Driven {
         driven.machine.onPeerUp(NodeName(checked: "n2"))
         driven.submit(create())
         driven.submit(send("m1"))
-        driven.submit(Mutation(.hide(MessageID(checked: "m1")), in: lobby, by: alice))
+        driven.submit(Mutation(.message(MessageID(checked: "m1"), .hide), in: lobby, by: alice))
         driven.ticket += 1
         let taken = driven.machine.takeWrite(driven.ticket)
         let write = try #require(taken)
@@ -375,8 +376,8 @@ private struct Driven {
         driven.store.changesBytesMax = 1
         _ = try driven.told(try Self.conversation(of: 3))
         let m1 = MessageID(checked: "m1")
-        driven.submit(Mutation(.pin(m1), in: lobby, by: alice))
-        driven.submit(Mutation(.invite(bob), in: lobby, by: alice))
+        driven.submit(Mutation(.message(m1, .pin), in: lobby, by: alice))
+        driven.submit(Mutation(.conversation(.invite(bob)), in: lobby, by: alice))
         driven.settle()
         driven.machine.dropAddressedEvents()
         let record = driven.store.documents[ShardID(0)]?[.message(m1, in: lobby)]

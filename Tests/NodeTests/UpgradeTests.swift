@@ -164,7 +164,8 @@ import Wire
         }
         #expect(
             second.submit(
-                Mutation(.hide(MessageID(checked: "m9")), in: lobby, by: alice), number: 2))
+                Mutation(.message(MessageID(checked: "m9"), .hide), in: lobby, by: alice), number: 2
+            ))
         world.run(milliseconds: 2_000)
         #expect(first.digest == second.digest)
         let store = first.store

@@ -16,6 +16,16 @@ import Wire
         return world
     }
 
+    @Test func `the last writes wait until every connection is whole or gone`() throws {
+        let world = try endedWorld()
+        #expect(world.isNetworkAtRest)
+        // The other process is gone, and the news of that is under way to the node that dialled.
+        let connection = Connection([0, 1], [1, 1], now: world.now)
+        connection.isOpen = [true, false]
+        world.connections.append(connection)
+        #expect(!world.isNetworkAtRest)
+    }
+
     /// Returns a message that was not retracted, and its shard, from the first disk.
     private func message(in world: World) throws -> (shard: Int, document: Document) {
         let node = world.nodes[0]
@@ -84,7 +94,7 @@ import Wire
         let retract = Ledger.Entry(
             dot: Dot(replica: first.dot.replica, seq: first.dot.seq), shard: 99, node: 0,
             mutation: Mutation(
-                .retract(try #require(MessageID(document.key.id))),
+                .message(try #require(MessageID(document.key.id)), .retract),
                 in: try #require(first.mutation.conversation), by: first.mutation.user),
             operation: authorship(Dot(replica: ReplicaID(high: 9, low: 9), seq: 9), at: 12).stamp,
             past: first.past, stamp: nil, base: nil, bytes: .zero)
@@ -116,10 +126,11 @@ import Wire
 
     @Test func `I4 two changes under one dot`() throws {
         var ledger = Ledger()
-        try ledger.add(try entry(1, .pin(MessageID(checked: "m"))))
+        try ledger.add(try entry(1, .message(MessageID(checked: "m"), .pin)))
         #expect(
-            invariant { try ledger.add(try entry(1, .unpin(MessageID(checked: "m")))) } == .oneDot)
-        try ledger.add(try entry(2, .unpin(MessageID(checked: "m"))))
+            invariant { try ledger.add(try entry(1, .message(MessageID(checked: "m"), .unpin))) }
+                == .oneDot)
+        try ledger.add(try entry(2, .message(MessageID(checked: "m"), .unpin)))
     }
 
     @Test func `I11 a vector that claims what the documents lack`() throws {
@@ -218,7 +229,7 @@ import Wire
         let edit = Ledger.Entry(
             dot: first.dot, shard: 99, node: 0,
             mutation: Mutation(
-                .edit(try #require(MessageID(document.key.id)), text: "lost"),
+                .message(try #require(MessageID(document.key.id)), .edit(text: "lost")),
                 in: try #require(first.mutation.conversation), by: first.mutation.user),
             operation: authorship(Dot(replica: ReplicaID(high: 9, low: 9), seq: 9), at: 12).stamp,
             past: first.past, stamp: first.stamp, base: document.message?.header.sent,
@@ -241,8 +252,8 @@ import Wire
     @Test func `the model knows a lost header, a lost edit and a restore`() throws {
         let id = MessageID(checked: "m")
         var ledger = Ledger()
-        let send = try entry(1, .send(id, type: .text, item: nil, text: "a"), at: 10)
-        let hide = try entry(2, .hide(id), past: [send.dot])
+        let send = try entry(1, .message(id, .send(type: .text, item: nil, text: "a")), at: 10)
+        let hide = try entry(2, .message(id, .hide), past: [send.dot])
         try ledger.add(send)
         try ledger.add(hide)
         let author = authorship(send.dot, at: 10)

@@ -133,7 +133,7 @@ extension Chats {
             guard documents[key] != nil else {
                 return send(number, in: number % 3, by: replica)
             }
-            return make(.pin(Chats.message(number)), in: conversation, by: replica)
+            return make(.message(Chats.message(number), .pin), in: conversation, by: replica)
         }
     }
 }

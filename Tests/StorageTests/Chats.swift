@@ -52,7 +52,7 @@ struct Chats {
         text: String = "hello"
     ) -> Record {
         make(
-            .send(Chats.message(message), type: .text, item: nil, text: text),
+            .message(Chats.message(message), .send(type: .text, item: nil, text: text)),
             in: Chats.conversation(conversation), by: replica,
             at: time.map { HybridTimestamp(milliseconds: $0) })
     }

@@ -15,7 +15,8 @@ import Wire
         var chats = Chats()
         var writes = (0..<5).map { room in
             chats.make(
-                .create(participants: [Chats.user], title: nil), in: Chats.conversation(room))
+                .conversation(.create(participants: [Chats.user], title: nil)),
+                in: Chats.conversation(room))
         }
         // Few times and many messages, so that ids decide often.
         for number in (0..<200).shuffled(using: &generator) {

@@ -12,7 +12,8 @@ import Wire
         for number in 1...edits {
             let text = String(repeating: "x", count: ChatLimits.textBytesMax - 10) + "\(number)"
             let mutation = Mutation(
-                .edit(Chats.message(1), text: text), in: Chats.conversation(1), by: Chats.user)
+                .message(Chats.message(1), .edit(text: text)), in: Chats.conversation(1),
+                by: Chats.user)
             let stamp = Stamp(
                 time: HybridTimestamp(milliseconds: UInt64(number)), process: Chats.replica(7),
                 counter: UInt64(number))

@@ -19,7 +19,8 @@ import Wire
         #expect(!folder.filesWith(text).isEmpty)
         let gone = (0..<50).map { number in
             chats.make(
-                .retract(Chats.message(number)), in: Chats.conversation(number % 3), by: 2,
+                .message(Chats.message(number), .retract), in: Chats.conversation(number % 3),
+                by: 2,
                 purges: true)
         }
         try database.store(chats.batch(gone))
@@ -143,7 +144,8 @@ import Wire
 extension Chats {
     mutating func retract(_ number: Int, room: Int? = nil) -> Record {
         make(
-            .retract(Chats.message(number)), in: Chats.conversation(room ?? number % 20), by: 2,
+            .message(Chats.message(number), .retract), in: Chats.conversation(room ?? number % 20),
+            by: 2,
             purges: true)
     }
 }

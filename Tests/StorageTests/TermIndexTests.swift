@@ -14,7 +14,8 @@ import Wire
         var chats = Chats()
         for number in 0..<4 {
             let record = chats.make(
-                .create(participants: [Chats.user], title: nil), in: Chats.conversation(number))
+                .conversation(.create(participants: [Chats.user], title: nil)),
+                in: Chats.conversation(number))
             try database.store(chats.batch([record, chats.send(number, in: number)]))
         }
         for _ in 0..<steps {
@@ -22,13 +23,15 @@ import Wire
             let user = TermIndexTests.users[Int.random(in: 0..<3, using: &random)]
             let id = Chats.message(number)
             let actions: [Mutation.Action] = [
-                .invite(user), .invite(user), .leave, .pin(id), .unpin(id), .hide(id), .archive,
+                .conversation(.invite(user)), .conversation(.invite(user)), .conversation(.leave),
+                .message(id, .pin), .message(id, .unpin), .message(id, .hide),
+                .participant(.archive),
             ]
             var action = actions[Int.random(in: 0..<actions.count, using: &random)]
-            if Int.random(in: 0..<30, using: &random) == 0 { action = .retract(id) }
+            if Int.random(in: 0..<30, using: &random) == 0 { action = .message(id, .retract) }
             let key = DocumentKey.message(id, in: Chats.conversation(number))
             // No node pins a message that is deleted for everyone.
-            if chats.documents[key]?.message?.isRetracted ?? false { action = .hide(id) }
+            if chats.documents[key]?.message?.isRetracted ?? false { action = .message(id, .hide) }
             let record = chats.make(action, in: Chats.conversation(number), from: user)
             try database.store(chats.batch([record]))
         }
@@ -83,8 +86,12 @@ import Wire
         for (number, users) in [(0, [ann]), (3, [ann, ben]), (200, [ben, cleo])] {
             var chats = Chats(shard: ShardID(UInt16(number)))
             let room = Chats.conversation(number)
-            var records = [chats.make(.create(participants: users, title: nil), in: room)]
-            if users.contains(cleo) { records.append(chats.make(.leave, in: room, from: cleo)) }
+            var records = [
+                chats.make(.conversation(.create(participants: users, title: nil)), in: room)
+            ]
+            if users.contains(cleo) {
+                records.append(chats.make(.conversation(.leave), in: room, from: cleo))
+            }
             try database.store(chats.batch(records))
         }
         // In the write log, and then in the tables.
@@ -111,9 +118,9 @@ import Wire
         var chats = Chats()
         let room = Chats.conversation(1)
         var batch = chats.batch([
-            chats.make(.create(participants: [Chats.user], title: nil), in: room),
-            chats.send(1, in: 1), chats.make(.pin(Chats.message(1)), in: room),
-            chats.send(2, in: 1), chats.make(.pin(Chats.message(2)), in: room),
+            chats.make(.conversation(.create(participants: [Chats.user], title: nil)), in: room),
+            chats.send(1, in: 1), chats.make(.message(Chats.message(1), .pin), in: room),
+            chats.send(2, in: 1), chats.make(.message(Chats.message(2), .pin), in: room),
         ])
         try database.store(batch)
         #expect(try RawFile(folder.file).indexKeys() == chats.termRows)

@@ -27,7 +27,8 @@ import Wire
         let guest = UserID(checked: "u\(Int.random(in: 0..<4, using: &generator))")
         if chats.documents[.conversation(conversation)] == nil {
             return chats.make(
-                .create(participants: [Chats.user], title: nil), in: conversation, by: replica)
+                .conversation(.create(participants: [Chats.user], title: nil)), in: conversation,
+                by: replica)
         }
         guard let sent = chats.documents[.message(message, in: conversation)] else {
             let time = UInt64.random(in: 100...200, using: &generator)
@@ -36,11 +37,14 @@ import Wire
         // The node's rules allow no pin on a message that is deleted for everyone.
         let first = sent.message?.isRetracted == true ? 2 : 0
         switch Int.random(in: first..<6, using: &generator) {
-        case 0: return chats.make(.pin(message), in: conversation, by: replica)
-        case 1: return chats.make(.unpin(message), in: conversation, by: replica)
-        case 2: return chats.make(.invite(guest), in: conversation, by: replica)
-        case 3: return chats.make(.archive, in: conversation, by: replica, from: guest)
-        case 4: return chats.make(.retract(message), in: conversation, by: replica, purges: true)
+        case 0: return chats.make(.message(message, .pin), in: conversation, by: replica)
+        case 1: return chats.make(.message(message, .unpin), in: conversation, by: replica)
+        case 2: return chats.make(.conversation(.invite(guest)), in: conversation, by: replica)
+        case 3:
+            return chats.make(.participant(.archive), in: conversation, by: replica, from: guest)
+        case 4:
+            return chats.make(
+                .message(message, .retract), in: conversation, by: replica, purges: true)
         default:
             var early = Chats()
             late += 1
@@ -319,10 +323,13 @@ import Wire
     @Test func `the bytes are those of earlier builds`() throws {
         var chats = Chats()
         let records = [
-            chats.make(.create(participants: [Chats.user], title: "t"), in: Chats.conversation(0)),
+            chats.make(
+                .conversation(.create(participants: [Chats.user], title: "t")),
+                in: Chats.conversation(0)),
             chats.send(1, in: 0, at: 100), chats.send(1_001, in: 0, at: 101),
-            chats.make(.pin(Chats.message(1)), in: Chats.conversation(0)),
-            chats.make(.retract(Chats.message(1)), in: Chats.conversation(0), purges: true),
+            chats.make(.message(Chats.message(1), .pin), in: Chats.conversation(0)),
+            chats.make(
+                .message(Chats.message(1), .retract), in: Chats.conversation(0), purges: true),
         ]
         let rows = records.map {
             WriteLogRow([chats.batch([$0], header: [1, 2], base: nil)]).encoded

@@ -9,7 +9,8 @@ import Wire
         let folder = try TemporaryFolder()
         var chats = Chats()
         let created = chats.make(
-            .create(participants: [Chats.user], title: "Tea"), in: Chats.conversation(1))
+            .conversation(.create(participants: [Chats.user], title: "Tea")),
+            in: Chats.conversation(1))
         let writes = [created, chats.send(1, in: 1), chats.send(2, in: 1)]
         let first = try TestDatabase(folder: folder.path)
         var batch = chats.batch(writes, header: [9, 8, 7])
@@ -41,7 +42,7 @@ import Wire
             let message = Int.random(in: 0..<6, using: &generator)
             let action: Mutation.Action =
                 Bool.random(using: &generator)
-                ? .pin(Chats.message(message)) : .unpin(Chats.message(message))
+                ? .message(Chats.message(message), .pin) : .message(Chats.message(message), .unpin)
             writes.append(
                 chats.make(
                     action, in: Chats.conversation(message % 3),

@@ -1,0 +1,130 @@
+import CRDT
+import Wire
+
+extension Conversation {
+    /// A user's change of a conversation.
+    public enum Action: Hashable, Sendable {
+        /// `participants` ascends and holds the creator.
+        case create(participants: [UserID], title: String?)
+        case invite(UserID)
+        case leave
+    }
+}
+
+extension Conversation.Action {
+    /// Returns whether the action would change anything; throws where it is refused.
+    func judge(_ conversation: Conversation?, by user: UserID) throws(Refusal) -> Bool {
+        if case .create(let participants, let title) = self {
+            guard let header = conversation?.header else { return true }
+            guard header.creator == user, header.participants == participants,
+                haveSameBytes(header.title, title)
+            else { throw .conversationExists }
+            return false
+        }
+        let conversation = try conversation.joined(by: user)
+        guard case .invite(let guest) = self else { return true }
+        guard !conversation.participants.contains(guest) else { return false }
+        guard conversation.participants.count < ChatLimits.participantsMax else {
+            throw .tooManyParticipants
+        }
+        return true
+    }
+
+    func applied(
+        to conversation: Conversation?, by user: UserID, _ author: Authorship
+    ) -> Conversation {
+        if case .create(let participants, let title) = self {
+            return Conversation(
+                header: Conversation.Header(
+                    created: author.stamp, dot: author.dot, creator: user,
+                    participants: participants, title: title))
+        }
+        guard var conversation else { preconditionFailure("judge refuses what is not there") }
+        if case .invite(let guest) = self {
+            conversation.invite(guest, of: user, by: author.stamp)
+        } else {
+            conversation.leave(user, by: author)
+        }
+        return conversation
+    }
+}
+
+extension Conversation.Action: DocumentAction {
+    func standing(of operation: Stamp, by user: UserID, in content: Conversation) -> Standing {
+        switch self {
+        case .create: .new
+        case .invite(let guest): content.participants.standing(ofAdding: guest, by: operation)
+        case .leave: content.participants.standing(ofRemoving: user, by: operation)
+        }
+    }
+
+    func isRecorded(over content: Conversation, after time: HybridTimestamp) -> Bool {
+        guard case .invite(let guest) = self else { return false }
+        return (content.participants.lastAdded(guest) ?? .zero) <= time
+    }
+
+    func nameBytes(by user: UserID) -> Int {
+        switch self {
+        case .create: nameBytesMax
+        case .invite(let guest): 2 * guest.text.utf8.count
+        case .leave: user.text.utf8.count
+        }
+    }
+
+    var growth: ActionGrowth { self == .leave ? .settles : .adds }
+
+    var roughBytes: Int {
+        guard case .create(let participants, let title) = self else { return 0 }
+        return participants.reduce(title?.utf8.count ?? 0) {
+            $0 + ChatLimits.nameBytesAround + $1.text.utf8.count
+        }
+    }
+
+    var endsTyping: Bool { self == .leave }
+
+    var kind: UInt8 {
+        switch self {
+        case .create: 1
+        case .invite: 9
+        case .leave: 10
+        }
+    }
+
+    func encodeRest(into writer: inout ByteWriter) {
+        switch self {
+        case .create(let participants, let title):
+            participants.encode(into: &writer)
+            writer.write(title)
+        case .invite(let guest): writer.write(guest)
+        case .leave: break
+        }
+    }
+
+    init?(kind: UInt8, from reader: inout ByteReader) throws(WireError) {
+        switch kind {
+        case 1:
+            let participants = try reader.readUsers()
+            let count = participants.count
+            guard count <= ChatLimits.participantsMax else {
+                throw .tooLong(count: UInt64(count), limit: ChatLimits.participantsMax)
+            }
+            self = .create(
+                participants: participants,
+                title: try reader.readOptionalText(limit: ChatLimits.titleBytesMax))
+        case 9: self = .invite(try reader.readName())
+        case 10: self = .leave
+        default: return nil
+        }
+    }
+}
+
+extension Conversation? {
+    /// Returns the conversation if it exists and `user` is a participant.
+    func joined(by user: UserID, or missing: Refusal = .conversationNotFound) throws(Refusal)
+        -> Conversation
+    {
+        guard let self else { throw missing }
+        guard self.participants.contains(user) else { throw .notParticipant }
+        return self
+    }
+}

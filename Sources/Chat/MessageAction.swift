@@ -1,0 +1,200 @@
+import CRDT
+import Wire
+
+extension Message {
+    /// A user's change of a message.
+    public enum Action: Hashable, Sendable {
+        case send(type: MessageType, item: ItemID?, text: String)
+        /// Sends a message of the sample data, which notifies nobody.
+        case seed(text: String)
+        case edit(text: String)
+        /// Deletes the message for its user.
+        case hide
+        /// Deletes the message for everyone.
+        case retract
+        case restore
+        case pin
+        case unpin
+    }
+}
+
+extension Message.Action {
+    /// Returns whether the action would change anything; throws where it is refused.
+    func judge(
+        _ message: Message?, in conversation: Conversation?, by user: UserID, _ judge: Judge
+    ) throws(Refusal) -> Bool {
+        let missing: Refusal = sentText == nil ? .messageNotFound : .conversationNotFound
+        let participants = try conversation.joined(by: user, or: missing).participants
+        let isDeleted = message?.isDeletedForEveryone(among: participants) ?? false
+        if let text = sentText {
+            guard let header = message?.header else { return true }
+            guard header.sender == user, isDeleted || haveSameBytes(header.text, text) else {
+                throw .messageExists
+            }
+            return false
+        }
+        guard let message else { throw .messageNotFound }
+        switch self {
+        case .edit(let text):
+            guard !isDeleted, message.mayEdit(user, by: judge) else { throw .editForbidden }
+            guard !haveSameBytes(message.text, text) else { return false }
+            guard message.versions.count < ChatLimits.editsMax else { throw .tooManyEdits }
+            return true
+        case .retract:
+            guard message.header.sender == user else { throw .notSender }
+            return true
+        case .pin:
+            guard !isDeleted else { throw .messageDeleted }
+            return message.pin?.value.by != user
+        case .unpin:
+            return message.pin?.value.by != nil
+        // Also where it is hidden already: the new tag wins over a restore on its way from another
+        // node, which had seen only the earlier hide. And where it is not hidden: an earlier
+        // deletion of the same client may still arrive.
+        case .hide, .restore, .send, .seed:
+            return true
+        }
+    }
+
+    /// The text of a message that the action sends; nil if it changes one.
+    private var sentText: String? {
+        switch self {
+        case .send(_, _, let text), .seed(let text): text
+        default: nil
+        }
+    }
+
+    func applied(to message: Message?, by user: UserID, _ author: Authorship) -> Message {
+        guard var message else { return sent(by: user, author) }
+        switch self {
+        case .edit(let text): message.edit(Message.Version(stamp: author.stamp, text: text))
+        case .hide: message.hide(for: user, by: author.stamp)
+        case .retract:
+            message.hide(for: user, by: author.stamp)
+            message.retract(at: author.stamp.time)
+        case .restore: message.restore(for: user, by: author)
+        case .pin: message.setPin(Pin(user: user, isOn: true), at: author.stamp)
+        case .unpin: message.setPin(Pin(user: user, isOn: false), at: author.stamp)
+        case .send, .seed: preconditionFailure("judge accepts a message once")
+        }
+        return message
+    }
+
+    private func sent(by user: UserID, _ author: Authorship) -> Message {
+        guard let text = sentText else { preconditionFailure("judge refuses what is not there") }
+        var (type, item): (MessageType, ItemID?) = (.text, nil)
+        if case .send(let sentType, let sentItem, _) = self { (type, item) = (sentType, sentItem) }
+        return Message(
+            Message.Header(
+                sent: author.stamp, dot: author.dot, sender: user, type: type, item: item,
+                isSilent: self == .seed(text: text), text: text))
+    }
+}
+
+extension Message.Action: DocumentAction {
+    func stampsOverwritten(in content: Message) -> [Stamp?]? {
+        switch self {
+        case .edit: [content.header.sent, content.versions.last?.stamp]
+        case .pin, .unpin: [content.pin?.stamp]
+        default: nil
+        }
+    }
+
+    func standing(of operation: Stamp, by user: UserID, in content: Message) -> Standing {
+        switch self {
+        case .edit where content.has(operation): return .done
+        case .hide: return content.deletedBy.standing(ofAdding: user, by: operation)
+        case .restore: return content.deletedBy.standing(ofRemoving: user, by: operation)
+        default:
+            return stampsOverwritten(in: content).map { .ofWriting(operation, over: $0) } ?? .new
+        }
+    }
+
+    func isRecorded(
+        over content: Message, after time: HybridTimestamp
+    ) throws(Refusal) -> Bool {
+        guard stampsOverwritten(in: content) != nil, overwritesOnlyEarly(in: content, time) else {
+            return false
+        }
+        if case .edit = self, content.versions.count >= ChatLimits.editsMax { throw .tooManyEdits }
+        return true
+    }
+
+    func nameBytes(by user: UserID) -> Int {
+        switch self {
+        case .hide, .retract, .restore, .pin: user.text.utf8.count
+        case .send, .seed, .edit, .unpin: nameBytesMax
+        }
+    }
+
+    var growth: ActionGrowth {
+        switch self {
+        case .retract: .empties
+        case .restore, .pin, .unpin: .settles
+        case .send, .seed, .edit, .hide: .adds
+        }
+    }
+
+    var roughBytes: Int {
+        if case .edit(let text) = self { return text.utf8.count }
+        return sentText?.utf8.count ?? 0
+    }
+
+    var deletes: Bool { self == .hide || self == .retract }
+
+    var mayBeMinted: Bool { endsTyping }
+
+    var endsTyping: Bool {
+        if case .send = self { return true }
+        return false
+    }
+
+    var kind: UInt8 {
+        switch self {
+        case .send: 2
+        case .edit: 3
+        case .hide: 4
+        case .retract: 5
+        case .restore: 6
+        case .pin: 7
+        case .unpin: 8
+        case .seed: 21
+        }
+    }
+
+    func encodeRest(into writer: inout ByteWriter) {
+        switch self {
+        case .send(let type, let item, let text):
+            writer.write(type.number)
+            item.encode(into: &writer)
+            writer.write(text)
+        case .seed(let text), .edit(let text): writer.write(text)
+        case .hide, .retract, .restore, .pin, .unpin: break
+        }
+    }
+
+    init?(kind: UInt8, from reader: inout ByteReader) throws(WireError) {
+        switch kind {
+        case 2:
+            self = .send(
+                type: try MessageType(number: reader.readByte()), item: try Optional(from: &reader),
+                text: try reader.readText(limit: ChatLimits.textBytesMax))
+        case 3: self = .edit(text: try reader.readText(limit: ChatLimits.textBytesMax))
+        case 4: self = .hide
+        case 5: self = .retract
+        case 6: self = .restore
+        case 7: self = .pin
+        case 8: self = .unpin
+        case 21: self = .seed(text: try reader.readText(limit: ChatLimits.textBytesMax))
+        default: return nil
+        }
+    }
+
+    /// The kinds of these actions; the message follows them.
+    static let kinds: Set<UInt8> = [2, 3, 4, 5, 6, 7, 8, 21]
+}
+
+extension Message {
+    /// Whether `edit` is the stamp of one of the message's edits.
+    public func has(_ edit: Stamp) -> Bool { versions.contains { $0.stamp == edit } }
+}
