@@ -162,6 +162,15 @@ extension Membership {
         }
     }
 
+    /// Pings every connected member that has not been pinged within the last half second.
+    public mutating func pingAll(now: UInt64) {
+        wake(now)
+        for name in linked
+        where peers[name]?.ping.map({ elapsed(since: $0.at) >= Timing.askAgain }) ?? true {
+            ping(name)
+        }
+    }
+
     mutating func ping(_ name: NodeName) {
         lastNumber += 1
         peers[name]?.ping = (lastNumber, now)

@@ -68,6 +68,10 @@ package struct ClusterTime: Sendable {
         _ name: NodeName, wall: UInt64, rttMilliseconds: UInt64, _ clock: any Clock
     ) {
         guard rttMilliseconds <= max(horizon.maxOffsetMilliseconds, 100) else { return }
+        // This clock has jumped since the last tick, or the machine slept: `ownLead` is not that
+        // of the clock read here.
+        let jump = ClusterTime.lead(of: clock.wallMilliseconds, clock) &- ownLead
+        guard jump.magnitude <= horizon.maxOffsetMilliseconds else { return }
         // Compared with the wall clock here, which is read now: the monotonic clock is read once a
         // turn, and a turn may be long.
         let ahead = Int64(clamping: wall) &- Int64(clamping: clock.wallMilliseconds)
@@ -111,6 +115,11 @@ extension Node {
         case (true, nil):
             ports.host.log(.info, "the clock agrees with the cluster's again; writes are taken")
         default: break
+        }
+        // The measurements may be older than a sleep of this machine, or than a correction.
+        if clusterTime.refusedOffset != nil {
+            membership.pingAll(now: ports.clock.milliseconds)
+            followMembership()
         }
     }
 

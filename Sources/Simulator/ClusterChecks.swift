@@ -166,9 +166,25 @@ extension ClusterWorld {
         }
         // The node measures the free space at each tick.
         guard status?["disk"] != "full" else { return "\(name) says that its disk is full" }
-        // The node learns with its next probes that its clock was corrected.
-        let offset = (status?["clock"]).flatMap { Int64($0.dropLast("ms".count)) } ?? 0
-        guard offset.magnitude <= WallTime.maxOffsetMillisecondsDefault else {
+        return unsettledClock(of: name, members: members.count, status)
+    }
+
+    /// The time after the last disturbance for which a node may still believe a wrong clock, in
+    /// microseconds: a measurement takes at most 500 ms, the next probe comes a second later, and
+    /// both are evaluated at a tick.
+    private static let measuredMicroseconds: UInt64 = 2_000_000
+
+    /// Returns what a node does not know of its clock yet; nil if it knows that it is right.
+    private func unsettledClock(of name: String, members: Int, _ status: ReplyFields?) -> String? {
+        let hadWrongClock = plan.faults.contains { $0.kind == .wrongClock }
+        guard !hadWrongClock || now >= (disturbedAt ?? 0) + ClusterWorld.measuredMicroseconds else {
+            return "\(name) may know only what clocks said before they were corrected"
+        }
+        let offset = (status?["clock"]).flatMap { Int64($0.dropLast("ms".count)) }
+        guard members == 1 || offset != nil else {
+            return "\(name) has compared its clock with nobody's"
+        }
+        guard (offset ?? 0).magnitude <= WallTime.maxOffsetMillisecondsDefault else {
             return "\(name) says that its clock is wrong"
         }
         return nil

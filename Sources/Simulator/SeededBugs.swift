@@ -35,7 +35,7 @@ package struct SeededBug: Hashable, Sendable {
             case .evictedNotDialled, .minorityEvicts, .refutesWithoutRaising, .silenceShrinks,
                 .suspectsAfterOwnPause:
                 .members
-            case .causeForgotten, .clockFollowsAny, .evictedNotHeard, .lateReplayClaimsAll,
+            case .causeForgotten, .clockFollowsAny, .evictedNotHeard,
                 .minimumIgnored, .notificationSentTwice, .profileToldToStrangers,
                 .tokenForgetsDeletions, .typingOutlivesConnection, .unboundedPeerQueue:
                 .whole
@@ -52,7 +52,6 @@ package struct SeededBug: Hashable, Sendable {
             case .evictedNotHeard: 119
             case .minimumIgnored: 63
             case .lateDoneCounts: 8_025
-            case .lateReplayClaimsAll: 179_543_868_400_144
             case .secondTimeGiven: 17_374
             default: 0
             }
@@ -100,7 +99,7 @@ package struct SeededBug: Hashable, Sendable {
             // A list that ignores the minimum version of a token shows notifications that were
             // acknowledged or viewed, and omits those of a conversation that is viewed no more.
             case .minimumIgnored: [.reads, .oneChange, .sound, .kept]
-            case .lateReplayClaimsAll, .shownBeforeStored, .tokenForgetsDeletions: [.reads]
+            case .shownBeforeStored, .tokenForgetsDeletions: [.reads]
             case .typingOutlivesConnection: [.typing]
             case .unboundedPeerQueue: [.bounded]
             case .wallClockOnly: [.stamps]

@@ -23,7 +23,6 @@
         case minimumIgnored = "floor-ignored"
         case indexNotUpdatedOnMerge = "index-not-updated-on-merge"
         case lateDoneCounts = "late-done-counts"
-        case lateReplayClaimsAll = "late-replay-claims-all"
         case minorityEvicts = "minority-evicts"
         case notificationSentTwice = "notification-sent-twice"
         case numberingContinuedAfterFailure = "numbering-continued-after-failure"

@@ -57,6 +57,29 @@ extension NodeSeat {
         }
     }
 
+    @Test func `after a sleep of the machine, all nodes take writes within three ticks`() {
+        let (world, participantStates) = cluster(of: 5)
+        // Every monotonic clock stood still.
+        world.clock.wallMilliseconds += 2_000
+        world.run(milliseconds: 400)
+        #expect(participantStates.allSatisfy { seat in seat.run { $0.unreadiness } == nil })
+    }
+
+    @Test func `a measurement that spans a jump of this node's clock proves nothing`() {
+        let right = FakeClock()
+        let clock = WrongClock(right)
+        let name = NodeName(checked: "a")
+        clock.aheadMilliseconds = decade
+        var time = ClusterTime(maxOffsetMilliseconds: 500, clock)
+        time.note(name, wall: right.wallMilliseconds, rttMilliseconds: 0, clock)
+        time.onTick(barrierRound: [name], clock)
+        #expect(time.refusedOffset == decade)
+        clock.aheadMilliseconds = 0
+        time.note(name, wall: right.wallMilliseconds, rttMilliseconds: 0, clock)
+        time.onTick(barrierRound: [name], clock)
+        #expect(time.refusedOffset == nil)
+    }
+
     @Test func `what a node wrote alone with a wrong clock moves no clock, after restarts too`() {
         let world = NodeWorld()
         let first = world.add("n1")
