@@ -59,8 +59,8 @@ final class SimDisk {
 
         let ticket: UInt64
         let parts: [Part]
-        /// The earliest time that the node's clock showed since the previous commit was handed in;
-        /// nil if the clock has forgotten since then what it had seen.
+        /// The earliest time that the node's clock showed since the turn before; nil if the clock
+        /// has forgotten since then what it had seen.
         var wall: WallTime?
     }
 

@@ -57,8 +57,8 @@ struct SimWall {
 
     private var offset: Int64 = start
     private var frozen: Int64?
-    /// The earliest time shown since `takeEarliest`, as far as the clock was changed since; nil if
-    /// it was not.
+    /// The earliest time since `takeEarliest` that the node was given, or that a change of the
+    /// clock replaced or set; nil if there was neither.
     private var earliest: UInt64?
     /// Whether the node's clock has forgotten the times that it had seen, since `takeEarliest`.
     var hasForgotten = false
@@ -66,8 +66,13 @@ struct SimWall {
     /// - Parameter now: microseconds since the run began.
     func milliseconds(now: UInt64) -> UInt64 { UInt64(max(0, frozen ?? running(now))) }
 
-    /// - Returns: the earliest time that the clock has shown since the last call; nil if the node
-    ///   has forgotten since then what it had seen.
+    /// Notes that the node is given the time, by which it judges what it takes in.
+    mutating func noteGiven(now: UInt64) {
+        earliest = min(earliest ?? .max, milliseconds(now: now))
+    }
+
+    /// - Returns: the earliest time that the node may have judged by since the last call; nil if
+    ///   the node has forgotten since then what it had seen.
     mutating func takeEarliest(now: UInt64) -> WallTime? {
         defer { (earliest, hasForgotten) = (nil, false) }
         guard !hasForgotten else { return nil }

@@ -198,6 +198,8 @@ extension World {
         let node = nodes[address.node]
         shell.isTurnDue = false
         shell.ticket += 1
+        // At each turn, also one without a write: all that was taken in is handed out now.
+        let earliest = node.wall.takeEarliest(now: now)
         var writes: [ShardWrite] = []
         for shard in shell.held {
             if let write = shell.machines[shard].takeWrite(shell.ticket) { writes.append(write) }
@@ -206,8 +208,7 @@ extension World {
         let drops = setAside(node, shell) + (try beginDrops(node, shell))
         if !writes.isEmpty || !drops.isEmpty {
             node.disk.hand(
-                in: writes, dropping: drops, ticket: shell.ticket,
-                at: node.wall.takeEarliest(now: now))
+                in: writes, dropping: drops, ticket: shell.ticket, at: earliest)
             beginWriting(node)
         }
         for shard in shell.held {

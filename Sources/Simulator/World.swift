@@ -153,6 +153,7 @@ final class World {
 
     /// Returns the surroundings that a node's machines are given: time, rules, entropy, disk.
     func world(of node: SimNode, _ shell: Shell) -> ShardWorld {
+        node.wall.noteGiven(now: now)
         let judge = Judge(wall(of: node), 900_000)
         return ShardWorld(
             milliseconds: milliseconds, judge: judge, entropy: shell.entropy, reader: node.disk)

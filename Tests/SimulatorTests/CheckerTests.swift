@@ -26,6 +26,18 @@ import Wire
         #expect(!world.isNetworkAtRest)
     }
 
+    @Test func `a stamp is judged by the time at which the node took it in`() {
+        var wall = SimWall()
+        wall.set(to: 0, now: 0)
+        _ = wall.takeEarliest(now: 0)
+        wall.noteGiven(now: 1_054_948)
+        let taken = wall.takeEarliest(now: 1_055_049)
+        #expect(taken?.believes(HybridTimestamp(milliseconds: 1_555)) == false)
+        // What is taken in afterwards is judged anew.
+        let later = wall.takeEarliest(now: 1_055_050)
+        #expect(later?.milliseconds == 1_055)
+    }
+
     /// Returns a message that was not retracted, and its shard, from the first disk.
     private func message(in world: World) throws -> (shard: Int, document: Document) {
         let node = world.nodes[0]
