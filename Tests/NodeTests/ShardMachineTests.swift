@@ -398,6 +398,10 @@ private struct Driven {
         driven.machine.onPeerUp(NodeName(checked: "n2"))
         driven.store.changesBytesMax = 1
         _ = try driven.told(try Self.conversation(of: 3))
+        // A scan reads the changes of replicas that its target names.
+        driven.submit(send("m0"))
+        driven.settle()
+        driven.machine.dropAddressedEvents()
         let target = driven.machine.feedPosition
         var told: [String] = []
         var place: FeedScan.Place? = .changes(after: nil)
@@ -413,7 +417,7 @@ private struct Driven {
             told += events.map(\.event.kind.shortName)
             place = next
         }
-        #expect(told.count { $0 == "message" } == 3)
+        #expect(told.count { $0 == "message" } == 4)
         #expect(try driven.read(beyond: target).flatMap(\.self) == ["message"])
     }
 
