@@ -126,12 +126,3 @@ extension ChangeTimes.Entry: WireValue {
         time = try HybridTimestamp(from: &reader)
     }
 }
-
-extension Fields {
-    /// Removes the field of times and decodes it; an empty list has no field.
-    mutating func takeTimes(_ number: UInt64) throws(WireError) -> ChangeTimes {
-        guard let times: ChangeTimes = try take(number) else { return ChangeTimes() }
-        guard !times.isEmpty else { throw .invalid("times of changes") }
-        return times
-    }
-}

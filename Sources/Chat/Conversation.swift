@@ -148,9 +148,10 @@ extension Conversation {
         else { throw .invalid("a header and participants") }
         self.header = try Header.decode(header)
         self.participants = try ObservedRemoveSet.decode(participants)
-        invitations = try fields.takeList(FieldNumber.invitations, "invitations")
+        invitations = try fields.take(FieldNumber.invitations, orEmpty: [], "invitations")
             .ascending("invitations", by: \.user)
-        departureTimes = try fields.takeTimes(FieldNumber.departureTimes)
+        departureTimes = try fields.take(
+            FieldNumber.departureTimes, orEmpty: ChangeTimes(), "times of changes")
     }
 }
 

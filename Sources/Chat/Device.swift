@@ -175,18 +175,12 @@ extension Device {
         removed = try fields.take(FieldNumber.removed)
         added = try fields.take(FieldNumber.added)
         tokenField = try fields.take(FieldNumber.token)
-        viewings = try fields.takeList(FieldNumber.viewings, "viewings")
-        listed = try fields.takeList(FieldNumber.listed, "listed notifications")
-        if let bytes = fields.take(FieldNumber.acknowledged) {
-            acknowledged = try Vector.decode(bytes)
-            guard !acknowledged.isEmpty else { throw .invalid("what was taken off") }
-        }
-        if let bytes = fields.take(FieldNumber.latestAcknowledged) {
-            latestAcknowledged = try HybridTimestamp.decode(bytes)
-            guard latestAcknowledged != .zero else {
-                throw .invalid("a time of what was taken off")
-            }
-        }
+        viewings = try fields.take(FieldNumber.viewings, orEmpty: [], "viewings")
+        listed = try fields.take(FieldNumber.listed, orEmpty: [], "listed notifications")
+        acknowledged = try fields.take(
+            FieldNumber.acknowledged, orEmpty: Vector(), "acknowledged notifications")
+        latestAcknowledged = try fields.take(
+            FieldNumber.latestAcknowledged, orEmpty: .zero, "a time of an acknowledgement")
         guard isNormal else { throw .invalid("a device as a merge leaves it") }
     }
 }

@@ -65,6 +65,11 @@ extension DocumentAction {
     func stampsOverwritten(in content: Content) -> [Stamp?]? { nil }
 
     func standing(of operation: Stamp, by user: UserID, in content: Content) -> Standing {
+        standingOfWriting(operation, in: content)
+    }
+
+    /// Returns the standing by the values that the action overwrites; new if it overwrites none.
+    func standingOfWriting(_ operation: Stamp, in content: Content) -> Standing {
         stampsOverwritten(in: content).map { .ofWriting(operation, over: $0) } ?? .new
     }
 

@@ -75,15 +75,16 @@ public struct Fields: FieldSink, Hashable, Sendable {
         return try Value.decode(bytes)
     }
 
-    /// Removes the field of a list and decodes it; an empty list has no field.
+    /// Removes a field and decodes it; the empty value, which has no field, where it is absent.
     ///
-    /// - Parameter name: what the elements are, for the error.
-    mutating func takeList<Element: WireValue>(
-        _ number: UInt64, _ name: String
-    ) throws(WireError) -> [Element] {
-        guard let list: [Element] = try take(number) else { return [] }
-        guard !list.isEmpty else { throw .invalid(name) }
-        return list
+    /// - Parameter name: what the value holds, for the error.
+    /// - Throws: `WireError.invalid` where the field holds the empty value.
+    mutating func take<Value: WireValue & Equatable>(
+        _ number: UInt64, orEmpty empty: Value, _ name: String
+    ) throws(WireError) -> Value {
+        guard let value: Value = try take(number) else { return empty }
+        guard value != empty else { throw .invalid(name) }
+        return value
     }
 
     mutating func set(_ number: UInt64, _ body: (inout ByteWriter) -> Void) {

@@ -14,7 +14,8 @@ extension Item {
 
     init(from fields: inout Fields) throws(WireError) {
         guard let header = fields.take(FieldNumber.header) else { throw .invalid("a header") }
-        let handlings: [OwnerState] = try fields.takeList(FieldNumber.handlings, "owners' states")
+        let handlings: [OwnerState] = try fields.take(
+            FieldNumber.handlings, orEmpty: [], "owners' states")
         self.init(
             header: try Header.decode(header),
             handlings: try handlings.ascending("owners", by: \.owner))

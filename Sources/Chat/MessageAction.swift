@@ -48,10 +48,15 @@ extension Message.Action {
             return message.pin?.value.by != user
         case .unpin:
             return message.pin?.value.by != nil
-        // Also where it is hidden already: the new tag wins over a restore on its way from another
-        // node, which had seen only the earlier hide. And where it is not hidden: an earlier
-        // deletion of the same client may still arrive.
-        case .hide, .restore, .send, .seed:
+        case .hide:
+            // Also where the message is hidden already: the new tag wins over a restore on its way
+            // from another node, which had seen only the earlier hide.
+            return true
+        case .restore:
+            // Also where the message is not hidden: an earlier deletion of the same client may
+            // still arrive.
+            return true
+        case .send, .seed:
             return true
         }
     }
@@ -81,13 +86,19 @@ extension Message.Action {
     }
 
     private func sent(by user: UserID, _ author: Authorship) -> Message {
-        guard let text = sentText else { preconditionFailure("judge refuses what is not there") }
-        var (type, item): (MessageType, ItemID?) = (.text, nil)
-        if case .send(let sentType, let sentItem, _) = self { (type, item) = (sentType, sentItem) }
-        return Message(
-            Message.Header(
-                sent: author.stamp, dot: author.dot, sender: user, type: type, item: item,
-                isSilent: self == .seed(text: text), text: text))
+        let header =
+            switch self {
+            case .send(let type, let item, let text):
+                Message.Header(
+                    sent: author.stamp, dot: author.dot, sender: user, type: type, item: item,
+                    text: text)
+            case .seed(let text):
+                Message.Header(
+                    sent: author.stamp, dot: author.dot, sender: user, type: .text, item: nil,
+                    isSilent: true, text: text)
+            default: preconditionFailure("judge refuses what is not there")
+            }
+        return Message(header)
     }
 }
 
@@ -105,8 +116,7 @@ extension Message.Action: DocumentAction {
         case .edit where content.has(operation): return .done
         case .hide: return content.deletedBy.standing(ofAdding: user, by: operation)
         case .restore: return content.deletedBy.standing(ofRemoving: user, by: operation)
-        default:
-            return stampsOverwritten(in: content).map { .ofWriting(operation, over: $0) } ?? .new
+        default: return standingOfWriting(operation, in: content)
         }
     }
 
@@ -142,9 +152,11 @@ extension Message.Action: DocumentAction {
 
     var deletes: Bool { self == .hide || self == .retract }
 
-    var mayBeMinted: Bool { endsTyping }
+    var mayBeMinted: Bool { isSending }
 
-    var endsTyping: Bool {
+    var endsTyping: Bool { isSending }
+
+    private var isSending: Bool {
         if case .send = self { return true }
         return false
     }

@@ -45,20 +45,19 @@ extension Message {
             guard bytes.isEmpty else { throw .invalid("a mark of silence") }
             self.header.isSilent = true
         }
-        if let bytes = fields.take(FieldNumber.losingSends) {
-            losingSends = try Context.decode(bytes)
-            guard !losingSends.isEmpty else { throw .invalid("other sendings") }
-        }
-        versions = try fields.takeList(FieldNumber.versions, "edits").ascending("edits", by: \.self)
-        if let bytes = fields.take(FieldNumber.deletedBy) {
-            deletedBy = try ObservedRemoveSet.decode(bytes)
-            guard deletedBy != ObservedRemoveSet() else { throw .invalid("who deleted it") }
-        }
+        losingSends = try fields.take(
+            FieldNumber.losingSends, orEmpty: Context(), "other sendings")
+        versions = try fields.take(FieldNumber.versions, orEmpty: [], "edits")
+            .ascending("edits", by: \.self)
+        deletedBy = try fields.take(
+            FieldNumber.deletedBy, orEmpty: ObservedRemoveSet(), "who deleted it")
         pin = try fields.take(FieldNumber.pin)
         retractedAt = try fields.take(FieldNumber.retracted)
-        deletionTimes = try fields.takeTimes(FieldNumber.deletionTimes)
-        orphanedEdits = try fields.takeList(FieldNumber.orphanedEdits, "edits of other sendings")
-            .ascending("edits of other sendings", by: \.self)
+        deletionTimes = try fields.take(
+            FieldNumber.deletionTimes, orEmpty: ChangeTimes(), "times of changes")
+        orphanedEdits = try fields.take(
+            FieldNumber.orphanedEdits, orEmpty: [], "edits of other sendings"
+        ).ascending("edits of other sendings", by: \.self)
         let kept = self.header.sending
         guard orphanedEdits.allSatisfy({ $0.sending != kept }) else {
             throw .invalid("edits of other sendings")

@@ -80,7 +80,7 @@ extension ParticipantState.Action {
         case (.deliver, let mark?, _): state.raiseDelivered(to: mark.set(at: author.stamp.time))
         case (.hideChat, _, let hidden?): state.hide(hidden.set(by: author))
         case (.read, nil, _), (.deliver, nil, _), (.hideChat, _, nil):
-            preconditionFailure("judge accepts no mark of nothing")
+            preconditionFailure("judge refuses a mark without a message")
         }
         return state
     }

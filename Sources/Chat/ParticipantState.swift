@@ -142,13 +142,12 @@ extension ParticipantState {
 
     init(from fields: inout Fields) throws(WireError) {
         self.init()
-        if let bytes = fields.take(FieldNumber.archivedBy) {
-            archivedBy = try ObservedRemoveSet.decode(bytes)
-            guard archivedBy != ObservedRemoveSet() else { throw .invalid("who archived it") }
-        }
+        archivedBy = try fields.take(
+            FieldNumber.archivedBy, orEmpty: ObservedRemoveSet(), "who archived it")
         read = try fields.take(FieldNumber.read)
         delivered = try fields.take(FieldNumber.delivered)
         hidden = try fields.take(FieldNumber.hidden)
-        archiveTimes = try fields.takeTimes(FieldNumber.archiveTimes)
+        archiveTimes = try fields.take(
+            FieldNumber.archiveTimes, orEmpty: ChangeTimes(), "times of changes")
     }
 }
