@@ -53,6 +53,8 @@ extension Node {
         case .broken(_, let number): "broken number=\(number)"
         case .seek: "seek"
         case .absent: "absent"
+        case .inquiry(_, let number): "inquiry number=\(number)"
+        case .report(_, let number, _): "report number=\(number)"
         case .handover(_, let mark, _): "handover mark=\(mark)"
         case .accept(_, let mark, _): "accept mark=\(mark)"
         }

@@ -126,7 +126,9 @@ extension Node {
         held[Int(id.number)] = shard
         shards = held.compactMap { $0 }
         dirty.insert(id)
-        for name in links.names { within(shard) { $0.onPeerUp(name) } }
+        for (name, wire) in links.ascending.map({ ($0.name, $0.wire) }) {
+            within(shard) { $0.onPeerUp(name, wire: wire) }
+        }
     }
 
     /// Forgets shard replicas that the disk has dropped, since every owner has all of them.

@@ -418,14 +418,16 @@ extension Node {
         }
         routes.forget(name)
         let now = ports.clock.milliseconds
+        let wire = options.versions.common(with: hello.versions) ?? options.versions.wire.lowerBound
         let cutter = greetings.removeValue(forKey: greeting.channel.id)?.cutter
-        links.insert(
-            PeerConnection(
-                channel: greeting.channel, cutter: cutter ?? EnvelopeCutter(),
-                process: hello.process, isDialedByLesser: isDialedByLesser(greeting, name),
-                link: PeerSync(to: name, now: now), limits: options.peerLimits,
-                restRangesMax: options.restRangesMax))
-        for shard in shards { within(shard) { $0.onPeerUp(name) } }
+        let link = PeerConnection(
+            channel: greeting.channel, cutter: cutter ?? EnvelopeCutter(),
+            process: hello.process, wire: wire,
+            isDialedByLesser: isDialedByLesser(greeting, name),
+            link: PeerSync(to: name, now: now), limits: options.peerLimits,
+            restRangesMax: options.restRangesMax)
+        links.insert(link)
+        for shard in shards { within(shard) { $0.onPeerUp(name, wire: wire) } }
         checkpoints.onConnected(name)
         membership.onUp(name, process: hello.process, now: now)
         subscriptions.isLost = true
@@ -484,7 +486,7 @@ extension Node {
         guard let id = frame.shard else { return }
         let name = link.name
         guard let shard = shard(id) else {
-            if frame.asksForCopy { link.send(.absent(id)) }
+            if let answer = frame.answerWithoutReplica { link.send(answer) }
             return
         }
         debug(frame, from: name)

@@ -152,12 +152,24 @@ extension Node {
     }
 
     private func end(_ place: SessionShard, _ observation: Observation) {
+        if let constraint = covers[place]?.constraint { noteUnmet(constraint, by: observation) }
         drop(place)
         sinks[place.session]?.onLevel(observation)
         for slot in sinces.keys where slot.session == place.session {
             sinces[slot]?.missing.remove(place.shard)
         }
         ports.host.turnAgain()
+    }
+
+    /// Notes that a lenient connection goes on at a replica that lacks what it has seen.
+    ///
+    /// What it takes back there may be missing there: it is written all the same, so that it holds
+    /// when the other replicas return.
+    private func noteUnmet(_ constraint: ReadConstraint, by observation: Observation) {
+        guard !constraint.isStrict, let vector = observation.vector,
+            !constraint.minimum.isCovered(by: vector, of: observation.shard, checkpoints.known)
+        else { return }
+        operations.noteUnsettled(latestTime, on: observation.shard)
     }
 
     /// Ends a read barrier in vain: the requests that waited for it fail.

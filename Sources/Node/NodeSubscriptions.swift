@@ -259,6 +259,9 @@ extension Node {
                 tell(told, of: id, by: name, position: position?.vector)
                 subscriptions.feeds[Int(id.number)].isOpen = position != nil
                 if !subscriptions.unanswered.isEmpty { subscriptions.isLost = true }
+            } else {
+                // Its `close` is on its way, or found no capacity.
+                tell(.close(id, number: number), to: name)
             }
         case .lowered(let id, let number, let position):
             if let replay = subscriptions.replays[number], replay.shard == id {

@@ -12,6 +12,8 @@ final class PeerConnection {
     /// Bytes received that do not make up a whole frame yet.
     var cutter: EnvelopeCutter
     let process: RandomID
+    /// The version of the wire format that both nodes use.
+    let wire: UInt8
     /// When both sides had said hello, in milliseconds.
     let since: UInt64
     /// Whether the member with the lesser name dialled: of two connections that one is kept.
@@ -68,8 +70,8 @@ final class PeerConnection {
 
     /// - Parameter link: the state of the comparison with the peer; it begins now.
     init(
-        channel: any Channel, cutter: EnvelopeCutter, process: RandomID, isDialedByLesser: Bool,
-        link: PeerSync, limits: PeerLimits, restRangesMax: Int
+        channel: any Channel, cutter: EnvelopeCutter, process: RandomID, wire: UInt8,
+        isDialedByLesser: Bool, link: PeerSync, limits: PeerLimits, restRangesMax: Int
     ) {
         said = SaidVectors(restRangesMax: restRangesMax)
         heard = said
@@ -81,6 +83,7 @@ final class PeerConnection {
         self.cutter.payloadBytesMax = Envelope.payloadBytesMax
         self.limits = limits
         self.process = process
+        self.wire = wire
         self.isDialedByLesser = isDialedByLesser
         self.link = link
         since = link.heardAt

@@ -46,18 +46,20 @@ extension ClusterSettings: WireValue {
 
 /// The versions that a node understands, as it says in its hello.
 ///
-/// Two nodes use the newest version of the wire format that both know. Between versions with one in
-/// common nothing ends a connection: an unknown kind of frame is skipped, an unknown request is
-/// answered as unsupported, and bytes after the known values are ignored. A node writes documents
-/// of a new version, or sends frames of one, only once every member has said that it knows them. A
-/// document that reaches an earlier version all the same is kept as it is (`LaterState`).
+/// Two nodes use the newest version of the wire format that both know; it says which kinds of
+/// frames may be sent. Between versions with one in common nothing ends a connection: an unknown
+/// kind of frame is skipped, an unknown request is answered as unsupported, and bytes after the
+/// known values are ignored. A node writes documents of a new version, or sends frames of one, only
+/// once every member has said that it knows them. A document that reaches an earlier version all
+/// the same is kept as it is (`LaterState`).
 package struct PeerVersions: Hashable, Sendable {
     /// The versions of the wire format.
     package let wire: ClosedRange<UInt8>
     /// The latest version of a document that is read in full.
     package let document: UInt8
 
-    package static let current = PeerVersions(wire: 1...1, document: Document.version)
+    package static let current = PeerVersions(
+        wire: 1...Frame.wireVersion, document: Document.version)
 
     package init(wire: ClosedRange<UInt8>, document: UInt8) {
         self.wire = wire
@@ -151,10 +153,8 @@ package enum PeerFrame: Hashable, Sendable {
     /// The sender lacks the vector of a shard on which one of the receiver's vectors builds.
     case unheard(ShardID)
 
-    /// The version at the head of each frame.
-    ///
-    /// Hellos and rejections have the same one for ever; other frames have the newest that both
-    /// nodes know.
+    /// The version at the head of each frame, which is that of the head: it is the same in all
+    /// versions of the wire format that only add kinds of frames.
     package static let version: UInt8 = 1
 }
 

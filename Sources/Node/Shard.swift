@@ -225,7 +225,7 @@ package actor Shard {
             header, at: horizon.wallTime(ports.clock), now: ports.clock.milliseconds)
     }
 
-    func onPeerUp(_ peer: NodeName) { machine.onPeerUp(peer) }
+    func onPeerUp(_ peer: NodeName, wire: UInt8) { machine.onPeerUp(peer, wire: wire) }
 
     func onPeerDown(_ peer: NodeName) { machine.onPeerDown(peer) }
 

@@ -525,7 +525,9 @@ extension ShardMachine {
 
     package mutating func onDropFailed() { copy.onDropFailed() }
 
-    package mutating func onPeerUp(_ peer: NodeName) { copy.onPeerUp(peer) }
+    package mutating func onPeerUp(_ peer: NodeName, wire: UInt8 = Frame.wireVersion) {
+        copy.onPeerUp(peer, wire: wire)
+    }
 
     package mutating func onPeerDown(_ peer: NodeName) { copy.onPeerDown(peer) }
 

@@ -27,6 +27,12 @@ public enum Frame: Hashable, Sendable {
     case broken(ShardID, number: UInt64)
     /// A request for the receiver's claim of a shard, answered by `offer` or by `absent`.
     case seek(ShardID)
+    /// The same, answered by `report` with the same number: unlike an offer, a report was certainly
+    /// made after the inquiry.
+    case inquiry(ShardID, number: UInt64)
+    /// The sender's claim of what its disk holds of a shard, as an answer to an inquiry; nil if it
+    /// has no replica.
+    case report(ShardID, number: UInt64, VersionClaim?)
     /// The sender has no replica of the shard.
     case absent(ShardID)
     /// An offer of a replica by a holder that does not own the shard; `mark` names the offered
@@ -35,6 +41,9 @@ public enum Frame: Hashable, Sendable {
     /// The acceptance of a handover: the sender owns the shard and has on disk all of the replica
     /// that was offered under this mark, and claims this.
     case accept(ShardID, mark: UInt64, VersionClaim)
+
+    /// The latest version of the wire format that this build writes; the first has no inquiries.
+    public static let wireVersion: UInt8 = 2
 
     /// The greatest size of a document in a frame, in bytes.
     public static let documentBytesMax = 48 << 20
@@ -94,12 +103,13 @@ public enum Frame: Hashable, Sendable {
         public var vector: Vector { said.vector }
     }
 
-    /// Whether the sender assumes that the receiver has a replica, and has to be told if it has
-    /// none.
-    public var asksForCopy: Bool {
+    /// The answer of a node without a replica of the shard to a sender that assumes one; nil if the
+    /// frame needs no answer.
+    public var answerWithoutReplica: Frame? {
         switch self {
-        case .seek, .pull: true
-        default: false
+        case .seek(let shard), .pull(let shard, _, _): .absent(shard)
+        case .inquiry(let shard, let number): .report(shard, number: number, nil)
+        default: nil
         }
     }
 
@@ -110,6 +120,7 @@ public enum Frame: Hashable, Sendable {
         case .batch(let shard, _, _, _), .done(let shard, _, _, _), .broken(let shard, _): shard
         case .offer(let offer): offer.shard
         case .seek(let shard), .absent(let shard): shard
+        case .inquiry(let shard, _), .report(let shard, _, _): shard
         case .handover(let shard, _, _), .accept(let shard, _, _): shard
         case .summary, .hashes: nil
         }
@@ -128,6 +139,9 @@ extension Frame: VectorCarrier {
         case .done(let shard, let number, let batches, var claim):
             body(shard, &claim.said)
             self = .done(shard, number: number, batches: batches, claim)
+        case .report(let shard, let number, .some(var claim)):
+            body(shard, &claim.said)
+            self = .report(shard, number: number, claim)
         case .handover(let shard, let mark, var claim):
             body(shard, &claim.said)
             self = .handover(shard, mark: mark, claim)

@@ -18,6 +18,8 @@ extension Frame: WireValue {
         static let absent: UInt8 = 11
         static let handover: UInt8 = 12
         static let accept: UInt8 = 13
+        static let inquiry: UInt8 = 14
+        static let report: UInt8 = 15
     }
 
     public func encode(into writer: inout ByteWriter) {
@@ -42,7 +44,7 @@ extension Frame: WireValue {
             offer.encode(into: &writer)
         case .pull, .batch, .done, .broken:
             encodePull(into: &writer)
-        case .seek, .absent, .handover, .accept:
+        case .seek, .absent, .handover, .accept, .inquiry, .report:
             encodeMove(into: &writer)
         }
     }
@@ -64,6 +66,15 @@ extension Frame: WireValue {
             writer.write(Kind.accept)
             writer.write(shard)
             writer.write(varint: mark)
+            claim.encode(into: &writer)
+        case .inquiry(let shard, let number):
+            writer.write(Kind.inquiry)
+            writer.write(shard)
+            writer.write(varint: number)
+        case .report(let shard, let number, let claim):
+            writer.write(Kind.report)
+            writer.write(shard)
+            writer.write(varint: number)
             claim.encode(into: &writer)
         default:
             break
@@ -113,7 +124,7 @@ extension Frame: WireValue {
             self = .offer(try Offer(from: &reader))
         case Kind.pull...Kind.broken:
             self = try Frame(pull: kind, from: &reader)
-        case Kind.seek...Kind.accept:
+        case Kind.seek...Kind.report:
             self = try Frame(move: kind, from: &reader)
         default:
             throw .unknown
@@ -124,7 +135,7 @@ extension Frame: WireValue {
     /// leading shard.
     public static func shard(from reader: inout ByteReader) throws(WireError) -> ShardID? {
         switch try reader.readByte() {
-        case Kind.push, Kind.confirm, Kind.offer, Kind.pull...Kind.accept: try reader.readShard()
+        case Kind.push, Kind.confirm, Kind.offer, Kind.pull...Kind.report: try reader.readShard()
         default: nil
         }
     }
@@ -137,6 +148,11 @@ extension Frame: WireValue {
         case Kind.handover:
             let mark = try reader.readVarint()
             self = .handover(shard, mark: mark, try VersionClaim(from: &reader))
+        case Kind.inquiry:
+            self = .inquiry(shard, number: try reader.readVarint())
+        case Kind.report:
+            let number = try reader.readVarint()
+            self = .report(shard, number: number, try Optional(from: &reader))
         default:
             let mark = try reader.readVarint()
             self = .accept(shard, mark: mark, try VersionClaim(from: &reader))

@@ -17,7 +17,7 @@ struct PeerProgress: Sendable {
         didSet { hasAnswered = true }
     }
     /// Whether the peer has said what it holds since it was last asked.
-    var hasAnswered = false
+    private(set) var hasAnswered = false
     /// Whether the peer last claimed that its replica may be shown.
     var isServing = false
     /// Whether the peer owns the shard, as this node sees it.
@@ -25,8 +25,12 @@ struct PeerProgress: Sendable {
     /// The mark of the replica that the peer wants to hand over and that has not been fetched
     /// entirely.
     var wanted: UInt64?
-    /// When the peer was last sent a `seek`, in milliseconds.
-    var soughtAt: UInt64?
+    /// When the peer was last asked what it holds, in milliseconds.
+    private(set) var askedAt: UInt64?
+    /// When the latest inquiry was sent that the peer has answered, in milliseconds.
+    private var answeredInquiry: UInt64?
+    /// Whether the peer knows `inquiry`.
+    private let answersInquiries: Bool
     /// The peer's pull that is being served.
     var serving: Serving?
     /// The number of a pull of the peer's whose reply was dropped on the way; the peer is told so
@@ -41,7 +45,33 @@ struct PeerProgress: Sendable {
     var comparableFrom: UInt64 = 0
     var comparisonPause: UInt64 = 0
 
-    init(name: NodeName) { self.name = name }
+    /// - Parameter wire: the version of the wire format on the connection.
+    init(name: NodeName, wire: UInt8) {
+        self.name = name
+        answersInquiries = wire >= 2
+    }
+
+    /// Returns the request for the peer's claim of a shard.
+    mutating func ask(for shard: ShardID, now: UInt64) -> Frame {
+        askedAt = now
+        hasAnswered = false
+        return answersInquiries ? .inquiry(shard, number: now) : .seek(shard)
+    }
+
+    /// Records that the peer has answered the inquiry that was sent at this time; its claim is
+    /// noted separately.
+    mutating func onReport(_ number: UInt64) {
+        guard let askedAt, number <= askedAt else { return }
+        answeredInquiry = max(answeredInquiry ?? 0, number)
+    }
+
+    /// Whether the peer has said what it holds after it was asked at this time or later.
+    ///
+    /// A peer that knows no inquiries may have sent its offer before it was asked.
+    func hasAnswered(since time: UInt64) -> Bool {
+        let answered = answersInquiries ? answeredInquiry : hasAnswered ? askedAt : nil
+        return answered.map { $0 >= time } ?? false
+    }
 
     /// Discards what is known of the peer's replica, which the peer may have given away since.
     mutating func forgetCopy() {

@@ -7,9 +7,11 @@ extension ShardReplica {
     /// Adds a connected node.
     ///
     /// The node has confirmed nothing yet: confirmations belong to one connection.
-    public mutating func onPeerUp(_ name: NodeName) {
+    ///
+    /// - Parameter wire: the version of the wire format on the connection.
+    public mutating func onPeerUp(_ name: NodeName, wire: UInt8 = Frame.wireVersion) {
         onPeerDown(name)
-        var peer = PeerProgress(name: name)
+        var peer = PeerProgress(name: name, wire: wire)
         #if PlantedBugs
             if let index = index(of: name) {
                 peer.confirmAll(of: peers.remove(at: index).confirmed)
@@ -99,6 +101,11 @@ extension ShardReplica {
             offer(to: peer, isAnswer: true)
         case .absent:
             onAbsent(at: index, now: now)
+        case .inquiry(_, let number):
+            tellBroken(to: index)
+            outbox.append((peer, .report(shard, number: number, claim)))
+        case .report(_, let number, let claim):
+            onReport(number, claim, from: index, now: now)
         case .handover(_, let mark, let claim):
             onHandover(mark, claim, from: index, now: now)
         case .accept(_, let mark, let claim):
@@ -136,19 +143,24 @@ extension ShardReplica {
             peers[index].unserved = number
         case .push:
             peers[index].untold = current.vector
-        case .confirm, .summary, .hashes, .offer, .seek, .absent, .handover, .accept:
+        case .confirm, .summary, .hashes, .offer, .seek, .absent, .handover, .accept, .inquiry,
+            .report:
             break
         }
     }
 
     /// Sends a peer the claim of what is on this disk.
     public mutating func offer(to peer: NodeName, isAnswer: Bool = false) {
-        if let index = index(of: peer), let number = peers[index].unserved {
-            outbox.append((peer, .broken(shard, number: number)))
-            peers[index].unserved = nil
-        }
+        if let index = index(of: peer) { tellBroken(to: index) }
         outbox.append(
             (peer, .offer(Frame.Offer(shard: shard, claim: claim, isAnswer: isAnswer))))
+    }
+
+    /// Tells a peer that the reply to its pull was dropped on the way, if so.
+    private mutating func tellBroken(to index: Int) {
+        guard let number = peers[index].unserved else { return }
+        outbox.append((peers[index].name, .broken(shard, number: number)))
+        peers[index].unserved = nil
     }
 
     /// Tells owners that may be waiting for a serving replica that this one serves.
@@ -176,6 +188,14 @@ extension ShardReplica {
     /// Whether a peer's replica has the same vector and another digest.
     func differs(from claim: Frame.VersionClaim) -> Bool {
         isSettled && claim.vector == stored.vector && claim.digest != stored.digest
+    }
+
+    private mutating func onReport(
+        _ number: UInt64, _ claim: Frame.VersionClaim?, from index: Int, now: UInt64
+    ) {
+        peers[index].onReport(number)
+        guard let claim else { return onAbsent(at: index, now: now) }
+        onOffer(Frame.Offer(shard: shard, claim: claim, isAnswer: true), from: index, now: now)
     }
 
     private mutating func onOffer(_ offer: Frame.Offer, from index: Int, now: UInt64) {

@@ -194,12 +194,11 @@ extension ShardReplica {
         return since + ShardReplica.solitudeMilliseconds
     }
 
-    /// Whether a peer has answered a `seek` that was sent late enough for that decision.
+    /// Whether a peer was asked what it holds late enough for that decision, and has answered.
     ///
     /// An earlier answer decides nothing: the peer may have a complete replica by now.
     private func isFresh(_ peer: PeerProgress) -> Bool {
-        guard let at = peer.soughtAt else { return false }
-        return at >= decidableFrom && peer.hasAnswered
+        peer.hasAnswered(since: decidableFrom)
     }
 
     /// Asks every connected node what it holds, if this replica cannot serve or is incomplete.
@@ -209,14 +208,12 @@ extension ShardReplica {
             return
         }
         for index in peers.indices {
-            if let at = peers[index].soughtAt, now < at + PeerProgress.seekMilliseconds,
+            if let at = peers[index].askedAt, now < at + PeerProgress.seekMilliseconds,
                 at >= decidableFrom || now < decidableFrom
             {
                 continue
             }
-            peers[index].soughtAt = now
-            peers[index].hasAnswered = false
-            outbox.append((peers[index].name, .seek(shard)))
+            outbox.append((peers[index].name, peers[index].ask(for: shard, now: now)))
         }
     }
 

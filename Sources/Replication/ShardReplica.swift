@@ -421,7 +421,11 @@ extension ShardReplica {
         owed = Owed()
         isDirty = false
         handover?.restart()
-        if !isServedByDisk { phase = .catchingUp(since: catchingUpSince) }
+        if !isServedByDisk {
+            phase = .catchingUp(since: catchingUpSince)
+            // What made it serve is gone, and what the peers last said may be older.
+            needsPull = true
+        }
         endNumbering()
         breakPulls()
         forgetHeard()

@@ -125,7 +125,7 @@ extension World {
         shell.connections[peer] = nil
         shell.links[peer] = nil
         shell.queues[peer] = SendQueue()
-        shell.heard[peer] = [:]
+        shell.reports[peer] = [:]
         shell.accepted[peer] = []
         if shell.isAlone { shell.aloneSince = now }
         for shard in shell.machines.indices { shell.machines[shard].onPeerDown(names[peer]) }
@@ -276,6 +276,9 @@ extension Frame {
         case .broken(let shard, let number): "broken \(shard) #\(number)"
         case .seek(let shard): "seek \(shard)"
         case .absent(let shard): "absent \(shard)"
+        case .inquiry(let shard, let number): "inquiry \(shard) #\(number)"
+        case .report(let shard, let number, let claim):
+            "report \(shard) #\(number) \(claim.map { String($0.vector.count) } ?? "absent")"
         case .handover(let shard, let mark, let claim):
             "handover \(shard) #\(mark) \(claim.vector.count)"
         case .accept(let shard, let mark, _): "accept \(shard) #\(mark)"

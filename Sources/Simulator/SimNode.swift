@@ -159,7 +159,7 @@ final class Shell {
     var connections: [Int?]
     var queues: [SendQueue]
     /// By the peer's index and the shard, what the peer last said on the connection that it holds.
-    var heard: [[Int: Heard]]
+    var reports: [[Int: Report]]
     /// By the peer's index, the shards whose handover it has accepted on the connection.
     var accepted: [Set<Int>]
     /// By the peer's index, the time of the next dial, in microseconds.
@@ -190,7 +190,7 @@ final class Shell {
         links = Array(repeating: nil, count: nodes)
         connections = Array(repeating: nil, count: nodes)
         queues = Array(repeating: SendQueue(), count: nodes)
-        heard = Array(repeating: [:], count: nodes)
+        reports = Array(repeating: [:], count: nodes)
         accepted = Array(repeating: [], count: nodes)
         dialAt = Array(repeating: now, count: nodes)
         repairs = Array(repeating: nil, count: machines.count)
@@ -198,9 +198,9 @@ final class Shell {
             process: ProcessID(high: UInt64(address.node), low: UInt64(address.start)))
     }
 
-    /// What a peer said that it holds of a shard, and when that arrived, in milliseconds.
-    struct Heard {
-        let at: UInt64
+    /// What a peer reported that it holds of a shard, and when it was asked, in milliseconds.
+    struct Report {
+        let askedAt: UInt64
         let vector: Vector
     }
 

@@ -37,7 +37,7 @@ extension World {
         case .hashes(let theirs):
             compare(theirs, with: peer, at: shell)
         case .push, .confirm, .offer, .pull, .batch, .done, .broken, .seek, .absent, .handover,
-            .accept:
+            .accept, .inquiry, .report:
             try receive(frame, from: peer, at: shell)
         }
         scheduleTurn(shell)
@@ -50,7 +50,6 @@ extension World {
             if mine.hash == entry.hash {
                 shell.machines[Int(entry.shard.number)].onLevel(
                     with: names[peer], isServing: entry.isServing)
-                noteLevel(entry.shard, with: peer, shell)
             } else {
                 shell.machines[Int(entry.shard.number)].offer(to: names[peer])
             }
@@ -60,7 +59,9 @@ extension World {
     private func receive(_ frame: Frame, from peer: Int, at shell: Shell) throws(Violation) {
         guard let shard = frame.shard, !shell.isUnwell else { return }
         guard shell.isHeld[Int(shard.number)] else {
-            if frame.asksForCopy { try send(.absent(shard), to: peer, from: shell) }
+            if let answer = frame.answerWithoutReplica {
+                try send(answer, to: peer, from: shell)
+            }
             return
         }
         let node = nodes[shell.address.node]
@@ -85,26 +86,14 @@ extension World {
 
     /// Records what a frame says that the peer holds, for `lowerFloor` and `checkAccepted`.
     private func noteHeard(_ frame: Frame, of shard: ShardID, from peer: Int, _ shell: Shell) {
-        let ownership = shell.machines[Int(shard.number)].copy.ownership
-        let vector: Vector
         switch frame {
-        case .offer(let offer): vector = offer.claim.vector
-        case .handover(_, _, let claim)
-        where ownership.isOwnedHere && !ownership.owners.contains(names[peer]):
-            vector = claim.vector
-        case .absent: vector = Vector()
+        case .report(_, let askedAt, let claim):
+            shell.reports[peer][Int(shard.number)] = Shell.Report(
+                askedAt: askedAt, vector: claim?.vector ?? Vector())
         case .accept:
             shell.accepted[peer].insert(Int(shard.number))
-            return
-        default: return
+        default: break
         }
-        shell.heard[peer][Int(shard.number)] = Shell.Heard(at: milliseconds, vector: vector)
-    }
-
-    private func noteLevel(_ shard: ShardID, with peer: Int, _ shell: Shell) {
-        let number = Int(shard.number)
-        shell.heard[peer][number] = Shell.Heard(
-            at: milliseconds, vector: shell.machines[number].copy.stored.vector)
     }
 
     /// Checks that a replica was completed by one that may serve: a replica that is catching up may
@@ -133,7 +122,6 @@ extension World {
         for entry in hashes {
             shell.machines[Int(entry.shard.number)].onLevel(
                 with: names[peer], isServing: !theirs.unready.contains(entry.shard))
-            noteLevel(entry.shard, with: peer, shell)
         }
     }
 
@@ -176,16 +164,16 @@ extension World {
     /// may lack what none of the reached nodes said that it holds.
     ///
     /// What a disk stores while an answer is on its way cannot be known to the node that decides.
-    /// Only what arrived late enough for the decision is an answer; from a peer that has said
-    /// nothing since then, the node must know all that is on its disk. The time is counted from
+    /// Only the report of a peer that was asked late enough for the decision is an answer; of any
+    /// other peer, the node must know all that is on its disk. The time is counted from
     /// where the world set the minimum, not from where the replica says that it began to catch up.
     private func lowerFloor(of node: SimNode, _ shard: Int, _ shell: Shell) {
         var reached = Vector()
         let cuts = conditions.cuts
         let decidableFrom = node.minimumsSince[shard] + World.aloneMicroseconds / 1_000
         for (peer, connection) in shell.connections.enumerated() where connection != nil {
-            if let heard = shell.heard[peer][shard], heard.at >= decidableFrom {
-                reached.formUnion(heard.vector)
+            if let report = shell.reports[peer][shard], report.askedAt >= decidableFrom {
+                reached.formUnion(report.vector)
             } else if cuts[peer][node.index] + cuts[node.index][peer] == 0 {
                 reached.formUnion(nodes[peer].disk.state.shards[shard].claim.vector)
             }

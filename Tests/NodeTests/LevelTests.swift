@@ -124,6 +124,36 @@ private struct Moved {
         }
     }
 
+    @Test func `what a dead owner alone has shown is taken back there too`() {
+        let moved = Moved()
+        moved.found(withoutTelling: [])
+        for other in moved.owners.dropFirst() {
+            let name = NodeName(checked: other.name)
+            _ = moved.owners[0].run { $0.block(name, .both) }
+        }
+        let pin = { (action: Message.Action) in
+            Mutation(.message(MessageID(checked: "m1"), action), in: lobby, by: bob)
+        }
+        #expect(moved.ask(pin(.pin), 4, level: .local).isWritten)
+        #expect(moved.read(5).messages == ["m1"])
+        let store = moved.owners[0].store
+        moved.world.kill(moved.owners[0].name)
+        moved.world.settle()
+        _ = moved.ask(pin(.unpin), 6, level: .local)
+        moved.world.run(milliseconds: 1_500)
+        #expect(moved.sink.outcomes[6].isWritten)
+        let other = moved.owners[1].name
+        moved.world.add(
+            moved.owners[0].name, join: [other], store: store, shards: nil, replicas: nil)
+        moved.world.run(milliseconds: 5_000)
+        let shard = ShardID(of: lobby.text, count: shardCount)
+        let key = DocumentKey.message(MessageID(checked: "m1"), in: lobby)
+        for owner in moved.owners.map(\.name).compactMap({ moved.world.participantStates[$0] }) {
+            let bytes = owner.stored(of: shard.number)[key] ?? []
+            #expect((try? Document(key, decoding: bytes))?.message?.isPinned == false)
+        }
+    }
+
     @Test func `a token is covered by every copy that answers, or refused after a second`() throws {
         let moved = Moved()
         moved.found(withoutTelling: [moved.owners[1]])

@@ -32,11 +32,11 @@ import Wire
         .hello(
             Hello(
                 process: RandomID(high: 3, low: 4), member: me, cluster: settings,
-                members: table)),
+                members: table, versions: PeerVersions(wire: 1...1, document: 1))),
         .hello(
             Hello(
                 process: RandomID(high: 3, low: 4), member: me, cluster: nil,
-                members: MemberTable())),
+                members: MemberTable(), versions: PeerVersions(wire: 1...1, document: 1))),
         .reject(.connected), .reject(.nameTaken),
         .gossip(.table(table), wallMilliseconds: 1_800_000_000_000),
         .gossip(.ping(number: 0, tableHash: 1, []), wallMilliseconds: 0),

@@ -39,6 +39,11 @@ import Wire
     }
 
     @Test func `a replay ends where the feed of the node that asked is level, not before`() {
+        participantState.run { node in
+            node.subscriptions.feeds = [Subscriptions.Feed(), Subscriptions.Feed()]
+            node.subscriptions.feeds[0].holder = node.me.name
+            node.subscriptions.feeds[0].number = 1
+        }
         take { shard in
             [
                 .open(shard, number: 1, since: SaidVector(ahead)),
@@ -49,6 +54,12 @@ import Wire
         // What is missing may exist nowhere any more.
         world.run(milliseconds: FeedScan.patienceMilliseconds + 500)
         #expect(isServed(1) && !isServed(2))
+    }
+
+    @Test func `a feed of which the close was lost ends with the next event`() {
+        // Its first event says where it begins; by then nobody here knows its number.
+        take { [.users([Self.bob]), .open($0, number: 77, since: nil)] }
+        #expect(!isServed(77))
     }
 
     @Test func `a replay for a node that has no feed of the shard is not kept`() {

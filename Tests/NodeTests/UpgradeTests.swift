@@ -26,7 +26,21 @@ import Wire
         return writer.bytes
     }
 
-    private static let laterVersions = PeerVersions(wire: 1...2, document: 2)
+    private static let laterVersions = PeerVersions(wire: 1...3, document: 2)
+    private static let earlierVersions = PeerVersions(wire: 1...1, document: 1)
+
+    /// Returns what an earlier version sends, which is to hold none of the later kinds of frames.
+    private static func earlier(_ bytes: [UInt8]) -> [UInt8] {
+        var cutter = EnvelopeCutter()
+        bytes.withUnsafeBytes { cutter.append($0) }
+        while let payload = try? cutter.next() {
+            switch try? PeerFrame.decode(payload) {
+            case .replication(.inquiry), .replication(.report): Issue.record("a later frame")
+            default: break
+            }
+        }
+        return bytes
+    }
 
     @Test func `node by node under load to a later version and back, nothing is lost or repeated`()
         throws
@@ -50,7 +64,9 @@ import Wire
             world.run(milliseconds: 500)
         }
         load()
-        for isLater in [true, false] {
+        // As if this build came after a first version, and before a third.
+        for versions in [Self.earlierVersions, .current, Self.laterVersions, .current] {
+            let isLater = versions == Self.laterVersions
             for name in names {
                 let store = try #require(world.participantStates[name]?.store)
                 world.kill(name)
@@ -59,9 +75,12 @@ import Wire
                 if isLater { store.headerTail = [7, 7] }
                 world.encoders[name] = nil
                 if isLater { world.encoders[name] = { UpgradeTests.later($0) } }
+                if versions == Self.earlierVersions {
+                    world.encoders[name] = { UpgradeTests.earlier($0) }
+                }
                 world.add(
                     name, join: names.filter { $0 != name }, store: store, shards: nil,
-                    versions: isLater ? UpgradeTests.laterVersions : .current)
+                    versions: versions)
                 world.run(milliseconds: 2_000)
                 load()
             }
@@ -87,7 +106,7 @@ import Wire
         let world = NodeWorld()
         let first = world.add("n1")
         world.run(milliseconds: 100)
-        let far = PeerVersions(wire: 3...4, document: 1)
+        let far = PeerVersions(wire: 5...6, document: 1)
         let second = world.add("n2", join: ["n1"], shards: nil, versions: far)
         world.run(milliseconds: 3_000)
         #expect(first.members == ["n1"] && second.held.isEmpty)

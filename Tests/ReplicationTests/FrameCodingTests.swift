@@ -35,10 +35,11 @@ struct FrameSource {
             isComplete: random.chance(50), isServing: random.chance(50))
     }
 
-    mutating func frame() -> Frame {
+    /// - Parameter kinds: the kinds to choose from; version 2 of the wire brought those from 13 on.
+    mutating func frame(of kinds: Range<Int> = 0..<15) -> Frame {
         let shard = ShardID(UInt16(random.below(4_096)))
         let number = random.next() >> UInt64(random.below(64))
-        switch random.below(13) {
+        switch kinds.lowerBound + random.below(kinds.count) {
         case 0: return .push(shard, encodedDocuments(), cause: vector())
         case 1: return .confirm(shard, vector())
         case 2:
@@ -62,7 +63,9 @@ struct FrameSource {
         case 9: return .seek(shard)
         case 10: return .absent(shard)
         case 11: return .handover(shard, mark: number, claim())
-        default: return .accept(shard, mark: number, claim())
+        case 12: return .accept(shard, mark: number, claim())
+        case 13: return .inquiry(shard, number: number)
+        default: return .report(shard, number: number, random.chance(50) ? claim() : nil)
         }
     }
 
@@ -117,7 +120,7 @@ struct FrameSource {
         var source = FrameSource(seed: 4)
         var read = 0
         for round in 0..<100_000 {
-            let kind = UInt8(source.random.below(11))
+            let kind = UInt8(source.random.below(17))
             let bytes =
                 round % 2 == 0
                 ? [kind] + source.random.bytes(source.random.below(60))
@@ -128,7 +131,7 @@ struct FrameSource {
     }
 
     @Test func `a kind of a later version is told from bytes that are wrong`() {
-        #expect(throws: WireError.unknown) { try Frame.decode([14, 0, 0]) }
+        #expect(throws: WireError.unknown) { try Frame.decode([16, 0, 0]) }
     }
 
     @Test func `the shard of a frame whose rest cannot be read is known`() throws {
@@ -142,10 +145,12 @@ struct FrameSource {
 
     @Test func `the bytes are those of earlier builds`() throws {
         var source = FrameSource(seed: 5)
-        let frames = (0..<80).map { _ in source.frame().encoded }
+        let frames = (0..<80).map { _ in source.frame(of: 0..<13).encoded }
         #expect(try GoldenBytes("frame", of: frames).difference() == nil)
         let headers = (0..<20).map { _ in source.header().encoded }
         #expect(try GoldenBytes("replica-header", of: headers).difference() == nil)
+        let inquiries = (0..<20).map { _ in source.frame(of: 13..<15).encoded }
+        #expect(try GoldenBytes("frame-inquiry", of: inquiries).difference() == nil)
     }
 }
 

@@ -52,6 +52,14 @@ private struct Moving {
         return marks
     }
 
+    /// Takes the report of a peer that was asked `milliseconds` after the beginning.
+    mutating func report(
+        _ claim: Frame.VersionClaim?, from peer: NodeName, askedAfter milliseconds: UInt64 = 0
+    ) {
+        let time = now + milliseconds
+        _ = copy.receive(.report(shard, number: time, claim), from: peer, now: time)
+    }
+
     mutating func accept(_ mark: UInt64?, from peer: NodeName) {
         _ = copy.receive(.accept(shard, mark: mark ?? 0, copy.claim), from: peer, now: now)
     }
@@ -90,8 +98,7 @@ private func ownership(_ owners: [NodeName]) -> Ownership {
             let nothing = Frame.VersionClaim(
                 vector: Vector(), digest: moving.copy.stored.digest, isComplete: true,
                 isServing: false)
-            let offer = Frame.Offer(shard: shard, claim: nothing, isAnswer: true)
-            _ = moving.copy.receive(.offer(offer), from: peer, now: moving.now + 1_010)
+            moving.report(nothing, from: peer, askedAfter: 1_000)
         }
         _ = moving.copy.onTick(now: moving.now + 1_100)
         #expect(moving.copy.isServable)
@@ -100,6 +107,22 @@ private func ownership(_ owners: [NodeName]) -> Ownership {
         #expect(!moving.copy.isReady)
         _ = moving.copy.onCommitFailed()
         _ = moving.copy.onTick(now: moving.now + 100)
+        #expect(!moving.copy.isReady)
+    }
+
+    @Test func `a failed commit takes back the pull that made an owner serve`() {
+        var moving = Moving(owners: [n2, n3])
+        moving.own([n1, n2])
+        let theirs = claim(seqs(1...5))
+        _ = moving.copy.receive(
+            .offer(Frame.Offer(shard: shard, claim: theirs, isAnswer: true)), from: n2,
+            now: moving.now)
+        _ = moving.copy.receive(
+            .done(shard, number: 1, batches: 0, theirs), from: n2, now: moving.now)
+        #expect(moving.copy.isReady)
+        _ = moving.copy.onCommitFailed()
+        // This may have been on its way since before the node became an owner.
+        moving.copy.onLevel(with: n2, isServing: true)
         #expect(!moving.copy.isReady)
     }
 
@@ -295,22 +318,57 @@ private func ownership(_ owners: [NodeName]) -> Ownership {
     @Test func `an owner without a copy asks everybody, and begins anew when all have none`() {
         var owner = Moving(isComplete: false, owners: [n1, n2])
         _ = owner.copy.onTick(now: owner.now)
-        #expect(owner.said() == [.seek(shard), .seek(shard)])
-        _ = owner.copy.receive(.absent(shard), from: n2, now: owner.now)
+        let inquiry = Frame.inquiry(shard, number: owner.now)
+        #expect(owner.said() == [inquiry, inquiry])
+        owner.report(nil, from: n2)
         _ = owner.copy.onTick(now: owner.now)
         #expect(!owner.copy.isReady)
-        _ = owner.copy.receive(.absent(shard), from: n3, now: owner.now)
+        owner.report(nil, from: n3)
         _ = owner.copy.onTick(now: owner.now + 999)
         #expect(!owner.copy.isReady)
         _ = owner.said()
         // By now a peer may have a replica, so they are asked again.
         _ = owner.copy.onTick(now: owner.now + 1_000)
         #expect(!owner.copy.isReady)
-        #expect(owner.said() == [.seek(shard), .seek(shard)])
-        for peer in [n2, n3] {
-            _ = owner.copy.receive(.absent(shard), from: peer, now: owner.now)
-        }
+        let again = Frame.inquiry(shard, number: owner.now + 1_000)
+        #expect(owner.said() == [again, again])
+        for peer in [n2, n3] { owner.report(nil, from: peer, askedAfter: 1_000) }
         _ = owner.copy.onTick(now: owner.now + 1_100)
+        #expect(owner.copy.isReady)
+    }
+
+    @Test func `what was on its way when a peer was asked is not its answer`() {
+        var owner = Moving(owners: [n1, n2])
+        _ = owner.copy.onTick(now: owner.now + 1_000)
+        owner.report(nil, from: n3, askedAfter: 1_000)
+        // The peer had nothing when it sent this, and may have stored something by now.
+        let old = claim(Vector(), isComplete: false, isServing: false)
+        for frame in [
+            Frame.offer(Frame.Offer(shard: shard, claim: old, isAnswer: true)), .absent(shard),
+            .report(shard, number: owner.now + 999, old), .report(shard, number: .max, old),
+        ] {
+            _ = owner.copy.receive(frame, from: n2, now: owner.now + 1_010)
+            _ = owner.copy.onTick(now: owner.now + 1_100)
+            #expect(!owner.copy.isReady)
+        }
+        owner.report(old, from: n2, askedAfter: 1_000)
+        _ = owner.copy.onTick(now: owner.now + 1_200)
+        #expect(owner.copy.isReady)
+    }
+
+    @Test func `an earlier build is sent no inquiry, and its offer is an answer`() {
+        var owner = Moving(owners: [n1, n2])
+        for peer in [n2, n3] { owner.copy.onPeerUp(peer, wire: 1) }
+        _ = owner.copy.onTick(now: owner.now + 1_000)
+        #expect(owner.said() == [.seek(shard), .seek(shard)])
+        _ = owner.copy.receive(.absent(shard), from: n3, now: owner.now + 1_010)
+        _ = owner.copy.onTick(now: owner.now + 1_100)
+        #expect(!owner.copy.isReady)
+        let theirs = claim(Vector(), isComplete: false, isServing: false)
+        _ = owner.copy.receive(
+            .offer(Frame.Offer(shard: shard, claim: theirs, isAnswer: true)), from: n2,
+            now: owner.now + 1_010)
+        _ = owner.copy.onTick(now: owner.now + 1_200)
         #expect(owner.copy.isReady)
     }
 
@@ -363,7 +421,8 @@ private func ownership(_ owners: [NodeName]) -> Ownership {
         #expect(!owner.copy.isReady)
         _ = owner.said()
         _ = owner.copy.onTick(now: owner.now)
-        #expect(owner.said() == [.seek(shard), .seek(shard)])
+        let inquiry = Frame.inquiry(shard, number: owner.now)
+        #expect(owner.said() == [inquiry, inquiry])
         let theirs = claim(Vector(), digest: owner.copy.stored.digest)
         let offer = Frame.offer(Frame.Offer(shard: shard, claim: theirs, isAnswer: true))
         owner.copy.onLevel(with: n2, isServing: true)

@@ -62,6 +62,8 @@ private struct Driven {
                 "\(peer) done \(number) of \(batches) claims \(claim.vector.count)"
             case .broken(_, let number): "\(peer) broken \(number)"
             case .seek: "\(peer) seek"
+            case .inquiry: "\(peer) inquiry"
+            case .report: "\(peer) report"
             case .absent: "\(peer) absent"
             case .handover(_, let mark, let claim):
                 "\(peer) handover \(mark) claims \(claim.vector.count)"
@@ -351,7 +353,9 @@ private struct Driven {
             #expect((one.copy.phase == .serving) == isServing)
             // By now the peer may serve, and is asked once more.
             _ = one.copy.onTick(now: one.now + 5_000)
-            one.offer(Vector(), isServing: false, from: n2)
+            let claim = Frame.VersionClaim(
+                vector: Vector(), digest: .zero, isComplete: true, isServing: false)
+            one.receive(.report(shard, number: one.now + 5_000, claim), from: n2)
             _ = one.copy.onTick(now: one.now + 5_100)
             #expect(one.copy.phase == .serving, "nobody who serves was reached")
         }
