@@ -43,7 +43,8 @@ extension ClusterWorld {
             ownersLeft(since: request.at, less: ClusterWorld.hearsayMicroseconds))
         if let (name, fact) = ClusterBook.fact(of: request, by: visit.user) {
             // The disk that held the change may have been lost before the answer came.
-            let isSafe = count > disksLost(since: request.at, less: 0)
+            let held = min(count, ownersLeft(since: request.at, less: 0))
+            let isSafe = held > disksLost(since: request.at, less: 0)
             guard isSafe || isOnSomeDisk(name, fact) else { return }
             book.acknowledge(name, fact, copies: copies)
             visit.done.append((name, fact))

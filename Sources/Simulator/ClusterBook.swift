@@ -217,9 +217,10 @@ struct ClusterBook {
         messages[name.id]?.refusals += 1
     }
 
-    /// Lowers, for each fact, the number of disks that must have it, since few members are left.
-    mutating func cap(copies: Int) {
-        for name in names { messages[name.id]?.cap(copies: copies) }
+    /// Lowers, for each fact of some messages, the number of disks that must have it, since their
+    /// shards were handed over to few members.
+    mutating func cap(copies: Int, of isMeant: (ClusterMessage.Name) -> Bool) {
+        for name in names where isMeant(name) { messages[name.id]?.cap(copies: copies) }
     }
 
     mutating func lose(

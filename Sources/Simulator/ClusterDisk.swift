@@ -24,6 +24,8 @@ actor ClusterDisk: Store {
     private var disk: SimDisk
     private(set) var settings: [String: [UInt8]] = [:]
     private var waiting: [Commit] = []
+    /// The shards whose replicas the process has begun to drop, until the world takes note.
+    private var dropsBegun: [ShardID] = []
     private var failures = 0
     private var failuresKnown = 0
     private var isFull = false
@@ -64,6 +66,11 @@ actor ClusterDisk: Store {
 
     var isWaiting: Bool { !waiting.isEmpty }
 
+    func takeDropsBegun() -> [ShardID] {
+        defer { dropsBegun = [] }
+        return dropsBegun
+    }
+
     func setFull(_ isFull: Bool) { self.isFull = isFull }
 
     /// Ends the first commit in the queue: it is applied, or it fails.
@@ -103,9 +110,16 @@ actor ClusterDisk: Store {
     }
 
     /// The bytes of every document on the disk.
-    var documents: [DocumentKey: [UInt8]] {
+    var documents: [DocumentKey: [UInt8]] { documents(without: []) }
+
+    /// The bytes of the documents on the disk that a commit under way does not drop.
+    var documentsKept: [DocumentKey: [UInt8]] {
+        documents(without: Set(waiting.flatMap(\.drops).map { Int($0.number) }))
+    }
+
+    private func documents(without dropped: Set<Int>) -> [DocumentKey: [UInt8]] {
         var found: [DocumentKey: [UInt8]] = [:]
-        for shard in disk.state.shards {
+        for (number, shard) in disk.state.shards.enumerated() where !dropped.contains(number) {
             for (key, document) in shard.documents { found[key] = document.bytes }
         }
         return found
@@ -141,6 +155,7 @@ actor ClusterDisk: Store {
             Commit(
                 writes: writes, drops: drops, settings: settings, ticket: ticket,
                 failuresKnown: failuresKnown, isUrgent: isUrgent))
+        dropsBegun += drops
         desk?.note(.commit)
     }
 

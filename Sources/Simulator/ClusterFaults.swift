@@ -186,8 +186,8 @@ extension ClusterWorld {
     /// stops expecting those that were on lost disks only.
     private func noteLosses(_ machine: ClusterMachine, _ others: [ClusterMachine]) {
         disksLostAt.append(now)
-        let mine = messages(on: machine)
-        let notOwner = others.map(messages)
+        let mine = messages(in: machine.documents)
+        let notOwner = others.map { messages(in: $0.documentsKept) }
         for (id, message) in mine.sorted(by: { $0.key < $1.key }) {
             let others = notOwner.compactMap { $0[id] }
             let (forgiven, broken) = book.lose(
@@ -203,12 +203,11 @@ extension ClusterWorld {
     func isOnSomeDisk(_ name: ClusterMessage.Name, _ fact: ClusterFact) -> Bool {
         guard let known = book.messages[name.id] else { return false }
         return machines.contains { machine in
-            messages(on: machine)[name.id].map { holds($0, fact, of: known) } ?? false
+            messages(in: machine.documents)[name.id].map { holds($0, fact, of: known) } ?? false
         }
     }
 
-    private func messages(on machine: ClusterMachine) -> [String: Message] {
-        let documents = machine.executor.run { machine.disk.assumeIsolated { $0.documents } }
+    private func messages(in documents: [DocumentKey: [UInt8]]) -> [String: Message] {
         var found: [String: Message] = [:]
         do throws(WireError) {
             for (key, bytes) in documents where key.kind == .message {

@@ -36,8 +36,8 @@ struct ClusterLosses {
 extension ClusterWorld {
     /// Records the documents on a disk that is about to be emptied.
     func noteLostDocuments(of machine: ClusterMachine, _ others: [ClusterMachine]) {
-        let notOwner = others.map(documents)
-        for (key, document) in documents(on: machine)
+        let notOwner = others.map { read($0.documentsKept) }
+        for (key, document) in read(machine.documents)
         where losses.note(document, besides: notOwner.compactMap { $0[key] }) {
             noteLost(key)
         }
@@ -46,15 +46,14 @@ extension ClusterWorld {
     /// Records the device states that only one machine has, when it is to be forgotten or evicted:
     /// they are given up, and may return with its disk.
     func noteGivenUp(_ machine: ClusterMachine, besides others: [ClusterMachine]) {
-        let notOwner = others.map(documents)
-        for (key, document) in documents(on: machine) {
+        let notOwner = others.map { read($0.documentsKept) }
+        for (key, document) in read(machine.documents) {
             var alone = ClusterLosses()
             if alone.note(document, besides: notOwner.compactMap { $0[key] }) { noteLost(key) }
         }
     }
 
-    private func documents(on machine: ClusterMachine) -> [DocumentKey: Document] {
-        let stored = machine.executor.run { machine.disk.assumeIsolated { $0.documents } }
+    private func read(_ stored: [DocumentKey: [UInt8]]) -> [DocumentKey: Document] {
         var found: [DocumentKey: Document] = [:]
         do throws(WireError) {
             for (key, bytes) in stored { found[key] = try Document(key, decoding: bytes) }

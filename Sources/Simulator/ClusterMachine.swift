@@ -1,3 +1,4 @@
+import Chat
 import Node
 import Replication
 import Session
@@ -32,6 +33,14 @@ final class ClusterMachine {
     var isSlow = 0
     /// The time at which a fault last kept it from others, or will end, in microseconds.
     var disturbedAt: UInt64?
+    /// The bytes of every document on its disk.
+    var documents: [DocumentKey: [UInt8]] {
+        executor.run { disk.assumeIsolated { $0.documents } }
+    }
+    /// The same without those that a commit under way drops.
+    var documentsKept: [DocumentKey: [UInt8]] {
+        executor.run { disk.assumeIsolated { $0.documentsKept } }
+    }
     private let wallOffsetMilliseconds: UInt64
     /// Whether its processes log at debug level.
     private let isTraced: Bool

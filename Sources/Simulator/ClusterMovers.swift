@@ -105,17 +105,24 @@ extension ClusterWorld {
 
     /// Records that a process ended by itself, since other nodes hold everything that it held.
     func onHandedOver(_ machine: ClusterMachine) {
-        let documents = machine.executor.run {
-            machine.disk.assumeIsolated { $0.documents.count }
-        }
-        if documents > 0 { fail(.placed, "\(machine.name) leaves with \(documents) documents") }
+        let count = machine.documents.count
+        if count > 0 { fail(.placed, "\(machine.name) leaves with \(count) documents") }
         machine.isOut = true
+    }
+
+    /// Records that a leaving node drops shard replicas: every owner that it knows has them on
+    /// disk, and from now on no other disk need have them, whether the other shards follow or not.
+    func noteDrops(by machine: ClusterMachine) {
+        let drops = machine.executor.run {
+            machine.disk.assumeIsolated { $0.takeDropsBegun() }
+        }
+        guard machine.isLeaving, !drops.isEmpty else { return }
         // With a short eviction time, a node that is cut off from the others may hand over to fewer
         // owners, at worst one.
         let owners = machines.count { !$0.isOut && !$0.isLeaving }
         let left = evictsSoon ? 1 : max(1, owners)
         handovers.append((now, left))
-        book.cap(copies: left)
+        book.cap(copies: left) { drops.contains(shard(of: $0.conversation)) }
     }
 
     // MARK: Deaths

@@ -63,7 +63,8 @@ final class ClusterWorld {
     var found: [String: UInt64] = [:]
     /// The times at which disks were lost with all their documents, in microseconds.
     var disksLostAt: [UInt64] = []
-    /// The times of orderly departures, in microseconds, with the number of owners that took over.
+    /// The times at which leaving nodes handed shards over, in microseconds, with the number of
+    /// owners that took over.
     var handovers: [(at: UInt64, owners: Int)] = []
 
     // The clients.
@@ -334,7 +335,9 @@ final class ClusterWorld {
             if line.contains("frame refused:") || line.contains("unreadable frame:") {
                 fail(.badRecord, "n\(address.machine + 1) \(line)")
             }
-        case .commit: write(process, at: address)
+        case .commit:
+            noteDrops(by: machines[address.machine])
+            write(process, at: address)
         case .emptyLog:
             step(address, "log emptied") { process in
                 process.node.assumeIsolated { $0.onLogEmptied(failure: nil) }

@@ -4,6 +4,30 @@ import Testing
 @testable import Simulator
 
 @Suite struct ClusterTests {
+    @Test func `a shard that was handed over is owed by the owners that are left`() throws {
+        let world = ClusterWorld(ClusterPlan(seed: 1), tracer: nil)
+        let gone = world.shard(of: "c0")
+        let other = try #require((1...50).map { "c\($0)" }.first { world.shard(of: $0) != gone })
+        let names = ["c0", other].map {
+            world.book.add(
+                ClusterMessage.Name(id: "m-\($0)", conversation: $0), from: "u0", text: "")
+        }
+        for name in names { world.book.acknowledge(name, .sent, copies: 2) }
+        for machine in world.machines.dropFirst(2) { machine.isOut = true }
+        let leaver = world.machines[0]
+        func lose() -> [Bool] {
+            leaver.executor.run { leaver.disk.commit([], drops: [gone], settings: [], ticket: 1) }
+            world.noteDrops(by: leaver)
+            var book = world.book
+            return names.map {
+                book.lose($0.id, { _, _ in true }, isElsewhere: { _, _ in false }).broken.isEmpty
+            }
+        }
+        #expect(lose() == [false, false])
+        leaver.isLeaving = true
+        #expect(lose() == [true, false])
+    }
+
     /// A few seeds: a debug build checks what a release build does not.
     static let seeds: [UInt64] = [3, 10_408]
 
