@@ -218,12 +218,13 @@ extension ShardMachine {
         var told: [AddressedEvent] = []
         var stage = Stage()
         var late: [ConversationID] = []
+        let altered = keysAltered(since: target)
         for encodedDocument in found.encodedDocuments {
             guard let read = try document(in: encodedDocument),
                 !read.wasScanned(beyond: known, upTo: target, before: cursor),
                 let document = try documents.stored(
                     read.key, otherwise: { () throws(StoreFailure) in read }),
-                !document.isSent(behind: target),
+                altered.contains(document.key) || !document.isSent(behind: target),
                 user == nil || document.profile == nil
             else { continue }
             told += try addressedEvents(of: document, beyond: known, isMeant, &stage, in: world)
@@ -238,6 +239,21 @@ extension ShardMachine {
             return (told, .earlier(FeedScan.Earlier(conversations: late, cursor: found.next)))
         }
         return (told, found.next.map { .changes(after: $0) })
+    }
+
+    /// The documents that were here within a scan's target and are altered by changes that wait for
+    /// their causes.
+    ///
+    /// The live feed will tell these changes as differences, so the scan tells the documents. Their
+    /// seqs do not show that: the seq of a sending is in no vector until its pull is done, and a
+    /// later seq of the same replica replaces the one that the target names.
+    private func keysAltered(since target: Vector) -> Set<DocumentKey> {
+        var (seen, altered): (Set<DocumentKey>, Set<DocumentKey>) = ([], [])
+        for change in committed where seen.insert(change.after.key).inserted {
+            guard let before = change.before, !before.isSent(behind: target) else { continue }
+            altered.insert(change.after.key)
+        }
+        return altered
     }
 
     private mutating func addressedEvents(

@@ -428,7 +428,11 @@ private struct Driven {
         other.machine.onPeerUp(NodeName(checked: "n2"))
         other.submit(create())
         for number in 1...count { other.submit(send("m\(number)")) }
-        _ = other.machine.takeWrite(1)
+        return pushed(by: &other, 1)
+    }
+
+    private static func pushed(by other: inout Driven, _ ticket: UInt64) -> [EncodedDocument] {
+        _ = other.machine.takeWrite(ticket)
         return other.machine.takeOutbox().flatMap { _, frame in
             if case .push(_, let encodedDocuments, _) = frame {
                 encodedDocuments
@@ -436,6 +440,37 @@ private struct Driven {
                 [EncodedDocument]()
             }
         }
+    }
+
+    @Test func `a scan tells a message that a change alters which waits for its causes`() throws {
+        let (m1, n2) = (MessageID(checked: "m1"), NodeName(checked: "n2"))
+        var other = Driven(seed: 6)
+        other.machine.setOwnership(.two, now: 0)
+        other.machine.onPeerUp(n2)
+        other.submit(create())
+        other.submit(send("m1"))
+        other.submit(Mutation(.message(m1, .pin), in: lobby, by: alice))
+        // A pull does not say which seqs a document has replaced, as that of the sending.
+        let first = Self.pushed(by: &other, 1).map {
+            EncodedDocument(key: $0.key, bytes: $0.bytes)
+        }
+        other.submit(Mutation(.message(m1, .restore), in: lobby, by: alice))
+        other.submit(send("m2"))
+        let second = Self.pushed(by: &other, 2)
+
+        var driven = Driven(seed: 5)
+        driven.machine.onPeerUp(n2)
+        #expect(try driven.told(first).contains("message"))
+        var cause = Vector()
+        cause.insert(Dot(replica: RandomID(high: 9, low: 9), seq: 1))
+        try driven.machine.receive(
+            .push(ShardID(0), second, cause: cause), from: n2, in: driven.world)
+        driven.settle()
+        #expect(try driven.told([]).isEmpty && driven.machine.isHoldingBack)
+        // The message that the change brings is left to the live feed.
+        #expect(try driven.read(beyond: Vector()).flatMap(\.self).count { $0 == "message" } == 1)
+        driven.now += 3_000
+        #expect(try driven.told([]) == ["message"])
     }
 
     @Test func `a document of another shard, or that is none, is a bad frame and changes nothing`()
