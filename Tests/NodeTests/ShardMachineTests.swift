@@ -450,9 +450,11 @@ private struct Driven {
         other.submit(create())
         other.submit(send("m1"))
         other.submit(Mutation(.message(m1, .pin), in: lobby, by: alice))
-        // A pull does not say which seqs a document has replaced, as that of the sending.
-        let first = Self.pushed(by: &other, 1).map {
-            EncodedDocument(key: $0.key, bytes: $0.bytes)
+        // A pull brings documents as they are, and does not say which seqs they have replaced: here
+        // that of the sending.
+        let states = Dictionary(Self.pushed(by: &other, 1).map { ($0.key, $0.bytes) }) { $1 }
+        let first = states.sorted { $0.key.count < $1.key.count }.map {
+            EncodedDocument(key: $0.key, bytes: $0.value)
         }
         other.submit(Mutation(.message(m1, .restore), in: lobby, by: alice))
         other.submit(send("m2"))
