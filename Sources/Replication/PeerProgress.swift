@@ -73,6 +73,9 @@ struct PeerProgress: Sendable {
         return answered.map { $0 >= time } ?? false
     }
 
+    /// Whether the peer last claimed to hold a replica.
+    var isHolder: Bool { holding == .complete || holding == .incomplete }
+
     /// Discards what is known of the peer's replica, which the peer may have given away since.
     mutating func forgetCopy() {
         confirmed = Vector()

@@ -25,6 +25,7 @@ extension ShardReplica {
 
     /// Removes a node whose connection has ended.
     public mutating func onPeerDown(_ name: NodeName) {
+        if let index = index(of: name), peers[index].isHolder { hasLostSight = true }
         if !isConfirmationKept { peers.removeAll { $0.name == name } }
         if pull?.peer == name { pull = nil }
         owed.confirmed[name] = nil

@@ -156,6 +156,7 @@ extension ShardReplica {
     }
 
     mutating func onAbsent(at index: Int, now: UInt64) {
+        if peers[index].isHolder { hasLostSight = true }
         peers[index].forgetCopy()
         peers[index].holding = .nothing
         peers[index].wanted = nil
@@ -174,6 +175,7 @@ extension ShardReplica {
     /// returns the replies that have waited long enough.
     public mutating func onTick(now: UInt64) -> [(ReplySlot, Stored)] {
         guard !isDropping else { return takeSettled(now: now) }
+        searchAnew(now: now)
         if let pull, now >= pull.heardAt + patienceMilliseconds { breakPull(now: now) }
         pullIfLacking(now: now)
         seek(now: now)
@@ -199,6 +201,13 @@ extension ShardReplica {
     /// An earlier answer decides nothing: the peer may have a complete replica by now.
     private func isFresh(_ peer: PeerProgress) -> Bool {
         peer.hasAnswered(since: decidableFrom)
+    }
+
+    /// Begins the search for a newer replica anew after one went out of sight: what the other peers
+    /// have answered before does not show that nobody has taken it over.
+    private mutating func searchAnew(now: UInt64) {
+        if hasLostSight, phase != .serving { catchUp(now: now) }
+        hasLostSight = false
     }
 
     /// Asks every connected node what it holds, if this replica cannot serve or is incomplete.

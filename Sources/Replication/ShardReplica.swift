@@ -84,6 +84,9 @@ public struct ShardReplica: Sendable {
     /// Whether a replica that does not belong here has searched for a serving one for long enough:
     /// an owner that takes it over then counts as complete.
     var hasWaited = false
+    /// Whether a peer that held the replica was lost, or has given the replica away, since the last
+    /// tick.
+    var hasLostSight = false
 
     /// The connected nodes, ascending by name.
     var peers: [PeerProgress] = []

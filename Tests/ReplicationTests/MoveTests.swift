@@ -344,7 +344,7 @@ private func ownership(_ owners: [NodeName]) -> Ownership {
         // The peer had nothing when it sent this, and may have stored something by now.
         let old = claim(Vector(), isComplete: false, isServing: false)
         for frame in [
-            Frame.offer(Frame.Offer(shard: shard, claim: old, isAnswer: true)), .absent(shard),
+            Frame.offer(Frame.Offer(shard: shard, claim: old, isAnswer: true)),
             .report(shard, number: owner.now + 999, old), .report(shard, number: .max, old),
         ] {
             _ = owner.copy.receive(frame, from: n2, now: owner.now + 1_010)
@@ -354,6 +354,27 @@ private func ownership(_ owners: [NodeName]) -> Ownership {
         owner.report(old, from: n2, askedAfter: 1_000)
         _ = owner.copy.onTick(now: owner.now + 1_200)
         #expect(owner.copy.isReady)
+    }
+
+    @Test(arguments: [false, true])
+    func `a replica that went out of sight is looked for anew`(isGone: Bool) {
+        var old = Moving(owners: [n2, n3])
+        _ = old.copy.onTick(now: old.now + 1_000)
+        old.report(nil, from: n2, askedAfter: 1_000)
+        old.report(claim(seqs(1...5)), from: n3, askedAfter: 1_000)
+        if isGone {
+            old.copy.onPeerDown(n3)
+        } else {
+            _ = old.copy.receive(.absent(shard), from: n3, now: old.now + 1_010)
+        }
+        for wait: UInt64 in [1_100, 1_600, 2_099] {
+            _ = old.copy.onTick(now: old.now + wait)
+            #expect(!old.copy.isServable)
+        }
+        _ = old.copy.onTick(now: old.now + 2_100)
+        for peer in [n2, n3] { old.report(nil, from: peer, askedAfter: 2_100) }
+        _ = old.copy.onTick(now: old.now + 2_200)
+        #expect(old.copy.isServable)
     }
 
     @Test func `an earlier build is sent no inquiry, and its offer is an answer`() {
