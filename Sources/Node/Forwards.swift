@@ -228,10 +228,13 @@ extension Forwards {
         return forward
     }
 
-    /// Removes the forwards of a session and a shard that wait for a member, in order.
-    mutating func removeWaiting(of shard: ShardID, for session: UInt64) -> [Forward] {
+    /// Removes the forwards of a shard and of some sessions that wait for a member, in order.
+    mutating func removeWaiting(
+        of shard: ShardID, where isMeant: (_ session: UInt64) -> Bool
+    ) -> [Forward] {
         let waiting = queues[shard]?.waiting ?? []
-        return waiting.filter { entries[$0]?.slot.session == session }.compactMap { remove($0) }
+        let meant = waiting.filter { entries[$0].map { isMeant($0.slot.session) } ?? false }
+        return meant.compactMap { remove($0) }
     }
 
     /// Removes the forwards that are to be given up by now, in order.

@@ -33,6 +33,7 @@ extension Node {
     }
 
     private func sendForwards(of id: ShardID) {
+        dropAbandoned(of: id)
         switch route(of: id) {
         case .nobody:
             return
@@ -45,6 +46,16 @@ extension Node {
             guard sent.count < numbers.count else { return }
             forwards.putBack(Array(numbers[sent.count...]), of: id)
             routes.noteMute(name, now: ports.clock.milliseconds)
+        }
+    }
+
+    /// Gives up the waiting forwards of sessions that have ended.
+    ///
+    /// What such a session had seen is forgotten, so that no replica can be compared with it: a
+    /// write could be executed where what it answers is missing.
+    private func dropAbandoned(of id: ShardID) {
+        for forward in forwards.removeWaiting(of: id, where: { sinks[$0] == nil }) {
+            finish(forward, forward.outcome(of: .unreachable), nil)
         }
     }
 

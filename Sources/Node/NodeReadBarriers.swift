@@ -176,7 +176,7 @@ extension Node {
     private func giveUp(_ place: SessionShard) {
         drop(place)
         for slot in sinces.keys.filter({ $0.session == place.session }) { failSince(slot) }
-        for forward in forwards.removeWaiting(of: place.shard, for: place.session) {
+        for forward in forwards.removeWaiting(of: place.shard, where: { $0 == place.session }) {
             finish(forward, forward.outcome(of: .behind), nil)
         }
     }

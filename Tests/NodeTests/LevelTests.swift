@@ -124,6 +124,37 @@ private struct Moved {
         }
     }
 
+    @Test(arguments: [false, true])
+    func `what a client that is gone has asked for is not executed without what it saw`(
+        isSent: Bool
+    ) {
+        let moved = Moved()
+        moved.found(withoutTelling: [moved.owners[1]])
+        let (world, first) = (moved.world, moved.owners[0].name)
+        // Before the request it waits for another owner; after it, it is taken back from the first.
+        if !isSent {
+            world.kill(first)
+            world.settle()
+        }
+        let sessionVectors = moved.sink.sessionVectors
+        _ = moved.stranger.run {
+            $0.handle(
+                send("m2"), isMinted: false, level: .local,
+                for: ReplySlot(session: 7, number: 4), having: sessionVectors)
+        }
+        if isSent {
+            world.paused.insert(first)
+            world.endTurn(of: moved.stranger)
+        }
+        moved.stranger.run { $0.detach(7) }
+        if isSent { world.kill(first) }
+        world.endTurn(of: moved.stranger)
+        world.settle()
+        let shard = ShardID(of: lobby.text, count: shardCount)
+        let key = DocumentKey.message(MessageID(checked: "m2"), in: lobby)
+        #expect(moved.owners[1].stored(of: shard.number)[key] == nil)
+    }
+
     @Test func `what a dead owner alone has shown is taken back there too`() {
         let moved = Moved()
         moved.found(withoutTelling: [])
