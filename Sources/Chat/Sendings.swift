@@ -7,6 +7,15 @@ extension Document {
         guard let message else { return [] }
         return [message.header.dot] + message.losingSends.dots
     }
+
+    /// The seqs of those sendings that later changes of the same replicas have replaced in
+    /// `changedBy`.
+    public var sendingsReplaced: [Dot] {
+        guard let message else { return [] }
+        let isFirstNamed = changedBy.dots.contains(message.header.dot)
+        if isFirstNamed, message.losingSends.isEmpty { return [] }
+        return sendings.filter { !changedBy.dots.contains($0) }
+    }
 }
 
 extension Message {

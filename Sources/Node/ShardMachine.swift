@@ -350,8 +350,12 @@ extension ShardMachine {
         #if PlantedBugs
             if PlantedBug.indexNotUpdatedOnMerge.isOn { documents.keepIndexKeys(of: theirs.key) }
         #endif
-        copy.noteMerge(
-            change, naming: theirs.changedBy, superseding: encodedDocument.superseded, from: peer)
+        // Whether a message is here is told by the seqs of its sendings, so they are named too.
+        var superseded = encodedDocument.superseded
+        for dot in theirs.sendingsReplaced where !copy.current.vector.contains(dot) {
+            superseded.insert(dot)
+        }
+        copy.noteMerge(change, naming: theirs.changedBy, superseding: superseded, from: peer)
     }
 
     /// Returns the document unchanged: only the node that accepts a change applies the rules to it.

@@ -442,20 +442,35 @@ private struct Driven {
         }
     }
 
+    /// Returns what a pull brings of a message that was pinned before it: documents as they are,
+    /// which do not name the seqs that they replace, here that of the sending.
+    private static func pulled(from other: inout Driven) -> [EncodedDocument] {
+        other.machine.setOwnership(.two, now: 0)
+        other.machine.onPeerUp(NodeName(checked: "n2"))
+        other.submit(create())
+        other.submit(send("m1"))
+        let pin = Message.Action.pin
+        other.submit(Mutation(.message(MessageID(checked: "m1"), pin), in: lobby, by: alice))
+        let states = Dictionary(pushed(by: &other, 1).map { ($0.key, $0.bytes) }) { $1 }
+        return states.sorted { $0.key.count < $1.key.count }.map {
+            EncodedDocument(key: $0.key, bytes: $0.value)
+        }
+    }
+
+    @Test func `a hiding covers a message of which the sending was replaced before it came`() throws
+    {
+        var (other, driven) = (Driven(seed: 6), Driven(seed: 5))
+        driven.machine.onPeerUp(NodeName(checked: "n2"))
+        #expect(try driven.told(Self.pulled(from: &other)).contains("message"))
+        #expect(try driven.page(.newest, limit: 5).count == 1)
+        driven.submit(Mutation(.participant(.hideChat), in: lobby, by: alice))
+        #expect(try driven.page(.newest, limit: 5).isEmpty)
+    }
+
     @Test func `a scan tells a message that a change alters which waits for its causes`() throws {
         let (m1, n2) = (MessageID(checked: "m1"), NodeName(checked: "n2"))
         var other = Driven(seed: 6)
-        other.machine.setOwnership(.two, now: 0)
-        other.machine.onPeerUp(n2)
-        other.submit(create())
-        other.submit(send("m1"))
-        other.submit(Mutation(.message(m1, .pin), in: lobby, by: alice))
-        // A pull brings documents as they are, and does not say which seqs they have replaced: here
-        // that of the sending.
-        let states = Dictionary(Self.pushed(by: &other, 1).map { ($0.key, $0.bytes) }) { $1 }
-        let first = states.sorted { $0.key.count < $1.key.count }.map {
-            EncodedDocument(key: $0.key, bytes: $0.value)
-        }
+        let first = Self.pulled(from: &other)
         other.submit(Mutation(.message(m1, .restore), in: lobby, by: alice))
         other.submit(send("m2"))
         let second = Self.pushed(by: &other, 2)
