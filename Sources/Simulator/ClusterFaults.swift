@@ -166,6 +166,7 @@ extension ClusterWorld {
         let others = machines.filter { $0.index != machine.index && !$0.isGone }
         noteLosses(machine, others)
         noteLostDocuments(of: machine, others)
+        noteGivenUp(machine, besides: others.filter { !$0.isOut })
         machine.executor.run { machine.disk.assumeIsolated { $0.wipe() } }
         machine.join = others.map(\.address)
         coverage.count("folder emptied")

@@ -43,8 +43,9 @@ extension ClusterWorld {
         }
     }
 
-    /// Records the device states that only one machine has, when it is to be forgotten or evicted:
-    /// they are given up, and may return with its disk.
+    /// Records the device states that only one machine has of all members, when it is to be
+    /// forgotten, evicted or emptied: they are given up, and may return with its disk or with that
+    /// of a machine that is no member now.
     func noteGivenUp(_ machine: ClusterMachine, besides others: [ClusterMachine]) {
         let notOwner = others.map { read($0.documentsKept) }
         for (key, document) in read(machine.documents) {

@@ -102,7 +102,8 @@ struct PhoneBook {
     mutating func take(
         _ list: [(id: String, message: String)], at now: UInt64, knowing known: Set<Int> = []
     ) {
-        self.list = list
+        // What was asked before a loss may show what nobody knows any more.
+        self.list = (listings.last?.askedAt ?? .max) > lostAt ? list : []
         guard let last = listings.indices.last else { return }
         listings[last].answeredAt = now
         listings[last].known = known

@@ -112,6 +112,29 @@ import Testing
     }
 
     /// Returns a connection to the first node of a cluster that has formed.
+    @Test func `what only a machine that is away still has of a device is given up`() throws {
+        let world = ClusterWorld(ClusterPlan(seed: 1), tracer: nil)
+        _ = try #require(aVisit(in: world))
+        let phone = ClusterPhone(0, user: "u0")
+        world.phones = [phone]
+        world.ring(.add, of: phone, at: 0)
+        func holders() -> [ClusterMachine] {
+            world.machines.filter { $0.documents[phone.key] != nil }
+        }
+        #expect(world.run(until: world.now + 5_000_000) { holders().count > 1 })
+        let away = try #require(holders().first)
+        world.kill(away.index)
+        away.isOut = true
+        world.noteGivenUp(away, besides: world.machines.filter { !$0.isOut })
+        // Another member has it.
+        #expect(phone.book.addedAt != nil)
+        for machine in world.machines where machine !== away {
+            world.kill(machine.index)
+            _ = world.wipe(machine)
+        }
+        #expect(away.documents[phone.key] != nil && phone.book.addedAt == nil)
+    }
+
     private func aVisit(in world: ClusterWorld) -> ClusterVisit? {
         for machine in world.machines { world.restart(machine.index, after: 0) }
         _ = world.run(until: 5_000_000) { world.machines[0].process?.isReady ?? false }

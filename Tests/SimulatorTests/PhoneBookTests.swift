@@ -145,4 +145,14 @@ import Testing
         book.acknowledge(.add, askedAt: 250_000, at: 400_000)
         #expect(book.addedAt == nil)
     }
+
+    @Test
+    mutating func `a list that was asked before a loss and comes after it counts for nothing`() {
+        book.ask(.list, at: 100_000)
+        book.lose(at: 150_000)
+        book.take([(id: "1", message: "a")], at: 160_000)
+        #expect(book.list.isEmpty)
+        list([("1", "a")], 200, 210)
+        #expect(book.list.count == 1)
+    }
 }
