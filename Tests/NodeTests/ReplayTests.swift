@@ -62,6 +62,45 @@ import Wire
         #expect(!isServed(77))
     }
 
+    @Test func `a position that found no capacity is said with the next frame`() throws {
+        let n2 = NodeName(checked: "n2")
+        world.add("n2", join: ["n1"], shards: nil)
+        world.run(milliseconds: 1_000)
+        let link = try #require(participantState.run { $0.links[n2]?.channel.id })
+        let channel = try #require(world.channels.first { $0.id == link })
+        // The test takes the place of the second node, which would close a feed that it has not
+        // opened.
+        channel.isCut = true
+        let shard = ShardID(of: lobby.text, count: 2)
+        func deliver(_ frames: [WatchFrame]) {
+            participantState.run { node in
+                for frame in frames { node.onWatchFrame(frame, from: n2) }
+            }
+            world.endTurn(of: participantState)
+        }
+        func known() -> Vector? {
+            participantState.run { $0.publisher.liveFeed(of: shard, for: n2)?.known }
+        }
+        func position() -> Vector? {
+            participantState.run { node in
+                node.shard(shard).map { $0.assumeIsolated { $0.feedPosition } }
+            }
+        }
+        deliver([.users([Self.bob]), .open(shard, number: 77, since: nil)])
+        #expect(known() == position())
+        let before = known()
+        // Nobody who is watched there is told of this.
+        #expect(participantState.submit(create(), number: 1))
+        world.run(milliseconds: 100)
+        #expect(known() == before && position() != before)
+        channel.queuedBytes = .max / 2
+        deliver([.watch(5, alice)])
+        #expect(known() == before)
+        channel.queuedBytes = 0
+        deliver([.watch(6, alice)])
+        #expect(known() == position())
+    }
+
     @Test func `a replay for a node that has no feed of the shard is not kept`() {
         take { [.replay($0, number: 2, Self.bob, since: SaidVector(Vector()))] }
         #expect(!isServed(2))
