@@ -467,9 +467,7 @@ extension Node {
         case .unheard(let shard):
             link.onUnheard(shard)
         case .clock(let theirs):
-            let isFirst = link.deadline(after: 0, now: now) == nil
-            link.noteClock(theirs, now: now)
-            if isFirst { tellTyping(to: name) }
+            if link.noteClock(theirs, now: now) { tellTyping(to: name) }
         case .watch(let frame):
             onWatchFrame(frame, from: name)
         case .typing(let frame):

@@ -160,9 +160,13 @@ extension Node {
         let place = Typing.Place(conversation: frame.conversation, user: frame.user)
         if frame.isEnded { return onTypingEnded(place, at: frame.at, by: name) }
         let now = Typing.Moment(ports.clock)
-        guard let until = frame.until.map({ deadline($0, of: frame, from: name) }),
-            !until.isPast(at: now)
-        else { return hideTyping(place, by: name, at: frame.at) }
+        let until = frame.until.map { deadline($0, of: frame, from: name) }
+        if let until, isTakenToBeBehind(by: until, now: now) {
+            links[name]?.tellClock(now: now.monotonic, isMistaken: true)
+        }
+        guard let until, !until.isPast(at: now) else {
+            return hideTyping(place, by: name, at: frame.at)
+        }
         if typing.show(
             place, by: name, to: frame.participants, until: until, now: now, at: frame.at)
         {
@@ -182,6 +186,14 @@ extension Node {
         let apart = name == me.name ? 0 : options.maxOffsetMilliseconds
         let (wall, isNever) = (frame.at + Typing.millisecondsMax).addingReportingOverflow(apart)
         return Typing.Moment(monotonic: until, wall: isNever ? .max : wall)
+    }
+
+    /// Whether a notice ends so much earlier by the monotonic clock than by the wall clocks that
+    /// its sender takes this node's clock to be behind; a delay on its way shortens both alike.
+    private func isTakenToBeBehind(by until: Typing.Moment, now: Typing.Moment) -> Bool {
+        let monotonic = Int64(clamping: until.monotonic) &- Int64(clamping: now.monotonic)
+        let wall = Int64(clamping: until.wall) &- Int64(clamping: now.wall)
+        return (wall &- monotonic) / 2 > Int64(clamping: options.maxOffsetMilliseconds)
     }
 
     /// Ends typing whichever node told of it, including this one.

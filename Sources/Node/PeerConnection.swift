@@ -226,8 +226,16 @@ final class PeerConnection {
         if send(.clock(now)) { clockToldAt = now }
     }
 
-    func noteClock(_ theirs: UInt64, now: UInt64) {
+    /// Records what the peer's clock said.
+    ///
+    /// - Returns: whether this is the first report, or shows that deadlines by the earlier ones
+    ///   were too early by a tick or more: this machine was suspended, or they were held up.
+    @discardableResult
+    func noteClock(_ theirs: UInt64, now: UInt64) -> Bool {
+        let before = clockOffsets.max()
         clockOffsets = clockOffsets.suffix(1) + [Int64(truncatingIfNeeded: theirs &- now)]
+        guard let before, let offset = clockOffsets.max() else { return true }
+        return offset > before && UInt64(bitPattern: offset &- before) >= Node.tickMilliseconds
     }
 
     /// A lower bound for what the peer's clock will say after that many milliseconds; nil before

@@ -310,6 +310,27 @@ extension ReplyResult? {
         #expect(stranger.sink.outcomes[1].isWritten)
     }
 
+    @Test(arguments: [(5_950, 200), (3_000, 4_000)] as [(UInt64, UInt64)])
+    func `who takes the clocks of others to be behind has its typing shown in full`(
+        behind: UInt64, after: UInt64
+    ) {
+        let five = Five()
+        let (owner, stranger) = (five.owners(of: lobby)[0], five.stranger(to: lobby))
+        #expect(five.handle(found(), at: owner, number: 1).isWritten)
+        let name = stranger.node.options.name
+        let now = five.world.clock.milliseconds
+        // As if the owner's machine had been suspended since the stranger's last two reports.
+        owner.run { node in
+            for _ in 1...2 { node.links[name]?.noteClock(now - behind, now: now) }
+            _ = node.type(true, in: lobby, by: alice, for: ReplySlot(session: 1, number: 2))
+        }
+        five.world.endTurn(of: owner)
+        five.world.run(milliseconds: after)
+        #expect(stranger.run { $0.typing.shown.count } == 1)
+        five.world.run(milliseconds: 6_000)
+        #expect(stranger.run { $0.typing.shown.isEmpty })
+    }
+
     // MARK: Lists
 
     private func rooms(_ count: Int) -> [ConversationID] {
