@@ -192,8 +192,7 @@ extension ShardReplica {
     /// The time from which on it may be decided that no complete replica can be reached, in
     /// milliseconds.
     private var decidableFrom: UInt64 {
-        guard case .catchingUp(let since) = phase else { return 0 }
-        return since + ShardReplica.solitudeMilliseconds
+        phase == .serving ? 0 : catchingUpSince + ShardReplica.solitudeMilliseconds
     }
 
     /// Whether a peer was asked what it holds late enough for that decision, and has answered.

@@ -20,8 +20,8 @@ public struct ShardReplica: Sendable {
     /// Whether the content of the replica may be shown to clients.
     public enum Phase: Hashable, Sendable {
         /// The replica is not shown until it is known to be up to date, since an old disk may
-        /// contain what has since been deleted; `since` is in milliseconds.
-        case catchingUp(since: UInt64)
+        /// contain what has since been deleted.
+        case catchingUp
         case serving
     }
 
@@ -111,7 +111,7 @@ public struct ShardReplica: Sendable {
     var barrierRoundsBegun: UInt64 = 0
 
     /// When the replica last began to catch up, in milliseconds.
-    private var catchingUpSince: UInt64
+    private(set) var catchingUpSince: UInt64
     private let restRangesMax: Int
     /// Whether the replica was serving with the content on disk; a failed commit returns to that.
     private var isServedByDisk = false
@@ -146,7 +146,7 @@ public struct ShardReplica: Sendable {
         storedHash = stored.hash
         current = stored
         handover = ownership.isOwnedHere ? nil : Handover(after: firstNumber)
-        phase = .catchingUp(since: now)
+        phase = .catchingUp
         catchingUpSince = now
         #if PlantedBugs
             if PlantedBug.servesOldDisk.isOn { serve() }
@@ -181,7 +181,7 @@ public struct ShardReplica: Sendable {
 
     /// Stops serving until it is known that other nodes hold nothing newer.
     mutating func catchUp(now: UInt64) {
-        phase = .catchingUp(since: now)
+        phase = .catchingUp
         catchingUpSince = now
         hasWaited = false
         isServedByDisk = false
@@ -425,7 +425,7 @@ extension ShardReplica {
         isDirty = false
         handover?.restart()
         if !isServedByDisk {
-            phase = .catchingUp(since: catchingUpSince)
+            phase = .catchingUp
             // What made it serve is gone, and what the peers last said may be older.
             needsPull = true
         }

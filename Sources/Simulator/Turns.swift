@@ -135,7 +135,9 @@ extension World {
         for shard in shell.held {
             let before = shell.machines[shard].copy.phase
             try settle(shell.machines[shard].onTick(now: milliseconds), at: shell)
-            if shell.machines[shard].copy.phase != before { lowerFloor(of: node, shard, shell) }
+            if before != .serving, shell.machines[shard].copy.phase == .serving {
+                lowerFloor(of: node, shard, shell)
+            }
         }
         for peer in shell.links.indices where peer != address.node {
             if let link = shell.links[peer] {
