@@ -53,6 +53,13 @@ public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hash
     /// Whether `element` is or was an element.
     public func hasHeld(_ element: Element) -> Bool { entry(of: element)?.wasAdded ?? false }
 
+    /// Returns the elements of which operations are recorded here that are not recorded in `old`,
+    /// ascending; what was changed and changed back since is among them.
+    public func changed(since old: ObservedRemoveSet) -> [Element] {
+        guard entries != old.entries else { return [] }
+        return entries.lazy.filter { old.entry(of: $0.element) != $0 }.map { $0.element }
+    }
+
     /// Returns the time of the last add of `element` that no remove has seen; nil where it is no
     /// element.
     public func lastAdded(_ element: Element) -> HybridTimestamp? {

@@ -3,9 +3,11 @@ import Wire
 
 /// The events that a change of a document causes.
 ///
-/// A live feed knows both states and publishes the difference. A replay knows the earlier state
-/// only by the seqs that the watcher has seen, and publishes everything that may differ in its
-/// present state.
+/// A live feed knows both states and publishes the difference. Its receiver may be past the earlier
+/// one, since another node told it more: so a field is told if its join state differs, also if it
+/// looks as before because a change and its undoing arrived together. A replay knows the earlier
+/// state only by the seqs that the watcher has seen, and publishes everything that may differ in
+/// its present state.
 extension Document {
     /// Returns the events of one change.
     ///
@@ -31,7 +33,7 @@ extension Document {
             return told(participantState, in: conversation, eventContext)?.differing(
                 from: oldParticipantState) ?? []
         case (.conversation(let room), nil):
-            return ToldConversation(room, in: conversation, eventContext).asNew()
+            return ToldConversation(room, in: conversation, eventContext).asIs()
         case (.conversation(let room), .conversation(let old)):
             return ToldConversation(room, in: conversation, eventContext).differing(from: old)
         default:
@@ -126,10 +128,10 @@ private struct ToldMessage {
         return tell(kind(view), by: shown.header.sender, at: at, to: seers)
     }
 
-    private func tellRetracted() -> [AddressedEvent] {
+    private func tellRetracted(to audience: [UserID]) -> [AddressedEvent] {
         tell(
             .delete(id, isForEveryone: true), by: message.header.sender,
-            at: message.retractedAt, to: participants)
+            at: message.retractedAt, to: audience)
     }
 
     /// Participants who deleted the message for themselves; the sender's own deletion, which a
@@ -175,7 +177,7 @@ private struct ToldMessage {
     func asNew() -> [AddressedEvent] {
         // The watcher may have received the message after it saved the token that it resumes with.
         guard !message.isRetracted else {
-            return tellRetracted() + tellHidden(from: hiding) + restored
+            return tellRetracted(to: participants) + tellHidden(from: hiding) + restored
         }
         return tellShown(Event.Kind.message, at: message.header.sent.time, to: participants)
             + tellHidden(from: hiding)
@@ -183,9 +185,9 @@ private struct ToldMessage {
 
     func differing(from old: Message) -> [AddressedEvent] {
         var told: [AddressedEvent] = []
-        let (mine, theirs) = (Set(message.deletedBy.elements), Set(old.deletedBy.elements))
-        if message.isRetracted, !old.isRetracted {
-            told += tellRetracted()
+        let isRetraction = message.isRetracted && !old.isRetracted
+        if isRetraction {
+            told += tellRetracted(to: participants)
         } else if !message.isRetracted, message.header.sent != old.header.sent {
             // Several executions of one sending have one stamp and are one.
             told += tellShown(
@@ -193,19 +195,30 @@ private struct ToldMessage {
         } else if message.versions != old.versions, !shown.isRetracted {
             told += tellEdited()
         }
-        let isRetraction = message.isRetracted && !old.isRetracted
-        let hiding = mine.subtracting(theirs).sorted()
-        told += tellHidden(from: hiding.filter { !isRetraction || $0 != message.header.sender })
+        let changed = message.deletedBy.changed(since: old.deletedBy).filter(participants.contains)
+        told += tellHiding(changed, since: old)
         if !message.isRetracted, message.pin != old.pin { told += tellPin() }
-        var restored = theirs.subtracting(mine)
+        var restored = Set(changed).intersection(message.deletedBy.removed)
         // The sender has restored the message since, and both changes arrived as one: the deletion
         // implies that the sender hides the message, so the restore needs an event of its own.
         let sender = message.header.sender
-        if isRetraction, !mine.contains(sender), message.deletedBy.removed.contains(sender) {
-            restored.insert(sender)
-        }
+        if isRetraction, message.deletedBy.removed.contains(sender) { restored.insert(sender) }
         told += tellRestored(to: restored.sorted())
         return told
+    }
+
+    /// Returns the events for those of some participants who hide the message.
+    ///
+    /// A deletion for everyone implies that its sender does, and is told as what it is, also when
+    /// it is repeated.
+    private func tellHiding(_ changed: [UserID], since old: Message) -> [AddressedEvent] {
+        let hiding = changed.filter(message.deletedBy.contains)
+        let sender = message.header.sender
+        guard message.isRetracted, hiding.contains(sender),
+            !old.isRetracted || old.deletedBy.contains(sender)
+        else { return tellHidden(from: hiding) }
+        return tellRetracted(to: old.isRetracted ? [sender] : [])
+            + tellHidden(from: hiding.filter { $0 != sender })
     }
 
     /// Returns the events of everything that may have changed since the sending.
@@ -215,7 +228,8 @@ private struct ToldMessage {
     }
 
     func asKnown() -> [AddressedEvent] {
-        (message.isRetracted ? tellRetracted() : changes()) + tellHidden(from: hiding) + restored
+        (message.isRetracted ? tellRetracted(to: participants) : changes())
+            + tellHidden(from: hiding) + restored
     }
 }
 
@@ -251,6 +265,10 @@ private struct ToldParticipantState {
         return told
     }
 
+    private var wasArchived: Bool {
+        participantState.isArchived || !participantState.archivedBy.removed.isEmpty
+    }
+
     private func tellArchived() -> AddressedEvent {
         let times = participantState.archiveTimes
         return participantState.isArchived
@@ -260,7 +278,9 @@ private struct ToldParticipantState {
 
     func differing(from old: ParticipantState) -> [AddressedEvent] {
         var told = tellMarks(from: old)
-        if participantState.isArchived != old.isArchived { told.append(tellArchived()) }
+        if participantState.archivedBy != old.archivedBy, wasArchived {
+            told.append(tellArchived())
+        }
         if let hidden = room.hidden(by: user, in: participantState), hidden != old.hidden {
             told.append(tell(.hide, at: hidden.at, to: [user]))
         }
@@ -277,9 +297,7 @@ private struct ToldParticipantState {
             told.append(tell(.hide, at: hidden.at, to: [user]))
         }
         told += tellMarks(from: ParticipantState())
-        if participantState.isArchived || !participantState.archivedBy.removed.isEmpty {
-            told.append(tellArchived())
-        }
+        if wasArchived { told.append(tellArchived()) }
         return told
     }
 }
@@ -316,15 +334,12 @@ private struct ToldConversation {
         }
     }
 
-    func asNew() -> [AddressedEvent] {
-        tellAdded(room.participants.elements, to: room.participants.elements)
-    }
-
     func differing(from old: Conversation) -> [AddressedEvent] {
-        let (mine, theirs) = (Set(room.participants.elements), Set(old.participants.elements))
-        let audience = mine.union(theirs).sorted()
-        return tellAdded(mine.subtracting(theirs).sorted(), to: audience)
-            + tellLeft(theirs.subtracting(mine).sorted(), to: audience)
+        let changed = room.participants.changed(since: old.participants)
+        let audience = Set(room.participants.elements).union(changed).sorted()
+        let gone = Set(changed).intersection(room.participants.removed).sorted()
+        return tellAdded(changed.filter(room.participants.contains), to: audience)
+            + tellLeft(gone, to: audience)
     }
 
     func asIs() -> [AddressedEvent] {

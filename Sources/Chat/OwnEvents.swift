@@ -12,7 +12,7 @@ extension Document {
         if let profile, let user = UserID(key.partition) {
             let view = profile.view(of: user)
             let old = before?.profile?.view(of: user)
-            guard old != view else { return [] }
+            guard before?.profile != profile else { return [] }
             let change = ProfileChange(view, replacing: isKnown ? old?.sum ?? 0 : nil)
             return [AddressedEvent(change, at: profile.greatestTime)]
         }
@@ -35,9 +35,7 @@ extension Document {
             if before.map({ !$0.isDeleted || $0.owner != item.owner }) ?? true {
                 told.append(tell(.actionDeleted(id), item.owner))
             }
-        } else if before.map({ $0.owner != item.owner || $0.view(as: id) != item.view(as: id) })
-            ?? true
-        {
+        } else if before != item {
             told.append(tell(.action(item.view(as: id)), item.owner))
         }
         return told

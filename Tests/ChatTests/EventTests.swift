@@ -68,6 +68,22 @@ import Wire
             ])
     }
 
+    @Test mutating func `what was undone elsewhere is told to who may have heard of it there`() {
+        let message = sent()
+        var other = Author(2)
+        let hidden = other.apply(.hide, by: People.bob, to: message)
+        let restored = other.apply(.restore, by: People.bob, to: hidden)
+        #expect(
+            told(message.merged(with: restored), since: message)
+                == ["restore m1 hello by bob to bob"])
+        let again = other.apply(.hide, by: People.bob, to: restored)
+        #expect(
+            told(hidden.merged(with: again), since: hidden) == ["delete m1 for me by bob to bob"])
+        let retracted = author.apply(.retract, by: People.alice, to: message)
+        let twice = author.apply(.retract, by: People.alice, to: retracted)
+        #expect(told(twice, since: retracted) == ["delete m1 for everyone by alice to alice"])
+    }
+
     @Test mutating func `a pin is told with who set it, and so is its end`() {
         let message = sent()
         let pinned = author.apply(.pin, by: People.bob, to: message)
