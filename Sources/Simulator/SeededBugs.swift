@@ -52,7 +52,7 @@ package struct SeededBug: Hashable, Sendable {
             case .evictedNotHeard: 119
             case .minimumIgnored: 63
             case .lateDoneCounts: 8_025
-            case .secondTimeGiven: 17_374
+            case .secondTimeGiven: 36_732
             default: 0
             }
         }
