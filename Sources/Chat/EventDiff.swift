@@ -265,6 +265,7 @@ private struct ToldParticipantState {
         return told
     }
 
+    /// Whether the user has ever archived the conversation.
     private var wasArchived: Bool {
         participantState.isArchived || !participantState.archivedBy.removed.isEmpty
     }

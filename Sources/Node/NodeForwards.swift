@@ -33,7 +33,6 @@ extension Node {
     }
 
     private func sendForwards(of id: ShardID) {
-        dropAbandoned(of: id)
         switch route(of: id) {
         case .nobody:
             return
@@ -69,6 +68,7 @@ extension Node {
     private func takeLevel(
         of id: ShardID, for name: NodeName?, _ replica: SessionVector.ObservedReplica
     ) -> [UInt64] {
+        dropAbandoned(of: id)
         let numbers = forwards.takeWaiting(of: id, for: name)
         var levels: [UInt64: Bool] = [:]
         let level = numbers.filter { number in

@@ -420,13 +420,13 @@ extension Node {
         let now = ports.clock.milliseconds
         let wire = options.versions.common(with: hello.versions) ?? options.versions.wire.lowerBound
         let cutter = greetings.removeValue(forKey: greeting.channel.id)?.cutter
-        let link = PeerConnection(
-            channel: greeting.channel, cutter: cutter ?? EnvelopeCutter(),
-            process: hello.process, wire: wire,
-            isDialedByLesser: isDialedByLesser(greeting, name),
-            link: PeerSync(to: name, now: now), limits: options.peerLimits,
-            restRangesMax: options.restRangesMax)
-        links.insert(link)
+        links.insert(
+            PeerConnection(
+                channel: greeting.channel, cutter: cutter ?? EnvelopeCutter(),
+                process: hello.process, wire: wire,
+                isDialedByLesser: isDialedByLesser(greeting, name),
+                link: PeerSync(to: name, now: now), limits: options.peerLimits,
+                restRangesMax: options.restRangesMax))
         for shard in shards { within(shard) { $0.onPeerUp(name, wire: wire) } }
         checkpoints.onConnected(name)
         membership.onUp(name, process: hello.process, now: now)

@@ -163,8 +163,8 @@ extension Node {
 
     /// Notes that a lenient connection goes on at a replica that lacks what it has seen.
     ///
-    /// What it takes back there may be missing there: it is written all the same, so that it holds
-    /// when the other replicas return.
+    /// A removal of what this replica does not hold is written all the same, so that it holds when
+    /// the other replicas return.
     private func noteUnmet(_ constraint: ReadConstraint, by observation: Observation) {
         guard !constraint.isStrict, let vector = observation.vector,
             !constraint.minimum.isCovered(by: vector, of: observation.shard, checkpoints.known)

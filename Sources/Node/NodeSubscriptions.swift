@@ -260,7 +260,7 @@ extension Node {
                 subscriptions.feeds[Int(id.number)].isOpen = position != nil
                 if !subscriptions.unanswered.isEmpty { subscriptions.isLost = true }
             } else {
-                // Its `close` is on its way, or found no capacity.
+                // The feed's `close` is on its way, or found no capacity.
                 tell(.close(id, number: number), to: name)
             }
         case .lowered(let id, let number, let position):

@@ -42,8 +42,10 @@ public enum Frame: Hashable, Sendable {
     /// that was offered under this mark, and claims this.
     case accept(ShardID, mark: UInt64, VersionClaim)
 
-    /// The latest version of the wire format that this build writes; the first has no inquiries.
-    public static let wireVersion: UInt8 = 2
+    /// The first version of the wire format with inquiries and reports.
+    static let inquiryWireVersion: UInt8 = 2
+    /// The latest version of the wire format that this build writes.
+    public static let wireVersion = inquiryWireVersion
 
     /// The greatest size of a document in a frame, in bytes.
     public static let documentBytesMax = 48 << 20

@@ -14,10 +14,10 @@ struct PeerProgress: Sendable {
     var untold = Vector()
     /// The kind of replica that the peer last claimed to hold.
     var holding = Holding.unknown {
-        didSet { hasAnswered = true }
+        didSet { hasClaimed = true }
     }
     /// Whether the peer has said what it holds since it was last asked.
-    private(set) var hasAnswered = false
+    private var hasClaimed = false
     /// Whether the peer last claimed that its replica may be shown.
     var isServing = false
     /// Whether the peer owns the shard, as this node sees it.
@@ -48,13 +48,13 @@ struct PeerProgress: Sendable {
     /// - Parameter wire: the version of the wire format on the connection.
     init(name: NodeName, wire: UInt8) {
         self.name = name
-        answersInquiries = wire >= 2
+        answersInquiries = wire >= Frame.inquiryWireVersion
     }
 
     /// Returns the request for the peer's claim of a shard.
     mutating func ask(for shard: ShardID, now: UInt64) -> Frame {
         askedAt = now
-        hasAnswered = false
+        hasClaimed = false
         return answersInquiries ? .inquiry(shard, number: now) : .seek(shard)
     }
 
@@ -69,7 +69,7 @@ struct PeerProgress: Sendable {
     ///
     /// A peer that knows no inquiries may have sent its offer before it was asked.
     func hasAnswered(since time: UInt64) -> Bool {
-        let answered = answersInquiries ? answeredInquiry : hasAnswered ? askedAt : nil
+        let answered = answersInquiries ? answeredInquiry : hasClaimed ? askedAt : nil
         return answered.map { $0 >= time } ?? false
     }
 

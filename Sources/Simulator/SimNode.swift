@@ -158,7 +158,7 @@ final class Shell {
     /// By the peer's index, the connection's index in the world; nil if it is down.
     var connections: [Int?]
     var queues: [SendQueue]
-    /// By the peer's index and the shard, what the peer last said on the connection that it holds.
+    /// By the peer's index and the shard, the peer's last report on the connection.
     var reports: [[Int: Report]]
     /// By the peer's index, the shards whose handover it has accepted on the connection.
     var accepted: [Set<Int>]
