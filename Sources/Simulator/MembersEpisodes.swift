@@ -269,12 +269,41 @@ extension MembersWorld {
         }
         healCuts()
         for node in nodes where node.isPaused { resume(node) }
+        joinIslands()
         coverage.count("chaos")
         try awaitOneView(
             ofLiving: true, within: MembersWorld.oneViewWithin, after: "chaos")
         // A member that died behind a cut died in silence, and a pause delays its detection.
         try run(milliseconds: MembersWorld.silenceSeenWithin + Timing.grace)
         try awaitOneView(within: MembersWorld.oneViewWithin, after: "chaos and silence")
+    }
+
+    /// Gives a contact, as an operator would, to whom no chain of contacts and member tables
+    /// connects with the first: a member without a table whose only contact ended before it
+    /// answered.
+    private func joinIslands() {
+        guard let first = running.first else { return }
+        var isJoined: Set<Int> = []
+        for node in running where !isJoined.contains(node.slot) {
+            if node.slot != first.slot {
+                node.contact = first.slot
+                note("\(node.name) gets the contact \(first.slot)")
+                coverage.count("new contact")
+            }
+            var next = [node]
+            while let node = next.popLast() {
+                guard isJoined.insert(node.slot).inserted else { continue }
+                next += running.filter { knows($0, node) || knows(node, $0) }
+            }
+        }
+    }
+
+    /// Whether one machine's process has the other's address: as its contact or in its table.
+    private func knows(_ one: MembersNode, _ other: MembersNode) -> Bool {
+        one.contact == other.slot
+            || one.core?.table.entries.contains {
+                $0.state != .left && addresses[$0.member.gossip] == other.slot
+            } == true
     }
 
     private func disturb() {
