@@ -88,9 +88,15 @@ extension Device {
         // The seqs of a replica do not follow the sending times: a message that reached it late has
         // a greater seq and may have an earlier time.
         var (taken, later) = (Vector(), Vector())
+        let shown = Set(listed.lazy.filter { $0.place <= last.place }.map(\.document))
         for entry in listed {
             guard entry.place <= last.place else {
-                later.insert(entry.dot)
+                if shown.contains(entry.document) {
+                    // A later sending of a message that is taken off: both were shown as one.
+                    taken.insert(entry.dot)
+                } else {
+                    later.insert(entry.dot)
+                }
                 continue
             }
             taken.insert(entry.considered, of: entry.dot.replica)

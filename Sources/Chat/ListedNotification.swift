@@ -67,6 +67,17 @@ public struct ListedNotification: Hashable, Sendable {
         self.considered = considered
     }
 
+    /// The document of the message; entries of several sendings of one message share it.
+    public var document: DocumentKey { .message(message, in: conversation) }
+
+    /// The same entry where messages that are due were left out of the list: some of the seqs up to
+    /// the dot may be theirs, so only the dot itself counts as examined.
+    public var consideringItselfOnly: ListedNotification {
+        var entry = self
+        entry.considered = SeqSet(dot.seq...dot.seq)
+        return entry
+    }
+
     /// Merges another entry of the same dot, which is of the same sending; of different ones the
     /// lesser would win, so that the merge is a join over any decoded bytes.
     mutating func merge(_ other: ListedNotification) {

@@ -150,7 +150,7 @@ extension Node {
         let mutation = Mutation(
             .list(list.entries, life: device.removed), on: notifying.device, by: notifying.user)
         let step = NotificationRequest.Step.noting(
-            list.views, isPartial: isPartial, isNew: !list.entries.isEmpty)
+            list.views, isPartial: isPartial, isNew: list.isNew)
         take(step, of: id, in: notifying.user.text) {
             $0.handle(
                 mutation, isMinted: false, level: notifying.level, for: $1,
@@ -209,34 +209,44 @@ extension [NotificationView] {
 struct NotificationList {
     /// The notifications to show, oldest first.
     let views: [NotificationView]
-    /// The entries of those that the device was not shown before, to be recorded.
+    /// The entries of the sendings by which the messages were found and which the device does not
+    /// list yet, to be recorded: a message that is taken off stays off by whichever sending a node
+    /// finds it.
     let entries: [ListedNotification]
+    /// Whether a message is shown that the device does not list yet by any sending.
+    let isNew: Bool
 
     init(of device: Device, _ candidates: [NotificationCandidate]) {
-        var found: [DueQuery.Shown: NotificationCandidate] = [:]
+        var found: [DocumentKey: NotificationCandidate] = [:]
         for candidate in candidates {
-            let message = DueQuery.Shown(
-                conversation: candidate.conversation, message: candidate.message)
             // Two nodes may both have answered for a shard: either candidate will do.
-            found[message] = found[message] ?? candidate
+            found[candidate.document] = found[candidate.document] ?? candidate
         }
+        let listed = Set(device.listed.map(\.document))
+        let unlisted = found.values.filter { $0.entry != nil && !listed.contains($0.document) }
         let room = max(0, ListedNotification.countMax - device.listed.count)
-        let due = NotificationCandidate.oldest(of: found.values.filter { $0.entry != nil }, room)
+        let due = NotificationCandidate.oldest(of: unlisted, room)
         let all = (device.listed + due.compactMap(\.entry)).sorted { $0.place < $1.place }
         var shown: [(entry: ListedNotification, candidate: NotificationCandidate)] = []
         for entry in all {
-            let message = DueQuery.Shown(
-                conversation: entry.conversation, message: entry.message)
             // Each message is shown once, though both sides of a partition may have listed it.
-            guard let candidate = found.removeValue(forKey: message) else { continue }
+            guard let candidate = found.removeValue(forKey: entry.document) else { continue }
             shown.append((entry, candidate))
         }
-        shown = NotificationCandidate.prefix(of: shown) { $0.candidate.bytes }
+        let fitting = NotificationCandidate.prefix(of: shown) { $0.candidate.bytes }
+        let areAll = due.count == unlisted.count && fitting.count == shown.count
+        shown = fitting
         views = shown.map { entry, candidate in
             NotificationView(
                 id: entry.place.id, conversation: entry.conversation, message: entry.message,
                 from: candidate.from, text: candidate.text)
         }
-        entries = shown.compactMap(\.candidate.entry)
+        let messages = Set(shown.map(\.entry.document))
+        let dots = Set(device.listed.map(\.dot))
+        let unrecorded = candidates.lazy.filter { messages.contains($0.document) }
+            .compactMap(\.entry).filter { !dots.contains($0.dot) }
+            .prefix(ListedNotification.countMax)
+        entries = unrecorded.map { areAll ? $0 : $0.consideringItselfOnly }
+        isNew = !messages.isSubset(of: listed)
     }
 }

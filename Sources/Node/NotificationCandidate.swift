@@ -41,9 +41,11 @@ package struct NotificationCandidate: Hashable, Sendable {
     let from: UserID
     /// Nil if the user must not see the message any more.
     let text: String?
-    /// The entry to be noted as shown; nil if the device was shown the message before.
+    /// The entry of the sending by which the shard found the message; nil from a node of an earlier
+    /// version, where the device was shown the message before.
     let entry: ListedNotification?
 
+    var document: DocumentKey { .message(message, in: conversation) }
     var bytes: Int { 256 + (text?.utf8.count ?? 0) }
 }
 

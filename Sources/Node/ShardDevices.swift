@@ -57,13 +57,17 @@ extension ShardMachine {
             grouping: documents.pending.values.map(\.document).filter { $0.key.kind == .message },
             by: \.key.partition)
         var due: [NotificationCandidate] = []
+        var areAll = true
         if query.countMax > 0 {
             for id in try conversations(of: query.rule.user, in: world) {
-                due += try dueCandidates(query, in: id, among: pending[id.text] ?? [], world)
+                due += try dueCandidates(
+                    query, in: id, among: pending[id.text] ?? [], areAll: &areAll, world)
             }
         }
+        let oldest = NotificationCandidate.oldest(of: due, query.countMax)
+        areAll = areAll && oldest.count == due.count
         return try shownCandidates(query, in: world)
-            + NotificationCandidate.oldest(of: due, query.countMax)
+            + (areAll ? oldest : oldest.map(\.consideringItselfOnly))
     }
 
     private mutating func shownCandidates(
@@ -74,14 +78,18 @@ extension ShardMachine {
             let key = DocumentKey.message(shown.message, in: shown.conversation)
             guard key.shard(of: shardCount) == copy.shard,
                 let document = try find(key, in: world)?.document, let message = document.message,
-                !query.rule.isDone(with: document.sendings)
+                let dot = document.sendings.first, !query.rule.isDone(with: document.sendings)
             else { continue }
             let isShown = try isShown(document, in: shown.conversation, to: query.rule.user, world)
             guard let isShown else { continue }
             candidates.append(
                 NotificationCandidate(
                     conversation: shown.conversation, message: shown.message,
-                    from: message.header.sender, text: isShown ? message.text : nil, entry: nil))
+                    from: message.header.sender, text: isShown ? message.text : nil,
+                    // Possibly of another sending than the one that the device was shown.
+                    entry: ListedNotification(
+                        dot: dot, conversation: shown.conversation, message: shown.message,
+                        at: message.header.sent.time, among: SeqSet())))
         }
         return candidates
     }
@@ -106,9 +114,11 @@ extension ShardMachine {
 
     /// Returns the oldest messages of a conversation of which the device may be notified, up to the
     /// capacity of its list.
+    ///
+    /// - Parameter areAll: set to false if there may be more of them.
     private mutating func dueCandidates(
         _ query: DueQuery, in conversation: ConversationID, among pending: [Document],
-        _ world: ShardWorld
+        areAll: inout Bool, _ world: ShardWorld
     ) throws(ShardFailure) -> [NotificationCandidate] {
         guard let room = try find(.conversation(conversation), in: world)?.document.conversation,
             room.participants.contains(query.rule.user)
@@ -123,7 +133,7 @@ extension ShardMachine {
         // looked at then.
         let isComplete = copy.isCausallyComplete(now: world.milliseconds)
         var candidates: [NotificationCandidate] = []
-        var bytes = 0
+        var (bytes, isCut) = (0, false)
         let user = query.rule.user
         let start = HistoryPosition(before: HybridTimestamp(bits: minimum.bits + 1))
         try survey(
@@ -153,16 +163,26 @@ extension ShardMachine {
             // needed.
             let isEnough =
                 candidates.count >= query.countMax || bytes > NotificationCandidate.bytesMax
-            if isEnough, candidates.last?.entry?.place.time != position.time { return false }
+            if isEnough, candidates.last?.entry?.place.time != position.time {
+                isCut = true
+                return false
+            }
             candidates.append(candidate)
             bytes += candidate.bytes
             return true
         }
+        if isCut { areAll = false }
         return candidates
     }
 }
 
 extension NotificationCandidate {
+    var consideringItselfOnly: NotificationCandidate {
+        NotificationCandidate(
+            conversation: conversation, message: message, from: from, text: text,
+            entry: entry?.consideringItselfOnly)
+    }
+
     /// Returns the oldest messages that the device has not been shown, up to a number and to
     /// `bytesMax` of texts.
     static func oldest(of due: [NotificationCandidate], _ countMax: Int) -> [NotificationCandidate]

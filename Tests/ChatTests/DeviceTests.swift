@@ -54,6 +54,24 @@ struct DeviceTests {
         return author.judged(mutation, document)
     }
 
+    @Test func `who takes a message off takes off all of its sendings, and no other message`() {
+        var author = Author(0)
+        func sending(_ replica: UInt64, _ message: String, at time: UInt64) -> ListedNotification {
+            ListedNotification(
+                dot: People.dot(replica, 3), conversation: People.conversation,
+                message: MessageID(checked: message), at: HybridTimestamp(milliseconds: time),
+                among: SeqSet())
+        }
+        let (first, other, second) = (
+            sending(7, "m", at: 5), sending(8, "n", at: 7), sending(9, "m", at: 9)
+        )
+        var device = author.device(.add(FieldText("t")), nil)
+        device = author.device(.list([first, other, second], life: nil), device)
+        device = author.device(.acknowledge(first.place.id), device)
+        #expect(device.device?.listed == [other])
+        #expect(device.device?.acknowledged.contains(second.dot) == true)
+    }
+
     @Test func `a device merges as a join, any order gives the same bytes`() throws {
         try DeviceTests.laws.check(seeds: 0..<2_000)
     }

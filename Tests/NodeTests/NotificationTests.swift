@@ -72,6 +72,22 @@ private final class Team {
         world.clock.pass(1)
     }
 
+    /// The indexes of the nodes that hold the shard of a partition key.
+    func owners(of partition: String) -> [Int] {
+        let shard = DocumentKey.conversation(ConversationID(checked: partition)).shard(of: 8)
+        let names = Set(participantStates[0].owners(of: shard.number))
+        return participantStates.indices.filter { names.contains(participantStates[$0].name) }
+    }
+
+    /// Cuts the connection between two nodes and no other.
+    func cutLink(_ one: Int, _ other: Int) {
+        for (from, to) in [(one, other), (other, one)] {
+            let name = NodeName(checked: participantStates[to].name)
+            participantStates[from].run { _ = $0.block(name, .both) }
+        }
+        world.run(milliseconds: 8_000)
+    }
+
     /// Cuts the nodes `left` off from all others, in both directions.
     func cut(_ left: [Int], isCut: Bool = true) {
         for (index, participantState) in participantStates.enumerated() {
@@ -149,6 +165,64 @@ extension ReplyResult? {
                     text: nil)
             ]),
         ] + [device].compactMap(\.self).map(Findings.device)
+
+    private static func entry(_ message: String, _ dot: Dot, at time: UInt64, among: SeqSet)
+        -> ListedNotification
+    {
+        ListedNotification(
+            dot: dot, conversation: lobby, message: MessageID(checked: message),
+            at: HybridTimestamp(milliseconds: time), among: among)
+    }
+
+    private static func candidate(_ entry: ListedNotification, _ text: String = "hi")
+        -> NotificationCandidate
+    {
+        NotificationCandidate(
+            conversation: lobby, message: entry.message, from: alice, text: text, entry: entry)
+    }
+
+    @Test func `listed by one sending and found by another, it is recorded by both`() throws {
+        let device = try #require(NotificationTests.device)
+        let other = NotificationTests.entry(
+            "m", Dot(replica: RandomID(high: 3, low: 4), seq: 1), at: 9, among: SeqSet())
+        let list = NotificationList(of: device, [NotificationTests.candidate(other)])
+        #expect(list.views.map(\.id) == [NotificationTests.listed.place.id])
+        #expect(list.entries == [other])
+        #expect(!list.isNew)
+    }
+
+    @Test func `a list that leaves messages out passes over none of them`() throws {
+        let device = try #require(NotificationTests.device)
+        let replica = RandomID(high: 5, low: 6)
+        let first = NotificationTests.entry(
+            "a", Dot(replica: replica, seq: 9), at: 6, among: SeqSet(1...9))
+        let late = NotificationTests.entry(
+            "b", Dot(replica: replica, seq: 8), at: 7, among: SeqSet(1...9))
+        let huge = String(repeating: "x", count: NotificationCandidate.bytesMax)
+        let list = NotificationList(
+            of: device,
+            [NotificationTests.candidate(first), NotificationTests.candidate(late, huge)])
+        #expect(list.entries == [first.consideringItselfOnly])
+        let all = NotificationList(
+            of: device, [NotificationTests.candidate(first), NotificationTests.candidate(late)])
+        #expect(all.entries == [first, late])
+    }
+
+    /// The two owners of a conversation are cut from each other, and each is sent the message.
+    @Test func `sent on both sides of a cut, a message is taken off once`() throws {
+        let team = Team(5, replicas: .count(2))
+        let (room, owners) = try #require(
+            rooms.indices.lazy.map { ($0, team.owners(of: rooms[$0].text)) }
+                .first { Set($0.1) != Set(team.owners(of: bob.text)) })
+        team.cutLink(owners[0], owners[1])
+        for owner in owners { team.send("m", in: room, at: owner, level: .local) }
+        #expect(team.list(at: owners[0]).shown == ["m"])
+        let views = try #require(team.list(at: owners[1]).views)
+        #expect(views.map(\.message.text) == ["m"])
+        team.ask(.acknowledge(views[0].id), at: owners[1])
+        #expect(team.list(at: owners[1]).shown == [])
+        #expect(team.list(at: owners[0]).shown == [])
+    }
 
     @Test func `what is listed on one node is taken off on another`() throws {
         let team = Team()
