@@ -78,6 +78,13 @@ public struct ListedNotification: Hashable, Sendable {
         return entry
     }
 
+    /// The entry under the id by which the device was shown another sending of the message.
+    public func shown(as other: ListedNotification) -> ListedNotification {
+        ListedNotification(
+            dot: dot, conversation: conversation, message: message, at: other.place.time,
+            among: considered)
+    }
+
     /// Merges another entry of the same dot, which is of the same sending; of different ones the
     /// lesser would win, so that the merge is a join over any decoded bytes.
     mutating func merge(_ other: ListedNotification) {

@@ -210,8 +210,8 @@ struct NotificationList {
     /// The notifications to show, oldest first.
     let views: [NotificationView]
     /// The entries of the sendings by which the messages were found and which the device does not
-    /// list yet, to be recorded: a message that is taken off stays off by whichever sending a node
-    /// finds it.
+    /// list yet, to be recorded: a message keeps its id, and stays off once it is taken off, by
+    /// whichever sending a node finds it.
     let entries: [ListedNotification]
     /// Whether a message is shown that the device does not list yet by any sending.
     let isNew: Bool
@@ -222,8 +222,10 @@ struct NotificationList {
             // Two nodes may both have answered for a shard: either candidate will do.
             found[candidate.document] = found[candidate.document] ?? candidate
         }
-        let listed = Set(device.listed.map(\.document))
-        let unlisted = found.values.filter { $0.entry != nil && !listed.contains($0.document) }
+        let listed = Dictionary(device.listed.map { ($0.document, $0) }) {
+            $0.place < $1.place ? $0 : $1
+        }
+        let unlisted = found.values.filter { $0.entry != nil && listed[$0.document] == nil }
         let room = max(0, ListedNotification.countMax - device.listed.count)
         let due = NotificationCandidate.oldest(of: unlisted, room)
         let all = (device.listed + due.compactMap(\.entry)).sorted { $0.place < $1.place }
@@ -246,7 +248,10 @@ struct NotificationList {
         let unrecorded = candidates.lazy.filter { messages.contains($0.document) }
             .compactMap(\.entry).filter { !dots.contains($0.dot) }
             .prefix(ListedNotification.countMax)
-        entries = unrecorded.map { areAll ? $0 : $0.consideringItselfOnly }
-        isNew = !messages.isSubset(of: listed)
+        entries = unrecorded.map { entry in
+            let entry = listed[entry.document].map(entry.shown(as:)) ?? entry
+            return areAll ? entry : entry.consideringItselfOnly
+        }
+        isNew = !messages.isSubset(of: listed.keys)
     }
 }

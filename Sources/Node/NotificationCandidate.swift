@@ -5,9 +5,13 @@ import Wire
 /// A query for what a device is to be notified of, and for the state of what it was shown.
 package struct DueQuery: Hashable, Sendable {
     /// A message that the device was shown.
-    struct Shown: Hashable, Sendable {
+    struct Shown: Hashable, Comparable, Sendable {
         let conversation: ConversationID
         let message: MessageID
+
+        static func < (left: Shown, right: Shown) -> Bool {
+            (left.conversation, left.message) < (right.conversation, right.message)
+        }
     }
 
     let rule: NotificationRule
@@ -22,9 +26,9 @@ package struct DueQuery: Hashable, Sendable {
     init?(for device: Device, of user: UserID) {
         guard let rule = NotificationRule(for: device, of: user) else { return nil }
         self.rule = rule
-        shown = device.listed.prefix(DueQuery.shownMax).map {
-            Shown(conversation: $0.conversation, message: $0.message)
-        }
+        let listed = Set(
+            device.listed.map { Shown(conversation: $0.conversation, message: $0.message) })
+        shown = Array(listed.sorted().prefix(DueQuery.shownMax))
         countMax = max(0, ListedNotification.countMax - device.listed.count)
     }
 }

@@ -187,7 +187,8 @@ extension ReplyResult? {
             "m", Dot(replica: RandomID(high: 3, low: 4), seq: 1), at: 9, among: SeqSet())
         let list = NotificationList(of: device, [NotificationTests.candidate(other)])
         #expect(list.views.map(\.id) == [NotificationTests.listed.place.id])
-        #expect(list.entries == [other])
+        #expect(list.entries == [other.shown(as: NotificationTests.listed)])
+        #expect(list.entries.map(\.place) == [NotificationTests.listed.place])
         #expect(!list.isNew)
     }
 
@@ -219,6 +220,7 @@ extension ReplyResult? {
         #expect(team.list(at: owners[0]).shown == ["m"])
         let views = try #require(team.list(at: owners[1]).views)
         #expect(views.map(\.message.text) == ["m"])
+        #expect(owners.map { team.list(at: $0).views } == [views, views])
         team.ask(.acknowledge(views[0].id), at: owners[1])
         #expect(team.list(at: owners[1]).shown == [])
         #expect(team.list(at: owners[0]).shown == [])
