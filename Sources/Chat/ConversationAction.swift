@@ -123,8 +123,14 @@ extension Conversation? {
     func joined(by user: UserID, or missing: Refusal = .conversationNotFound) throws(Refusal)
         -> Conversation
     {
+        try requireParticipant(user, or: missing)
         guard let self else { throw missing }
-        guard self.participants.contains(user) else { throw .notParticipant }
         return self
+    }
+
+    /// Throws unless the conversation exists and `user` is a participant; copies nothing of it.
+    func requireParticipant(_ user: UserID, or missing: Refusal) throws(Refusal) {
+        guard let isParticipant = self?.participants.contains(user) else { throw missing }
+        guard isParticipant else { throw .notParticipant }
     }
 }

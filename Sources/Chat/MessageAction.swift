@@ -24,8 +24,11 @@ extension Message.Action {
         _ message: Message?, in conversation: Conversation?, by user: UserID, _ judge: Judge
     ) throws(Refusal) -> Bool {
         let missing: Refusal = sentText == nil ? .messageNotFound : .conversationNotFound
-        let participants = try conversation.joined(by: user, or: missing).participants
-        let isDeleted = message?.isDeletedForEveryone(among: participants) ?? false
+        try conversation.requireParticipant(user, or: missing)
+        var isDeleted = false
+        if let message, let participants = conversation?.participants {
+            isDeleted = message.isDeletedForEveryone(among: participants)
+        }
         if let text = sentText {
             guard let header = message?.header else { return true }
             guard header.sender == user, isDeleted || haveSameBytes(header.text, text) else {

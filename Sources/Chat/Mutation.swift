@@ -201,7 +201,8 @@ extension Mutation {
     /// The executing node looks at this first. An operation that is already done changes nothing. A
     /// write over a value that is not earlier changes nothing, and its response says so.
     public func standing(of operation: Stamp, in target: Document?) -> Standing {
-        switch (action, target?.content) {
+        guard let target else { return .new }
+        return switch (action, target.content) {
         case (.conversation(let action), .conversation(let content)):
             action.standing(of: operation, by: user, in: content)
         case (.message(_, let action), .message(let content)):

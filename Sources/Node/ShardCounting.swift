@@ -18,9 +18,8 @@ extension ShardMachine {
     mutating func count(
         _ document: Document, replacing old: Document?, isNewest: Bool, in world: ShardWorld
     ) {
-        guard document.key.kind == .message,
-            let conversation = ConversationID(document.key.partition)
-        else { return }
+        guard document.key.kind == .message else { return }
+        let conversation = ConversationID(checked: document.key.partition)
         #if PlantedBugs
             if PlantedBug.countsNotUpdated.isOn, old != nil { return }
         #endif

@@ -149,7 +149,8 @@ extension ShardMachine {
             in: world)
         var mark: Mark?
         var unread: Int?
-        if let room, let id = mutation.conversation, mutation.marking != nil {
+        // Conversations are costly to copy, so this is asked first.
+        if mutation.marking != nil, let room, let id = mutation.conversation {
             mark = reached.map { room.mark(of: mutation.user, at: $0) }
             unread = try self.unread(
                 after: isChange ? mutation : nil, by: mutation.user, reached,
