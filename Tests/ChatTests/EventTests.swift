@@ -84,6 +84,35 @@ import Wire
         #expect(told(twice, since: retracted) == ["delete m1 for everyone by alice to alice"])
     }
 
+    @Test mutating func `an archiving, a participant and an item undone elsewhere are told`() {
+        var other = Author(2)
+        let archived = author.apply(.archive, by: People.bob, to: nil)
+        let back = other.apply(.unarchive, by: People.bob, to: archived)
+        let again = other.apply(.archive, by: People.bob, to: back)
+        #expect(told(archived.merged(with: again), since: archived) == ["archive by bob to bob"])
+
+        let room = author.apply(
+            .create(participants: [People.alice, People.bob], title: nil), by: People.alice,
+            to: nil)
+        let invited = other.apply(.invite(People.carol), by: People.bob, to: room)
+        let left = other.apply(.leave, by: People.carol, to: invited)
+        #expect(
+            told(room.merged(with: left), since: room)
+                == ["left carol by carol to alice,bob,carol"])
+        let gone = other.apply(.leave, by: People.bob, to: room)
+        let returned = other.apply(.invite(People.bob), by: People.alice, to: gone)
+        #expect(
+            told(room.merged(with: returned), since: room)
+                == ["added bob by alice to alice,bob"])
+
+        let item = author.add("plan", by: People.alice)
+        let done = other.handle(.finish(true), to: item)
+        let open = other.handle(.finish(false), to: done)
+        #expect(
+            told(item.merged(with: open), since: item)
+                == ["action \(ItemTests.item) plan by alice to alice"])
+    }
+
     @Test mutating func `a pin is told with who set it, and so is its end`() {
         let message = sent()
         let pinned = author.apply(.pin, by: People.bob, to: message)
