@@ -187,9 +187,10 @@ extension Membership {
         return rtt
     }
 
-    /// Asks up to three others whether they hear a member, first the one that heard it last.
+    /// Asks up to `helpersMax` others whether they hear a member, first the one that heard it last.
     ///
-    /// Each call asks the next three, so that after a few calls every member has been asked.
+    /// In a small mesh that is everyone, since behind a partial cut perhaps only one can answer; in
+    /// a larger one each call asks the next, so that after a few calls every member has been asked.
     ///
     /// - Parameter again: the shortest time since the last call, in milliseconds.
     mutating func askOthers(about name: NodeName, again: UInt64 = Timing.askAgain) {
@@ -213,7 +214,7 @@ extension Membership {
     }
 
     /// The number of members that are asked at a time.
-    static let helpersMax = 3
+    static let helpersMax = smallMesh
 
     mutating func onProbe(_ number: UInt64, of name: NodeName, from asker: NodeName) {
         guard name != me.name else { return send(.heard(number: number, of: name), to: asker) }

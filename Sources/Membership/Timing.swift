@@ -17,8 +17,8 @@ public enum Timing {
     public static let silenceAsks: UInt64 = 1_500
     /// The interval in which they are asked again.
     public static let askAgain: UInt64 = 500
-    /// The same after a lost connection: three times before the member is considered dead, so that
-    /// more than the first three members have been asked if some of them cannot answer.
+    /// The same after a lost connection: at least twice before the member is considered dead, so
+    /// that in a larger mesh more than the first members have been asked.
     public static let askAgainLost: UInt64 = 150
     public static let silenceSuspects: UInt64 = 2_500
     /// The same for a node whose local health is bad.

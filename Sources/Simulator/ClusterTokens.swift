@@ -74,13 +74,16 @@ extension ClusterWorld {
     private func judge(
         _ name: ClusterMessage.Name, _ isDeleted: Bool?, isWhole: Bool, on visit: ClusterVisit
     ) {
+        // What was lost with a disk may be missing from an answer though it is on a disk again when
+        // the answer is heard: it was sent or deleted again behind the request, or was under way.
+        let isLost = losses.concern(name)
         switch isDeleted {
         case nil
         where isWhole && !(book.messages[name.id]?.hidesAsked.contains(visit.user) ?? true):
-            guard isOnSomeDisk(name, .sent) else { return }
+            guard isOnSomeDisk(name, .sent), !isLost else { return }
             fail(.reads, "\(name.id) was shown or acknowledged, and is missing after SINCE")
         case false? where visit.known.retracted.contains(name):
-            guard isOnSomeDisk(name, .retracted) else { return }
+            guard isOnSomeDisk(name, .retracted), !isLost else { return }
             fail(.reads, "\(name.id) was deleted, and shows again after SINCE")
         default: return
         }

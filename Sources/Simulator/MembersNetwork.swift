@@ -14,6 +14,8 @@ struct MembersAttempt {
     let from: Int
     let to: Int
     var isOver = false
+    /// Whether it was lost in a cut: nothing of it arrives, so it crosses no other one.
+    var isLost = false
 }
 
 /// The network of the world of members: dials, frames, resets and cuts.
@@ -96,18 +98,26 @@ extension MembersWorld {
         dial.givenUpAt = now + MembersNode.dialTimeout
         dial.nextAt = now + dial.pauseMilliseconds
         dial.pauseMilliseconds = min(dial.pauseMilliseconds * 2, MembersNode.dialPauseMax)
-        guard !isCut(node.slot, slot) else { return }
-        push(.dialled(from: node.slot, attempt: attempts.count - 1), to: slot, after: delay())
+        let attempt = attempts.count - 1
+        guard !isCut(node.slot, slot) else {
+            attempts[attempt].isLost = true
+            return
+        }
+        push(.dialled(from: node.slot, attempt: attempt), to: slot, after: delay())
     }
 
     func onDialled(_ node: MembersNode, from slot: Int, attempt: Int) {
-        guard !attempts[attempt].isOver, !isCut(node.slot, slot) else { return }
+        guard !attempts[attempt].isOver else { return }
+        guard !isCut(node.slot, slot) else {
+            attempts[attempt].isLost = true
+            return
+        }
         guard node.isRunning else {
             return push(.refused(by: node.slot, attempt: attempt), to: slot, after: delay())
         }
         // If two machines dial each other, the dial of the machine with the lower slot is used.
         if let own = node.dials[slot]?.attempt {
-            guard node.slot > slot else { return }
+            guard node.slot > slot || attempts[own].isLost else { return }
             attempts[own].isOver = true
             node.dials[slot]?.attempt = nil
         }

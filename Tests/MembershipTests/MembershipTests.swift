@@ -75,6 +75,17 @@ struct MembershipTests {
         #expect(asked == [name("f")])
     }
 
+    /// Seed 179547143826533 of members: of ten, only one could answer, and was never asked.
+    @Test func `in a small mesh everyone is asked of a lost member at once`() {
+        var scene = Scene(others: ["b", "c", "d", "e", "f", "g", "h", "i", "x"])
+        _ = scene.one.takeOutbox()
+        scene.one.onDown(name("x"), now: scene.now)
+        let asked = scene.one.takeOutbox().compactMap { to, gossip in
+            if case .probe(_, name("x")) = gossip { to } else { nil }
+        }
+        #expect(Set(asked) == Set(scene.others.dropLast()))
+    }
+
     @Test func `with nobody to ask a lost link kills at once after 300 ms`() {
         var scene = Scene(others: ["x"])
         scene.one.onRefused(name("x"), now: scene.now)
