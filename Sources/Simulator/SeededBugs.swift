@@ -48,7 +48,7 @@ package struct SeededBug: Hashable, Sendable {
             case .causeForgotten: 101
             case .clockFollowsAny: 128
             case .coversFirstRangeOnly: 54
-            case .evictedNotDialled: 212
+            case .evictedNotDialled: 7_196
             case .evictedNotHeard: 119
             case .minimumIgnored: 63
             case .lateDoneCounts: 8_025
