@@ -9,12 +9,6 @@ struct ExecutionResult: Sendable {
     let isSettled: Bool
     /// The greatest timestamp in the shard.
     let greatestTime: HybridTimestamp
-
-    /// The time above which a write has to be raised; nil if it was not refused as stale.
-    var staleTime: HybridTimestamp? {
-        guard case .failed(.stale(let time)) = outcome else { return nil }
-        return time
-    }
 }
 
 extension Shard {

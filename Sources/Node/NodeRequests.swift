@@ -139,7 +139,7 @@ extension Node {
             $0.isReady ? $0.carryOut(request, for: slot) : nil
         }
         guard let carriedOut else { return nil }
-        guard let time = carriedOut.staleTime else { return note(carriedOut) }
+        guard case .failed(.stale(let time)) = carriedOut.outcome else { return note(carriedOut) }
         return execute(raised(request, above: time), in: shard, for: slot)
     }
 
