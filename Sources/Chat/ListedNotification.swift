@@ -70,19 +70,21 @@ public struct ListedNotification: Hashable, Sendable {
     /// The document of the message; entries of several sendings of one message share it.
     public var document: DocumentKey { .message(message, in: conversation) }
 
-    /// The same entry where messages that are due were left out of the list: some of the seqs up to
-    /// the dot may be theirs, so only the dot itself counts as examined.
-    public var consideringItselfOnly: ListedNotification {
-        var entry = self
-        entry.considered = SeqSet(dot.seq...dot.seq)
-        return entry
+    /// The entry with its own seq alone in `considered`.
+    ///
+    /// A list that leaves out messages that are due consists of such entries: the lower seqs may be
+    /// those of the messages left out, which an acknowledgement must not pass over.
+    public var consideringItselfOnly: ListedNotification { placed(at: place.time, among: SeqSet()) }
+
+    /// The entry at the place, and so with the id, of another sending of the same message that the
+    /// device was shown.
+    public func shown(as other: ListedNotification) -> ListedNotification {
+        placed(at: other.place.time, among: considered)
     }
 
-    /// The entry under the id by which the device was shown another sending of the message.
-    public func shown(as other: ListedNotification) -> ListedNotification {
+    private func placed(at time: HybridTimestamp, among seqs: SeqSet) -> ListedNotification {
         ListedNotification(
-            dot: dot, conversation: conversation, message: message, at: other.place.time,
-            among: considered)
+            dot: dot, conversation: conversation, message: message, at: time, among: seqs)
     }
 
     /// Merges another entry of the same dot, which is of the same sending; of different ones the

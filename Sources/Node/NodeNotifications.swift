@@ -209,11 +209,13 @@ extension [NotificationView] {
 struct NotificationList {
     /// The notifications to show, oldest first.
     let views: [NotificationView]
-    /// The entries of the sendings by which the messages were found and which the device does not
-    /// list yet, to be recorded: a message keeps its id, and stays off once it is taken off, by
-    /// whichever sending a node finds it.
+    /// The entries to add to the device's list: one for each sending by which a shard found a
+    /// message that is shown, unless the device lists that sending.
+    ///
+    /// A message thus keeps its notification's id, and stays acknowledged, even if another node
+    /// finds it by another sending.
     let entries: [ListedNotification]
-    /// Whether a message is shown that the device does not list yet by any sending.
+    /// Whether a message is shown of which the device lists no sending yet.
     let isNew: Bool
 
     init(of device: Device, _ candidates: [NotificationCandidate]) {

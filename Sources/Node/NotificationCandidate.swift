@@ -45,8 +45,9 @@ package struct NotificationCandidate: Hashable, Sendable {
     let from: UserID
     /// Nil if the user must not see the message any more.
     let text: String?
-    /// The entry of the sending by which the shard found the message; nil from a node of an earlier
-    /// version, where the device was shown the message before.
+    /// The entry to list for the message, by the sending that the shard knows.
+    ///
+    /// A node of an earlier version states nil for a message that is on the device's list.
     let entry: ListedNotification?
 
     var document: DocumentKey { .message(message, in: conversation) }

@@ -133,7 +133,7 @@ extension ShardMachine {
         // looked at then.
         let isComplete = copy.isCausallyComplete(now: world.milliseconds)
         var candidates: [NotificationCandidate] = []
-        var (bytes, isCut) = (0, false)
+        var bytes = 0
         let user = query.rule.user
         let start = HistoryPosition(before: HybridTimestamp(bits: minimum.bits + 1))
         try survey(
@@ -164,19 +164,19 @@ extension ShardMachine {
             let isEnough =
                 candidates.count >= query.countMax || bytes > NotificationCandidate.bytesMax
             if isEnough, candidates.last?.entry?.place.time != position.time {
-                isCut = true
+                areAll = false
                 return false
             }
             candidates.append(candidate)
             bytes += candidate.bytes
             return true
         }
-        if isCut { areAll = false }
         return candidates
     }
 }
 
 extension NotificationCandidate {
+    /// The candidate as one of a list that leaves others out.
     var consideringItselfOnly: NotificationCandidate {
         NotificationCandidate(
             conversation: conversation, message: message, from: from, text: text,

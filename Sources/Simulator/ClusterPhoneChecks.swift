@@ -106,11 +106,8 @@ extension ClusterWorld {
             for machine in members where finding == nil {
                 let answers = needed(
                     [request(.list, of: phone)], of: machine.index, as: phone.user)
-                // A message that was lost with a disk and sent again is another message with the
-                // same id.
-                let left = answers.flatMap { messages(in: $0) }.map(\.message).filter { id in
-                    book.messages[id].map { !losses.concern($0.name) } ?? true
-                }
+                let left = answers.flatMap { messages(in: $0) }.map(\.message)
+                    .filter { !wasLost($0) }
                 guard let first = left.first else { continue }
                 fail(.oneChange, "\(machine.name) notifies \(phone.user) of \(first) once more")
             }

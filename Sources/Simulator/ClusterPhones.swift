@@ -204,14 +204,18 @@ extension ClusterWorld {
             judgeNotification(line, of: phone)
             let id = line["message"] ?? ""
             guard acknowledged.contains(id), phone.book.acknowledged.contains(id) else { continue }
-            // A message that was lost with a disk and sent again is another message with the same
-            // id.
-            if let message = book.messages[id], losses.concern(message.name) {
+            guard !wasLost(id) else {
                 coverage.count("notified again of a message that was lost")
                 continue
             }
             fail(.oneChange, "\(phone.user) \(phone.device) is notified of \(id) a second time")
         }
+    }
+
+    /// Whether part of a message was lost with a disk: sent again, it is another message with the
+    /// same id.
+    func wasLost(_ id: String) -> Bool {
+        book.messages[id].map { losses.concern($0.name) } ?? false
     }
 
     /// Checks that a notification has a cause.

@@ -74,16 +74,16 @@ extension ClusterWorld {
     private func judge(
         _ name: ClusterMessage.Name, _ isDeleted: Bool?, isWhole: Bool, on visit: ClusterVisit
     ) {
-        // What was lost with a disk may be missing from an answer though it is on a disk again when
-        // the answer is heard: it was sent or deleted again behind the request, or was under way.
-        let isLost = losses.concern(name)
+        // A message that was lost with a disk may be missing from the answer and yet be on a disk
+        // by now: a later request of the same pipeline sent it again, or a frame was under way.
+        guard !losses.concern(name) else { return }
         switch isDeleted {
         case nil
         where isWhole && !(book.messages[name.id]?.hidesAsked.contains(visit.user) ?? true):
-            guard isOnSomeDisk(name, .sent), !isLost else { return }
+            guard isOnSomeDisk(name, .sent) else { return }
             fail(.reads, "\(name.id) was shown or acknowledged, and is missing after SINCE")
         case false? where visit.known.retracted.contains(name):
-            guard isOnSomeDisk(name, .retracted), !isLost else { return }
+            guard isOnSomeDisk(name, .retracted) else { return }
             fail(.reads, "\(name.id) was deleted, and shows again after SINCE")
         default: return
         }

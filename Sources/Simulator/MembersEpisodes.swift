@@ -278,9 +278,11 @@ extension MembersWorld {
         try awaitOneView(within: MembersWorld.oneViewWithin, after: "chaos and silence")
     }
 
-    /// Gives a contact, as an operator would, to whom no chain of contacts and member tables
-    /// connects with the first: a member without a table whose only contact ended before it
-    /// answered.
+    /// Connects members that know no address of the others, as an operator would.
+    ///
+    /// A member that started without a table knows its contact alone, which may have ended before
+    /// it answered. If no chain of contacts and member tables leads from a member to the first
+    /// running one, that one becomes its contact.
     private func joinIslands() {
         guard let first = running.first else { return }
         var isJoined: Set<Int> = []
@@ -303,7 +305,7 @@ extension MembersWorld {
         one.contact == other.slot
             || one.core?.table.entries.contains {
                 $0.state != .left && addresses[$0.member.gossip] == other.slot
-            } == true
+            } ?? false
     }
 
     private func disturb() {

@@ -14,7 +14,7 @@ struct MembersAttempt {
     let from: Int
     let to: Int
     var isOver = false
-    /// Whether it was lost in a cut: nothing of it arrives, so it crosses no other one.
+    /// Whether a cut swallowed the dial, so that the other machine never sees it.
     var isLost = false
 }
 
