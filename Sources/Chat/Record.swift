@@ -2,7 +2,10 @@ import CRDT
 import Wire
 
 /// A document to be written: its bytes and what the disk needs to know about them.
-public struct Record: Hashable, Sendable {
+///
+/// A class, since each instance passes through the write log, a memtable and two sorts into the
+/// tables, and a copy of its fields would count five references.
+public final class Record: Sendable {
     /// The state of the document on disk when this record reaches it.
     public struct Previous: Hashable, Sendable {
         public let changedBy: Context
@@ -50,10 +53,18 @@ public struct Record: Hashable, Sendable {
         self.purges = purges
     }
 
-    public init(of document: Document, bytes: [UInt8], previous: Previous?) {
+    public convenience init(of document: Document, bytes: [UInt8], previous: Previous?) {
         self.init(
             key: document.key, changedBy: document.changedBy, time: document.historyTime,
             bytes: bytes, indexKeys: document.indexKeys, previous: previous,
             purges: document.purges)
+    }
+}
+
+extension Record: Equatable {
+    public static func == (left: Record, right: Record) -> Bool {
+        left.key == right.key && left.changedBy == right.changedBy && left.time == right.time
+            && left.bytes == right.bytes && left.indexKeys == right.indexKeys
+            && left.previous == right.previous && left.purges == right.purges
     }
 }

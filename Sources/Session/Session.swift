@@ -417,20 +417,8 @@ extension Session {
     private func sendReplies() {
         sendEvents()
         while head < slots.count {
-            if case .whenFirst(let copies, let deadline) = slots[head] {
-                slots[head] = .waiting
-                wait(for: copies, until: deadline)
-            }
-            if case .report(let request) = slots[head] {
-                // While the client's queue is full, a report waits to be made.
-                guard output.queuedBytes < SessionLimits.replyBytesMax, !isTired else { break }
-                fill(head, with: admin.report(request, to: state))
-                share.note(now: clock.microseconds)
-            }
-            if case .work(let request) = slots[head], !isTired, waiting.mayBegin(request) {
-                begin(request)
-            }
-            if case .ready = slots[head] { waiting.holdReply() }
+            beginHead()
+            if isHeadReady { waiting.holdReply() }
             sendEvents()
             guard case .ready(let bytes) = slots[head], !(mayTell && waiting.isNextDue), send(bytes)
             else { break }
@@ -450,6 +438,27 @@ extension Session {
         hasFinished = true
         room?.assumeIsolated { [id] in $0.forget(id) }
         output.finish()
+    }
+
+    private var isHeadReady: Bool {
+        if case .ready = slots[head] { true } else { false }
+    }
+
+    /// Begins a request that had to wait until it was at the head.
+    private func beginHead() {
+        switch slots[head] {
+        case .ready, .pending, .waiting: return
+        case .whenFirst(let copies, let deadline):
+            slots[head] = .waiting
+            wait(for: copies, until: deadline)
+        case .report(let request):
+            // While the client's queue is full, a report waits to be made.
+            guard output.queuedBytes < SessionLimits.replyBytesMax, !isTired else { return }
+            fill(head, with: admin.report(request, to: state))
+            share.note(now: clock.microseconds)
+        case .work(let request):
+            if !isTired, waiting.mayBegin(request) { begin(request) }
+        }
     }
 
     /// Hands the reply at the head to the network; a long one in pieces.

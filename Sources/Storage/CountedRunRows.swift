@@ -99,7 +99,7 @@ extension OverlayLayers {
 
 extension Record {
     /// Creates a row of the index of counted runs.
-    package init(_ run: CountedRun, of conversation: ConversationID, level: UInt8) {
+    package convenience init(_ run: CountedRun, of conversation: ConversationID, level: UInt8) {
         self.init(
             key: DocumentKey(
                 checked: .countedRun(level), partition: conversation.text,

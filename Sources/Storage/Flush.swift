@@ -3,17 +3,9 @@ import Chat
 import Wire
 
 /// A record and its shard.
-///
-/// A class, since each instance passes from a write log row through a memtable and two sorts into
-/// the tables.
-final class FlushedRecord: Sendable {
+struct FlushedRecord {
     let shard: ShardID
     let record: Record
-
-    init(shard: ShardID, record: Record) {
-        self.shard = shard
-        self.record = record
-    }
 
     /// Sorts the records of a document next to each other.
     static func comesBefore(_ left: FlushedRecord, _ right: FlushedRecord) -> Bool {

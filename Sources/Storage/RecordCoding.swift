@@ -21,7 +21,7 @@ extension Record {
         Record.encode(previous.indexKeys, into: &writer)
     }
 
-    init(from reader: inout ByteReader) throws(WireError) {
+    convenience init(from reader: inout ByteReader) throws(WireError) {
         let key = try DocumentKey(from: &reader)
         let changedBy = try Context(from: &reader)
         let time = HybridTimestamp(bits: try reader.readFixed())
