@@ -58,9 +58,9 @@ package enum LineAnswer: Sendable {
     case whenFirst(copies: Int, milliseconds: UInt64)
     /// By `report`, after all earlier replies: a report shows what is on disk, and so includes
     /// everything that this connection did before.
-    case reportWhenFirst(Request)
+    indirect case reportWhenFirst(Request)
     /// By `begin`, after all earlier replies, for the same reason.
-    case beginWhenFirst(Request)
+    indirect case beginWhenFirst(Request)
 }
 
 /// A reply that must not be sent yet.
@@ -181,36 +181,12 @@ package struct Admin: Sendable {
         _ request: Request, for slot: ReplySlot, on connection: inout ConnectionState
     ) -> LineAnswer {
         switch request {
-        case .create, .send, .edit, .delete, .restore, .invite, .leaveChat, .pin, .unpin, .archive,
-            .unarchive, .read, .delivered, .actionAdd, .actionEdit, .actionDone, .actionUndone,
-            .actionDelete, .hideChat:
-            write(request, for: slot, on: &connection)
-        case .profile(let profile):
-            profile.isShown
-                ? read(.profile(profile.user), by: profile.user, slot: slot, on: &connection)
-                : write(request, for: slot, on: &connection)
+        case .write(let mutation):
+            write(mutation, for: slot, on: &connection)
+        case .read(let query, let user):
+            read(query, by: user, slot: slot, on: &connection)
         case .seed:
             seed(for: slot, on: &connection)
-        case .deviceAdd, .deviceRemove, .viewing, .notified:
-            write(request, for: slot, on: &connection)
-        case .chat(let it):
-            read(.chat(it.conversation), by: it.user, slot: slot, on: &connection)
-        case .marks(let it):
-            read(.marks(it.conversation), by: it.user, slot: slot, on: &connection)
-        case .devices(let user):
-            read(.devices(of: user), by: user, slot: slot, on: &connection)
-        case .actions(let user):
-            read(.actions, by: user, slot: slot, on: &connection)
-        case .history(let history):
-            read(history, for: slot, on: &connection)
-        case .edits(let message):
-            read(message, for: slot, on: &connection)
-        case .pinned(let it):
-            read(.pinned(it.conversation), by: it.user, slot: slot, on: &connection)
-        case .chats(let chats):
-            list(chats, for: slot, on: &connection)
-        case .unread(let user):
-            read(.unread, by: user, slot: slot, on: &connection)
         case .set(let it):
             set(it, on: &connection)
         case .wait(let wait):
@@ -266,17 +242,11 @@ package struct Admin: Sendable {
 
 extension Admin {
     private func write(
-        _ request: Request, for slot: ReplySlot, on connection: inout ConnectionState
+        _ mutation: Mutation, for slot: ReplySlot, on connection: inout ConnectionState
     ) -> LineAnswer {
-        let isMinted =
-            switch request {
-            case .send(let send): send.message == nil
-            case .actionAdd(let action): action.item == nil
-            default: false
-            }
         let (handling, partition) = handle(
-            request, isMinted: isMinted, level: connection.ackLevel, for: slot,
-            having: connection.sessionVectors, after: connection.unsettled)
+            mutation, level: connection.ackLevel, for: slot, having: connection.sessionVectors,
+            after: connection.unsettled)
         return answer(handling, showing: partition, on: &connection, sizeEstimate: 0)
     }
 
@@ -294,13 +264,12 @@ extension Admin {
     ///
     /// - Returns: the node's reply, and the partition that the write is in.
     private func handle(
-        _ request: Request, isMinted: Bool, level: Replication.AckLevel, for slot: ReplySlot,
+        _ mutation: Mutation, level: Replication.AckLevel, for slot: ReplySlot,
         having sessionVectors: SessionVectors, after unsettled: Unsettled
     ) -> (Reply, partition: String) {
         node.assumeIsolated { node in
-            guard let mutation = mutation(of: request, mintedBy: node) else {
-                preconditionFailure("a request that writes is a mutation")
-            }
+            let isMinted = mutation.isUnnamed
+            let mutation = isMinted ? mutation.named(node.mintID()) : mutation
             let partition = mutation.partition
             let handling = node.handle(
                 mutation, isMinted: isMinted, level: level, for: slot, having: sessionVectors,
@@ -349,51 +318,6 @@ extension Admin {
                 $0.pair("replicas", stored.on, of: stored.owners)
             }
             $0.pair("unread", receipt.unread)
-        }
-    }
-
-    /// Returns the mutation of a request; nil where it does not write.
-    ///
-    /// - Parameter node: creates the ids that the request leaves to it.
-    private func mutation(of request: Request, mintedBy node: isolated Node) -> Mutation? {
-        switch request {
-        case .create(let it):
-            Mutation(
-                .create(participants: it.participants, title: it.title.isEmpty ? nil : it.title),
-                in: it.conversation, by: it.creator)
-        case .send(let it):
-            Mutation(
-                .send(type: it.type, item: it.item, text: it.text),
-                of: it.message ?? node.mintMessageID(), in: it.conversation, by: it.sender)
-        case .edit(let it):
-            Mutation(
-                .edit(text: it.text), of: it.message, in: it.conversation, by: it.user)
-        case .delete(let it):
-            Mutation(
-                it.scope == .everyone ? .retract : .hide, of: it.message, in: it.conversation,
-                by: it.user)
-        case .restore(let it):
-            Mutation(.restore, of: it.message, in: it.conversation, by: it.user)
-        case .pin(let it):
-            Mutation(.pin, of: it.message, in: it.conversation, by: it.user)
-        case .unpin(let it):
-            Mutation(.unpin, of: it.message, in: it.conversation, by: it.user)
-        default:
-            participation(of: request) ?? own(of: request, mintedBy: node) ?? device(of: request)
-        }
-    }
-
-    /// Returns the mutations of who is in a conversation, and of each participant's own state.
-    private func participation(of request: Request) -> Mutation? {
-        switch request {
-        case .invite(let it): Mutation(.invite(it.user), in: it.conversation, by: it.by)
-        case .leaveChat(let it): Mutation(.leave, in: it.conversation, by: it.user)
-        case .archive(let it): Mutation(.archive, in: it.conversation, by: it.user)
-        case .unarchive(let it): Mutation(.unarchive, in: it.conversation, by: it.user)
-        case .hideChat(let it): Mutation(.hideChat, in: it.conversation, by: it.user)
-        case .read(let it): Mutation(.read(it.message), in: it.conversation, by: it.user)
-        case .delivered(let it): Mutation(.deliver(it.message), in: it.conversation, by: it.user)
-        default: nil
         }
     }
 }

@@ -7,28 +7,6 @@ import Wire
 
 extension Admin {
     func read(
-        _ history: Request.History, for slot: ReplySlot, on connection: inout ConnectionState
-    ) -> LineAnswer {
-        let place: Query.Place =
-            switch history.page {
-            case .newest: .newest
-            case .before(let id): .before(id)
-            case .after(let id): .after(id)
-            }
-        return read(
-            .history(history.conversation, place: place, limit: history.limit), by: history.user,
-            slot: slot, on: &connection)
-    }
-
-    func read(
-        _ message: Request.OfMessage, for slot: ReplySlot, on connection: inout ConnectionState
-    ) -> LineAnswer {
-        read(
-            .edits(message.message, in: message.conversation), by: message.user, slot: slot,
-            on: &connection)
-    }
-
-    func read(
         _ query: Query, by user: UserID, slot: ReplySlot, on connection: inout ConnectionState
     ) -> LineAnswer {
         let handling = handle(query, of: user, for: slot, having: connection.sessionVectors)
@@ -41,18 +19,6 @@ extension Admin {
         _ query: Query, of user: UserID, for slot: ReplySlot, having sessionVectors: SessionVectors
     ) -> Reply {
         node.assumeIsolated { $0.handle(query, of: user, for: slot, having: sessionVectors) }
-    }
-
-    func list(
-        _ chats: Request.Chats, for slot: ReplySlot, on connection: inout ConnectionState
-    ) -> LineAnswer {
-        let shown: Query.Shown =
-            switch chats.show {
-            case .active: .active
-            case .archived: .archived
-            case .all: .all
-            }
-        return read(.chats(shown), by: chats.user, slot: slot, on: &connection)
     }
 
     /// Returns the reply to a query: what it found, or the error.

@@ -16,6 +16,9 @@ public struct Profile: Hashable, Sendable {
             self.email = email
             self.photo = photo
         }
+
+        /// Whether it sets no field.
+        public var isEmpty: Bool { name == nil && email == nil && photo == nil }
     }
 
     /// The stamp of the first write; of two, on two sides of a network partition, the earlier.

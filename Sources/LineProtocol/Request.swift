@@ -4,44 +4,16 @@ import Wire
 
 /// The request of a client: one line, checked as far as a line alone can be.
 public enum Request: Hashable, Sendable {
-    case create(Create)
-    case send(Send)
-    case history(History)
-    case edit(Edit)
-    case edits(OfMessage)
-    case delete(Delete)
-    case restore(OfMessage)
-    case invite(Invite)
-    case leaveChat(OfConversation)
-    case pin(OfMessage)
-    case unpin(OfMessage)
-    case pinned(OfConversation)
-    case archive(OfConversation)
-    case unarchive(OfConversation)
-    case hideChat(OfConversation)
-    case chats(Chats)
-    case chat(OfConversation)
-    case read(UpTo)
-    case delivered(UpTo)
-    case marks(OfConversation)
-    case unread(UserID)
-    case profile(Profile)
-    case actionAdd(ActionAdd)
-    case actionEdit(ActionEdit)
-    case actionDone(OfItem)
-    case actionUndone(OfItem)
-    case actionDelete(OfItem)
-    case actions(UserID)
+    /// A change of one document.
+    ///
+    /// Its id is empty where the node that reads the line is to create it (`Mutation.isUnnamed`).
+    case write(Mutation)
+    case read(Query, of: UserID)
     case seed
     case watch(Watch)
     case unwatch
     case typing(Typing)
-    case deviceAdd(DeviceAdd)
-    case deviceRemove(OfDevice)
-    case devices(UserID)
-    case viewing(Viewing)
-    case notifications(OfDevice)
-    case notified(Notified)
+    case notifications(DeviceID, of: UserID)
 
     /// For one verb as it was typed, or for all.
     case help(String?)
@@ -99,13 +71,6 @@ public enum BlockDirection: String, CaseIterable, Sendable {
     case out
 }
 
-/// The part of a user's conversations that is listed.
-public enum ChatsShown: String, CaseIterable, Sendable {
-    case active
-    case archived
-    case all
-}
-
 /// The users for whom a message is deleted.
 public enum DeleteScope: String, CaseIterable, Sendable {
     case me
@@ -113,162 +78,6 @@ public enum DeleteScope: String, CaseIterable, Sendable {
 }
 
 extension Request {
-    public struct Create: Hashable, Sendable {
-        public var conversation: ConversationID
-        public var creator: UserID
-        /// Each user once, sorted, including the creator; at most `LineLimits.participantsMax`.
-        public var participants: [UserID]
-        /// Empty where there is none.
-        public var title: String
-
-        public init(
-            conversation: ConversationID, creator: UserID, participants: [UserID], title: String
-        ) {
-            self.conversation = conversation
-            self.creator = creator
-            self.participants = participants
-            self.title = title
-        }
-    }
-
-    public struct Send: Hashable, Sendable {
-        public var conversation: ConversationID
-        public var sender: UserID
-        /// Nil where the node that reads the line is to create an id.
-        public var message: MessageID?
-        public var type: MessageType
-        public var item: ItemID?
-        /// Not blank, unless the type is image or voice.
-        public var text: String
-
-        public init(
-            conversation: ConversationID, sender: UserID, message: MessageID?,
-            type: MessageType, item: ItemID?, text: String
-        ) {
-            self.conversation = conversation
-            self.sender = sender
-            self.message = message
-            self.type = type
-            self.item = item
-            self.text = text
-        }
-    }
-
-    public struct History: Hashable, Sendable {
-        /// The place of the messages; the message that is named is left out itself.
-        public enum Page: Hashable, Sendable {
-            case newest
-            case before(MessageID)
-            case after(MessageID)
-        }
-
-        public var conversation: ConversationID
-        public var user: UserID
-        public var page: Page
-        /// 1…`LineLimits.historyMax`.
-        public var limit: Int
-
-        public init(conversation: ConversationID, user: UserID, page: Page, limit: Int) {
-            self.conversation = conversation
-            self.user = user
-            self.page = page
-            self.limit = limit
-        }
-    }
-
-    public struct Edit: Hashable, Sendable {
-        public var conversation: ConversationID
-        public var message: MessageID
-        public var user: UserID
-        /// Not blank.
-        public var text: String
-
-        public init(
-            conversation: ConversationID, message: MessageID, user: UserID, text: String
-        ) {
-            self.conversation = conversation
-            self.message = message
-            self.user = user
-            self.text = text
-        }
-    }
-
-    /// The arguments of a verb that takes only a message and a user.
-    public struct OfMessage: Hashable, Sendable {
-        public var conversation: ConversationID
-        public var message: MessageID
-        public var user: UserID
-
-        public init(conversation: ConversationID, message: MessageID, user: UserID) {
-            self.conversation = conversation
-            self.message = message
-            self.user = user
-        }
-    }
-
-    /// The arguments of a verb that takes only a conversation and a user.
-    public struct OfConversation: Hashable, Sendable {
-        public var conversation: ConversationID
-        public var user: UserID
-
-        public init(conversation: ConversationID, user: UserID) {
-            self.conversation = conversation
-            self.user = user
-        }
-    }
-
-    public struct Invite: Hashable, Sendable {
-        public var conversation: ConversationID
-        public var by: UserID
-        public var user: UserID
-
-        public init(conversation: ConversationID, by: UserID, user: UserID) {
-            self.conversation = conversation
-            self.by = by
-            self.user = user
-        }
-    }
-
-    /// The arguments of `READ` and `DELIVERED`.
-    public struct UpTo: Hashable, Sendable {
-        public var conversation: ConversationID
-        public var user: UserID
-        /// Nil for the newest.
-        public var message: MessageID?
-
-        public init(conversation: ConversationID, user: UserID, message: MessageID?) {
-            self.conversation = conversation
-            self.user = user
-            self.message = message
-        }
-    }
-
-    public struct Chats: Hashable, Sendable {
-        public var user: UserID
-        public var show: ChatsShown
-
-        public init(user: UserID, show: ChatsShown) {
-            self.user = user
-            self.show = show
-        }
-    }
-
-    public struct Delete: Hashable, Sendable {
-        public var conversation: ConversationID
-        public var message: MessageID
-        public var user: UserID
-        public var scope: DeleteScope
-
-        public init(
-            conversation: ConversationID, message: MessageID, user: UserID, scope: DeleteScope
-        ) {
-            self.conversation = conversation
-            self.message = message
-            self.user = user
-            self.scope = scope
-        }
-    }
-
     public struct SetLevel: Hashable, Sendable {
         public var level: AckLevel
         /// Whether a write that is stored on fewer owners is answered with 504.

@@ -10,13 +10,13 @@ extension Request {
         try parse(line, verbs: Verb.all)
     }
 
-    /// - Parameter place: set to the index of the line's verb in `Verb.all`, also where the rest of
-    ///   the line is invalid; nil where there is no such verb.
+    /// - Parameter traits: set to those of the line's verb, also where the rest of the line is
+    ///   invalid; nil where there is no such verb.
     public static func parse(
-        _ line: UnsafeRawBufferPointer, verbAt place: inout UInt8?
+        _ line: UnsafeRawBufferPointer, traits: inout Verb.Traits?
     ) throws(LineError) -> Request? {
-        place = nil
-        return try parse(line, verbs: Verb.all) { place = UInt8(exactly: $0) }
+        traits = nil
+        return try parse(line, verbs: Verb.all) { traits = Verb.all[$0].traits(at: $0) }
     }
 
     static func parse(
@@ -83,107 +83,6 @@ extension ParsedLine {
     func secret(_ index: Int) throws(LineError) -> Secret {
         guard let text = LineProtocol.text(bytes(ofArgument: index)) else { throw .notUTF8 }
         return Secret(text)
-    }
-}
-
-extension Request.Create {
-    init(_ words: borrowing ParsedLine) throws(LineError) {
-        conversation = try words.name(0)
-        let users = try words.names(1, as: UserID.self)
-        creator = users[0]
-        participants = Set(users).sorted()
-        guard participants.count <= LineLimits.participantsMax else { throw .tooManyParticipants }
-        title = try words.field(.title) ?? ""
-    }
-}
-
-extension Request.Send {
-    init(_ words: borrowing ParsedLine) throws(LineError) {
-        conversation = try words.name(0)
-        sender = try words.name(1)
-        message = try words.name(.id)
-        type = try words.choice(.type, of: MessageType.self) ?? .text
-        item = try words.name(.item)
-        text = try words.text()
-        switch type {
-        case .image, .voice: break
-        case .text, .system, .action: if isWhite(text) { throw .messageEmpty }
-        }
-    }
-}
-
-extension Request.History {
-    init(_ words: borrowing ParsedLine) throws(LineError) {
-        conversation = try words.name(0)
-        user = try words.name(1)
-        limit =
-            try words.number(.limit, in: 1...LineLimits.historyMax) ?? LineLimits.historyDefault
-        let before = try words.name(.before, as: MessageID.self)
-        let after = try words.name(.after, as: MessageID.self)
-        page =
-            switch (before, after) {
-            case (nil, nil): .newest
-            case (let before?, nil): .before(before)
-            case (nil, let after?): .after(after)
-            case (_?, _?): throw words.refused("before= and after= exclude each other")
-            }
-    }
-}
-
-extension Request.Edit {
-    init(_ words: borrowing ParsedLine) throws(LineError) {
-        conversation = try words.name(0)
-        message = try words.name(1)
-        user = try words.name(2)
-        text = try words.text()
-        if isWhite(text) { throw .messageEmpty }
-    }
-}
-
-extension Request.OfMessage {
-    init(_ words: borrowing ParsedLine) throws(LineError) {
-        conversation = try words.name(0)
-        message = try words.name(1)
-        user = try words.name(2)
-    }
-}
-
-extension Request.OfConversation {
-    init(_ words: borrowing ParsedLine) throws(LineError) {
-        conversation = try words.name(0)
-        user = try words.name(1)
-    }
-}
-
-extension Request.Invite {
-    init(_ words: borrowing ParsedLine) throws(LineError) {
-        conversation = try words.name(0)
-        by = try words.name(1)
-        user = try words.name(2)
-    }
-}
-
-extension Request.UpTo {
-    init(_ words: borrowing ParsedLine) throws(LineError) {
-        conversation = try words.name(0)
-        user = try words.name(1)
-        message = words.argumentCount > 2 ? try words.name(2) : nil
-    }
-}
-
-extension Request.Chats {
-    init(_ words: borrowing ParsedLine) throws(LineError) {
-        user = try words.name(0)
-        show = try words.choice(.show, of: ChatsShown.self) ?? .active
-    }
-}
-
-extension Request.Delete {
-    init(_ words: borrowing ParsedLine) throws(LineError) {
-        conversation = try words.name(0)
-        message = try words.name(1)
-        user = try words.name(2)
-        scope = try words.choice(.scope, of: DeleteScope.self) ?? .me
     }
 }
 

@@ -3,12 +3,42 @@
 /// A class, though it is immutable: each line passes its row on, and the reference counts of a
 /// struct with these fields took a third of the time of a `PING`.
 public final class Verb: Sendable {
+    /// What a request by a verb does.
+    public enum Effect: Sendable {
+        /// It changes what the cluster stores.
+        case writes
+        case reads
+        /// It concerns the node, the cluster or the connection.
+        case operates
+    }
+
+    /// The size of the reply.
+    public enum ReplySize: Sendable {
+        /// A status line, or a few data lines.
+        case short
+        /// A list that the verb does not limit.
+        case list
+        /// As many messages as the query asks for.
+        case page
+    }
+
+    /// What later steps need of the verb of a line.
+    public struct Traits: Sendable {
+        /// The index of the verb in `Verb.all`.
+        public let index: UInt8
+        public let effect: Effect
+        public let reply: ReplySize
+    }
+
     static let argumentsMax = 4
     static let optionsMax = 8
 
     /// In capitals; two words where the second belongs to the verb (`ACTION ADD`).
     public let name: String
-    /// The effect of the verb, in one sentence.
+    /// A verb that shows or sets, as its line says, has the effect of the lines that show.
+    let effect: Effect
+    let reply: ReplySize
+    /// The purpose of the verb, in one sentence.
     public let about: String
 
     /// The required and the optional arguments, as usage shows them: `<user>`.
@@ -23,8 +53,8 @@ public final class Verb: Sendable {
     let second: Keyword?
 
     init(
-        _ name: String, _ required: [String] = [], optional: [String] = [],
-        options: [Option] = [], text: String? = nil, about: String,
+        _ name: String, _ effect: Effect, _ required: [String] = [], optional: [String] = [],
+        options: [Option] = [], text: String? = nil, reply: ReplySize = .short, about: String,
         build: @escaping @Sendable (borrowing ParsedLine) throws(LineError) -> Request
     ) {
         let words = name.split(separator: " ")
@@ -33,6 +63,8 @@ public final class Verb: Sendable {
         precondition(options.count <= Self.optionsMax, "room for options")
         precondition(text == nil || optional.isEmpty, "where the text begins is never in doubt")
         self.name = name
+        self.effect = effect
+        self.reply = reply
         self.about = about
         self.required = required
         self.optional = optional
@@ -52,6 +84,10 @@ public final class Verb: Sendable {
     }
 
     var hasText: Bool { text != nil }
+
+    func traits(at index: Int) -> Traits {
+        Traits(index: UInt8(index), effect: effect, reply: reply)
+    }
 
     /// Returns the argument at `index` as usage shows it.
     func label(of index: Int) -> String {

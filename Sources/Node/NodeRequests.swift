@@ -33,15 +33,13 @@ extension Node {
         Int(id.number) < held.count ? held[Int(id.number)] : nil
     }
 
-    /// Makes an id for a message whose sender named none.
-    package func mintMessageID() -> MessageID {
+    /// Creates an id for a message or an action item whose sender has named none.
+    package func mintID() -> String {
         MessageID.minted(
             at: HybridTimestamp(milliseconds: ports.clock.wallMilliseconds),
-            entropy: ports.entropy.next())
+            entropy: ports.entropy.next()
+        ).text
     }
-
-    /// Makes an id for an action item whose owner named none.
-    package func mintItemID() -> ItemID { ItemID(checked: mintMessageID().text) }
 
     /// Ends the process in an orderly way.
     package func shutDown() { ports.host.end(.shutdown) }

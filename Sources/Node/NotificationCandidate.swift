@@ -2,37 +2,6 @@ import CRDT
 import Chat
 import Wire
 
-/// A query for what a device is to be notified of, and for the state of what it was shown.
-package struct DueQuery: Hashable, Sendable {
-    /// A message that the device was shown.
-    struct Shown: Hashable, Comparable, Sendable {
-        let conversation: ConversationID
-        let message: MessageID
-
-        static func < (left: Shown, right: Shown) -> Bool {
-            (left.conversation, left.message) < (right.conversation, right.message)
-        }
-    }
-
-    let rule: NotificationRule
-    /// The messages shown on the device, at most `shownMax`.
-    let shown: [Shown]
-    /// How many more messages the device may be shown.
-    let countMax: Int
-
-    /// The limit for two sides of a network partition, each with a full list.
-    static let shownMax = 2 * ListedNotification.countMax
-
-    init?(for device: Device, of user: UserID) {
-        guard let rule = NotificationRule(for: device, of: user) else { return nil }
-        self.rule = rule
-        let listed = Set(
-            device.listed.map { Shown(conversation: $0.conversation, message: $0.message) })
-        shown = Array(listed.sorted().prefix(DueQuery.shownMax))
-        countMax = max(0, ListedNotification.countMax - device.listed.count)
-    }
-}
-
 /// A message of which a device is to be notified, as the conversation's shard reports it.
 package struct NotificationCandidate: Hashable, Sendable {
     /// The most bytes of texts in one list, so that the reply stays in memory.
@@ -64,35 +33,6 @@ package struct NotificationView: Hashable, Sendable {
     package var fromName: String?
     /// Nil if the message was deleted since it was shown.
     package let text: String?
-}
-
-extension DueQuery: WireValue {
-    package func encode(into writer: inout ByteWriter) {
-        rule.encode(into: &writer)
-        shown.encode(into: &writer)
-        writer.write(count: countMax)
-    }
-
-    package init(from reader: inout ByteReader) throws(WireError) {
-        rule = try NotificationRule(from: &reader)
-        shown = try reader.readList(limit: DueQuery.shownMax)
-        countMax = try reader.readNumber()
-        guard countMax <= ListedNotification.countMax else {
-            throw .tooLong(count: UInt64(countMax), limit: ListedNotification.countMax)
-        }
-    }
-}
-
-extension DueQuery.Shown: WireValue {
-    package func encode(into writer: inout ByteWriter) {
-        writer.write(conversation)
-        writer.write(message)
-    }
-
-    package init(from reader: inout ByteReader) throws(WireError) {
-        conversation = try reader.readName()
-        message = try reader.readName()
-    }
 }
 
 extension NotificationCandidate: WireValue {

@@ -1,13 +1,15 @@
+import Chat
 import LineProtocol
 
-extension Request {
+extension RequestTrace {
     /// An estimate of the reply's size in bytes, before the reply is made; 0 if it is certainly
     /// short.
-    var replyBytesEstimated: Int {
-        switch self {
-        case .history(let history): history.limit * SessionLimits.messageBytesEstimated
-        case .edits, .pinned, .chats, .marks, .unread: SessionLimits.listBytesEstimated
-        default: 0
+    func replyBytesEstimated(of request: Request) -> Int {
+        switch (reply, request) {
+        case (.page, .read(.history(_, _, let limit), _)):
+            limit * SessionLimits.messageBytesEstimated
+        case (.list, _), (.page, _): SessionLimits.listBytesEstimated
+        case (.short, _): 0
         }
     }
 }

@@ -7,12 +7,33 @@ struct RequestTrace: Sendable {
     /// The index of its verb in `Verb.all`; nil for an unknown verb.
     let verb: UInt8?
     let kind: RequestKind
+    let reply: Verb.ReplySize
     /// When its line was read, in microseconds.
     let readAt: UInt64
 
-    /// The trace of a line that is no request.
+    init(of request: Request, _ traits: Verb.Traits?, readAt: UInt64) {
+        verb = traits?.index
+        reply = traits?.reply ?? .short
+        self.readAt = readAt
+        kind =
+            switch (request, traits?.effect) {
+            case (.write, _), (_, .writes): .write
+            case (_, .reads): .read
+            case (_, .operates), (_, nil): .other
+            }
+    }
+
+    /// - Parameter traits: nil where the line has no known verb.
+    init(ofWrongLine traits: Verb.Traits?, readAt: UInt64) {
+        verb = traits?.index
+        reply = .short
+        self.readAt = readAt
+        kind = .other
+    }
+
+    /// The trace of bytes that are no line.
     static func nothing(readAt: UInt64) -> RequestTrace {
-        RequestTrace(verb: nil, kind: .other, readAt: readAt)
+        RequestTrace(ofWrongLine: nil, readAt: readAt)
     }
 
     /// - Parameter reply: the bytes of the reply; an `ERR` has no data lines before it.

@@ -220,13 +220,13 @@ extension Session {
     }
 
     private func answer(_ line: UnsafeRawBufferPointer) {
-        var verb: UInt8?
+        var traits: Verb.Traits?
         do throws(LineError) {
-            guard let request = try Request.parse(line, verbAt: &verb) else { return }
-            let asked = RequestTrace(verb: verb, kind: request.kind, readAt: readAt)
+            guard let request = try Request.parse(line, traits: &traits) else { return }
+            let asked = RequestTrace(of: request, traits, readAt: readAt)
             if isHeard(request, asked) { answer(request, asked) }
         } catch {
-            let asked = RequestTrace(verb: verb, kind: .other, readAt: readAt)
+            let asked = RequestTrace(ofWrongLine: traits, readAt: readAt)
             say(signIn.onNonsense(error), to: asked)
         }
     }
@@ -261,7 +261,7 @@ extension Session {
     }
 
     private func answer(_ request: Request, _ asked: RequestTrace) {
-        let bytes = request.replyBytesEstimated
+        let bytes = asked.replyBytesEstimated(of: request)
         guard bytes == 0 || room?.assumeIsolated({ $0.hasRoom(for: bytes) }) ?? true else {
             crowdedOut = (request, asked)
             room?.assumeIsolated { [id] in $0.wait(id, for: bytes) }

@@ -9,9 +9,9 @@ extension Session {
         /// A `WAIT`, which begins when it is at the head.
         case whenFirst(copies: Int, deadline: UInt64)
         /// A report, which is made when it is at the head.
-        case report(Request)
+        indirect case report(Request)
         /// A request that begins when it is at the head and is answered later.
-        case work(Request)
+        indirect case work(Request)
         case waiting
 
         /// The bytes of the reply that it holds, sent or not.

@@ -9,25 +9,18 @@ struct DeviceRequestTests {
     private let phone = DeviceID(checked: "phone")
 
     @Test func `each verb of a device is read`() {
-        let device = Request.OfDevice(user: alice, device: phone)
         let id = NotificationID(checked: "n-1")
+        func write(_ action: Device.Action) -> Request {
+            .write(Mutation(action, on: phone, by: alice))
+        }
         let cases: [(String, Request)] = [
-            (
-                "device add alice phone token=\"a b\"",
-                .deviceAdd(.init(user: alice, device: phone, token: "a b"))
-            ),
-            ("DEVICE remove alice phone", .deviceRemove(device)),
-            ("VIEWING alice phone", .viewing(.init(user: alice, device: phone, conversation: nil))),
-            (
-                "VIEWING alice phone c1",
-                .viewing(
-                    .init(user: alice, device: phone, conversation: ConversationID(checked: "c1")))
-            ),
-            ("NOTIFICATIONS alice phone", .notifications(device)),
-            (
-                "NOTIFIED alice phone n-1",
-                .notified(.init(user: alice, device: phone, notification: id))
-            ),
+            ("device add alice phone token=\"a b\"", write(.add(FieldText("a b")))),
+            ("DEVICE remove alice phone", write(.remove)),
+            ("DEVICES alice", .read(.devices(of: alice), of: alice)),
+            ("VIEWING alice phone", write(.view(nil))),
+            ("VIEWING alice phone c1", write(.view(ConversationID(checked: "c1")))),
+            ("NOTIFICATIONS alice phone", .notifications(phone, of: alice)),
+            ("NOTIFIED alice phone n-1", write(.acknowledge(id))),
         ]
         for (line, request) in cases { #expect(parsed(line) == .success(request)) }
     }

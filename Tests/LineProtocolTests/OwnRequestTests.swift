@@ -5,9 +5,11 @@ import Wire
 @testable import LineProtocol
 
 struct OwnRequestTests {
-    private func added(_ line: String) -> Request.ActionAdd? {
-        guard case .success(.actionAdd(let add)) = parsed(line) else { return nil }
-        return add
+    private let alice = UserID(checked: "alice")
+
+    private func added(_ line: String) -> Item.NewItem? {
+        guard case .item(.add(let item)) = change(line)?.action else { return nil }
+        return item
     }
 
     @Test func `an action item has options and a title`() {
@@ -16,13 +18,15 @@ struct OwnRequestTests {
         )
         #expect(add == nil)
         let plain = added("ACTION ADD alice due=\"\" priority= -- a=b  c")
-        #expect(plain?.newItem == Item.NewItem(title: "a=b  c"))
-        let full = added(
-            "ACTION ADD alice id=i chat=c message=m due=1970-01-01T01:00:01+01:00 priority=low x")
-        #expect(full?.item?.text == "i")
-        #expect(full?.newItem.due == DueTime(milliseconds: 1_000))
-        #expect(full?.newItem.priority == .low)
-        #expect(full?.newItem.chat?.text == "c" && full?.newItem.message?.text == "m")
+        #expect(plain == Item.NewItem(title: "a=b  c"))
+        #expect(change("ACTION ADD alice x")?.isUnnamed == true)
+        let line =
+            "ACTION ADD alice id=i chat=c message=m due=1970-01-01T01:00:01+01:00 priority=low x"
+        let full = added(line)
+        #expect(change(line)?.key == .item(ItemID(checked: "i")))
+        #expect(full?.due == DueTime(milliseconds: 1_000))
+        #expect(full?.priority == .low)
+        #expect(full?.chat?.text == "c" && full?.message?.text == "m")
     }
 
     @Test func `a title is neither empty nor too long`() {
@@ -36,22 +40,21 @@ struct OwnRequestTests {
         #expect(refused("ACTION ADD alice \(long.dropLast())") == nil)
     }
 
-    @Test func `what is named is edited, and an empty value clears`() throws {
-        guard
-            case .success(.actionEdit(let edit)) = parsed("ACTION EDIT alice i due= priority=high")
-        else { throw LineError.titleEmpty }
-        #expect(edit.edit == Item.Edit(due: Clearable(nil), priority: Clearable(.high)))
+    @Test func `what is named is edited, and an empty value clears`() {
+        let edit = Item.Edit(due: Clearable(nil), priority: Clearable(.high))
+        #expect(
+            change("ACTION EDIT alice i due= priority=high")
+                == Mutation(.edit(edit), on: ItemID(checked: "i"), by: alice))
         #expect(refused("ACTION EDIT alice i due=tomorrow")?.code == 400)
         #expect(refused("ACTION EDIT alice i priority=urgent")?.code == 400)
         #expect(refused("ACTION DONE alice")?.code == 400)
     }
 
-    @Test func `a profile without fields is only shown`() throws {
-        guard case .success(.profile(let shown)) = parsed("PROFILE alice"),
-            case .success(.profile(let set)) = parsed("PROFILE alice name=\"A B\" photo=")
-        else { throw LineError.titleEmpty }
-        #expect(shown.isShown && !set.isShown)
-        #expect(set.name == "A B" && set.email == nil && set.photo == "")
+    @Test func `a profile without fields is only shown`() {
+        #expect(parsed("PROFILE alice") == .success(.read(.profile(alice), of: alice)))
+        let edit = Profile.Edit(
+            name: Clearable(FieldText("A B")), email: nil, photo: Clearable(nil))
+        #expect(change("PROFILE alice name=\"A B\" photo=") == Mutation(edit, by: alice))
         #expect(refused("PROFILE")?.code == 400)
         #expect(refused("PROFILE alice email=a email=b")?.code == 400)
     }

@@ -1,4 +1,6 @@
+import Chat
 import LineProtocol
+import Wire
 
 /// Returns the request that a line parses to, or its error.
 func parsed(_ line: String) -> Result<Request?, LineError> { parsed(Array(line.utf8)) }
@@ -9,10 +11,28 @@ func parsed(_ line: [UInt8]) -> Result<Request?, LineError> {
     }
 }
 
+/// Returns the change that a line requests; nil where it is refused or another request.
+func change(_ line: String) -> Mutation? {
+    guard case .success(.write(let mutation)) = parsed(line) else { return nil }
+    return mutation
+}
+
+/// The message that a line sends.
+struct SentMessage {
+    /// Nil where the node is to create an id.
+    let id: MessageID?
+    let type: MessageType
+    let item: ItemID?
+    let text: String
+}
+
 /// Returns the message that a line sends; nil where it is refused or another request.
-func sent(_ line: String) -> Request.Send? {
-    guard case .success(.send(let send)) = parsed(line) else { return nil }
-    return send
+func sent(_ line: String) -> SentMessage? {
+    guard let mutation = change(line),
+        case .message(let id, .send(let type, let item, let text)) = mutation.action
+    else { return nil }
+    return SentMessage(
+        id: mutation.isUnnamed ? nil : id, type: type, item: item, text: text)
 }
 
 /// Returns the error of a line; nil where it is a request or blank.

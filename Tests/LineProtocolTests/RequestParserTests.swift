@@ -75,11 +75,11 @@ import Wire
 
     @Test func `options give the message its id, type and item`() {
         let send = sent(#"SEND c alice item="i:1" type=image id=m@1 look"#)
-        #expect(send?.message == MessageID("m@1"))
+        #expect(send?.id == MessageID("m@1"))
         #expect(send?.type == .image)
         #expect(send?.item == ItemID("i:1"))
         #expect(send?.text == "look")
-        #expect(sent("SEND c alice hi")?.message == nil)
+        #expect(sent("SEND c alice hi")?.id == nil)
         #expect(sent("SEND c alice hi")?.type == .text)
     }
 
@@ -236,24 +236,21 @@ import Wire
         #expect(error?.sentence.hasPrefix("<addr> is host:port, at most 256 bytes") == true)
     }
 
-    @Test func `a user list is a set whose first is the creator`() throws {
-        guard
-            case .success(.create(let create)) = parsed(#"CREATE c bob,alice,bob title="a \"b\"""#)
-        else {
-            Issue.record("refused")
-            return
-        }
-        #expect(create.creator == UserID("bob"))
-        #expect(create.participants == ["alice", "bob"].compactMap { UserID($0) })
-        #expect(create.title == #"a "b""#)
+    private let room = ConversationID(checked: "c")
+    private let bob = UserID(checked: "bob")
+
+    @Test func `a user list is a set whose first is the creator`() {
+        let participants = [UserID(checked: "alice"), bob]
+        #expect(
+            change(#"CREATE c bob,alice,bob title="a \"b\"""#)
+                == Mutation(
+                    .create(participants: participants, title: #"a "b""#), in: room, by: bob))
     }
 
     @Test func `a title is cleared by an empty value and has at most 1024 bytes`() {
-        guard case .success(.create(let create)) = parsed("CREATE c bob title=") else {
-            Issue.record("refused")
-            return
-        }
-        #expect(create.title == "")
+        #expect(
+            change("CREATE c bob title=")
+                == Mutation(.create(participants: [bob], title: nil), in: room, by: bob))
         let longest = String(repeating: "é", count: LineLimits.fieldBytesMax / 2)
         #expect(refused("CREATE c bob title=\(longest)") == nil)
         #expect(refused("CREATE c bob title=\(longest)x")?.code == 413)
@@ -267,7 +264,7 @@ import Wire
 
     @Test func `a name has at most 64 bytes`() {
         let longest = String(repeating: "n", count: 64)
-        #expect(sent("SEND \(longest) \(longest) id=\(longest) hi")?.message == MessageID(longest))
+        #expect(sent("SEND \(longest) \(longest) id=\(longest) hi")?.id == MessageID(longest))
         #expect(refused("SEND \(longest)n alice hi")?.code == 400)
         #expect(refused("SEND c alice id=\(longest)n hi")?.code == 400)
         #expect(sent("SEND -- -- hi")?.text == "hi")

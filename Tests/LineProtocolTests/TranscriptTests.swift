@@ -1,3 +1,4 @@
+import Chat
 import Foundation
 import LineProtocol
 import Testing
@@ -39,10 +40,20 @@ import Testing
     private static func answer(to line: String) -> String {
         switch parsed(line) {
         case .success(nil): "nothing"
-        case .success(let request?):
-            String(describing: request).replacing("LineProtocol.", with: "")
-                .replacing("Request.", with: "")
+        case .success(.write(let change)?):
+            "\(change.user) changes \(plain(change.key)): \(plain(change.action))"
+        case .success(.read(let query, let user)?): "\(user) reads \(plain(query))"
+        case .success(let request?): plain(request)
         case .failure(let error): error.description
         }
+    }
+
+    private static func plain(_ value: some Any) -> String {
+        String(describing: value)
+            .replacing(/(LineProtocol|Chat|Wire|Request|Query|[A-Za-z]+\.Action)\./, with: "")
+    }
+
+    private static func plain(_ key: DocumentKey) -> String {
+        key.id.isEmpty ? key.partition : "\(key.partition)/\(key.id)"
     }
 }

@@ -28,10 +28,13 @@ import Testing
 
     @Test func `a verb may have two words`() throws {
         let verbs = [
-            Verb("ACTION ADD", ["<user>"], text: "<title>", about: "") { words throws(LineError) in
+            Verb("ACTION ADD", .writes, ["<user>"], text: "<title>", about: "") {
+                words throws(LineError) in
                 .help("add \(try words.text())")
             },
-            Verb("ACTION DONE", ["<user>"], about: "") { _ throws(LineError) in .help("done") },
+            Verb("ACTION DONE", .writes, ["<user>"], about: "") { _ throws(LineError) in
+                .help("done")
+            },
         ]
         #expect(try parse("action Add alice  x", verbs) == .help("add  x"))
         #expect(try parse("Action  done alice", verbs) == .help("done"))

@@ -1,0 +1,67 @@
+import CRDT
+import Wire
+
+/// A request that changes nothing.
+public enum Query: Hashable, Sendable {
+    public enum Place: Hashable, Sendable {
+        case newest
+        case before(MessageID)
+        case after(MessageID)
+    }
+
+    /// The conversations that a list contains.
+    public enum Shown: String, CaseIterable, Hashable, Sendable {
+        case active
+        case archived
+        case all
+    }
+
+    /// A page of messages as the user sees them, oldest first.
+    case history(ConversationID, place: Place, limit: Int)
+    /// The texts of a message, oldest first.
+    case edits(MessageID, in: ConversationID)
+    /// The pinned messages that the user sees, newest pin first.
+    case pinned(ConversationID)
+    /// The participants of a conversation.
+    case participants(ConversationID)
+    /// The user's conversations.
+    case chats(Shown)
+    /// One of the user's conversations.
+    case chat(ConversationID)
+    /// How far each participant has read a conversation.
+    case marks(ConversationID)
+    /// The user's conversations with unread messages, and how many those are.
+    case unread
+    /// The profile of a user; anybody may ask.
+    case profile(UserID)
+    /// The user's action items.
+    case actions
+    /// A device's document.
+    case device(DeviceID, of: UserID)
+    /// A user's devices.
+    case devices(of: UserID)
+    /// The names that these users have given, without users who have given none; at most `namesMax`
+    /// users, ascending.
+    case names(of: [UserID])
+    /// The users who share a conversation with the user.
+    case contacts
+    /// The profiles of these users, without users who have none; at most `namesMax` users,
+    /// ascending.
+    case profiles(of: [UserID])
+    /// The messages of which a device is to be notified.
+    indirect case due(DueQuery)
+
+    /// As many users as one list of notifications may have as senders.
+    public static let namesMax = DueQuery.shownMax + ListedNotification.countMax
+
+    /// The partition key whose shard answers; nil for a list over all shards.
+    public var partition: String? {
+        switch self {
+        case .history(let conversation, _, _), .edits(_, let conversation): conversation.text
+        case .pinned(let conversation), .participants(let conversation): conversation.text
+        case .chat(let conversation), .marks(let conversation): conversation.text
+        case .profile(let user), .device(_, let user), .devices(let user): user.text
+        case .chats, .unread, .actions, .due, .names, .contacts, .profiles: nil
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import CRDT
+import Wire
+
+/// The encoding of queries between nodes; all counts and lengths are bounded.
+extension Query: WireValue {
+    /// The most messages that one query may ask for.
+    public static let limitMax = 1_000
+
+    public func encode(into writer: inout ByteWriter) {
+        switch self {
+        case .history(let conversation, let place, let limit):
+            writer.write(1)
+            writer.write(conversation)
+            place.encode(into: &writer)
+            writer.write(count: limit)
+        case .edits(let message, let conversation):
+            writer.write(2)
+            writer.write(message)
+            writer.write(conversation)
+        case .pinned(let conversation):
+            writer.write(3)
+            writer.write(conversation)
+        case .chats(let shown):
+            writer.write(4)
+            writer.write(shown.number)
+        case .unread: writer.write(5)
+        case .profile(let user):
+            writer.write(6)
+            writer.write(user)
+        case .actions: writer.write(7)
+        case .participants(let conversation):
+            writer.write(8)
+            writer.write(conversation)
+        case .chat(let conversation):
+            writer.write(9)
+            writer.write(conversation)
+        case .marks(let conversation):
+            writer.write(10)
+            writer.write(conversation)
+        case .device(let device, let user):
+            writer.write(20)
+            writer.write(device)
+            writer.write(user)
+        case .devices(let user):
+            writer.write(22)
+            writer.write(user)
+        case .names(let users):
+            writer.write(23)
+            users.encode(into: &writer)
+        case .contacts: writer.write(24)
+        case .profiles(let users):
+            writer.write(25)
+            users.encode(into: &writer)
+        case .due(let query):
+            writer.write(21)
+            query.encode(into: &writer)
+        }
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        switch try reader.readByte() {
+        case 1:
+            let conversation: ConversationID = try reader.readName()
+            let place = try Place(from: &reader)
+            let limit = try reader.readVarint()
+            guard (1...UInt64(Query.limitMax)).contains(limit) else {
+                throw .tooLong(count: limit, limit: Query.limitMax)
+            }
+            self = .history(conversation, place: place, limit: Int(limit))
+        case 2: self = .edits(try reader.readName(), in: try reader.readName())
+        case 3: self = .pinned(try reader.readName())
+        case 4:
+            self = .chats(try Shown(number: try reader.readByte()))
+        case 5: self = .unread
+        case 6: self = .profile(try reader.readName())
+        case 7: self = .actions
+        case 8: self = .participants(try reader.readName())
+        case 9: self = .chat(try reader.readName())
+        case 10: self = .marks(try reader.readName())
+        case 20: self = .device(try reader.readName(), of: try reader.readName())
+        case 21: self = .due(try DueQuery(from: &reader))
+        case 22: self = .devices(of: try reader.readName())
+        case 23: self = .names(of: try Query.readUsers(from: &reader))
+        case 24: self = .contacts
+        case 25: self = .profiles(of: try Query.readUsers(from: &reader))
+        default: throw .unknown
+        }
+    }
+}
+
+extension Query {
+    private static func readUsers(from reader: inout ByteReader) throws(WireError) -> [UserID] {
+        let users = try reader.readUsers()
+        guard users.count <= namesMax else {
+            throw .tooLong(count: UInt64(users.count), limit: namesMax)
+        }
+        return users
+    }
+}
+
+extension Query.Shown {
+    var number: UInt8 {
+        switch self {
+        case .active: 1
+        case .archived: 2
+        case .all: 3
+        }
+    }
+
+    init(number: UInt8) throws(WireError) {
+        switch number {
+        case 1: self = .active
+        case 2: self = .archived
+        case 3: self = .all
+        default: throw .invalid("which conversations")
+        }
+    }
+}
+
+extension Query.Place: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        switch self {
+        case .newest: writer.write(1)
+        case .before(let message):
+            writer.write(2)
+            writer.write(message)
+        case .after(let message):
+            writer.write(3)
+            writer.write(message)
+        }
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        switch try reader.readByte() {
+        case 1: self = .newest
+        case 2: self = .before(try reader.readName())
+        case 3: self = .after(try reader.readName())
+        default: throw .invalid("a place in a history")
+        }
+    }
+}

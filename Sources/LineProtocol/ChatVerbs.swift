@@ -1,0 +1,219 @@
+import Chat
+import Wire
+
+/// The verbs of conversations and their messages.
+extension Verb {
+    static let chat: [Verb] = conversations + messages + views
+
+    private static let conversations: [Verb] = [
+        Verb(
+            "CREATE", .writes, ["<conversation>", "<user>[,<user>…]"], options: [.title],
+            about: "Creates a conversation; the first user is its creator."
+        ) { words throws(LineError) in
+            let conversation = try words.name(0, as: ConversationID.self)
+            let users = try words.names(1, as: UserID.self)
+            let participants = Set(users).sorted()
+            guard participants.count <= LineLimits.participantsMax else {
+                throw .tooManyParticipants
+            }
+            let title = try words.field(.title) ?? ""
+            return .write(
+                Mutation(
+                    .create(participants: participants, title: title.isEmpty ? nil : title),
+                    in: conversation, by: users[0]))
+        },
+        Verb(
+            "INVITE", .writes, ["<conversation>", "<by>", "<user>"],
+            about: "Makes a user a participant, who sees everything, all of it unread."
+        ) { words throws(LineError) in
+            let (conversation, by) = try words.conversationAndUser()
+            return .write(Mutation(.invite(try words.name(2)), in: conversation, by: by))
+        },
+        Verb(
+            "LEAVECHAT", .writes, ["<conversation>", "<user>"],
+            about: "Ends a user's part in a conversation."
+        ) { words throws(LineError) in
+            let (conversation, user) = try words.conversationAndUser()
+            return .write(Mutation(.leave, in: conversation, by: user))
+        },
+    ]
+
+    private static let messages: [Verb] = [
+        Verb(
+            "SEND", .writes, ["<conversation>", "<user>"], options: [.id, .type, .item],
+            text: "<text>", about: "Sends a message; the same id again is the same message."
+        ) { words throws(LineError) in
+            let (conversation, sender) = try words.conversationAndUser()
+            let id = try words.name(.id, as: MessageID.self)
+            let type = try words.choice(.type, of: MessageType.self) ?? .text
+            let item = try words.name(.item, as: ItemID.self)
+            let text = try words.text(mayBeWhite: type == .image || type == .voice)
+            return .write(
+                Mutation(
+                    .send(type: type, item: item, text: text), of: id ?? .unnamed,
+                    in: conversation, by: sender))
+        },
+        Verb(
+            "HISTORY", .reads, ["<conversation>", "<user>"], options: [.limit, .before, .after],
+            reply: .page, about: "Shows the newest messages, or those just before or after one."
+        ) { words throws(LineError) in
+            let (conversation, user) = try words.conversationAndUser()
+            let limit = try words.number(.limit, in: 1...LineLimits.historyMax)
+            return .read(
+                .history(
+                    conversation, place: try words.place(),
+                    limit: limit ?? LineLimits.historyDefault), of: user)
+        },
+        Verb(
+            "EDIT", .writes, ["<conversation>", "<message>", "<user>"], text: "<text>",
+            about: "Replaces the text of a message that this user sent."
+        ) { words throws(LineError) in
+            let (conversation, message, user) = try words.messageAndUser()
+            let text = try words.text(mayBeWhite: false)
+            return .write(Mutation(.edit(text: text), of: message, in: conversation, by: user))
+        },
+        Verb(
+            "EDITS", .reads, ["<conversation>", "<message>", "<user>"], reply: .list,
+            about: "Shows every text that a message has had, the current one last."
+        ) { words throws(LineError) in
+            let (conversation, message, user) = try words.messageAndUser()
+            return .read(.edits(message, in: conversation), of: user)
+        },
+        Verb(
+            "DELETE", .writes, ["<conversation>", "<message>", "<user>"], options: [.scope],
+            about: "Deletes a message for this user, or for everyone."
+        ) { words throws(LineError) in
+            let (conversation, message, user) = try words.messageAndUser()
+            let scope = try words.choice(.scope, of: DeleteScope.self) ?? .me
+            return .write(
+                Mutation(
+                    scope == .everyone ? .retract : .hide, of: message, in: conversation, by: user))
+        },
+        Verb(
+            "RESTORE", .writes, ["<conversation>", "<message>", "<user>"],
+            about: "Shows this user again what they deleted for themselves."
+        ) { words throws(LineError) in
+            let (conversation, message, user) = try words.messageAndUser()
+            return .write(Mutation(.restore, of: message, in: conversation, by: user))
+        },
+        Verb(
+            "PIN", .writes, ["<conversation>", "<message>", "<user>"],
+            about: "Pins a message for everyone."
+        ) { words throws(LineError) in
+            let (conversation, message, user) = try words.messageAndUser()
+            return .write(Mutation(.pin, of: message, in: conversation, by: user))
+        },
+        Verb(
+            "UNPIN", .writes, ["<conversation>", "<message>", "<user>"],
+            about: "Takes the pin off a message, whoever pinned it."
+        ) { words throws(LineError) in
+            let (conversation, message, user) = try words.messageAndUser()
+            return .write(Mutation(.unpin, of: message, in: conversation, by: user))
+        },
+        Verb(
+            "PINNED", .reads, ["<conversation>", "<user>"], reply: .list,
+            about: "Shows the pinned messages, the newest pin first."
+        ) { words throws(LineError) in
+            let (conversation, user) = try words.conversationAndUser()
+            return .read(.pinned(conversation), of: user)
+        },
+    ]
+
+    private static let views: [Verb] = [
+        Verb(
+            "ARCHIVE", .writes, ["<conversation>", "<user>"],
+            about: "Archives a conversation for this user alone."
+        ) { words throws(LineError) in
+            let (conversation, user) = try words.conversationAndUser()
+            return .write(Mutation(.archive, in: conversation, by: user))
+        },
+        Verb(
+            "UNARCHIVE", .writes, ["<conversation>", "<user>"],
+            about: "Takes a conversation out of this user's archive."
+        ) { words throws(LineError) in
+            let (conversation, user) = try words.conversationAndUser()
+            return .write(Mutation(.unarchive, in: conversation, by: user))
+        },
+        Verb(
+            "HIDECHAT", .writes, ["<conversation>", "<user>"],
+            about: "Removes a conversation, and all that this node holds of it, from this user's "
+                + "own view; what comes later brings it back."
+        ) { words throws(LineError) in
+            let (conversation, user) = try words.conversationAndUser()
+            return .write(Mutation(.hideChat, in: conversation, by: user))
+        },
+        Verb(
+            "CHATS", .reads, ["<user>"], options: [.show], reply: .list,
+            about: "Lists a user's conversations, the latest first."
+        ) { words throws(LineError) in
+            let user = try words.name(0, as: UserID.self)
+            let shown = try words.choice(.show, of: Query.Shown.self) ?? .active
+            return .read(.chats(shown), of: user)
+        },
+        Verb(
+            "CHAT", .reads, ["<conversation>", "<user>"],
+            about: "Shows one conversation as CHATS does, and who has archived it."
+        ) { words throws(LineError) in
+            let (conversation, user) = try words.conversationAndUser()
+            return .read(.chat(conversation), of: user)
+        },
+        Verb(
+            "READ", .writes, ["<conversation>", "<user>"], optional: ["<message>"],
+            about: "Marks a message, or the newest, and all before it as read."
+        ) { words throws(LineError) in
+            let (conversation, user) = try words.conversationAndUser()
+            let message: MessageID? = words.argumentCount > 2 ? try words.name(2) : nil
+            return .write(Mutation(.read(message), in: conversation, by: user))
+        },
+        Verb(
+            "DELIVERED", .writes, ["<conversation>", "<user>"], optional: ["<message>"],
+            about: "Marks a message, or the newest, and all before it as delivered."
+        ) { words throws(LineError) in
+            let (conversation, user) = try words.conversationAndUser()
+            let message: MessageID? = words.argumentCount > 2 ? try words.name(2) : nil
+            return .write(Mutation(.deliver(message), in: conversation, by: user))
+        },
+        Verb(
+            "MARKS", .reads, ["<conversation>", "<user>"], reply: .list,
+            about: "Shows up to where each participant has read, and when they marked it."
+        ) { words throws(LineError) in
+            let (conversation, user) = try words.conversationAndUser()
+            return .read(.marks(conversation), of: user)
+        },
+        Verb(
+            "UNREAD", .reads, ["<user>"], reply: .list,
+            about: "Counts what a user has not read, by conversation."
+        ) { words throws(LineError) in .read(.unread, of: try words.name(0)) },
+    ]
+}
+
+extension ParsedLine {
+    func conversationAndUser() throws(LineError) -> (ConversationID, UserID) {
+        (try name(0), try name(1))
+    }
+
+    func messageAndUser() throws(LineError) -> (ConversationID, MessageID, UserID) {
+        (try name(0), try name(1), try name(2))
+    }
+
+    /// Returns the text of a message.
+    ///
+    /// - Parameter mayBeWhite: whether it may be empty or white space alone.
+    func text(mayBeWhite: Bool) throws(LineError) -> String {
+        let text = try text()
+        if !mayBeWhite, isWhite(text) { throw .messageEmpty }
+        return text
+    }
+
+    /// Returns the place of a page of messages.
+    func place() throws(LineError) -> Query.Place {
+        let before = try name(.before, as: MessageID.self)
+        let after = try name(.after, as: MessageID.self)
+        switch (before, after) {
+        case (nil, nil): return .newest
+        case (let before?, nil): return .before(before)
+        case (nil, let after?): return .after(after)
+        case (_?, _?): throw refused("before= and after= exclude each other")
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import Chat
+import Wire
+
+/// The verbs of a user's devices and their notifications.
+extension Verb {
+    static let devices: [Verb] = [
+        Verb(
+            "DEVICE ADD", .writes, ["<user>", "<device>"], options: [.token],
+            about: "Adds a device of a user's, or replaces its token."
+        ) { words throws(LineError) in
+            let (user, device) = try words.userAndDevice()
+            let token = FieldText(try words.field(.token) ?? "")
+            return .write(Mutation(.add(token), on: device, by: user))
+        },
+        Verb(
+            "DEVICE REMOVE", .writes, ["<user>", "<device>"],
+            about: "Removes a device; added again, it begins with nothing."
+        ) { words throws(LineError) in
+            let (user, device) = try words.userAndDevice()
+            return .write(Mutation(.remove, on: device, by: user))
+        },
+        Verb("DEVICES", .reads, ["<user>"], about: "Lists a user's devices by id.") {
+            words throws(LineError) in
+            let user = try words.name(0, as: UserID.self)
+            return .read(.devices(of: user), of: user)
+        },
+        Verb(
+            "VIEWING", .writes, ["<user>", "<device>"], optional: ["<conversation>"],
+            about: "Tells which conversation a device shows, or that it shows none."
+        ) { words throws(LineError) in
+            let (user, device) = try words.userAndDevice()
+            let viewed: ConversationID? = words.argumentCount > 2 ? try words.name(2) : nil
+            return .write(Mutation(.view(viewed), on: device, by: user))
+        },
+        Verb(
+            "NOTIFICATIONS", .reads, ["<user>", "<device>"],
+            about: "Lists what a device is to be notified of, the oldest first."
+        ) { words throws(LineError) in
+            let (user, device) = try words.userAndDevice()
+            return .notifications(device, of: user)
+        },
+        Verb(
+            "NOTIFIED", .writes, ["<user>", "<device>", "<id>"],
+            about: "Takes a notification, and all listed before it, off a device's list."
+        ) { words throws(LineError) in
+            let (user, device) = try words.userAndDevice()
+            return .write(Mutation(.acknowledge(try words.name(2)), on: device, by: user))
+        },
+    ]
+}
+
+extension ParsedLine {
+    func userAndDevice() throws(LineError) -> (UserID, DeviceID) { (try name(0), try name(1)) }
+}

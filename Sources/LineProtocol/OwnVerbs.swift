@@ -1,0 +1,136 @@
+import Chat
+import Wire
+
+/// The verbs of what belongs to one user: the profile, action items, events.
+extension Verb {
+    static let own: [Verb] = items + feeds
+
+    private static let items: [Verb] = [
+        Verb(
+            "PROFILE", .reads, ["<user>"], options: [.name, .email, .photo],
+            about: "Shows what a user tells of themselves, or sets the fields that are given."
+        ) { words throws(LineError) in
+            let user = try words.name(0, as: UserID.self)
+            let edit = Profile.Edit(
+                name: try words.clearable(.name), email: try words.clearable(.email),
+                photo: try words.clearable(.photo))
+            return edit.isEmpty ? .read(.profile(user), of: user) : .write(Mutation(edit, by: user))
+        },
+        Verb(
+            "ACTION ADD", .writes, ["<user>"],
+            options: [.id, .chat, .message, .due, .priority], text: "<title>",
+            about: "Adds an action item; the same id again is the same item."
+        ) { words throws(LineError) in
+            let user = try words.name(0, as: UserID.self)
+            let item = try words.name(.id, as: ItemID.self)
+            return .write(Mutation(.add(try words.newItem()), on: item ?? .unnamed, by: user))
+        },
+        Verb(
+            "ACTION EDIT", .writes, ["<user>", "<item>"], options: [.due, .priority, .title],
+            about: "Changes the fields of an action item that are given."
+        ) { words throws(LineError) in
+            let (user, item) = try words.userAndItem()
+            let title = try words.field(.title)
+            if let title, isWhite(title) { throw .titleEmpty }
+            let edit = Item.Edit(
+                title: title.map { FieldText($0) }, due: try words.time(.due),
+                priority: try words.clearable(.priority, of: ItemPriority.self))
+            return .write(Mutation(.edit(edit), on: item, by: user))
+        },
+        Verb(
+            "ACTION DONE", .writes, ["<user>", "<item>"], about: "Marks an action item as done."
+        ) { words throws(LineError) in
+            let (user, item) = try words.userAndItem()
+            return .write(Mutation(.finish(true), on: item, by: user))
+        },
+        Verb(
+            "ACTION UNDONE", .writes, ["<user>", "<item>"],
+            about: "Marks an action item as not done."
+        ) { words throws(LineError) in
+            let (user, item) = try words.userAndItem()
+            return .write(Mutation(.finish(false), on: item, by: user))
+        },
+        Verb(
+            "ACTION DELETE", .writes, ["<user>", "<item>"],
+            about: "Deletes an action item for good."
+        ) { words throws(LineError) in
+            let (user, item) = try words.userAndItem()
+            return .write(Mutation(.delete, on: item, by: user))
+        },
+        Verb(
+            "ACTIONS", .reads, ["<user>"], about: "Lists a user's action items by due time."
+        ) { words throws(LineError) in .read(.actions, of: try words.name(0)) },
+        Verb(
+            "SEED", .writes,
+            about: "Adds sample data, once: two users, two conversations, action items."
+        ) { _ throws(LineError) in .seed },
+    ]
+
+    private static let feeds: [Verb] = [
+        Verb(
+            "TYPING", .operates, ["<conversation>", "<user>", choices(of: Toggle.self)],
+            about: "Shows the others that a user types, for six seconds, or that they stopped."
+        ) { words throws(LineError) in .typing(try Request.Typing(words)) },
+        Verb(
+            "WATCH", .operates, ["<user>"], options: [.since, .tokens],
+            about: "Tells what happens to a user from here on, or since a token, as EVENT lines."
+        ) { words throws(LineError) in .watch(try Request.Watch(words)) },
+        Verb("UNWATCH", .operates, about: "Ends what WATCH began.") { _ throws(LineError) in
+            .unwatch
+        },
+    ]
+}
+
+extension ParsedLine {
+    func userAndItem() throws(LineError) -> (UserID, ItemID) { (try name(0), try name(1)) }
+
+    /// Returns the item that `ACTION ADD` describes; its title is not blank.
+    func newItem() throws(LineError) -> Item.NewItem {
+        let title = try text()
+        if isWhite(title) { throw .titleEmpty }
+        guard title.utf8.count <= LineLimits.fieldBytesMax else { throw .titleTooLong }
+        return Item.NewItem(
+            title: title, due: try time(.due)?.value,
+            priority: try clearable(.priority, of: ItemPriority.self)?.value,
+            chat: try name(.chat), message: try name(.message))
+    }
+
+    /// Returns a field of a profile, or an empty value where it is to be cleared; nil where it is
+    /// not given.
+    func clearable(_ option: Option) throws(LineError) -> Profile.Text? {
+        try field(option).map { Clearable($0.isEmpty ? nil : FieldText($0)) }
+    }
+}
+
+extension LineError {
+    public static let titleEmpty = LineError(400, "Title cannot be empty")
+
+    static let titleTooLong = LineError(
+        413, "Title too long: at most \(LineLimits.fieldBytesMax) bytes")
+}
+
+extension ParsedLine {
+    /// Returns a time, or an empty value where the field is to be cleared; nil where it is not
+    /// given.
+    func time(_ option: Option) throws(LineError) -> Clearable<DueTime>? {
+        guard let value = try value(option) else { return nil }
+        guard !value.isEmpty else { return Clearable(nil) }
+        guard let time = LineTime.parse(value) else {
+            throw refusedOption("\(option.name)= is a time such as 2026-11-21T06:00:00Z")
+        }
+        return Clearable(DueTime(milliseconds: time))
+    }
+
+    /// Returns a choice, or an empty value where the field is to be cleared; nil where it is not
+    /// given.
+    func clearable<Choice: CaseIterable & RawRepresentable<String>>(
+        _ option: Option, of _: Choice.Type
+    ) throws(LineError) -> Clearable<Choice>? {
+        guard let value = try value(option) else { return nil }
+        guard !value.isEmpty else { return Clearable(nil) }
+        guard let choice = Choice(rawValue: value) else {
+            throw refusedOption("\(option.name)= is one of \(choices(of: Choice.self))")
+        }
+        return Clearable(choice)
+    }
+}
