@@ -74,7 +74,8 @@ struct Request {
     }
 
     enum Kind {
-        /// The dots that are stored once the write is answered, the document, and the mutation.
+        /// The dots that are stored once the write is answered, the document whose changes they
+        /// are, and the mutation.
         case write(Context, DocumentKey, Mutation)
         case query(Query, Findings, deletionsKnown: Int)
     }

@@ -54,7 +54,7 @@ extension World {
         if stored.on > 1 { coverage.count("acknowledged on several") }
         // The node's own disk counts even if the node is no owner.
         ledger.noteAcknowledged(context, of: key, on: max(1, stored.on))
-        noteDeletion(mutation, key, context, shard, node)
+        noteDeletion(mutation, mutation.key, context, shard, node)
         onReply(to: number)
     }
 

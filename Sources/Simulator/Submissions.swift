@@ -53,8 +53,20 @@ extension World {
         requests.append(
             Request(
                 session: session, user: mutation.user, address: shell.address,
-                shard: submission.shard, kind: .write(stored, mutation.key, mutation), askedAt: now)
-        )
+                shard: submission.shard,
+                kind: .write(stored, awaitedKey(of: mutation, document), mutation), askedAt: now))
+    }
+
+    /// Returns the document whose changes a write's reply waits for: its own, or the conversation's
+    /// if its own does not exist because there was nothing to mark.
+    ///
+    /// A context belongs to one document: its last seq of a replica includes every earlier change
+    /// of that document, and none of any other.
+    ///
+    /// - Parameter document: the mutation's own document; nil if there is none.
+    private func awaitedKey(of mutation: Mutation, _ document: Document?) -> DocumentKey {
+        guard document == nil, let conversation = mutation.conversation else { return mutation.key }
+        return .conversation(conversation)
     }
 
     private func entry(

@@ -251,6 +251,31 @@ import Wire
             invariant { try Model(of: document, in: world.ledger).check(document) } == .judgedOnce)
     }
 
+    /// Sends a mutation to the first node until a reply waits for it, and returns that request.
+    private func asked(_ mutation: Mutation, in world: World) throws -> Request {
+        let count = world.requests.count
+        for _ in 0..<50 where world.requests.count == count {
+            try world.submit(mutation, .local, 0, at: 0, isFresh: false)
+        }
+        return try #require(world.requests.dropFirst(count).first)
+    }
+
+    @Test func `I1 a mark in an empty conversation acknowledges nothing of its user's own`() throws
+    {
+        let world = try endedWorld()
+        let room = ConversationID(checked: "empty")
+        let ann = UserID(checked: "ann")
+        let create = Mutation(.create(participants: [ann], title: "room"), in: room, by: ann)
+        _ = try asked(create, in: world)
+        // Of the conversation, and of nothing else, the reply to the mark says that it is stored.
+        let mark = Mutation(.participant(.read(nil)), in: room, by: ann)
+        guard case .write(let context, let key, _) = try asked(mark, in: world).kind else {
+            throw Violation(invariant: .oneChange, explanation: "a mark is a write")
+        }
+        #expect(!context.isEmpty)
+        #expect(key == .conversation(room))
+    }
+
     @Test func `I9 what travels while all should be silent`() {
         var phase = QuietPhase()
         phase.note(.hashes([]))
