@@ -24,8 +24,9 @@ public enum Query: Hashable, Sendable {
     case pinned(ConversationID)
     /// The participants of a conversation.
     case participants(ConversationID)
-    /// The user's conversations.
-    case chats(Shown)
+    /// The user's conversations; with a search, those of which the title, the participants and the
+    /// last text together contain its words.
+    case chats(Shown, finding: WordSearch? = nil)
     /// One of the user's conversations.
     case chat(ConversationID)
     /// How far each participant has read a conversation.

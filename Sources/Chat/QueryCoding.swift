@@ -20,9 +20,13 @@ extension Query: WireValue {
         case .pinned(let conversation):
             writer.write(3)
             writer.write(conversation)
-        case .chats(let shown):
+        case .chats(let shown, nil):
             writer.write(4)
             writer.write(shown.number)
+        case .chats(let shown, let search?):
+            writer.write(26)
+            writer.write(shown.number)
+            search.encode(into: &writer)
         case .unread: writer.write(5)
         case .profile(let user):
             writer.write(6)
@@ -83,6 +87,9 @@ extension Query: WireValue {
         case 23: self = .names(of: try Query.readUsers(from: &reader))
         case 24: self = .contacts
         case 25: self = .profiles(of: try Query.readUsers(from: &reader))
+        case 26:
+            self = .chats(
+                try Shown(number: try reader.readByte()), finding: try WordSearch(from: &reader))
         default: throw .unknown
         }
     }

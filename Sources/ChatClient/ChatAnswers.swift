@@ -24,6 +24,7 @@ extension ChatMachine {
         case .chats: onChats(rows.compactMap { Chat($0) }, isPartial: ok.isTrue("partial"))
         case .history(let id): if id == book.openID { onHistory(rows.compactMap { Message($0) }) }
         case .panel(let title): show(title, rows.map { Self.panelLine($0, settings) })
+        case .foundChats(let title): show(title, listLines(rows.compactMap { Chat($0) }))
         case .post, .aside, .since: break
         }
     }

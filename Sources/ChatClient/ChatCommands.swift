@@ -125,6 +125,10 @@ extension ChatMachine {
         switch command {
         case .help: show("commands", Command.helpLines)
         case .list(let archived): list(archived)
+        case .listFound(let words):
+            askForPanel(
+                "CHATS \(user) show=all find=\"\(Self.quoted(words))\"", "chats with \(words)",
+                as: Purpose.foundChats)
         case .open(let word): open(word, at: now)
         case .nodes: askForPanel("MEMBERS", "nodes")
         case .bell(let isOn): isBellOn = isOn
@@ -299,9 +303,11 @@ extension ChatMachine {
 
     // MARK: - Panels
 
-    private mutating func askForPanel(_ line: String, _ title: String) {
+    private mutating func askForPanel(
+        _ line: String, _ title: String, as purpose: (String) -> Purpose = Purpose.panel
+    ) {
         if link == .up {
-            ask(line, .panel(title))
+            ask(line, purpose(title))
         } else {
             show(title, ["no node is connected"])
         }

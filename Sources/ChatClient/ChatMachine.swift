@@ -53,7 +53,10 @@ public struct ChatMachine: Sendable {
         case members
         case since
         case post
+        /// A panel with this title, and a line for each data line.
         case panel(String)
+        /// A panel with this title that lists chats.
+        case foundChats(String)
         /// A request whose reply is ignored.
         case aside
     }

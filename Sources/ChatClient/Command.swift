@@ -3,6 +3,8 @@ enum Command: Equatable {
     case say(String)
     case help
     case list(archived: Bool)
+    /// The chats that contain these words.
+    case listFound(String)
     case open(String)
     case create(String, users: [String], title: String)
     case invite(String)
@@ -25,6 +27,7 @@ enum Command: Equatable {
     static let helpLines = [
         "/open CHAT     its name, its beginning or its place",
         "/chats         the list       /archived   the archive",
+        "/chats WORDS   those with these words in title, users, last text",
         "/new CHAT USER… [-- TITLE]    a chat with these users",
         "/edit [N] [TEXT]              message N, or your last;",
         "                              without TEXT: change what it says",
@@ -77,6 +80,7 @@ enum Command: Equatable {
         switch (verb, words.count) {
         case ("/help", _), ("/?", _): return .help
         case ("/chats", 0), ("/list", 0): return .list(archived: false)
+        case ("/chats", _), ("/list", _): return .listFound(words.joined(separator: " "))
         case ("/archived", 0): return .list(archived: true)
         case ("/open", 1), ("/o", 1): return .open(words[0])
         case ("/new", 2...): return try create(words)

@@ -143,12 +143,13 @@ extension Verb {
             return .write(Mutation(.hideChat, in: conversation, by: user))
         },
         Verb(
-            "CHATS", .reads, ["<user>"], options: [.show], reply: .list,
-            about: "Lists a user's conversations, the latest first."
+            "CHATS", .reads, ["<user>"], options: [.show, .find], reply: .list,
+            about: "Lists a user's conversations, the latest first; with find=, those whose title, "
+                + "participants and last text together contain all the words."
         ) { words throws(LineError) in
             let user = try words.name(0, as: UserID.self)
             let shown = try words.choice(.show, of: Query.Shown.self) ?? .active
-            return .read(.chats(shown), of: user)
+            return .read(.chats(shown, finding: try words.search()), of: user)
         },
         Verb(
             "CHAT", .reads, ["<conversation>", "<user>"],
@@ -203,6 +204,13 @@ extension ParsedLine {
         let text = try text()
         if !mayBeWhite, isWhite(text) { throw .messageEmpty }
         return text
+    }
+
+    /// Returns the words to find; nil where they are not given.
+    func search() throws(LineError) -> WordSearch? {
+        guard let text = try field(.find) else { return nil }
+        guard let search = WordSearch(text) else { throw refusedOption("Empty find=") }
+        return search
     }
 
     /// Returns the place of a page of messages.

@@ -34,6 +34,7 @@ extension Option {
     static let chat = Option("chat", "<conversation>")
     static let due = Option("due", "<time>", isClearable: true)
     static let email = Option("email", "…", isClearable: true)
+    static let find = Option("find", "\"…\"")
     static let id = Option("id", "<id>")
     static let item = Option("item", "<id>")
     static let limit = Option("limit", "\(LineLimits.historyDefault)")

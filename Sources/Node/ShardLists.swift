@@ -6,12 +6,15 @@ import Wire
 /// A shard's part of the lists over all of a user's conversations; computed for each request.
 extension ShardMachine {
     /// Returns the user's conversations, unordered.
+    ///
+    /// - Parameter search: the words that a conversation has to contain; nil for none.
     mutating func chats(
-        of user: UserID, _ shown: Query.Shown, in world: ShardWorld
+        of user: UserID, _ shown: Query.Shown, finding search: WordSearch?, in world: ShardWorld
     ) throws(ShardFailure) -> [ChatView] {
         var views: [ChatView] = []
         try eachConversation(of: user, shown, in: world) { id, room, isArchived, tally in
-            views.append(tally.view(of: id, room, isArchived: isArchived))
+            let view = tally.view(of: id, room, isArchived: isArchived)
+            if search?.matches(view.texts) ?? true { views.append(view) }
         }
         return views
     }
@@ -143,6 +146,13 @@ extension Tally {
             id: id, title: room.header.title, unread: unread, isArchived: isArchived,
             participants: room.participants.elements, createdBy: room.header.creator,
             createdAt: room.header.created.time, last: preview)
+    }
+}
+
+extension ChatView {
+    /// The texts in which a search looks for words.
+    var texts: [String] {
+        [title, last?.text].compactMap { $0 } + participants.map(\.text)
     }
 }
 

@@ -14,8 +14,8 @@ extension ShardMachine {
         guard copy.mayAnswer else { throw .notReady }
         let findings: Findings
         switch query {
-        case .chats(let shown):
-            findings = .chats(try chats(of: user, shown, in: world))
+        case .chats(let shown, let search):
+            findings = .chats(try chats(of: user, shown, finding: search, in: world))
         case .chat(let conversation):
             let listing = try listing(of: conversation, for: user, query, world)
             findings = .chats([try chat(conversation, listing.room, of: user, in: world)])

@@ -8,6 +8,8 @@ import Testing
         #expect(try Command("//help") == .say("/help"))
         #expect(try Command("/help") == .help)
         #expect(try Command("/open c1") == .open("c1"))
+        #expect(try Command("/chats") == .list(archived: false))
+        #expect(try Command("/chats lunch  bob") == .listFound("lunch bob"))
         #expect(try Command("/delete 3") == .delete("3", everyone: false))
         #expect(try Command("/delete 3 everyone") == .delete("3", everyone: true))
         #expect(

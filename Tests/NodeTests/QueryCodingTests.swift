@@ -19,7 +19,8 @@ import Wire
             .history(room, place: .after(id), limit: 50), .edits(id, in: room), .pinned(room),
             .unread, .participants(room), .chat(room), .marks(room),
             .devices(of: UserID(checked: "a")), .contacts, .profiles(of: [UserID(checked: "a")]),
-        ] + Query.Shown.allCases.map(Query.chats) + NotificationTests.queries
+        ] + Query.Shown.allCases.map { .chats($0) } + NotificationTests.queries
+        + [.chats(.all, finding: WordSearch("a B"))]
 
     private static func chat(_ number: Int, at milliseconds: UInt64, unread: Int = 0) -> ChatView {
         ChatView(

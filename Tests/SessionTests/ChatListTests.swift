@@ -32,6 +32,24 @@ import Testing
                 == ["ERR 400 Missing", "ERR 400 show= i"])
     }
 
+    @Test func `words find what title, participants and last text together contain`() {
+        _ = client.ask("CREATE c1 alice,bob title=\"Große Straße\"", "CREATE c2 alice,carol")
+        _ = client.ask("SEND c1 bob id=m1 Σίσυφος comes", "SEND c2 carol id=m2 Bob is late")
+        #expect(ids("CHATS alice find=bob") == ["c1", "c2"])
+        #expect(ids("CHATS alice find=\"COMES  STRASSE\"") == ["c1"])
+        #expect(ids("CHATS alice find=σίσυφοσ") == ["c1"])
+        #expect(ids("CHATS alice find=\"bob carol\"") == ["c2"])
+        #expect(ids("CHATS alice find=\"bob strasse carol\"") == [])
+        // Only the last text counts, and only what the list would show.
+        _ = client.ask("SEND c1 bob id=m3 Photo type", "ARCHIVE c1 alice")
+        #expect(ids("CHATS alice find=comes show=all") == [])
+        #expect(ids("CHATS alice find=strasse") == [])
+        #expect(ids("CHATS alice show=archived find=strasse") == ["c1"])
+        #expect(
+            client.ask("CHATS alice find=", "CHATS alice find=\" \"").map { $0.prefix(20) }
+                == ["ERR 400 Empty find=;", "ERR 400 Empty find=;"])
+    }
+
     @Test func `an empty conversation stands by its creation, without a title where it has none`() {
         _ = client.ask("CREATE c alice")
         #expect(
