@@ -28,8 +28,8 @@ public struct ShardReplica: Sendable {
     struct Commit: Sendable {
         let ticket: UInt64
         let header: ReplicaHeader
-        /// Whether the replica was serving with this content.
-        let isServing: Bool
+        /// Whether the replica serves with this content and has done so since the commit began.
+        var isServing: Bool
         /// The confirmations and acceptances to send once the commit is on disk.
         var owed: Owed
     }
@@ -185,6 +185,7 @@ public struct ShardReplica: Sendable {
         catchingUpSince = now
         hasWaited = false
         isServedByDisk = false
+        for index in commits.indices { commits[index].isServing = false }
     }
 
     /// Lets the replica serve from now on.

@@ -126,6 +126,33 @@ private func ownership(_ owners: [NodeName]) -> Ownership {
         #expect(!moving.copy.isReady)
     }
 
+    @Test func `a commit from before the wait of a new owner does not make its disk one to serve`()
+    {
+        var moving = Moving(owners: [n2, n3])
+        _ = moving.copy.onTick(now: moving.now + 1_000)
+        for peer in [n2, n3] {
+            moving.report(moving.copy.claim, from: peer, askedAfter: 1_000)
+        }
+        _ = moving.copy.onTick(now: moving.now + 1_100)
+        #expect(moving.copy.isServable)
+        moving.write()
+        moving.ticket += 1
+        #expect(moving.copy.beginCommit(moving.ticket) != nil)
+        moving.now += 1_200
+        moving.own([n1, n2])
+        _ = moving.copy.onCommitted(moving.ticket, now: moving.now)
+        let theirs = claim(seqs(1...5))
+        _ = moving.copy.receive(
+            .offer(Frame.Offer(shard: shard, claim: theirs, isAnswer: true)), from: n2,
+            now: moving.now)
+        _ = moving.copy.receive(
+            .done(shard, number: 1, batches: 0, theirs), from: n2, now: moving.now)
+        #expect(moving.copy.isReady)
+        // The disk is as it was when the wait began: it lacks what was pulled.
+        _ = moving.copy.onCommitFailed()
+        #expect(!moving.copy.isReady)
+    }
+
     @Test func `a copy goes once every owner accepted it as it is`() {
         var holder = Moving(owners: [n2, n3])
         let marks = holder.offered()
