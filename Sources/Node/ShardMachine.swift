@@ -322,12 +322,25 @@ extension ShardMachine {
         _ encodedDocument: EncodedDocument, from peer: NodeName, in world: ShardWorld
     ) throws(ShardFailure) {
         let theirs = try judgedAgain(decode(encodedDocument), in: world)
+        do throws(ShardFailure) {
+            try merge(theirs, of: encodedDocument, from: peer, in: world)
+        } catch {
+            copy.noteNotKept(theirs.changedBy, superseding: encodedDocument.superseded)
+            throw error
+        }
+    }
+
+    private mutating func merge(
+        _ theirs: Document, of encodedDocument: EncodedDocument, from peer: NodeName,
+        in world: ShardWorld
+    ) throws(ShardFailure) {
         try checkSize(of: encodedDocument, theirs)
         let old = try find(theirs.key, in: world)
         guard !isDiskFull || theirs.deletes(over: old?.document) else {
             // The pull that the document may be part of is not complete: another one brings the
             // document once the disk has space.
             copy.onMergeFailed(from: peer, now: world.milliseconds)
+            copy.noteNotKept(theirs.changedBy, superseding: encodedDocument.superseded)
             return
         }
         var document = theirs

@@ -32,10 +32,11 @@ public struct Causes: Sendable {
     /// did so, in milliseconds.
     private var namers: [NodeName] = []
     private var namersSince: UInt64 = 0
-    /// The named causes that have not arrived, given up or not.
+    /// The named causes that have not arrived, given up or not, and the changes that arrived and
+    /// were not kept.
     private var missing = Vector()
-    /// When the first of these was named, in milliseconds.
-    private var missingSince: UInt64 = 0
+    /// When the first of these was named, in milliseconds; nil until the time is known.
+    private var missingSince: UInt64?
     /// How long a missing cause counts, in milliseconds; after that it exists nowhere any more.
     private static let missingMilliseconds: UInt64 = 600_000
     /// Whether watchers have to be told of documents that wait for causes; otherwise no node is
@@ -66,10 +67,18 @@ public struct Causes: Sendable {
         missing.formUnion(vector)
     }
 
+    /// Notes changes that arrived and were not kept.
+    mutating func miss(_ vector: Vector) {
+        if missing.isEmpty { missingSince = nil }
+        missing.formUnion(vector)
+    }
+
     /// Whether causes are missing from what a replica has, in memory or on disk.
     mutating func areMissing(from current: Vector, now: UInt64) -> Bool {
         guard !missing.isEmpty else { return false }
-        let isOver = now >= missingSince + Causes.missingMilliseconds
+        let since = missingSince ?? now
+        missingSince = since
+        let isOver = now >= since + Causes.missingMilliseconds
         missing = isOver ? Vector() : missing.subtracting(current)
         return !missing.isEmpty
     }
@@ -130,6 +139,16 @@ extension ShardReplica {
         // What has arrived does not count, or the time of what has not would never end.
         _ = causes.areMissing(from: current.vector, now: now)
         causes.await(cause, of: peer, now: now)
+    }
+
+    /// Notes changes that arrived and are not kept here, because the disk is full or their document
+    /// cannot be merged.
+    ///
+    /// Later changes, which may depend on them, can be kept before a pull brings these.
+    public mutating func noteNotKept(_ changes: Context, superseding: Vector) {
+        var vector = superseding
+        vector.insert(changes)
+        causes.miss(vector.subtracting(current.vector))
     }
 
     /// Asks the nodes that named causes for them if they have not arrived by themselves.

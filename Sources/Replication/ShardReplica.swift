@@ -420,6 +420,7 @@ extension ShardReplica {
     ///
     /// - Returns: the replies that will not be sent.
     public mutating func onCommitFailed() -> [ReplySlot] {
+        causes.miss(current.vector.subtracting(stored.vector))
         current = stored
         commits = []
         owed = Owed()

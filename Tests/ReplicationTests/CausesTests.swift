@@ -136,6 +136,26 @@ private func change(_ number: UInt64) -> Change {
         #expect(at3001)
     }
 
+    @Test mutating func `what arrived and was not kept is missing until a pull brings it`() {
+        copy.noteNotKept(Context(dot(2)), superseding: vector(dot(1)))
+        let before = copy.isCausallyComplete(now: 0)
+        copy.noteMerge(change(1), naming: Context(dot(2)), from: n1)
+        let between = copy.isCausallyComplete(now: 1)
+        copy.noteMerge(change(2), naming: Context(dot(1)), from: n1)
+        let after = copy.isCausallyComplete(now: 2)
+        #expect([before, between, after] == [false, false, true])
+    }
+
+    @Test mutating func `what a failed commit lost is missing until a pull brings it`() {
+        copy.noteMerge(change(1), naming: Context(dot(1)), from: n1)
+        _ = copy.beginCommit(1)
+        _ = copy.onCommitFailed()
+        let before = copy.isCausallyComplete(now: 0)
+        copy.noteMerge(change(1), naming: Context(dot(1)), from: n1)
+        let after = copy.isCausallyComplete(now: 1)
+        #expect([before, after] == [false, true])
+    }
+
     @Test mutating func `a cause that exists nowhere is missing for ten minutes, whatever comes`() {
         let lost = dot(1, of: ReplicaID(high: 0, low: 3))
         _ = copy.receive(.push(shard, [encodedDocument], cause: vector(lost)), from: n2, now: 0)
