@@ -44,7 +44,7 @@ extension ClusterWorld {
         if let (name, fact) = ClusterBook.fact(of: request, by: visit.user) {
             // The disk that held the change may have been lost before the answer came.
             let held = min(count, ownersLeft(since: request.at, less: 0))
-            let isSafe = held > disksLost(since: request.at, less: 0)
+            let isSafe = held > disksLost(with: fact, of: name, before: request)
             guard isSafe || isOnSomeDisk(name, fact) else { return }
             book.acknowledge(name, fact, copies: copies)
             visit.done.append((name, fact))
@@ -71,6 +71,20 @@ extension ClusterWorld {
 
     private func disksLost(since moment: UInt64, less microseconds: UInt64) -> Int {
         disksLostAt.count { $0 + microseconds >= moment }
+    }
+
+    /// Returns the greatest number of disks with a fact that were lost before the answer came.
+    ///
+    /// The node that answers had it on disk after the request. The others may have confirmed an
+    /// earlier request to send the same message, and may have lost their disks before this one.
+    private func disksLost(
+        with fact: ClusterFact, of name: ClusterMessage.Name, before request: ClusterRequest
+    ) -> Int {
+        let lost = disksLost(since: request.at, less: 0)
+        guard lost > 0, fact == .sent, let askedAt = book.messages[name.id]?.askedAt else {
+            return lost
+        }
+        return disksLost(since: min(askedAt, request.at), less: 0)
     }
 
     /// Returns the smallest number of owners to which a leaving member has handed over since

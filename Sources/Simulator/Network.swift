@@ -63,7 +63,11 @@ extension World {
 
     func onConnected(_ index: Int, _ end: Int) {
         let connection = connections[index]
-        guard let shell = shell(of: connection, end), connection.isOpen[end], !shell.isUnwell else {
+        // Nobody answers a dial that no process has accepted, also if a cut swallows the refusal.
+        let isAccepted = end == 1 || connection.isUp[1]
+        guard let shell = shell(of: connection, end), connection.isOpen[end], isAccepted,
+            !shell.isUnwell
+        else {
             close(index, by: end)
             return
         }

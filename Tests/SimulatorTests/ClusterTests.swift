@@ -65,6 +65,41 @@ import Testing
         #expect(world.finding?.invariant == .sound)
     }
 
+    /// - Parameters:
+    ///   - again: whether the message was sent before, too.
+    ///   - before: whether a disk was lost between the two requests, or before the only one.
+    ///   - after: whether a disk was lost before the answer came.
+    @Test(arguments: [
+        (again: true, before: true, after: true, isOwed: false),
+        (again: true, before: true, after: false, isOwed: true),
+        (again: false, before: true, after: true, isOwed: true),
+        (again: true, before: false, after: true, isOwed: true),
+    ])
+    func `a message that was sent again is owed by the disks that are left`(
+        again: Bool, before: Bool, after: Bool, isOwed: Bool
+    ) throws {
+        let world = ClusterWorld(ClusterPlan(seed: 1), tracer: nil)
+        let visit = try #require(aVisit(in: world))
+        let name = world.book.add(
+            ClusterMessage.Name(id: "m", conversation: "c0"), from: "u0", text: "")
+        func pass() { _ = world.run(until: world.now + 1_000_000) }
+        if again {
+            _ = world.book.send(name)
+            world.book.noteAsked(name, at: world.now)
+        }
+        pass()
+        if before { world.disksLostAt.append(world.now) }
+        pass()
+        let request = world.book.send(name).asked(at: world.now, isEarly: false)
+        world.book.noteAsked(name, at: world.now)
+        pass()
+        if after { world.disksLostAt.append(world.now) }
+        let status = try #require(
+            ReplyLine("OK id=m at=2026-11-21T06:00:00.123Z replicas=2/2"))
+        world.judge(ClusterAnswer(data: [], status: status), to: request, on: visit)
+        #expect(world.book.messages["m"]?.isAcknowledged(.sent) == isOwed)
+    }
+
     @Test(arguments: [([0, 1], true), ([1], true), ([], true), ([1, 0], false), ([0, 9], false)])
     func `a digest has a line for each of some shards, in order`(
         shards: [Int], isOne: Bool
