@@ -181,8 +181,8 @@ package struct Admin: Sendable {
         _ request: Request, for slot: ReplySlot, on connection: inout ConnectionState
     ) -> LineAnswer {
         switch request {
-        case .write(let mutation):
-            write(mutation, for: slot, on: &connection)
+        case .write(let mutation, let isMinted):
+            write(mutation, isMinted: isMinted, for: slot, on: &connection)
         case .read(let query, let user):
             read(query, by: user, slot: slot, on: &connection)
         case .seed:
@@ -242,12 +242,13 @@ package struct Admin: Sendable {
 
 extension Admin {
     private func write(
-        _ mutation: Mutation, for slot: ReplySlot, on connection: inout ConnectionState
+        _ mutation: Mutation, isMinted: Bool, for slot: ReplySlot,
+        on connection: inout ConnectionState
     ) -> LineAnswer {
-        let (handling, partition) = handle(
-            mutation, level: connection.ackLevel, for: slot, having: connection.sessionVectors,
-            after: connection.unsettled)
-        return answer(handling, showing: partition, on: &connection, sizeEstimate: 0)
+        let handling = handle(
+            mutation, isMinted: isMinted, level: connection.ackLevel, for: slot,
+            having: connection.sessionVectors, after: connection.unsettled)
+        return answer(handling, showing: mutation.partition, on: &connection, sizeEstimate: 0)
     }
 
     private func seed(for slot: ReplySlot, on connection: inout ConnectionState) -> LineAnswer {
@@ -261,20 +262,14 @@ extension Admin {
 
     /// Has the node execute a write; a call of its own, so that the session vectors are not shared
     /// when they change, and so not copied.
-    ///
-    /// - Returns: the node's reply, and the partition that the write is in.
     private func handle(
-        _ mutation: Mutation, level: Replication.AckLevel, for slot: ReplySlot,
+        _ mutation: Mutation, isMinted: Bool, level: Replication.AckLevel, for slot: ReplySlot,
         having sessionVectors: SessionVectors, after unsettled: Unsettled
-    ) -> (Reply, partition: String) {
-        node.assumeIsolated { node in
-            let isMinted = mutation.isUnnamed
-            let mutation = isMinted ? mutation.named(node.mintID()) : mutation
-            let partition = mutation.partition
-            let handling = node.handle(
+    ) -> Reply {
+        node.assumeIsolated {
+            $0.handle(
                 mutation, isMinted: isMinted, level: level, for: slot, having: sessionVectors,
                 after: unsettled)
-            return (handling, partition)
         }
     }
 

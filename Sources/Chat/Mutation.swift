@@ -2,7 +2,10 @@ import CRDT
 import Wire
 
 /// A change that a user requests, with the ids by which a repetition is recognised.
-public struct Mutation: Hashable, Sendable {
+///
+/// A class, since each instance passes from a line through the node and its shard, and a copy of
+/// its fields would count six references.
+public final class Mutation: Sendable {
     /// An action, with the document of the subject that it changes where there are several.
     public enum Action: Hashable, Sendable {
         case conversation(Conversation.Action)
@@ -20,34 +23,36 @@ public struct Mutation: Hashable, Sendable {
     /// it.
     public let key: DocumentKey
 
-    public init(_ action: Action, in conversation: ConversationID, by user: UserID) {
+    public convenience init(_ action: Action, in conversation: ConversationID, by user: UserID) {
         self.init(action, of: .conversation(conversation), by: user)
     }
 
     /// Creates a mutation by which users set their own profile.
-    public init(_ edit: Profile.Edit, by user: UserID) {
+    public convenience init(_ edit: Profile.Edit, by user: UserID) {
         self.init(.profile(.set(edit)), of: .user(user), by: user)
     }
 
-    public init(_ action: Item.Action, on item: ItemID, by user: UserID) {
+    public convenience init(_ action: Item.Action, on item: ItemID, by user: UserID) {
         self.init(.item(action), of: .item(item), by: user)
     }
 
-    public init(_ action: Device.Action, on device: DeviceID, by user: UserID) {
+    public convenience init(_ action: Device.Action, on device: DeviceID, by user: UserID) {
         self.init(.device(device, action), of: .user(user), by: user)
     }
 
-    public init(_ action: Conversation.Action, in conversation: ConversationID, by user: UserID) {
+    public convenience init(
+        _ action: Conversation.Action, in conversation: ConversationID, by user: UserID
+    ) {
         self.init(.conversation(action), of: .conversation(conversation), by: user)
     }
 
-    public init(
+    public convenience init(
         _ action: ParticipantState.Action, in conversation: ConversationID, by user: UserID
     ) {
         self.init(.participant(action), of: .conversation(conversation), by: user)
     }
 
-    public init(
+    public convenience init(
         _ action: Message.Action, of message: MessageID, in conversation: ConversationID,
         by user: UserID
     ) {
@@ -84,6 +89,18 @@ public struct Mutation: Hashable, Sendable {
     public enum Marking: Hashable, Sendable {
         case newest
         case message(MessageID)
+    }
+}
+
+extension Mutation: Hashable {
+    public static func == (left: Mutation, right: Mutation) -> Bool {
+        left.subject == right.subject && left.user == right.user && left.action == right.action
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(subject)
+        hasher.combine(user)
+        hasher.combine(action)
     }
 }
 

@@ -9,13 +9,13 @@ extension Mutation: WireValue {
         action.encode(into: &writer)
     }
 
-    public init(from reader: inout ByteReader) throws(WireError) {
+    public convenience init(from reader: inout ByteReader) throws(WireError) {
         // The action determines the kind of the subject; every subject is a name.
         let name: UserID = try reader.readName()
-        user = try reader.readName()
-        action = try Action(from: &reader)
-        subject = action.subject(checked: name.text)
-        key = action.key(of: subject, by: user)
+        let user: UserID = try reader.readName()
+        let action = try Action(from: &reader)
+        let subject = action.subject(checked: name.text)
+        self.init(action, of: subject, by: user)
         if case .user = subject, name != user { throw .invalid("what is the user's own") }
         guard case .conversation(.create(let participants, _)) = action else { return }
         guard participants.contains(user) else { throw .invalid("a creator among the users") }

@@ -19,8 +19,8 @@ extension ParticipantState {
 /// What the accepting node finds out for a participant's action: the mark to set, where the action
 /// sets one, and the part to hide, where it hides the conversation.
 public struct ParticipantFindings: Hashable, Sendable {
-    public let mark: Mark?
-    public let hidden: Hidden?
+    public var mark: Mark?
+    public var hidden: Hidden?
 
     public init(mark: Mark? = nil, hidden: Hidden? = nil) {
         self.mark = mark

@@ -44,7 +44,7 @@ enum LineLaws {
     private static func answer(to line: [UInt8]) -> Result<Request?, LineError> {
         line.withUnsafeBytes { bytes in
             do throws(LineError) {
-                return .success(try Request.parse(bytes))
+                return .success(try Request.parse(bytes) { "new" })
             } catch {
                 return .failure(error)
             }

@@ -41,18 +41,19 @@ extension Verb {
     private static let messages: [Verb] = [
         Verb(
             "SEND", .writes, ["<conversation>", "<user>"], options: [.id, .type, .item],
-            text: "<text>", about: "Sends a message; the same id again is the same message."
-        ) { words throws(LineError) in
-            let (conversation, sender) = try words.conversationAndUser()
-            let id = try words.name(.id, as: MessageID.self)
-            let type = try words.choice(.type, of: MessageType.self) ?? .text
-            let item = try words.name(.item, as: ItemID.self)
-            let text = try words.text(mayBeWhite: type == .image || type == .voice)
-            return .write(
-                Mutation(
-                    .send(type: type, item: item, text: text), of: id ?? .unnamed,
-                    in: conversation, by: sender))
-        },
+            text: "<text>", about: "Sends a message; the same id again is the same message.",
+            build: .minting { words, newID throws(LineError) in
+                let (conversation, sender) = try words.conversationAndUser()
+                let id = try words.name(.id, as: MessageID.self)
+                let type = try words.choice(.type, of: MessageType.self) ?? .text
+                let item = try words.name(.item, as: ItemID.self)
+                let text = try words.text(mayBeWhite: type == .image || type == .voice)
+                return .write(
+                    Mutation(
+                        .send(type: type, item: item, text: text),
+                        of: id ?? MessageID(checked: newID()), in: conversation, by: sender),
+                    isMinted: id == nil)
+            }),
         Verb(
             "HISTORY", .reads, ["<conversation>", "<user>"], options: [.limit, .before, .after],
             reply: .page, about: "Shows the newest messages, or those just before or after one."

@@ -19,12 +19,15 @@ extension Verb {
         Verb(
             "ACTION ADD", .writes, ["<user>"],
             options: [.id, .chat, .message, .due, .priority], text: "<title>",
-            about: "Adds an action item; the same id again is the same item."
-        ) { words throws(LineError) in
-            let user = try words.name(0, as: UserID.self)
-            let item = try words.name(.id, as: ItemID.self)
-            return .write(Mutation(.add(try words.newItem()), on: item ?? .unnamed, by: user))
-        },
+            about: "Adds an action item; the same id again is the same item.",
+            build: .minting { words, newID throws(LineError) in
+                let user = try words.name(0, as: UserID.self)
+                let item = try words.name(.id, as: ItemID.self)
+                let newItem = try words.newItem()
+                return .write(
+                    Mutation(.add(newItem), on: item ?? ItemID(checked: newID()), by: user),
+                    isMinted: item == nil)
+            }),
         Verb(
             "ACTION EDIT", .writes, ["<user>", "<item>"], options: [.due, .priority, .title],
             about: "Changes the fields of an action item that are given."

@@ -6,8 +6,8 @@ import Wire
 public enum Request: Hashable, Sendable {
     /// A change of one document.
     ///
-    /// Its id is empty where the node that reads the line is to create it (`Mutation.isUnnamed`).
-    case write(Mutation)
+    /// - isMinted: whether the id of the document was just created, so that none has it.
+    case write(Mutation, isMinted: Bool = false)
     case read(Query, of: UserID)
     case seed
     case watch(Watch)

@@ -6,21 +6,28 @@ extension Request {
     ///
     /// - Throws: 400, 413 or 429 with a description of the error. Errors that only a node can find
     ///   are not thrown, with one exception: a number that is beyond every shard's is 404.
-    public static func parse(_ line: UnsafeRawBufferPointer) throws(LineError) -> Request? {
-        try parse(line, verbs: Verb.all)
+    public static func parse(
+        _ line: UnsafeRawBufferPointer, minting newID: () -> String
+    ) throws(LineError) -> Request? {
+        try parse(line, verbs: Verb.all, minting: newID)
     }
 
-    /// - Parameter traits: set to those of the line's verb, also where the rest of the line is
-    ///   invalid; nil where there is no such verb.
+    /// - Parameters:
+    ///   - traits: set to those of the line's verb, also where the rest of the line is invalid; nil
+    ///     where there is no such verb.
+    ///   - newID: creates the id of a message or an item that the line leaves to the node.
     public static func parse(
-        _ line: UnsafeRawBufferPointer, traits: inout Verb.Traits?
+        _ line: UnsafeRawBufferPointer, traits: inout Verb.Traits?, minting newID: () -> String
     ) throws(LineError) -> Request? {
         traits = nil
-        return try parse(line, verbs: Verb.all) { traits = Verb.all[$0].traits(at: $0) }
+        return try parse(line, verbs: Verb.all, minting: newID) {
+            traits = Verb.all[$0].traits(at: $0)
+        }
     }
 
     static func parse(
-        _ line: UnsafeRawBufferPointer, verbs: [Verb], verbAt: (Int) -> Void = { _ in }
+        _ line: UnsafeRawBufferPointer, verbs: [Verb], minting newID: () -> String,
+        verbAt: (Int) -> Void = { _ in }
     ) throws(LineError) -> Request? {
         guard let first = nextWord(in: line, from: 0) else { return nil }
         guard let (place, end) = find(first, in: line, among: verbs) else {
@@ -31,7 +38,10 @@ extension Request {
         verbAt(place)
         let verb = verbs[place]
         let words = try ParsedLine(cutting: line, as: verb, from: end)
-        return try verb.build(words)
+        return switch verb.build {
+        case .plain(let build): try build(words)
+        case .minting(let build): try build(words, newID)
+        }
     }
 
     /// The methods of HTTP and its extensions that are no verbs of this protocol, and the header

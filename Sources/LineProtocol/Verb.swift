@@ -30,6 +30,13 @@ public final class Verb: Sendable {
         public let reply: ReplySize
     }
 
+    /// The function that makes a request of a line's words.
+    enum Build: Sendable {
+        case plain(@Sendable (borrowing ParsedLine) throws(LineError) -> Request)
+        /// The second parameter creates the id that a line leaves to the node.
+        case minting(@Sendable (borrowing ParsedLine, () -> String) throws(LineError) -> Request)
+    }
+
     static let argumentsMax = 4
     static let optionsMax = 8
 
@@ -47,7 +54,7 @@ public final class Verb: Sendable {
     let options: [Option]
     /// The text at the end of the line, as usage shows it; nil where there is none.
     let text: String?
-    let build: @Sendable (borrowing ParsedLine) throws(LineError) -> Request
+    let build: Build
 
     let first: Keyword
     let second: Keyword?
@@ -55,7 +62,7 @@ public final class Verb: Sendable {
     init(
         _ name: String, _ effect: Effect, _ required: [String] = [], optional: [String] = [],
         options: [Option] = [], text: String? = nil, reply: ReplySize = .short, about: String,
-        build: @escaping @Sendable (borrowing ParsedLine) throws(LineError) -> Request
+        build: Build
     ) {
         let words = name.split(separator: " ")
         precondition((1...2).contains(words.count), "a verb is one word or two")
@@ -73,6 +80,16 @@ public final class Verb: Sendable {
         self.build = build
         first = Keyword(literal: words[0])
         second = words.count > 1 ? Keyword(literal: words[1]) : nil
+    }
+
+    convenience init(
+        _ name: String, _ effect: Effect, _ required: [String] = [], optional: [String] = [],
+        options: [Option] = [], text: String? = nil, reply: ReplySize = .short, about: String,
+        build: @escaping @Sendable (borrowing ParsedLine) throws(LineError) -> Request
+    ) {
+        self.init(
+            name, effect, required, optional: optional, options: options, text: text, reply: reply,
+            about: about, build: .plain(build))
     }
 
     /// The syntax of the verb: `HISTORY <conversation> <user> [limit=50] …`.

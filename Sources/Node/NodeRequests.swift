@@ -34,7 +34,7 @@ extension Node {
     }
 
     /// Creates an id for a message or an action item whose sender has named none.
-    package func mintID() -> String {
+    package nonisolated func mintID() -> String {
         MessageID.minted(
             at: HybridTimestamp(milliseconds: ports.clock.wallMilliseconds),
             entropy: ports.entropy.next()

@@ -147,14 +147,13 @@ extension ShardMachine {
         let isChange = try judge(
             operation, attempt, conversation: room, target: target?.document, reached: reached,
             in: world)
-        var mark: Mark?
+        var findings = ParticipantFindings()
         var unread: Int?
-        // Conversations are costly to copy, so this is asked first.
-        if mutation.marking != nil, let room, let id = mutation.conversation {
-            mark = reached.map { room.mark(of: mutation.user, at: $0) }
+        if mutation.marking != nil {
+            findings.mark = reached.flatMap { room?.mark(of: mutation.user, at: $0) }
             unread = try self.unread(
-                after: isChange ? mutation : nil, by: mutation.user, reached,
-                in: (id, room), target?.document.participantState, world)
+                after: isChange ? mutation : nil, of: mutation, reached, in: room,
+                target?.document.participantState, world)
         }
         guard isChange else {
             let context = (target ?? conversation)?.document.changedBy ?? Context()
@@ -165,15 +164,13 @@ extension ShardMachine {
                     of: operation, document: target?.document, context: context, unread: unread,
                     isRepeated: true))
         }
-        var hidden: Hidden?
         if mutation.action == .participant(.hideChat) {
-            hidden = Hidden(
+            findings.hidden = Hidden(
                 invitation: room?.invitation(of: mutation.user), vector: copy.current.vector)
         }
-        try checkSize(of: mutation, over: target, hiding: hidden)
+        try checkSize(of: mutation, over: target, hiding: findings.hidden)
         let (document, dot) = write(
-            operation, at: key, with: ParticipantFindings(mark: mark, hidden: hidden),
-            over: target, in: world)
+            operation, at: key, with: findings, over: target, in: world)
         // A new document is the work of one change: its own context names that change alone.
         let context = target == nil ? document.changedBy : Context(dot)
         wait(slot, storing: context, level: level, in: world)
@@ -187,17 +184,18 @@ extension ShardMachine {
     /// Counts what stays unread after a mark, before the mark is written: a failing read then
     /// changes nothing.
     ///
-    /// - Parameter mutation: the mark that will be written; nil if there is nothing to write.
+    /// - Parameter write: the mark that will be written; nil if there is nothing to write.
+    /// - Returns: nil without a conversation.
     private mutating func unread(
-        after mutation: Mutation?, by user: UserID, _ reached: HistoryPosition?,
-        in place: (id: ConversationID, room: Conversation), _ participantState: ParticipantState?,
-        _ world: ShardWorld
-    ) throws(ShardFailure) -> Int {
-        var read = place.room.readPosition(of: user, in: participantState)
-        if case .participant(.read) = mutation?.action { read = reached }
-        let hidden = place.room.hiddenVector(of: user, in: participantState)
-        return try unread(
-            in: place.id, place.room, of: user, readTo: read, hiding: hidden, in: world)
+        after write: Mutation?, of mutation: Mutation, _ reached: HistoryPosition?,
+        in room: Conversation?, _ participantState: ParticipantState?, _ world: ShardWorld
+    ) throws(ShardFailure) -> Int? {
+        guard let room, let id = mutation.conversation else { return nil }
+        let user = mutation.user
+        var read = room.readPosition(of: user, in: participantState)
+        if case .participant(.read) = write?.action { read = reached }
+        let hidden = room.hiddenVector(of: user, in: participantState)
+        return try unread(in: id, room, of: user, readTo: read, hiding: hidden, in: world)
     }
 
     private mutating func write(

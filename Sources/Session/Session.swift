@@ -222,7 +222,8 @@ extension Session {
     private func answer(_ line: UnsafeRawBufferPointer) {
         var traits: Verb.Traits?
         do throws(LineError) {
-            guard let request = try Request.parse(line, traits: &traits) else { return }
+            let request = try Request.parse(line, traits: &traits) { node.mintID() }
+            guard let request else { return }
             let asked = RequestTrace(of: request, traits, readAt: readAt)
             if isHeard(request, asked) { answer(request, asked) }
         } catch {

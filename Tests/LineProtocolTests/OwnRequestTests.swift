@@ -19,7 +19,13 @@ struct OwnRequestTests {
         #expect(add == nil)
         let plain = added("ACTION ADD alice due=\"\" priority= -- a=b  c")
         #expect(plain == Item.NewItem(title: "a=b  c"))
-        #expect(change("ACTION ADD alice x")?.isUnnamed == true)
+        #expect(
+            parsed("ACTION ADD alice x")
+                == .success(
+                    .write(
+                        Mutation(
+                            .add(Item.NewItem(title: "x")), on: ItemID(checked: "new"), by: alice),
+                        isMinted: true)))
         let line =
             "ACTION ADD alice id=i chat=c message=m due=1970-01-01T01:00:01+01:00 priority=low x"
         let full = added(line)

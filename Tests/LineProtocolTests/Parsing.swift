@@ -7,13 +7,13 @@ func parsed(_ line: String) -> Result<Request?, LineError> { parsed(Array(line.u
 
 func parsed(_ line: [UInt8]) -> Result<Request?, LineError> {
     line.withUnsafeBytes { bytes in
-        Result { () throws(LineError) in try Request.parse(bytes) }
+        Result { () throws(LineError) in try Request.parse(bytes) { "new" } }
     }
 }
 
 /// Returns the change that a line requests; nil where it is refused or another request.
 func change(_ line: String) -> Mutation? {
-    guard case .success(.write(let mutation)) = parsed(line) else { return nil }
+    guard case .success(.write(let mutation, _)) = parsed(line) else { return nil }
     return mutation
 }
 
@@ -28,11 +28,10 @@ struct SentMessage {
 
 /// Returns the message that a line sends; nil where it is refused or another request.
 func sent(_ line: String) -> SentMessage? {
-    guard let mutation = change(line),
+    guard case .success(.write(let mutation, let isMinted)) = parsed(line),
         case .message(let id, .send(let type, let item, let text)) = mutation.action
     else { return nil }
-    return SentMessage(
-        id: mutation.isUnnamed ? nil : id, type: type, item: item, text: text)
+    return SentMessage(id: isMinted ? nil : id, type: type, item: item, text: text)
 }
 
 /// Returns the error of a line; nil where it is a request or blank.

@@ -40,7 +40,7 @@ import Testing
     private static func answer(to line: String) -> String {
         switch parsed(line) {
         case .success(nil): "nothing"
-        case .success(.write(let change)?):
+        case .success(.write(let change, _)?):
             "\(change.user) changes \(plain(change.key)): \(plain(change.action))"
         case .success(.read(let query, let user)?): "\(user) reads \(plain(query))"
         case .success(let request?): plain(request)

@@ -44,6 +44,6 @@ import Testing
     }
 
     private func parse(_ line: String, _ verbs: [Verb]) throws -> Request? {
-        try Array(line.utf8).withUnsafeBytes { try Request.parse($0, verbs: verbs) }
+        try Array(line.utf8).withUnsafeBytes { try Request.parse($0, verbs: verbs) { "new" } }
     }
 }
