@@ -43,7 +43,7 @@ public struct Token: Hashable, Sendable {
         let short: UInt32
     }
 
-    /// Whether a replica of a shard holds everything that was seen of the shard.
+    /// The answer to whether a replica of a shard holds everything that was seen of the shard.
     public enum Verdict: Hashable, Sendable {
         case covered
         /// The token does not prove it: other replicas may hold changes that this one lacks.

@@ -34,7 +34,7 @@ public struct Document: Hashable, Sendable {
         var isOwn: Bool { later.isEmpty || !later.changedBy.covers(changedBy) }
     }
 
-    /// Immutable, so that documents can share it.
+    /// The parts of a document as an immutable object, so that documents can share them.
     private final class Box: Sendable {
         let parts: Parts
 

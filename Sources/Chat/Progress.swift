@@ -1,8 +1,8 @@
 import CRDT
 import Wire
 
-/// How far each participant of a conversation has read it, and up to where it was delivered to
-/// them.
+/// The progress of the participants of a conversation: how far each has read it, and up to where
+/// it was delivered to them.
 ///
 /// Derived from the participant states; only marks made under a participant's last invitation
 /// count.

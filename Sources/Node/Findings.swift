@@ -54,7 +54,8 @@ package struct ChatView: Hashable, Sendable {
     package var latest: HybridTimestamp { last?.at ?? createdAt }
 }
 
-/// How far a participant has read a conversation, and how far it was delivered to a device.
+/// The marks of a participant: how far they have read a conversation, and how far it was delivered
+/// to a device.
 package struct MarkView: Hashable, Sendable {
     /// A mark, and when it was set.
     package struct Place: Hashable, Sendable {

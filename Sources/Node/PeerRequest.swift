@@ -20,7 +20,7 @@ package struct PeerRequest: Hashable, Sendable {
         case unknown
     }
 
-    /// Whether a write may have been executed before.
+    /// The answer to whether a write may have been executed before.
     package enum Attempt: UInt8, CaseIterable, Hashable, Sendable {
         /// The id in the write was just generated, so that no document has it.
         case minted = 1

@@ -17,7 +17,7 @@ import Wire
 /// - The numbering of a replica id is never continued: not by another process, not after a failed
 ///   commit.
 public struct ShardReplica: Sendable {
-    /// Whether the content of the replica may be shown to clients.
+    /// The phase of a replica, which says whether its content may be shown to clients.
     public enum Phase: Hashable, Sendable {
         /// The replica is not shown until it is known to be up to date, since an old disk may
         /// contain what has since been deleted.

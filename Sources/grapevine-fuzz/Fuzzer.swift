@@ -21,7 +21,7 @@ public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Int32 
 }
 
 #if !FUZZING
-    /// Without libFuzzer: checks the files given as arguments, one after another.
+    /// The command without libFuzzer: it checks the files given as arguments, one after another.
     @main
     enum Fuzzer {
         static func main() {

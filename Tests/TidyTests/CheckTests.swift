@@ -67,6 +67,19 @@ import Testing
         #expect(offences.map(\.line) == [3])
     }
 
+    // MARK: Comments
+
+    @Test(arguments: [
+        ("/// A shard.\nstruct A {}", true), ("/// Whether it serves.\nenum A {}", false),
+        ("/// Returns it.\n@MainActor\npublic final class A {}", false),
+        ("/// Bytes that wait.\n/// Returns.\nprivate struct A {}", true),
+        ("struct A {}", true), ("/// Returns it.\nfunc a() {}", true),
+        ("/// `grapevine ask`: asks.\nenum A {}", true),
+    ])
+    func `a type's comment begins with a noun phrase`(text: String, isFine: Bool) {
+        #expect(typeCommentsWithoutNoun(in: read("Sources/Wire/A.swift", text)).isEmpty == isFine)
+    }
+
     // MARK: Sizes
 
     @Test func `a line, a file and a function over their limits are offences`() {

@@ -26,6 +26,10 @@ import Testing
         }
     }
 
+    @Test func `the comment of every type begins with a noun phrase`() throws {
+        try expectNone { $0.path.hasPrefix("Sources/") ? typeCommentsWithoutNoun(in: $0) : [] }
+    }
+
     @Test func `every unchecked promise is at an edge and says why it is safe`() throws {
         try expectNone(uncheckedSendables)
     }
