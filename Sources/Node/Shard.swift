@@ -205,7 +205,9 @@ package actor Shard {
         !machine.documents.pending.isEmpty && machine.isPending(concerning: user)
     }
 
-    func onCommitFailed() -> [ReplySlot] { machine.onCommitFailed() }
+    func onCommitFailed() -> [ReplySlot] {
+        machine.onCommitFailed(now: ports.clock.milliseconds)
+    }
 
     /// Whether all changes are on disk.
     var isSettled: Bool { machine.copy.isSettled }

@@ -323,9 +323,18 @@ extension ShardMachine {
         do throws(ShardFailure) {
             try merge(theirs, of: encodedDocument, from: peer, in: world)
         } catch {
-            copy.noteNotKept(theirs.changedBy, superseding: encodedDocument.superseded)
+            noteNotKept(theirs, of: encodedDocument, from: peer, in: world)
             throw error
         }
+    }
+
+    private mutating func noteNotKept(
+        _ theirs: Document, of encodedDocument: EncodedDocument, from peer: NodeName,
+        in world: ShardWorld
+    ) {
+        copy.noteNotKept(
+            theirs.changedBy, superseding: encodedDocument.superseded, of: peer,
+            now: world.milliseconds)
     }
 
     private mutating func merge(
@@ -338,7 +347,7 @@ extension ShardMachine {
             // The pull that the document may be part of is not complete: another one brings the
             // document once the disk has space.
             copy.onMergeFailed(from: peer, now: world.milliseconds)
-            copy.noteNotKept(theirs.changedBy, superseding: encodedDocument.superseded)
+            noteNotKept(theirs, of: encodedDocument, from: peer, in: world)
             return
         }
         var document = theirs
@@ -469,12 +478,12 @@ extension ShardMachine {
     /// Returns to the state on disk.
     ///
     /// - Returns: the slots whose replies fail.
-    package mutating func onCommitFailed() -> [ReplySlot] {
+    package mutating func onCommitFailed(now: UInt64) -> [ReplySlot] {
         documents.removeAll()
         counts.removeAll()
         accepted = []
         superseded = [:]
-        return copy.onCommitFailed()
+        return copy.onCommitFailed(now: now)
     }
 }
 

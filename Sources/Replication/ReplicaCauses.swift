@@ -35,8 +35,8 @@ public struct Causes: Sendable {
     /// The named causes that have not arrived, given up or not, and the changes that arrived and
     /// were not kept.
     private var missing = Vector()
-    /// When the first of these was named, in milliseconds; nil until the time is known.
-    private var missingSince: UInt64?
+    /// When the first of these was named, in milliseconds.
+    private var missingSince: UInt64 = 0
     /// How long a missing cause counts, in milliseconds; after that it exists nowhere any more.
     private static let missingMilliseconds: UInt64 = 600_000
     /// Whether watchers have to be told of documents that wait for causes; otherwise no node is
@@ -52,7 +52,8 @@ public struct Causes: Sendable {
         return batches.reduce(into: Vector()) { $0.formUnion($1.vector) }
     }
 
-    mutating func await(_ vector: Vector, of peer: NodeName, now: UInt64) {
+    /// - Parameter peer: the node that can be asked for the changes; nil for nobody in particular.
+    mutating func await(_ vector: Vector, of peer: NodeName?, now: UInt64) {
         batches.removeAll { now >= $0.since + patienceMilliseconds }
         if let last = batches.last,
             now < last.since + patienceMilliseconds / Causes.batchesMax
@@ -62,23 +63,15 @@ public struct Causes: Sendable {
             batches.append(Batch(vector: vector, since: now))
         }
         if namers.isEmpty { namersSince = now }
-        if !namers.contains(peer) { namers.append(peer) }
+        if let peer, !namers.contains(peer) { namers.append(peer) }
         if missing.isEmpty { missingSince = now }
-        missing.formUnion(vector)
-    }
-
-    /// Notes changes that arrived and were not kept.
-    mutating func miss(_ vector: Vector) {
-        if missing.isEmpty { missingSince = nil }
         missing.formUnion(vector)
     }
 
     /// Whether causes are missing from what a replica has, in memory or on disk.
     mutating func areMissing(from current: Vector, now: UInt64) -> Bool {
         guard !missing.isEmpty else { return false }
-        let since = missingSince ?? now
-        missingSince = since
-        let isOver = now >= since + Causes.missingMilliseconds
+        let isOver = now >= missingSince + Causes.missingMilliseconds
         missing = isOver ? Vector() : missing.subtracting(current)
         return !missing.isEmpty
     }
@@ -131,7 +124,7 @@ extension ShardReplica {
     public mutating func leaveCauses() { causes.areWanted = false }
 
     /// Waits for the changes that the documents in a push of `peer` may answer.
-    mutating func noteCause(_ cause: Vector, of peer: NodeName, now: UInt64) {
+    mutating func noteCause(_ cause: Vector, of peer: NodeName?, now: UInt64) {
         #if PlantedBugs
             if PlantedBug.causeForgotten.isOn { return }
         #endif
@@ -145,10 +138,12 @@ extension ShardReplica {
     /// cannot be merged.
     ///
     /// Later changes, which may depend on them, can be kept before a pull brings these.
-    public mutating func noteNotKept(_ changes: Context, superseding: Vector) {
+    public mutating func noteNotKept(
+        _ changes: Context, superseding: Vector, of peer: NodeName, now: UInt64
+    ) {
         var vector = superseding
         vector.insert(changes)
-        causes.miss(vector.subtracting(current.vector))
+        noteCause(vector.subtracting(current.vector), of: peer, now: now)
     }
 
     /// Asks the nodes that named causes for them if they have not arrived by themselves.

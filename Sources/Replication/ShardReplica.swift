@@ -419,9 +419,10 @@ extension ShardReplica {
     /// has to catch up again.
     ///
     /// - Returns: the replies that will not be sent.
-    public mutating func onCommitFailed() -> [ReplySlot] {
-        causes.miss(current.vector.subtracting(stored.vector))
+    public mutating func onCommitFailed(now: UInt64) -> [ReplySlot] {
+        let lost = current.vector.subtracting(stored.vector)
         current = stored
+        noteCause(lost, of: nil, now: now)
         commits = []
         owed = Owed()
         isDirty = false

@@ -284,7 +284,7 @@ extension World {
             shell.failedThrough = shell.ticket
             for shard in shell.repairs.indices { shell.repairs[shard]?.header = nil }
             for shard in shell.machines.indices {
-                for slot in shell.machines[shard].onCommitFailed() {
+                for slot in shell.machines[shard].onCommitFailed(now: milliseconds) {
                     requests[Int(slot.number)].state = .failed
                 }
             }

@@ -137,7 +137,9 @@ private func change(_ number: UInt64) -> Change {
     }
 
     @Test mutating func `what arrived and was not kept is missing until a pull brings it`() {
-        copy.noteNotKept(Context(dot(2)), superseding: vector(dot(1)))
+        copy.noteNotKept(Context(dot(2)), superseding: vector(dot(1)), of: n1, now: 0)
+        let wait = hasCauses(now: 0)
+        #expect(!wait)
         let before = copy.isCausallyComplete(now: 0)
         copy.noteMerge(change(1), naming: Context(dot(2)), from: n1)
         let between = copy.isCausallyComplete(now: 1)
@@ -149,7 +151,9 @@ private func change(_ number: UInt64) -> Change {
     @Test mutating func `what a failed commit lost is missing until a pull brings it`() {
         copy.noteMerge(change(1), naming: Context(dot(1)), from: n1)
         _ = copy.beginCommit(1)
-        _ = copy.onCommitFailed()
+        _ = copy.onCommitFailed(now: 0)
+        let wait = hasCauses(now: 0)
+        #expect(!wait)
         let before = copy.isCausallyComplete(now: 0)
         copy.noteMerge(change(1), naming: Context(dot(1)), from: n1)
         let after = copy.isCausallyComplete(now: 1)

@@ -86,7 +86,7 @@ import Wire
     @Test func `no numbering begins where others could not read its name`() {
         var copy = copy()
         #expect(copy.mayNumber)
-        _ = copy.onCommitFailed()
+        _ = copy.onCommitFailed(now: 0)
         copy.noteMerge(nil, naming: Context(), superseding: replicas(0..<16_000), from: peer)
         #expect(!copy.mayNumber)
         #expect(copy.hasRoom(for: replicas(16_000..<16_384)))

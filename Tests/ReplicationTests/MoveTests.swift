@@ -105,7 +105,7 @@ private func ownership(_ owners: [NodeName]) -> Ownership {
         moving.now += 1_200
         moving.own([n1, n2])
         #expect(!moving.copy.isReady)
-        _ = moving.copy.onCommitFailed()
+        _ = moving.copy.onCommitFailed(now: moving.now)
         _ = moving.copy.onTick(now: moving.now + 100)
         #expect(!moving.copy.isReady)
     }
@@ -120,7 +120,7 @@ private func ownership(_ owners: [NodeName]) -> Ownership {
         _ = moving.copy.receive(
             .done(shard, number: 1, batches: 0, theirs), from: n2, now: moving.now)
         #expect(moving.copy.isReady)
-        _ = moving.copy.onCommitFailed()
+        _ = moving.copy.onCommitFailed(now: moving.now)
         // This may have been on its way since before the node became an owner.
         moving.copy.onLevel(with: n2, isServing: true)
         #expect(!moving.copy.isReady)
@@ -149,7 +149,7 @@ private func ownership(_ owners: [NodeName]) -> Ownership {
             .done(shard, number: 1, batches: 0, theirs), from: n2, now: moving.now)
         #expect(moving.copy.isReady)
         // The disk is as it was when the wait began: it lacks what was pulled.
-        _ = moving.copy.onCommitFailed()
+        _ = moving.copy.onCommitFailed(now: moving.now)
         #expect(!moving.copy.isReady)
     }
 

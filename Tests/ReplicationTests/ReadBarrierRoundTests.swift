@@ -83,7 +83,7 @@ private let theirs = RandomID(high: 0, low: 2)
         done(1, seen, from: n1)
         done(2, Vector(), from: n2)
         #expect(copy.beginCommit(1) != nil)
-        _ = copy.onCommitFailed()
+        _ = copy.onCommitFailed(now: 0)
         #expect(!copy.hasHeard(barrierRound, isStrict: false))
     }
 

@@ -177,7 +177,7 @@ private struct Driven {
             ReplySlot(session: 1, number: 1), storing: Context(lost), level: .local, now: one.now)
         _ = one.begin()
         _ = one.said()
-        let failed = one.copy.onCommitFailed()
+        let failed = one.copy.onCommitFailed(now: one.now)
         #expect(failed.map(\.number) == [1])
         #expect(one.copy.current == one.copy.stored)
         #expect(one.said() == ["n2 broken 4"])
@@ -432,7 +432,7 @@ private struct Driven {
         one.done(1, of: 0, seqs(1...2), from: n2)
         _ = one.begin()
         #expect(one.copy.phase == .serving)
-        _ = one.copy.onCommitFailed()
+        _ = one.copy.onCommitFailed(now: one.now)
         #expect(one.copy.phase != .serving)
     }
 
