@@ -89,23 +89,14 @@ extension DueTime: WireValue {
     }
 }
 
-extension ItemPriority: WireValue {
-    /// The priority's number on disk and on the wire.
-    var number: UInt8 {
+extension ItemPriority: NumberedChoice {
+    public static var noun: String { "a priority" }
+
+    public var number: UInt8 {
         switch self {
         case .low: 1
         case .medium: 2
         case .high: 3
         }
-    }
-
-    public func encode(into writer: inout ByteWriter) { writer.write(number) }
-
-    public init(from reader: inout ByteReader) throws(WireError) {
-        let number = try reader.readByte()
-        guard let priority = ItemPriority.allCases.first(where: { $0.number == number }) else {
-            throw .invalid("a priority")
-        }
-        self = priority
     }
 }

@@ -180,7 +180,7 @@ extension Message.Action: DocumentAction {
     func encodeRest(into writer: inout ByteWriter) {
         switch self {
         case .send(let type, let item, let text):
-            writer.write(type.number)
+            type.encode(into: &writer)
             item.encode(into: &writer)
             writer.write(text)
         case .seed(let text), .edit(let text): writer.write(text)
@@ -192,7 +192,7 @@ extension Message.Action: DocumentAction {
         switch kind {
         case 2:
             self = .send(
-                type: try MessageType(number: reader.readByte()), item: try Optional(from: &reader),
+                type: try MessageType(from: &reader), item: try Optional(from: &reader),
                 text: try reader.readText(limit: ChatLimits.textBytesMax))
         case 3: self = .edit(text: try reader.readText(limit: ChatLimits.textBytesMax))
         case 4: self = .hide

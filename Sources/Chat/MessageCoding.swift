@@ -119,7 +119,7 @@ extension Message.Header {
     func encode(into writer: inout ByteWriter) {
         sent.encode(into: &writer)
         writer.write(sender)
-        writer.write(type.number)
+        type.encode(into: &writer)
         item.encode(into: &writer)
         writer.write(text)
     }
@@ -128,15 +128,16 @@ extension Message.Header {
         self.dot = dot
         sent = try Stamp(from: &reader)
         sender = try reader.readName()
-        type = try MessageType(number: reader.readByte())
+        type = try MessageType(from: &reader)
         item = try Optional(from: &reader)
         text = try reader.readText()
     }
 }
 
-extension MessageType {
-    /// The type's number on disk and on the wire.
-    var number: UInt8 {
+extension MessageType: NumberedChoice {
+    public static var noun: String { "a message type" }
+
+    public var number: UInt8 {
         switch self {
         case .text: 1
         case .image: 2
@@ -144,13 +145,6 @@ extension MessageType {
         case .system: 4
         case .action: 5
         }
-    }
-
-    init(number: UInt8) throws(WireError) {
-        guard let type = MessageType.allCases.first(where: { $0.number == number }) else {
-            throw .invalid("a message type")
-        }
-        self = type
     }
 }
 

@@ -7,7 +7,7 @@ extension MessageView: WireValue {
         writer.write(id)
         writer.write(from)
         sentAt.encode(into: &writer)
-        writer.write(type.number)
+        type.encode(into: &writer)
         writer.write(text)
         item.encode(into: &writer)
         editedAt.encode(into: &writer)
@@ -21,7 +21,7 @@ extension MessageView: WireValue {
         id = try reader.readName()
         from = try reader.readName()
         sentAt = try HybridTimestamp(from: &reader)
-        type = try MessageType(number: reader.readByte())
+        type = try MessageType(from: &reader)
         text = try reader.readText(limit: ChatLimits.textBytesMax)
         item = try Optional(from: &reader)
         editedAt = try Optional(from: &reader)
@@ -31,14 +31,6 @@ extension MessageView: WireValue {
         deletedBy = try reader.readUsers()
         deliveredTo = try reader.readUsers()
         readBy = try reader.readUsers()
-    }
-}
-
-extension MessageType: WireValue {
-    public func encode(into writer: inout ByteWriter) { writer.write(number) }
-
-    public init(from reader: inout ByteReader) throws(WireError) {
-        try self.init(number: reader.readByte())
     }
 }
 

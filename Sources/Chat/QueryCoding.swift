@@ -22,10 +22,10 @@ extension Query: WireValue {
             writer.write(conversation)
         case .chats(let shown, nil):
             writer.write(4)
-            writer.write(shown.number)
+            shown.encode(into: &writer)
         case .chats(let shown, let search?):
             writer.write(26)
-            writer.write(shown.number)
+            shown.encode(into: &writer)
             search.encode(into: &writer)
         case .unread: writer.write(5)
         case .profile(let user):
@@ -73,8 +73,7 @@ extension Query: WireValue {
             self = .history(conversation, place: place, limit: Int(limit))
         case 2: self = .edits(try reader.readName(), in: try reader.readName())
         case 3: self = .pinned(try reader.readName())
-        case 4:
-            self = .chats(try Shown(number: try reader.readByte()))
+        case 4: self = .chats(try Shown(from: &reader))
         case 5: self = .unread
         case 6: self = .profile(try reader.readName())
         case 7: self = .actions
@@ -88,8 +87,7 @@ extension Query: WireValue {
         case 24: self = .contacts
         case 25: self = .profiles(of: try Query.readUsers(from: &reader))
         case 26:
-            self = .chats(
-                try Shown(number: try reader.readByte()), finding: try WordSearch(from: &reader))
+            self = .chats(try Shown(from: &reader), finding: try WordSearch(from: &reader))
         default: throw .unknown
         }
     }
@@ -105,21 +103,14 @@ extension Query {
     }
 }
 
-extension Query.Shown {
-    var number: UInt8 {
+extension Query.Shown: NumberedChoice {
+    public static var noun: String { "which conversations" }
+
+    public var number: UInt8 {
         switch self {
         case .active: 1
         case .archived: 2
         case .all: 3
-        }
-    }
-
-    init(number: UInt8) throws(WireError) {
-        switch number {
-        case 1: self = .active
-        case 2: self = .archived
-        case 3: self = .all
-        default: throw .invalid("which conversations")
         }
     }
 }

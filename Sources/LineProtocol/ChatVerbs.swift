@@ -164,16 +164,16 @@ extension Verb {
             about: "Marks a message, or the newest, and all before it as read."
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
-            let message: MessageID? = words.argumentCount > 2 ? try words.name(2) : nil
-            return .write(Mutation(.read(message), in: conversation, by: user))
+            return .write(
+                Mutation(.read(try words.optionalName(2)), in: conversation, by: user))
         },
         Verb(
             "DELIVERED", .writes, ["<conversation>", "<user>"], optional: ["<message>"],
             about: "Marks a message, or the newest, and all before it as delivered."
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
-            let message: MessageID? = words.argumentCount > 2 ? try words.name(2) : nil
-            return .write(Mutation(.deliver(message), in: conversation, by: user))
+            return .write(
+                Mutation(.deliver(try words.optionalName(2)), in: conversation, by: user))
         },
         Verb(
             "MARKS", .reads, ["<conversation>", "<user>"], reply: .list,

@@ -29,8 +29,7 @@ extension Verb {
             about: "Tells which conversation a device shows, or that it shows none."
         ) { words throws(LineError) in
             let (user, device) = try words.userAndDevice()
-            let viewed: ConversationID? = words.argumentCount > 2 ? try words.name(2) : nil
-            return .write(Mutation(.view(viewed), on: device, by: user))
+            return .write(Mutation(.view(try words.optionalName(2)), on: device, by: user))
         },
         Verb(
             "NOTIFICATIONS", .reads, ["<user>", "<device>"],

@@ -3,7 +3,7 @@
 /// A class, though it is immutable: each line passes its row on, and the reference counts of a
 /// struct with these fields took a third of the time of a `PING`.
 public final class Verb: Sendable {
-    /// What a request by a verb does.
+    /// The effect of a verb's requests.
     public enum Effect: Sendable {
         /// It changes what the cluster stores.
         case writes
@@ -12,7 +12,7 @@ public final class Verb: Sendable {
         case operates
     }
 
-    /// The size of the reply.
+    /// The size of the reply to a verb, by which a session limits what it asks for at once.
     public enum ReplySize: Sendable {
         /// A status line, or a few data lines.
         case short
@@ -22,7 +22,7 @@ public final class Verb: Sendable {
         case page
     }
 
-    /// What later steps need of the verb of a line.
+    /// The part of a verb's row that is needed after its line was parsed.
     public struct Traits: Sendable {
         /// The index of the verb in `Verb.all`.
         public let index: UInt8
@@ -42,7 +42,7 @@ public final class Verb: Sendable {
 
     /// In capitals; two words where the second belongs to the verb (`ACTION ADD`).
     public let name: String
-    /// A verb that shows or sets, as its line says, has the effect of the lines that show.
+    /// The effect of the verb; `.reads` for one whose lines show or set, as `PROFILE`.
     let effect: Effect
     let reply: ReplySize
     /// The purpose of the verb, in one sentence.

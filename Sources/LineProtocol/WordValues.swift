@@ -11,6 +11,13 @@ extension ParsedLine {
         return Kind(checked: String(decoding: bytes, as: UTF8.self))
     }
 
+    /// Returns the name of an optional argument; nil where it is not given.
+    func optionalName<Kind: Name>(
+        _ index: Int, as _: Kind.Type = Kind.self
+    ) throws(LineError) -> Kind? {
+        index < argumentCount ? try name(index) : nil
+    }
+
     /// Returns names that are separated by commas; none is empty.
     func names<Kind: Name>(_ index: Int, as _: Kind.Type = Kind.self) throws(LineError) -> [Kind] {
         let bytes = bytes(ofArgument: index)

@@ -320,35 +320,31 @@ extension ShardMachine {
         _ encodedDocument: EncodedDocument, from peer: NodeName, in world: ShardWorld
     ) throws(ShardFailure) {
         let theirs = try judgedAgain(decode(encodedDocument), in: world)
-        do throws(ShardFailure) {
-            try merge(theirs, of: encodedDocument, from: peer, in: world)
-        } catch {
-            noteNotKept(theirs, of: encodedDocument, from: peer, in: world)
-            throw error
+        var isKept = false
+        defer {
+            if !isKept {
+                copy.noteNotKept(
+                    theirs.changedBy, superseding: encodedDocument.superseded, of: peer,
+                    now: world.milliseconds)
+            }
         }
+        isKept = try keep(theirs, of: encodedDocument, from: peer, in: world)
     }
 
-    private mutating func noteNotKept(
+    /// Merges a document with the one that is here.
+    ///
+    /// - Returns: false if the disk is full.
+    private mutating func keep(
         _ theirs: Document, of encodedDocument: EncodedDocument, from peer: NodeName,
         in world: ShardWorld
-    ) {
-        copy.noteNotKept(
-            theirs.changedBy, superseding: encodedDocument.superseded, of: peer,
-            now: world.milliseconds)
-    }
-
-    private mutating func merge(
-        _ theirs: Document, of encodedDocument: EncodedDocument, from peer: NodeName,
-        in world: ShardWorld
-    ) throws(ShardFailure) {
+    ) throws(ShardFailure) -> Bool {
         try checkSize(of: encodedDocument, theirs)
         let old = try find(theirs.key, in: world)
         guard !isDiskFull || theirs.deletes(over: old?.document) else {
             // The pull that the document may be part of is not complete: another one brings the
             // document once the disk has space.
             copy.onMergeFailed(from: peer, now: world.milliseconds)
-            noteNotKept(theirs, of: encodedDocument, from: peer, in: world)
-            return
+            return false
         }
         var document = theirs
         if var mine = old?.document {
@@ -377,6 +373,7 @@ extension ShardMachine {
             superseded.insert(dot)
         }
         copy.noteMerge(change, naming: theirs.changedBy, superseding: superseded, from: peer)
+        return true
     }
 
     /// Returns the document unchanged: only the node that accepts a change applies the rules to it.

@@ -123,7 +123,9 @@ extension ShardReplica {
     /// has arrived is told of the answer after the cause.
     public mutating func leaveCauses() { causes.areWanted = false }
 
-    /// Waits for the changes that the documents in a push of `peer` may answer.
+    /// Waits for changes that documents here, or those to come, may answer.
+    ///
+    /// - Parameter peer: the node that can be asked for them; nil for nobody in particular.
     mutating func noteCause(_ cause: Vector, of peer: NodeName?, now: UInt64) {
         #if PlantedBugs
             if PlantedBug.causeForgotten.isOn { return }
@@ -134,10 +136,10 @@ extension ShardReplica {
         causes.await(cause, of: peer, now: now)
     }
 
-    /// Notes changes that arrived and are not kept here, because the disk is full or their document
-    /// cannot be merged.
+    /// Notes changes that arrived from a peer and are not kept here, because the disk is full or
+    /// their document cannot be merged.
     ///
-    /// Later changes, which may depend on them, can be kept before a pull brings these.
+    /// A pull brings them later. Until then, changes that depend on them may arrive and be kept.
     public mutating func noteNotKept(
         _ changes: Context, superseding: Vector, of peer: NodeName, now: UInt64
     ) {

@@ -490,6 +490,23 @@ private struct Driven {
         #expect(try driven.told([]) == ["message"])
     }
 
+    @Test func `what depends on a document that a full disk refused waits for it`() throws {
+        let documents = try Self.conversation(of: 2)
+        let n2 = NodeName(checked: "n2")
+        var driven = Driven(seed: 5)
+        driven.machine.onPeerUp(n2)
+        _ = try driven.told([documents[0]])
+        driven.machine.isDiskFull = true
+        #expect(try driven.told([documents[1]]).isEmpty)
+        driven.machine.isDiskFull = false
+        #expect(try driven.told([documents[2]]).isEmpty && driven.machine.isHoldingBack)
+        let isCompleteBefore = driven.machine.copy.isCausallyComplete(now: driven.now)
+        #expect(!isCompleteBefore)
+        #expect(try driven.told([documents[1]]) == ["message", "message"])
+        let isCompleteAfter = driven.machine.copy.isCausallyComplete(now: driven.now)
+        #expect(isCompleteAfter && !driven.machine.isHoldingBack)
+    }
+
     @Test func `a document of another shard, or that is none, is a bad frame and changes nothing`()
         throws
     {

@@ -60,6 +60,13 @@ private struct Moving {
         _ = copy.receive(.report(shard, number: time, claim), from: peer, now: time)
     }
 
+    /// Has the replica pull what a peer offers: the first pull, which brings no documents.
+    mutating func pull(_ claim: Frame.VersionClaim, from peer: NodeName) {
+        _ = copy.receive(
+            .offer(Frame.Offer(shard: shard, claim: claim, isAnswer: true)), from: peer, now: now)
+        _ = copy.receive(.done(shard, number: 1, batches: 0, claim), from: peer, now: now)
+    }
+
     mutating func accept(_ mark: UInt64?, from peer: NodeName) {
         _ = copy.receive(.accept(shard, mark: mark ?? 0, copy.claim), from: peer, now: now)
     }
@@ -113,12 +120,7 @@ private func ownership(_ owners: [NodeName]) -> Ownership {
     @Test func `a failed commit takes back the pull that made an owner serve`() {
         var moving = Moving(owners: [n2, n3])
         moving.own([n1, n2])
-        let theirs = claim(seqs(1...5))
-        _ = moving.copy.receive(
-            .offer(Frame.Offer(shard: shard, claim: theirs, isAnswer: true)), from: n2,
-            now: moving.now)
-        _ = moving.copy.receive(
-            .done(shard, number: 1, batches: 0, theirs), from: n2, now: moving.now)
+        moving.pull(claim(seqs(1...5)), from: n2)
         #expect(moving.copy.isReady)
         _ = moving.copy.onCommitFailed(now: moving.now)
         // This may have been on its way since before the node became an owner.
@@ -141,12 +143,7 @@ private func ownership(_ owners: [NodeName]) -> Ownership {
         moving.now += 1_200
         moving.own([n1, n2])
         _ = moving.copy.onCommitted(moving.ticket, now: moving.now)
-        let theirs = claim(seqs(1...5))
-        _ = moving.copy.receive(
-            .offer(Frame.Offer(shard: shard, claim: theirs, isAnswer: true)), from: n2,
-            now: moving.now)
-        _ = moving.copy.receive(
-            .done(shard, number: 1, batches: 0, theirs), from: n2, now: moving.now)
+        moving.pull(claim(seqs(1...5)), from: n2)
         #expect(moving.copy.isReady)
         // The disk is as it was when the wait began: it lacks what was pulled.
         _ = moving.copy.onCommitFailed(now: moving.now)

@@ -20,7 +20,8 @@ private let determiners: Set<Substring> = [
     "A", "An", "The", "One", "Two", "Several", "All", "Each", "Every", "Many", "What",
 ]
 
-/// Plural and mass nouns with which a comment may begin.
+/// Words with which a noun phrase without a determiner begins: plural and mass nouns, and what
+/// stands before them.
 private let bareNouns: Set<Substring> = [
     "Bytes", "Counters", "Counts", "Damage", "Lines", "Messages", "Read", "Real", "Seeds", "Sends",
     "Times", "Work",
