@@ -111,7 +111,7 @@ extension PeerRequest: WireValue {
         case .write(let operation, let level, let attempt):
             writer.write(1)
             operation.encode(into: &writer)
-            writer.write(level.number)
+            level.encode(into: &writer)
             writer.write(attempt.rawValue)
         case .read(let query, let user):
             writer.write(2)
@@ -153,9 +153,10 @@ extension PeerRequest.Request {
         switch try reader.readByte() {
         case 1:
             let operation = try Operation(from: &reader)
-            guard let level = AckLevel(number: try reader.readByte()),
-                let attempt = PeerRequest.Attempt(rawValue: try reader.readByte())
-            else { throw .invalid("a level and an attempt") }
+            let level = try AckLevel(from: &reader)
+            guard let attempt = PeerRequest.Attempt(rawValue: try reader.readByte()) else {
+                throw .invalid("an attempt")
+            }
             guard attempt != .minted || operation.mutation.action.mayBeMinted else {
                 throw .invalid("an id that was just made")
             }
@@ -246,21 +247,14 @@ extension PeerResponse.Completion {
     }
 }
 
-extension AckLevel {
-    var number: UInt8 {
+extension AckLevel: NumberedChoice {
+    public static var noun: String { "an acknowledgement level" }
+
+    public var number: UInt8 {
         switch self {
         case .local: 1
         case .majority: 2
         case .all: 3
-        }
-    }
-
-    init?(number: UInt8) {
-        switch number {
-        case 1: self = .local
-        case 2: self = .majority
-        case 3: self = .all
-        default: return nil
         }
     }
 }

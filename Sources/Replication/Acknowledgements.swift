@@ -43,7 +43,7 @@ extension Stored: WireValue {
 }
 
 /// The number of owners that an `OK` waits for.
-public enum AckLevel: String, Hashable, Sendable {
+public enum AckLevel: String, CaseIterable, Hashable, Sendable {
     case local, majority, all
 
     /// Returns how many replicas an `OK` waits for: no more than there are owners not considered

@@ -1,6 +1,4 @@
-import Wire
-
-/// A choice of a few cases that has a number on disk and on the wire, and a word in lines.
+/// A choice between a few cases, each of which has a number on disk and on the wire.
 public protocol NumberedChoice: CaseIterable, WireValue {
     /// The number, which no later version gives to another case.
     var number: UInt8 { get }
