@@ -90,13 +90,14 @@ public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hash
     /// Adds `element`, unless a later operation of the same process is recorded.
     ///
     /// The tags of other processes remain: such an add may be known to a remove that has not seen
-    /// this one.
+    /// this one. Where the clock of the process was set back, the later time of its own tag
+    /// remains: a late remove that the earlier add survived must not undo its repetition.
     public mutating func insert(_ element: Element, by operation: Stamp) {
         change(element) { entry in
             entry.record(operation.process) { record in
                 guard record.counter < operation.counter else { return }
                 record.counter = operation.counter
-                record.liveTime = operation.time
+                record.liveTime = max(record.liveTime ?? .zero, operation.time)
             }
             entry.wasAdded = true
             #if PlantedBugs

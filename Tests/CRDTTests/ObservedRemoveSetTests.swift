@@ -219,6 +219,22 @@ struct ObservedRemoveSetTests {
         #expect(set.standing(ofRemoving: alice, by: Self.stamp(2, 1, at: 3)) == .new)
     }
 
+    @Test func `an add by a clock that was set back survives the late removes that the first did`()
+    {
+        let alice = ObservedRemoveSetTests.users[0]
+        var set = Users()
+        set.insert(alice, by: Self.stamp(1, 1, at: 5))
+        set.insert(alice, by: Self.stamp(1, 2, at: 1))
+        let late = Self.stamp(2, 1, at: 3)
+        #expect(
+            set.standing(ofRemoving: alice, by: late)
+                == .stale(HybridTimestamp(milliseconds: 5)))
+        set.remove(alice, by: late)
+        #expect(set.contains(alice))
+        set.remove(alice, by: Self.stamp(1, 3, at: 2))
+        #expect(!set.contains(alice))
+    }
+
     @Test func `every truncation and most flipped bytes of a set are refused, the rest canonical`()
         throws
     {
