@@ -179,6 +179,9 @@ public struct ShardReplica: Sendable {
     /// Whether the whole content of the replica is on disk.
     public var isSettled: Bool { !isDirty && commits.isEmpty }
 
+    /// Whether a pull is open; if its answer was lost, the pull is repeated.
+    public var isPulling: Bool { pull != nil }
+
     /// Stops serving until it is known that other nodes hold nothing newer.
     mutating func catchUp(now: UInt64) {
         phase = .catchingUp

@@ -165,9 +165,28 @@ extension ClusterWorld {
         where name.conversation == conversation && !ids.contains(name.id) {
             guard let message = book.messages[name.id], message.isAcknowledged(.sent),
                 !message.hidesAsked.contains(visit.user),
-                isOneOwner || (isEverywhere && !mayOwnersChange)
+                isOneOwner || (isEverywhere && hasNoOlderReplica(of: message))
             else { continue }
             fail(.reads, "\(name.id) is missing on the connection that sent it")
+        }
+    }
+
+    /// Whether every replica that may answer for a message's conversation has a message that all of
+    /// its owners were said to have on disk.
+    ///
+    /// If no owner with the message can be reached, a client without a token is answered by one
+    /// that has lost its disk since, or by a former owner that has not handed over its replica.
+    private func hasNoOlderReplica(of message: ClusterMessage) -> Bool {
+        let lost = disksLost(
+            since: message.askedAt ?? 0, less: ClusterWorld.hearsayMicroseconds)
+        guard !mayOwnersChange, lost == 0 else { return false }
+        let shard = shard(of: message.name.conversation)
+        let owners = owners(of: shard)
+        return machines.allSatisfy { machine in
+            owners.contains(machine.index)
+                || machine.executor.run {
+                    machine.disk.assumeIsolated { $0.headers[shard] == nil }
+                }
         }
     }
 

@@ -36,8 +36,7 @@ extension ClusterWorld {
             machine.pausedUntil = max(machine.pausedUntil, now + lasts)
         case .suspend:
             guard machine.process != nil, machine.pausedUntil <= now else { return }
-            machine.pausedUntil = now + lasts
-            machine.suspendedMicroseconds += lasts
+            machine.suspend(for: lasts, now: now)
         case .cut, .cutOneWay, .isolate:
             if plan.cutsMinority { noteFound() }
             for pair in pairs(cutBy: fault) { cuts[pair, default: 0] += 1 }
@@ -135,7 +134,7 @@ extension ClusterWorld {
     /// Ends a process as `kill -9` does, or as if it had ended by itself.
     func kill(_ index: Int) {
         let machine = machines[index]
-        machine.pausedUntil = 0
+        machine.wake(now: now)
         guard let process = machine.process else { return }
         let address = ClusterAddress(machine: index, process: process.id)
         note("gone", index, UInt64(process.id))

@@ -15,8 +15,11 @@ final class ClusterMachine {
     var process: ClusterProcess?
     /// The time until which the process is stopped, as by `SIGSTOP`, in microseconds.
     var pausedUntil: UInt64 = 0
-    /// The time for which the machine was suspended since the run began, in microseconds.
-    var suspendedMicroseconds: UInt64 = 0
+    /// The time for which the machine was suspended since the run began, in microseconds; a
+    /// suspension counts in full from its begin.
+    private(set) var suspendedMicroseconds: UInt64 = 0
+    /// The end of the last suspension, in microseconds.
+    private var suspendedUntil: UInt64 = 0
     /// Whether it is no member at the moment; nothing starts it before it is one again.
     var isOut = false
     /// Whether it never returns.
@@ -62,6 +65,21 @@ final class ClusterMachine {
     }
 
     var address: String { ClusterMachine.address(of: index) }
+
+    /// Stops the process and the monotonic clock for a time.
+    func suspend(for microseconds: UInt64, now: UInt64) {
+        suspendedUntil = now + microseconds
+        suspendedMicroseconds += microseconds
+        pausedUntil = suspendedUntil
+    }
+
+    /// Ends a pause or a suspension before its time, as a restart of the machine does.
+    func wake(now: UInt64) {
+        pausedUntil = 0
+        guard suspendedUntil > now else { return }
+        suspendedMicroseconds -= suspendedUntil - now
+        suspendedUntil = now
+    }
 
     /// Returns the time that its wall clock shows, in milliseconds since 1970.
     func wallMilliseconds(at now: UInt64) -> UInt64 {

@@ -12,6 +12,7 @@ extension World {
             if part.isDrop {
                 try checkDrop(of: shard, on: node)
                 node.disk.state.shards[shard] = ShardDisk()
+                node.droppedAt = now
                 node.deletions.forget {
                     Int($0.shard(of: UInt16(plan.shards)).number) == shard
                 }

@@ -134,7 +134,6 @@ extension World {
             } else {
                 coverage.count("dropped")
                 for peer in shell.accepted.indices { shell.accepted[peer].remove(shard) }
-                node.droppedAt = now
                 note(17, UInt64(shard), "\(node.name) dropped shard \(shard)")
                 shell.isHeld[shard] = false
                 shell.copiesDropped += 1

@@ -124,7 +124,7 @@ extension World {
             }
             guard let shell = node.shell, shell.isHeld[shard] else { return false }
             let copy = shell.machines[shard].copy
-            return copy.isSettled && copy.isReady
+            return copy.isSettled && copy.isReady && !copy.isPulling
                 && disk.claim.hash == owners[0].disk.state.shards[shard].claim.hash
                 && copy.storedHash == disk.claim.hash
         }
