@@ -106,6 +106,8 @@ struct ClusterBook {
     /// The messages, in the order in which they were first sent.
     private(set) var names: [ClusterMessage.Name] = []
     private(set) var messages: [String: ClusterMessage] = [:]
+    /// The time of the first request to create each conversation, in microseconds.
+    private(set) var creationsAskedAt: [String: UInt64] = [:]
     /// The number of requested edits.
     private(set) var edits = 0
     /// The names that each user's profile was to get, in order.
@@ -145,6 +147,10 @@ struct ClusterBook {
             guard let message = messages[name.id] else { return false }
             return message.sender == user && !message.isAcknowledged(.sent)
         }
+    }
+
+    mutating func noteCreationAsked(of conversation: String, at now: UInt64) {
+        creationsAskedAt[conversation] = creationsAskedAt[conversation] ?? now
     }
 
     mutating func noteAsked(_ name: ClusterMessage.Name, at now: UInt64) {

@@ -77,11 +77,11 @@ extension ClusterWorld {
     private func isStored(_ name: ClusterMessage.Name, at machine: ClusterMachine) -> Bool {
         let conversation = ConversationID(checked: name.conversation)
         let message = DocumentKey.message(MessageID(checked: name.id), in: conversation)
-        return machine.executor.run {
-            machine.disk.assumeIsolated {
-                $0.holds(message) && $0.holds(.conversation(conversation))
-            }
-        }
+        return holds(message, machine) && holds(.conversation(conversation), machine)
+    }
+
+    private func holds(_ key: DocumentKey, _ machine: ClusterMachine) -> Bool {
+        machine.executor.run { machine.disk.assumeIsolated { $0.holds(key) } }
     }
 
     // MARK: Announced messages
@@ -104,8 +104,11 @@ extension ClusterWorld {
             return coverage.count("told without a cause, not live")
         }
         for cause in lacked.sorted() {
-            guard let askedAt = book.messages[cause]?.askedAt,
-                tellers.allSatisfy({ tookAll(of: shard, $0, since: askedAt) })
+            guard let message = book.messages[cause], let askedAt = message.askedAt,
+                tellers.allSatisfy({
+                    tookAll(of: shard, $0, since: askedAt)
+                        && !hasWaited(forConversationOf: message.name, $0)
+                })
             else { continue }
             coverage.count("told without a cause")
             visit.overtaken[cause] = id
@@ -140,6 +143,15 @@ extension ClusterWorld {
         else { return false }
         guard let readySince = machine.process?.readySince[shard] else { return true }
         return readySince + ClusterWorld.settlingMicroseconds < moment
+    }
+
+    /// Whether a machine lacks the conversation of a message, and may have waited for it for as long
+    /// as it waits for any cause.
+    private func hasWaited(forConversationOf name: ClusterMessage.Name, _ index: Int) -> Bool {
+        guard let askedAt = book.creationsAskedAt[name.conversation],
+            now >= askedAt + causePatienceMicroseconds
+        else { return false }
+        return !holds(.conversation(ConversationID(checked: name.conversation)), machines[index])
     }
 
     // MARK: Nodes

@@ -188,9 +188,13 @@ extension ClusterWorld {
             if clientRandom.chance(percent: 3) { bytes += Array("  \n".utf8) }
             coverage.count(request.kind.name)
             noteTypingAsked(request, on: visit)
-            if case .send(let name) = request.kind {
+            switch request.kind {
+            case .create(let conversation):
+                book.noteCreationAsked(of: conversation, at: now)
+            case .send(let name):
                 book.noteAsked(name, at: now)
                 noteCauses(of: name, on: visit)
+            default: break
             }
             tracer?("    \(visit.title) asks n\(visit.address.machine + 1): \(request.text)")
         }

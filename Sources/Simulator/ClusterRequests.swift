@@ -4,7 +4,7 @@ import Wire
 /// One line that a client sends, with its purpose.
 struct ClusterRequest {
     enum Kind {
-        case create
+        case create(conversation: String)
         case send(ClusterMessage.Name)
         case edit(ClusterMessage.Name, text: String)
         case edits(ClusterMessage.Name)
@@ -127,7 +127,8 @@ extension ClusterWorld {
     func createLine(_ conversation: String) -> ClusterRequest {
         let users = (0..<plan.clients).map(ClusterClient.user).joined(separator: ",")
         return ClusterRequest(
-            .create, #"CREATE \#(conversation) \#(users) title="about \#(conversation)""#)
+            .create(conversation: conversation),
+            #"CREATE \#(conversation) \#(users) title="about \#(conversation)""#)
     }
 
     var conversations: [String] {
