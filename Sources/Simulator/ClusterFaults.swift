@@ -77,9 +77,8 @@ extension ClusterWorld {
         let machine = machines[fault.node]
         switch fault.kind {
         case .stop:
-            // A process that was suspended meanwhile still has to stop.
-            let late = machine.pausedUntil > now ? machine.pausedUntil - now : 0
-            restart(fault.node, after: late > 0 ? late + ClusterProcess.stopMicroseconds : 0)
+            // A process that was paused or suspended meanwhile still has to stop: the start waits.
+            restart(fault.node, after: 0)
         case .cut, .cutOneWay, .isolate:
             for pair in pairs(cutBy: fault) { cuts[pair, default: 0] -= 1 }
             for other in fault.kind == .isolate ? Array(machines.indices) : [fault.other]

@@ -262,6 +262,9 @@ final class ClusterWorld {
     private func start(_ index: Int) {
         let machine = machines[index]
         machine.isStartDue = false
+        if machine.process?.isToldToStop ?? false {
+            return restart(index, after: ClusterWorld.tickMicroseconds)
+        }
         guard machine.process == nil, !machine.isOut else { return }
         processes += 1
         let process = machine.boot(processes, by: plan, now: now, random: &diskRandom)
