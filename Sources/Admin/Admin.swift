@@ -266,8 +266,10 @@ extension Admin {
         _ mutation: Mutation, isMinted: Bool, level: Replication.AckLevel, for slot: ReplySlot,
         having sessionVectors: SessionVectors, after unsettled: Unsettled
     ) -> Reply {
-        node.assumeIsolated {
-            $0.handle(
+        let request = (mutation, isMinted, level, slot, sessionVectors, unsettled)
+        return node.assumeIsolated(with: request) { node, request in
+            let (mutation, isMinted, level, slot, sessionVectors, unsettled) = request
+            return node.handle(
                 mutation, isMinted: isMinted, level: level, for: slot, having: sessionVectors,
                 after: unsettled)
         }

@@ -133,8 +133,10 @@ extension Node {
     private func carryOutIfReady(
         named request: PeerRequest.Request, in shard: Shard, for slot: ReplySlot
     ) -> (Completion, isSettled: Bool)? {
-        let carriedOut = within(shard) {
-            $0.isReady ? $0.carryOut(request, for: slot) : nil
+        // As `within`, without its allocations.
+        dirty.insert(shard.id)
+        let carriedOut = shard.assumeIsolated(with: (request, slot)) { shard, asked in
+            shard.isReady ? shard.carryOut(asked.0, for: asked.1) : nil
         }
         guard let carriedOut else { return nil }
         guard case .failed(.stale(let time)) = carriedOut.outcome else { return note(carriedOut) }

@@ -145,8 +145,8 @@ extension ClusterWorld {
         return readySince + ClusterWorld.settlingMicroseconds < moment
     }
 
-    /// Whether a machine lacks the conversation of a message, and may have waited for it for as long
-    /// as it waits for any cause.
+    /// Whether a machine lacks the conversation of a message, and may have waited for it for as
+    /// long as it waits for any cause.
     private func hasWaited(forConversationOf name: ClusterMessage.Name, _ index: Int) -> Bool {
         guard let askedAt = book.creationsAskedAt[name.conversation],
             now >= askedAt + causePatienceMicroseconds
