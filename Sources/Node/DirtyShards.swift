@@ -36,4 +36,13 @@ extension Node {
         dirty.insert(shard.id)
         return shard.assumeIsolated(body)
     }
+
+    /// Does the same without an allocation: the body captures nothing.
+    func within<Argument, Result: Sendable>(
+        _ shard: Shard, with argument: Argument,
+        _ body: @escaping (isolated Shard, Argument) -> Result
+    ) -> Result {
+        dirty.insert(shard.id)
+        return shard.assumeIsolated(with: argument, body)
+    }
 }

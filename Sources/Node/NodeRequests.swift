@@ -133,9 +133,7 @@ extension Node {
     private func carryOutIfReady(
         named request: PeerRequest.Request, in shard: Shard, for slot: ReplySlot
     ) -> (Completion, isSettled: Bool)? {
-        // As `within`, without its allocations.
-        dirty.insert(shard.id)
-        let carriedOut = shard.assumeIsolated(with: (request, slot)) { shard, asked in
+        let carriedOut = within(shard, with: (request, slot)) { shard, asked in
             shard.isReady ? shard.carryOut(asked.0, for: asked.1) : nil
         }
         guard let carriedOut else { return nil }

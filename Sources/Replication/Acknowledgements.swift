@@ -105,6 +105,7 @@ struct Acknowledgements: Sendable {
     mutating func takeSettled(
         _ condition: (borrowing Waiter) -> Stored?
     ) -> [(ReplySlot, Stored)] {
+        guard waiters.contains(where: \.isOnDisk) else { return [] }
         var settled: [(ReplySlot, Stored)] = []
         settled.reserveCapacity(waiters.count)
         // Through a pointer: `removeAll(where:)` copies each waiter four times.

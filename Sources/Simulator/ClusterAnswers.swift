@@ -182,12 +182,7 @@ extension ClusterWorld {
         guard !mayOwnersChange, lost == 0 else { return false }
         let shard = shard(of: message.name.conversation)
         let owners = owners(of: shard)
-        return machines.allSatisfy { machine in
-            owners.contains(machine.index)
-                || machine.executor.run {
-                    machine.disk.assumeIsolated { $0.headers[shard] == nil }
-                }
-        }
+        return machines.allSatisfy { owners.contains($0.index) || !$0.hasReplica(of: shard) }
     }
 
     /// The time after a fault during which a node may send requests to another owner than before,

@@ -77,11 +77,7 @@ extension ClusterWorld {
     private func isStored(_ name: ClusterMessage.Name, at machine: ClusterMachine) -> Bool {
         let conversation = ConversationID(checked: name.conversation)
         let message = DocumentKey.message(MessageID(checked: name.id), in: conversation)
-        return holds(message, machine) && holds(.conversation(conversation), machine)
-    }
-
-    private func holds(_ key: DocumentKey, _ machine: ClusterMachine) -> Bool {
-        machine.executor.run { machine.disk.assumeIsolated { $0.holds(key) } }
+        return machine.holds(message) && machine.holds(.conversation(conversation))
     }
 
     // MARK: Announced messages
@@ -151,7 +147,7 @@ extension ClusterWorld {
         guard let askedAt = book.creationsAskedAt[name.conversation],
             now >= askedAt + causePatienceMicroseconds
         else { return false }
-        return !holds(.conversation(ConversationID(checked: name.conversation)), machines[index])
+        return !machines[index].holds(.conversation(ConversationID(checked: name.conversation)))
     }
 
     // MARK: Nodes

@@ -16,7 +16,7 @@ final class ClusterMachine {
     /// The time until which the process is stopped, as by `SIGSTOP`, in microseconds.
     var pausedUntil: UInt64 = 0
     /// The time for which the machine was suspended since the run began, in microseconds; a
-    /// suspension counts in full from its begin.
+    /// suspension counts in full from its beginning.
     private(set) var suspendedMicroseconds: UInt64 = 0
     /// The end of the last suspension, in microseconds.
     private var suspendedUntil: UInt64 = 0
@@ -65,6 +65,14 @@ final class ClusterMachine {
     }
 
     var address: String { ClusterMachine.address(of: index) }
+
+    func holds(_ key: DocumentKey) -> Bool {
+        executor.run { disk.assumeIsolated { $0.holds(key) } }
+    }
+
+    func hasReplica(of shard: ShardID) -> Bool {
+        executor.run { disk.assumeIsolated { $0.headers[shard] != nil } }
+    }
 
     /// Stops the process and the monotonic clock for a time.
     func suspend(for microseconds: UInt64, now: UInt64) {

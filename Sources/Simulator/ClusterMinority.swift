@@ -14,12 +14,8 @@ extension ClusterWorld {
             let id = ConversationID(checked: conversation)
             let (key, shard) = (DocumentKey.conversation(id), shard(of: conversation))
             let owners = owners(of: shard)
-            let isEverywhere = machines.allSatisfy { machine in
-                machine.executor.run {
-                    machine.disk.assumeIsolated { [isOwner = owners.contains(machine.index)] in
-                        $0.holds(key) || !isOwner && $0.headers[shard] == nil
-                    }
-                }
+            let isEverywhere = machines.allSatisfy {
+                $0.holds(key) || !owners.contains($0.index) && !$0.hasReplica(of: shard)
             }
             if isEverywhere { found[conversation] = found[conversation] ?? now }
         }

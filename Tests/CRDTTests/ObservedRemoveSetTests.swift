@@ -219,7 +219,7 @@ struct ObservedRemoveSetTests {
         #expect(set.standing(ofRemoving: alice, by: Self.stamp(2, 1, at: 3)) == .new)
     }
 
-    @Test func `an add by a clock that was set back survives the late removes that the first did`()
+    @Test func `an add after the clock was set back survives a late remove, as the one before did`()
     {
         let alice = ObservedRemoveSetTests.users[0]
         var set = Users()
