@@ -71,48 +71,70 @@ struct Acknowledgements: Sendable {
 
     struct Waiter: Sendable {
         let slot: ReplySlot
-        /// The number of the commit that the reply waits for; nil until that commit begins.
-        var ticket: UInt64?
         /// The seqs that have to be stored; empty for a reply that only shows content.
         let context: Context
         let level: AckLevel
         let deadline: UInt64
-        var isOnDisk: Bool
     }
 
-    private(set) var waiters: [Waiter] = []
+    /// The commit that a reply waits for.
+    enum AwaitedCommit {
+        /// The one that begins next.
+        case next
+        /// The last one that has begun, by its number.
+        case last(UInt64)
+        /// None: the change is on disk.
+        case none
+    }
 
-    mutating func add(_ waiter: Waiter) { waiters.append(waiter) }
-
-    /// Assigns the commit that is beginning to all replies that have none yet.
+    /// The replies that wait for the commit that begins next.
     ///
     /// Its number is not known earlier: a node numbers its commits across all shards, so the next
     /// commit of this shard need not have the next number.
-    mutating func noteHandedOut(with ticket: UInt64) {
-        for index in waiters.indices where waiters[index].ticket == nil {
-            waiters[index].ticket = ticket
+    private var unnumbered: [Waiter] = []
+    /// The replies that wait for a commit that has begun, in the order of the commits.
+    private var handedOut: [(ticket: UInt64, waiters: [Waiter])] = []
+    /// The replies whose change is on this disk, and which wait for co-owners.
+    private var stored: [Waiter] = []
+
+    var isEmpty: Bool { unnumbered.isEmpty && handedOut.isEmpty && stored.isEmpty }
+
+    mutating func add(_ waiter: Waiter, awaiting commit: AwaitedCommit) {
+        switch commit {
+        case .next: unnumbered.append(waiter)
+        case .last(let ticket):
+            if handedOut.last?.ticket != ticket { handedOut.append((ticket, [])) }
+            handedOut[handedOut.count - 1].waiters.append(waiter)
+        case .none: stored.append(waiter)
         }
+    }
+
+    /// Assigns the commit that is beginning to all replies that have none yet.
+    mutating func noteHandedOut(with ticket: UInt64) {
+        guard !unnumbered.isEmpty else { return }
+        handedOut.append((ticket, unnumbered))
+        unnumbered = []
     }
 
     mutating func noteCommit(of ticket: UInt64) {
-        for index in waiters.indices {
-            guard let awaited = waiters[index].ticket, awaited <= ticket else { continue }
-            waiters[index].isOnDisk = true
+        while let first = handedOut.first, first.ticket <= ticket {
+            handedOut.removeFirst()
+            stored = stored.isEmpty ? first.waiters : stored + first.waiters
         }
     }
 
-    /// Removes and returns the waiting replies for which `condition` returns a value.
+    /// Removes and returns the replies on this disk for which `condition` returns a value.
     mutating func takeSettled(
         _ condition: (borrowing Waiter) -> Stored?
     ) -> [(ReplySlot, Stored)] {
-        guard waiters.contains(where: \.isOnDisk) else { return [] }
+        guard !stored.isEmpty else { return [] }
         var settled: [(ReplySlot, Stored)] = []
-        settled.reserveCapacity(waiters.count)
+        settled.reserveCapacity(stored.count)
         // Through a pointer: `removeAll(where:)` copies each waiter four times.
-        let kept = waiters.withUnsafeMutableBufferPointer { waiters in
+        let kept = stored.withUnsafeMutableBufferPointer { waiters in
             var kept = 0
             for index in waiters.indices {
-                if waiters[index].isOnDisk, let stored = condition(waiters[index]) {
+                if let stored = condition(waiters[index]) {
                     settled.append((waiters[index].slot, stored))
                 } else {
                     if kept < index { waiters.swapAt(kept, index) }
@@ -121,18 +143,21 @@ struct Acknowledgements: Sendable {
             }
             return kept
         }
-        waiters.removeLast(waiters.count - kept)
+        stored.removeLast(stored.count - kept)
         return settled
     }
 
     mutating func takeAll() -> [ReplySlot] {
-        defer { waiters = [] }
-        return waiters.map(\.slot)
+        let slots = takeFailed() + stored.map(\.slot)
+        stored = []
+        return slots
     }
 
     /// Removes and returns the replies whose commit has failed.
     mutating func takeFailed() -> [ReplySlot] {
-        defer { waiters.removeAll { !$0.isOnDisk } }
-        return waiters.filter { !$0.isOnDisk }.map(\.slot)
+        let slots = handedOut.flatMap(\.waiters).map(\.slot) + unnumbered.map(\.slot)
+        handedOut = []
+        unnumbered = []
+        return slots
     }
 }

@@ -511,9 +511,16 @@ extension ShardReplica {
     ) {
         acknowledgements.add(
             Acknowledgements.Waiter(
-                slot: slot, ticket: isDirty ? nil : commits.last?.ticket, context: context,
-                level: level, deadline: now + Acknowledgements.patienceMilliseconds,
-                isOnDisk: isSettled || isPlantedEarly))
+                slot: slot, context: context, level: level,
+                deadline: now + Acknowledgements.patienceMilliseconds),
+            awaiting: awaitedCommit)
+    }
+
+    /// The commit that stores all that was changed up to now.
+    private var awaitedCommit: Acknowledgements.AwaitedCommit {
+        if isPlantedEarly { return .none }
+        if isDirty { return .next }
+        return commits.last.map { .last($0.ticket) } ?? .none
     }
 
     private var isPlantedEarly: Bool {
@@ -526,7 +533,7 @@ extension ShardReplica {
 
     /// Removes and returns the replies that may be sent now.
     public mutating func takeSettled(now: UInt64) -> [(ReplySlot, Stored)] {
-        guard !acknowledgements.waiters.isEmpty else { return [] }
+        guard !acknowledgements.isEmpty else { return [] }
         let (ownership, peers) = (ownership, peers)
         let owners = ownership.owners.count
         return acknowledgements.takeSettled { waiter in
@@ -549,7 +556,7 @@ extension ShardReplica {
     }
 
     /// Whether replies wait for this replica.
-    var isAwaited: Bool { !acknowledgements.waiters.isEmpty }
+    var isAwaited: Bool { !acknowledgements.isEmpty }
 
     /// Returns, over all of these seqs, the smallest number of owners that have one on disk.
     public func copies(of vector: Vector) -> Int {
