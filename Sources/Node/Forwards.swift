@@ -56,9 +56,12 @@ struct Forward: Sendable {
     }
 
     /// The result that its user gets for a failure: `unanswered` where an earlier target may have
-    /// executed what the last one refuses.
+    /// executed the write that the last one refuses.
+    ///
+    /// A read that an earlier target has executed has changed nothing.
     func outcome(of failure: ShardFailure) -> Completion {
-        .failed(mayBeDone ? .unanswered : failure)
+        guard case .write = request, mayBeDone else { return .failed(failure) }
+        return .failed(.unanswered)
     }
 
     func isOverdue(_ now: UInt64) -> Bool {

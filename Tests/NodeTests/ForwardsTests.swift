@@ -104,6 +104,20 @@ import Wire
         #expect(forwards[1]?.next == .write(operation(send("m1")), .local, .again))
     }
 
+    @Test func `only a write may have been done by a member that fell silent`() {
+        for (request, told) in [
+            (.write(operation(send("m1")), .local, .minted), ShardFailure.unanswered),
+            (.read(.pinned(room), UserID(checked: "ann")), .unreachable),
+        ] as [(PeerRequest.Request, ShardFailure)] {
+            var forwards = Forwards()
+            let slot = ReplySlot(session: 1, number: 1)
+            forwards.add(Forward(request, of: shard, for: slot, size: 1, now: 0), as: 1)
+            #expect(sendOff(&forwards, to: a) == [1])
+            forwards.takeBack(from: a, now: 7)
+            #expect(forwards[1]?.outcome(of: .unreachable) == .failed(told))
+        }
+    }
+
     @Test func `what a failed commit did not keep may be with other owners`() {
         var forwards = Forwards()
         forwards.add(forward(), as: 1)
