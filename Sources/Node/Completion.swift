@@ -1,3 +1,4 @@
+import Chat
 import Replication
 import Wire
 

@@ -241,9 +241,7 @@ struct NotificationList {
         let areAll = due.count == unlisted.count && fitting.count == shown.count
         shown = fitting
         views = shown.map { entry, candidate in
-            NotificationView(
-                id: entry.place.id, conversation: entry.conversation, message: entry.message,
-                from: candidate.from, text: candidate.text)
+            NotificationView(of: candidate, listedAs: entry)
         }
         let messages = Set(shown.map(\.entry.document))
         let dots = Set(device.listed.map(\.dot))

@@ -41,9 +41,7 @@ extension ShardMachine {
         for key in Set(stored + pending).sorted() {
             guard let device = try find(key, in: world)?.document.device, device.isRegistered
             else { continue }
-            devices.append(
-                DeviceView(
-                    id: DeviceID(checked: key.id), token: device.token, viewing: device.viewed))
+            devices.append(device.view(as: DeviceID(checked: key.id)))
         }
         return devices
     }
@@ -84,8 +82,7 @@ extension ShardMachine {
             guard let isShown else { continue }
             candidates.append(
                 NotificationCandidate(
-                    conversation: shown.conversation, message: shown.message,
-                    from: message.header.sender, text: isShown ? message.text : nil,
+                    of: message, isShown: isShown,
                     // Possibly of another sending than the one that the device was shown.
                     entry: ListedNotification(
                         dot: dot, conversation: shown.conversation, message: shown.message,
@@ -156,9 +153,7 @@ extension ShardMachine {
             let entry = ListedNotification(
                 dot: dot, conversation: conversation, message: position.id, at: position.time,
                 among: isComplete ? vector.seqs(of: dot.replica) : SeqSet())
-            let candidate = NotificationCandidate(
-                conversation: conversation, message: position.id, from: message.header.sender,
-                text: message.text, entry: entry)
+            let candidate = NotificationCandidate(of: message, isShown: true, entry: entry)
             // Messages with the same time are put in another order later, so all of them are
             // needed.
             let isEnough =
@@ -172,35 +167,5 @@ extension ShardMachine {
             return true
         }
         return candidates
-    }
-}
-
-extension NotificationCandidate {
-    /// The candidate as one of a list that leaves others out.
-    var consideringItselfOnly: NotificationCandidate {
-        NotificationCandidate(
-            conversation: conversation, message: message, from: from, text: text,
-            entry: entry?.consideringItselfOnly)
-    }
-
-    /// Returns the oldest messages that the device has not been shown, up to a number and to
-    /// `bytesMax` of texts.
-    static func oldest(of due: [NotificationCandidate], _ countMax: Int) -> [NotificationCandidate]
-    {
-        let sorted = due.sorted { left, right in
-            guard let mine = left.entry, let theirs = right.entry else { return false }
-            return mine.place < theirs.place
-        }
-        return NotificationCandidate.prefix(of: sorted.prefix(countMax)) { $0.bytes }
-    }
-
-    /// Returns the values at the start whose texts are together at most `bytesMax`; at least one.
-    static func prefix<Value>(of values: some Sequence<Value>, bytes: (Value) -> Int) -> [Value] {
-        var sum = 0
-        return values.prefix { value in
-            let isFirst = sum == 0
-            sum += bytes(value)
-            return isFirst || sum <= bytesMax
-        }
     }
 }

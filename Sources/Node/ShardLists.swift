@@ -13,7 +13,8 @@ extension ShardMachine {
     ) throws(ShardFailure) -> [ChatView] {
         var views: [ChatView] = []
         try eachConversation(of: user, shown, in: world) { id, room, isArchived, tally in
-            let view = tally.view(of: id, room, isArchived: isArchived)
+            let view = ChatView(
+                of: room, as: id, unread: tally.unread, isArchived: isArchived, last: tally.last)
             if search?.matches(view.texts) ?? true { views.append(view) }
         }
         return views
@@ -29,7 +30,9 @@ extension ShardMachine {
         let reading = Reading(user: user, room: room, participantState: participantState)
         let tally = try tally(
             id, for: reading, among: pendingMessages(of: id), wantsLast: true, in: world)
-        var view = tally.view(of: id, room, isArchived: participantState?.isArchived ?? false)
+        var view = ChatView(
+            of: room, as: id, unread: tally.unread,
+            isArchived: participantState?.isArchived ?? false, last: tally.last)
         view.archivedBy =
             participantStates.filter {
                 $0.participantState.isArchived && room.participants.contains($0.user)
@@ -130,30 +133,6 @@ private struct Tally {
     var isSeen = false
     /// The newest message that the user sees and that is not deleted for everyone.
     var last: Document?
-}
-
-extension Tally {
-    func view(of id: ConversationID, _ room: Conversation, isArchived: Bool) -> ChatView {
-        let preview = last.flatMap { document in
-            document.message.map { message in
-                ChatView.Preview(
-                    id: MessageID(checked: document.key.id), from: message.header.sender,
-                    at: message.header.sent.time, type: message.header.type,
-                    text: message.text)
-            }
-        }
-        return ChatView(
-            id: id, title: room.header.title, unread: unread, isArchived: isArchived,
-            participants: room.participants.elements, createdBy: room.header.creator,
-            createdAt: room.header.created.time, last: preview)
-    }
-}
-
-extension ChatView {
-    /// The texts in which a search looks for words.
-    var texts: [String] {
-        [title, last?.text].compactMap { $0 } + participants.map(\.text)
-    }
 }
 
 extension Query.Shown {

@@ -20,7 +20,7 @@ extension ShardMachine {
         of users: [UserID], in world: ShardWorld
     ) throws(ShardFailure) -> [NameView] {
         try profileDocuments(of: users, in: world).compactMap { user, document in
-            document.profile?.name.map { NameView(user: user, name: $0) }
+            document.profile?.nameView(of: user)
         }
     }
 

@@ -1,10 +1,10 @@
 import CRDT
-import Chat
 import Placement
 import Replication
 import Testing
 import Wire
 
+@testable import Chat
 @testable import Node
 
 private let bob = UserID(checked: "bob")

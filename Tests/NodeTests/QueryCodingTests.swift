@@ -1,9 +1,9 @@
 import CRDT
-import Chat
 import TestKit
 import Testing
 import Wire
 
+@testable import Chat
 @testable import Node
 
 /// What travels between the node that receives a query and the one that answers it.

@@ -1,10 +1,23 @@
 import CRDT
-import Chat
 import Wire
+
+/// The marks of a participant: how far they have read a conversation, and how far it was delivered
+/// to a device.
+public struct MarkView: Hashable, Sendable {
+    /// A mark, and when it was set.
+    public struct Place: Hashable, Sendable {
+        public let id: MessageID
+        public let at: HybridTimestamp
+    }
+
+    public let user: UserID
+    public let read: Place?
+    public let delivered: Place?
+}
 
 extension Conversation {
     /// Returns the marks of the participants that have set any, ascending by user.
-    func marks(by participantStates: [(user: UserID, participantState: ParticipantState)])
+    public func marks(by participantStates: [(user: UserID, participantState: ParticipantState)])
         -> [MarkView]
     {
         participantStates.filter { participants.contains($0.user) }
@@ -23,15 +36,14 @@ extension MarkView.Place {
     init(_ mark: Mark) { self.init(id: mark.position.id, at: mark.at) }
 }
 
-/// The encodings of marks, names and devices in responses to other nodes.
 extension MarkView: WireValue {
-    package func encode(into writer: inout ByteWriter) {
+    public func encode(into writer: inout ByteWriter) {
         writer.write(user)
         read.encode(into: &writer)
         delivered.encode(into: &writer)
     }
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         user = try reader.readName()
         read = try Optional(from: &reader)
         delivered = try Optional(from: &reader)
@@ -39,39 +51,13 @@ extension MarkView: WireValue {
 }
 
 extension MarkView.Place: WireValue {
-    package func encode(into writer: inout ByteWriter) {
+    public func encode(into writer: inout ByteWriter) {
         writer.write(id)
         at.encode(into: &writer)
     }
 
-    package init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         id = try reader.readName()
         at = try HybridTimestamp(from: &reader)
-    }
-}
-
-extension NameView: WireValue {
-    package func encode(into writer: inout ByteWriter) {
-        writer.write(user)
-        writer.write(name)
-    }
-
-    package init(from reader: inout ByteReader) throws(WireError) {
-        user = try reader.readName()
-        name = try reader.readText(limit: ChatLimits.titleBytesMax)
-    }
-}
-
-extension DeviceView: WireValue {
-    package func encode(into writer: inout ByteWriter) {
-        writer.write(id)
-        writer.write(token)
-        viewing.encode(into: &writer)
-    }
-
-    package init(from reader: inout ByteReader) throws(WireError) {
-        id = try reader.readName()
-        token = try reader.readOptionalText(limit: ChatLimits.titleBytesMax)
-        viewing = try Optional(from: &reader)
     }
 }

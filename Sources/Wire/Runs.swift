@@ -2,7 +2,7 @@ extension Array {
     /// Splits the array into runs of about that many bytes, in order; an empty array is one run.
     ///
     /// An element that is larger is a run of its own.
-    func runs(of bytesMax: Int, sizedBy size: (Element) -> Int) -> [[Element]] {
+    package func runs(of bytesMax: Int, sizedBy size: (Element) -> Int) -> [[Element]] {
         var runs: [[Element]] = [[]]
         var total = 0
         for element in self {

@@ -1,9 +1,8 @@
 import CRDT
-import Chat
 import Wire
 
 /// The result of a query.
-package enum Findings: Hashable, Sendable {
+public enum Findings: Hashable, Sendable {
     case messages([MessageView])
     case edits([EditView])
     /// Ascending.
@@ -21,81 +20,9 @@ package enum Findings: Hashable, Sendable {
     case notifications([NotificationView])
 }
 
-/// A text that a message had, and since when.
-package struct EditView: Hashable, Sendable {
-    package let at: HybridTimestamp
-    package let text: String
-}
-
-/// A conversation in a user's list.
-package struct ChatView: Hashable, Sendable {
-    /// The newest message that the user sees.
-    package struct Preview: Hashable, Sendable {
-        package let id: MessageID
-        package let from: UserID
-        package let at: HybridTimestamp
-        package let type: MessageType
-        package let text: String
-    }
-
-    package let id: ConversationID
-    package let title: String?
-    package let unread: Int
-    package let isArchived: Bool
-    /// Ascending.
-    package let participants: [UserID]
-    package let createdBy: UserID
-    package let createdAt: HybridTimestamp
-    package let last: Preview?
-    /// Ascending; empty if the query does not ask for it.
-    package var archivedBy: [UserID] = []
-
-    /// The time of the newest message that the user sees, or of the creation.
-    package var latest: HybridTimestamp { last?.at ?? createdAt }
-}
-
-/// The marks of a participant: how far they have read a conversation, and how far it was delivered
-/// to a device.
-package struct MarkView: Hashable, Sendable {
-    /// A mark, and when it was set.
-    package struct Place: Hashable, Sendable {
-        package let id: MessageID
-        package let at: HybridTimestamp
-    }
-
-    package let user: UserID
-    package let read: Place?
-    package let delivered: Place?
-}
-
-/// The name that a user goes by.
-package struct NameView: Hashable, Sendable {
-    package let user: UserID
-    package let name: String
-}
-
-/// A profile, and since when it is as it is.
-package struct DatedProfile: Hashable, Sendable {
-    package let view: ProfileView
-    package let at: HybridTimestamp
-}
-
-/// A device in its user's list.
-package struct DeviceView: Hashable, Sendable {
-    package let id: DeviceID
-    package let token: String?
-    package let viewing: ConversationID?
-}
-
-/// The number of messages of a conversation that a user has not read; never 0.
-package struct UnreadCount: Hashable, Sendable {
-    package let conversation: ConversationID
-    package let count: Int
-}
-
 extension Findings {
     /// Whether findings of this kind are a result of such a query.
-    package func answers(_ query: Query) -> Bool {
+    public func answers(_ query: Query) -> Bool {
         switch (self, query) {
         case (.messages, .history), (.messages, .pinned), (.edits, .edits), (.chats, .chats),
             (.users, .participants), (.unread, .unread), (.profile, .profile),
@@ -110,14 +37,14 @@ extension Findings {
 
 extension Query {
     /// The shards, of `count`, that may contain a part of a user's list.
-    func shards(of count: UInt16) -> [ShardID] {
+    public func shards(of count: UInt16) -> [ShardID] {
         guard case .profiles(let users) = self else { return (0..<count).map { ShardID($0) } }
         return Set(users.map { DocumentKey.profile($0).shard(of: count) }).sorted()
     }
 
     /// The findings in a shard in which nothing is or was the user's (`Term.concerning`); nil if
     /// the query may find something there.
-    var findsNothing: Findings? {
+    public var findsNothing: Findings? {
         switch self {
         case .chats: .chats([])
         case .unread: .unread([])
@@ -135,10 +62,10 @@ extension Query {
 extension Findings {
     /// The approximate limit of one part on its way to another node, in bytes (256 KiB); a single
     /// larger element is a part of its own.
-    package static let partBytesMax = 256 << 10
+    public static let partBytesMax = 256 << 10
 
     /// Splits the findings into parts; appended in order they are the whole again.
-    package func split(bytesMax: Int = Findings.partBytesMax) -> [Findings] {
+    public func split(bytesMax: Int = Findings.partBytesMax) -> [Findings] {
         switch self {
         case .messages(let views): runs(of: views, bytesMax).map(Findings.messages)
         case .edits(let views): runs(of: views, bytesMax).map(Findings.edits)
@@ -158,7 +85,7 @@ extension Findings {
     /// Appends the next part.
     ///
     /// - Returns: false if it is of another kind, and so no result of the same query.
-    package mutating func append(_ part: Findings) -> Bool {
+    public mutating func append(_ part: Findings) -> Bool {
         switch (self, part) {
         case (.messages(let mine), .messages(let more)): self = .messages(mine + more)
         case (.edits(let mine), .edits(let more)): self = .edits(mine + more)
@@ -187,7 +114,7 @@ extension Findings {
 extension Findings {
     /// Merges what several shards or nodes found to one list: in the list's order, each element
     /// once.
-    package var gathered: Findings {
+    public var gathered: Findings {
         switch self {
         case .messages, .edits, .profile, .marks, .device, .devices, .names, .profiles, .candidates,
             .notifications:

@@ -1,0 +1,103 @@
+import CRDT
+import Wire
+
+/// A conversation in a user's list.
+public struct ChatView: Hashable, Sendable {
+    /// The newest message that the user sees.
+    public struct Preview: Hashable, Sendable {
+        public let id: MessageID
+        public let from: UserID
+        public let at: HybridTimestamp
+        public let type: MessageType
+        public let text: String
+    }
+
+    public let id: ConversationID
+    public let title: String?
+    public let unread: Int
+    public let isArchived: Bool
+    /// Ascending.
+    public let participants: [UserID]
+    public let createdBy: UserID
+    public let createdAt: HybridTimestamp
+    public let last: Preview?
+    /// Ascending; empty if the query does not ask for it.
+    public var archivedBy: [UserID] = []
+
+    /// The time of the newest message that the user sees, or of the creation.
+    public var latest: HybridTimestamp { last?.at ?? createdAt }
+}
+
+extension ChatView {
+    /// - Parameters:
+    ///   - unread: the number of messages that the user has not read.
+    ///   - last: the newest message that the user sees.
+    public init(
+        of room: Conversation, as id: ConversationID, unread: Int, isArchived: Bool,
+        last: Document?
+    ) {
+        self.init(
+            id: id, title: room.header.title, unread: unread, isArchived: isArchived,
+            participants: room.participants.elements, createdBy: room.header.creator,
+            createdAt: room.header.created.time, last: last.flatMap(Preview.init))
+    }
+
+    /// The texts in which a search looks for words.
+    public var texts: [String] {
+        [title, last?.text].compactMap { $0 } + participants.map(\.text)
+    }
+}
+
+extension ChatView.Preview {
+    /// - Returns: nil for a document that is no message.
+    init?(_ document: Document) {
+        guard let message = document.message else { return nil }
+        self.init(
+            id: MessageID(checked: document.key.id), from: message.header.sender,
+            at: message.header.sent.time, type: message.header.type, text: message.text)
+    }
+}
+
+extension ChatView: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(id)
+        writer.write(title)
+        writer.write(count: unread)
+        writer.write(isArchived)
+        participants.encode(into: &writer)
+        writer.write(createdBy)
+        createdAt.encode(into: &writer)
+        last.encode(into: &writer)
+        archivedBy.encode(into: &writer)
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        id = try reader.readName()
+        title = try reader.readOptionalText(limit: ChatLimits.titleBytesMax)
+        unread = try reader.readNumber()
+        isArchived = try reader.readFlag()
+        participants = try reader.readUsers()
+        createdBy = try reader.readName()
+        createdAt = try HybridTimestamp(from: &reader)
+        last = try Optional(from: &reader)
+        archivedBy = try reader.readUsers()
+    }
+}
+
+extension ChatView.Preview: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(id)
+        writer.write(from)
+        at.encode(into: &writer)
+        type.encode(into: &writer)
+        writer.write(text)
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        id = try reader.readName()
+        from = try reader.readName()
+        at = try HybridTimestamp(from: &reader)
+        type = try MessageType(from: &reader)
+        text = try reader.readText(limit: ChatLimits.textBytesMax)
+    }
+}

@@ -1,0 +1,55 @@
+import CRDT
+import Wire
+
+/// The encoding of findings between nodes; all counts and lengths are bounded.
+extension Findings: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        switch self {
+        case .messages(let views): write(1, views, to: &writer)
+        case .edits(let views): write(2, views, to: &writer)
+        case .chats(let views): write(3, views, to: &writer)
+        case .unread(let counts): write(4, counts, to: &writer)
+        case .profile(let view):
+            writer.write(5)
+            view.encode(into: &writer)
+        case .actions(let views): write(6, views, to: &writer)
+        case .users(let users):
+            writer.write(7)
+            users.encode(into: &writer)
+        case .marks(let views): write(8, views, to: &writer)
+        case .devices(let views): write(23, views, to: &writer)
+        case .names(let views): write(24, views, to: &writer)
+        case .profiles(let views): write(25, views, to: &writer)
+        case .device(let device):
+            writer.write(20)
+            device.encode(into: &writer)
+        case .candidates(let candidates): write(21, candidates, to: &writer)
+        case .notifications(let views): write(22, views, to: &writer)
+        }
+    }
+
+    private func write(_ kind: UInt8, _ views: [some WireValue], to writer: inout ByteWriter) {
+        writer.write(kind)
+        views.encode(into: &writer)
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        switch try reader.readByte() {
+        case 1: self = .messages(try reader.readList())
+        case 2: self = .edits(try reader.readList())
+        case 3: self = .chats(try reader.readList())
+        case 4: self = .unread(try reader.readList())
+        case 5: self = .profile(try ProfileView(from: &reader))
+        case 6: self = .actions(try reader.readList())
+        case 7: self = .users(try reader.readUsers())
+        case 8: self = .marks(try reader.readList())
+        case 20: self = .device(try Device(from: &reader))
+        case 21: self = .candidates(try reader.readList())
+        case 22: self = .notifications(try reader.readList())
+        case 23: self = .devices(try reader.readList())
+        case 24: self = .names(try reader.readList())
+        case 25: self = .profiles(try reader.readList())
+        default: throw .unknown
+        }
+    }
+}
