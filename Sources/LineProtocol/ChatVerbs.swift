@@ -8,6 +8,7 @@ extension Verb {
     private static let conversations: [Verb] = [
         Verb(
             "CREATE", .writes, ["<conversation>", "<user>[,<user>…]"], options: [.title],
+            example: "CREATE lunch alice,bob title=\"Lunch on Friday\"",
             about: "Creates a conversation; the first user is its creator."
         ) { words throws(LineError) in
             let conversation = try words.name(0, as: ConversationID.self)
@@ -24,6 +25,7 @@ extension Verb {
         },
         Verb(
             "INVITE", .writes, ["<conversation>", "<by>", "<user>"],
+            example: "INVITE lunch alice carol",
             about: "Makes a user a participant, who sees everything, all of it unread."
         ) { words throws(LineError) in
             let (conversation, by) = try words.conversationAndUser()
@@ -31,7 +33,7 @@ extension Verb {
         },
         Verb(
             "LEAVECHAT", .writes, ["<conversation>", "<user>"],
-            about: "Ends a user's part in a conversation."
+            example: "LEAVECHAT lunch carol", about: "Ends a user's part in a conversation."
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
             return .write(Mutation(.leave, in: conversation, by: user))
@@ -41,7 +43,8 @@ extension Verb {
     private static let messages: [Verb] = [
         Verb(
             "SEND", .writes, ["<conversation>", "<user>"], options: [.id, .type, .item],
-            text: "<text>", about: "Sends a message; the same id again is the same message.",
+            text: "<text>", example: "SEND lunch alice id=m1 noodles?",
+            about: "Sends a message; the same id again is the same message.",
             build: .minting { words, newID throws(LineError) in
                 let (conversation, sender) = try words.conversationAndUser()
                 let id = try words.name(.id, as: MessageID.self)
@@ -56,7 +59,8 @@ extension Verb {
             }),
         Verb(
             "HISTORY", .reads, ["<conversation>", "<user>"], options: [.limit, .before, .after],
-            reply: .page, about: "Shows the newest messages, or those just before or after one."
+            reply: .page, example: "HISTORY lunch alice limit=2",
+            about: "Shows the newest messages, or those just before or after one."
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
             let limit = try words.number(.limit, in: 1...LineLimits.historyMax)
@@ -67,6 +71,7 @@ extension Verb {
         },
         Verb(
             "EDIT", .writes, ["<conversation>", "<message>", "<user>"], text: "<text>",
+            example: "EDIT lunch m1 alice noodles, or rice?",
             about: "Replaces the text of a message that this user sent."
         ) { words throws(LineError) in
             let (conversation, message, user) = try words.messageAndUser()
@@ -75,6 +80,7 @@ extension Verb {
         },
         Verb(
             "EDITS", .reads, ["<conversation>", "<message>", "<user>"], reply: .list,
+            example: "EDITS lunch m1 bob",
             about: "Shows every text that a message has had, the current one last."
         ) { words throws(LineError) in
             let (conversation, message, user) = try words.messageAndUser()
@@ -82,6 +88,7 @@ extension Verb {
         },
         Verb(
             "DELETE", .writes, ["<conversation>", "<message>", "<user>"], options: [.scope],
+            example: "DELETE lunch m2 alice",
             about: "Deletes a message for this user, or for everyone."
         ) { words throws(LineError) in
             let (conversation, message, user) = try words.messageAndUser()
@@ -92,6 +99,7 @@ extension Verb {
         },
         Verb(
             "RESTORE", .writes, ["<conversation>", "<message>", "<user>"],
+            example: "RESTORE lunch m2 alice",
             about: "Shows this user again what they deleted for themselves."
         ) { words throws(LineError) in
             let (conversation, message, user) = try words.messageAndUser()
@@ -99,13 +107,14 @@ extension Verb {
         },
         Verb(
             "PIN", .writes, ["<conversation>", "<message>", "<user>"],
-            about: "Pins a message for everyone."
+            example: "PIN lunch m1 bob", about: "Pins a message for everyone."
         ) { words throws(LineError) in
             let (conversation, message, user) = try words.messageAndUser()
             return .write(Mutation(.pin, of: message, in: conversation, by: user))
         },
         Verb(
             "UNPIN", .writes, ["<conversation>", "<message>", "<user>"],
+            example: "UNPIN lunch m1 alice",
             about: "Takes the pin off a message, whoever pinned it."
         ) { words throws(LineError) in
             let (conversation, message, user) = try words.messageAndUser()
@@ -113,7 +122,7 @@ extension Verb {
         },
         Verb(
             "PINNED", .reads, ["<conversation>", "<user>"], reply: .list,
-            about: "Shows the pinned messages, the newest pin first."
+            example: "PINNED lunch alice", about: "Shows the pinned messages, the newest pin first."
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
             return .read(.pinned(conversation), of: user)
@@ -123,13 +132,14 @@ extension Verb {
     private static let views: [Verb] = [
         Verb(
             "ARCHIVE", .writes, ["<conversation>", "<user>"],
-            about: "Archives a conversation for this user alone."
+            example: "ARCHIVE lunch bob", about: "Archives a conversation for this user alone."
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
             return .write(Mutation(.archive, in: conversation, by: user))
         },
         Verb(
             "UNARCHIVE", .writes, ["<conversation>", "<user>"],
+            example: "UNARCHIVE lunch bob",
             about: "Takes a conversation out of this user's archive."
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
@@ -137,6 +147,7 @@ extension Verb {
         },
         Verb(
             "HIDECHAT", .writes, ["<conversation>", "<user>"],
+            example: "HIDECHAT old bob",
             about: "Removes a conversation, and all that this node holds of it, from this user's "
                 + "own view; what comes later brings it back."
         ) { words throws(LineError) in
@@ -145,6 +156,7 @@ extension Verb {
         },
         Verb(
             "CHATS", .reads, ["<user>"], options: [.show, .find], reply: .list,
+            example: "CHATS bob",
             about: "Lists a user's conversations, the latest first; with find=, those whose title, "
                 + "participants and last text together contain all the words."
         ) { words throws(LineError) in
@@ -154,6 +166,7 @@ extension Verb {
         },
         Verb(
             "CHAT", .reads, ["<conversation>", "<user>"],
+            example: "CHAT lunch bob",
             about: "Shows one conversation as CHATS does, and who has archived it."
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
@@ -161,6 +174,7 @@ extension Verb {
         },
         Verb(
             "READ", .writes, ["<conversation>", "<user>"], optional: ["<message>"],
+            example: "READ lunch bob m1",
             about: "Marks a message, or the newest, and all before it as read."
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
@@ -169,6 +183,7 @@ extension Verb {
         },
         Verb(
             "DELIVERED", .writes, ["<conversation>", "<user>"], optional: ["<message>"],
+            example: "DELIVERED lunch alice m3",
             about: "Marks a message, or the newest, and all before it as delivered."
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
@@ -177,6 +192,7 @@ extension Verb {
         },
         Verb(
             "MARKS", .reads, ["<conversation>", "<user>"], reply: .list,
+            example: "MARKS lunch alice",
             about: "Shows up to where each participant has read, and when they marked it."
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
@@ -184,7 +200,7 @@ extension Verb {
         },
         Verb(
             "UNREAD", .reads, ["<user>"], reply: .list,
-            about: "Counts what a user has not read, by conversation."
+            example: "UNREAD alice", about: "Counts what a user has not read, by conversation."
         ) { words throws(LineError) in .read(.unread, of: try words.name(0)) },
     ]
 }

@@ -6,6 +6,7 @@ extension Verb {
     static let devices: [Verb] = [
         Verb(
             "DEVICE ADD", .writes, ["<user>", "<device>"], options: [.token],
+            example: "DEVICE ADD bob phone token=t1",
             about: "Adds a device of a user's, or replaces its token."
         ) { words throws(LineError) in
             let (user, device) = try words.userAndDevice()
@@ -14,18 +15,23 @@ extension Verb {
         },
         Verb(
             "DEVICE REMOVE", .writes, ["<user>", "<device>"],
+            example: "DEVICE REMOVE bob phone",
             about: "Removes a device; added again, it begins with nothing."
         ) { words throws(LineError) in
             let (user, device) = try words.userAndDevice()
             return .write(Mutation(.remove, on: device, by: user))
         },
-        Verb("DEVICES", .reads, ["<user>"], about: "Lists a user's devices by id.") {
+        Verb(
+            "DEVICES", .reads, ["<user>"], example: "DEVICES bob",
+            about: "Lists a user's devices by id."
+        ) {
             words throws(LineError) in
             let user = try words.name(0, as: UserID.self)
             return .read(.devices(of: user), of: user)
         },
         Verb(
             "VIEWING", .writes, ["<user>", "<device>"], optional: ["<conversation>"],
+            example: "VIEWING bob phone old",
             about: "Tells which conversation a device shows, or that it shows none."
         ) { words throws(LineError) in
             let (user, device) = try words.userAndDevice()
@@ -33,6 +39,7 @@ extension Verb {
         },
         Verb(
             "NOTIFICATIONS", .reads, ["<user>", "<device>"],
+            example: "NOTIFICATIONS bob phone",
             about: "Lists what a device is to be notified of, the oldest first."
         ) { words throws(LineError) in
             let (user, device) = try words.userAndDevice()
@@ -40,6 +47,7 @@ extension Verb {
         },
         Verb(
             "NOTIFIED", .writes, ["<user>", "<device>", "<id>"],
+            example: "NOTIFIED bob phone n1",
             about: "Takes a notification, and all listed before it, off a device's list."
         ) { words throws(LineError) in
             let (user, device) = try words.userAndDevice()

@@ -8,6 +8,7 @@ extension Verb {
     private static let items: [Verb] = [
         Verb(
             "PROFILE", .reads, ["<user>"], options: [.name, .email, .photo],
+            example: "PROFILE alice name=\"Alice A.\" email=alice@example.org",
             about: "Shows what a user tells of themselves, or sets the fields that are given."
         ) { words throws(LineError) in
             let user = try words.name(0, as: UserID.self)
@@ -19,6 +20,8 @@ extension Verb {
         Verb(
             "ACTION ADD", .writes, ["<user>"],
             options: [.id, .chat, .message, .due, .priority], text: "<title>",
+            example: "ACTION ADD bob id=i1 chat=lunch message=m1 due=2026-11-27T12:00:00+01:00 "
+                + "priority=high reserve a table",
             about: "Adds an action item; the same id again is the same item.",
             build: .minting { words, newID throws(LineError) in
                 let user = try words.name(0, as: UserID.self)
@@ -30,6 +33,7 @@ extension Verb {
             }),
         Verb(
             "ACTION EDIT", .writes, ["<user>", "<item>"], options: [.due, .priority, .title],
+            example: "ACTION EDIT bob i1 priority= title=\"reserve a large table\"",
             about: "Changes the fields of an action item that are given."
         ) { words throws(LineError) in
             let (user, item) = try words.userAndItem()
@@ -41,30 +45,33 @@ extension Verb {
             return .write(Mutation(.edit(edit), on: item, by: user))
         },
         Verb(
-            "ACTION DONE", .writes, ["<user>", "<item>"], about: "Marks an action item as done."
+            "ACTION DONE", .writes, ["<user>", "<item>"], example: "ACTION DONE bob i1",
+            about: "Marks an action item as done."
         ) { words throws(LineError) in
             let (user, item) = try words.userAndItem()
             return .write(Mutation(.finish(true), on: item, by: user))
         },
         Verb(
             "ACTION UNDONE", .writes, ["<user>", "<item>"],
-            about: "Marks an action item as not done."
+            example: "ACTION UNDONE bob i1", about: "Marks an action item as not done."
         ) { words throws(LineError) in
             let (user, item) = try words.userAndItem()
             return .write(Mutation(.finish(false), on: item, by: user))
         },
         Verb(
             "ACTION DELETE", .writes, ["<user>", "<item>"],
-            about: "Deletes an action item for good."
+            example: "ACTION DELETE bob i1", about: "Deletes an action item for good."
         ) { words throws(LineError) in
             let (user, item) = try words.userAndItem()
             return .write(Mutation(.delete, on: item, by: user))
         },
         Verb(
-            "ACTIONS", .reads, ["<user>"], about: "Lists a user's action items by due time."
+            "ACTIONS", .reads, ["<user>"], example: "ACTIONS bob",
+            about: "Lists a user's action items by due time."
         ) { words throws(LineError) in .read(.actions, of: try words.name(0)) },
         Verb(
             "SEED", .writes,
+            example: "SEED",
             about: "Adds sample data, once: two users, two conversations, action items."
         ) { _ throws(LineError) in .seed },
     ]
@@ -72,13 +79,16 @@ extension Verb {
     private static let feeds: [Verb] = [
         Verb(
             "TYPING", .operates, ["<conversation>", "<user>", choices(of: Toggle.self)],
+            example: "TYPING lunch bob on",
             about: "Shows the others that a user types, for six seconds, or that they stopped."
         ) { words throws(LineError) in .typing(try Request.Typing(words)) },
         Verb(
             "WATCH", .operates, ["<user>"], options: [.since, .tokens],
+            example: "WATCH alice tokens=off",
             about: "Tells what happens to a user from here on, or since a token, as EVENT lines."
         ) { words throws(LineError) in .watch(try Request.Watch(words)) },
-        Verb("UNWATCH", .operates, about: "Ends what WATCH began.") { _ throws(LineError) in
+        Verb("UNWATCH", .operates, example: "UNWATCH", about: "Ends what WATCH began.") {
+            _ throws(LineError) in
             .unwatch
         },
     ]

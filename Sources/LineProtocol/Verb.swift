@@ -45,6 +45,8 @@ public final class Verb: Sendable {
     /// The effect of the verb; `.reads` for one whose lines show or set, as `PROFILE`.
     let effect: Effect
     let reply: ReplySize
+    /// A line with the verb, which stands on the page of the protocol.
+    public let example: String
     /// The purpose of the verb, in one sentence.
     public let about: String
 
@@ -61,7 +63,9 @@ public final class Verb: Sendable {
 
     init(
         _ name: String, _ effect: Effect, _ required: [String] = [], optional: [String] = [],
-        options: [Option] = [], text: String? = nil, reply: ReplySize = .short, about: String,
+        options: [Option] = [], text: String? = nil, reply: ReplySize = .short,
+        example: String = "",
+        about: String,
         build: Build
     ) {
         let words = name.split(separator: " ")
@@ -72,6 +76,7 @@ public final class Verb: Sendable {
         self.name = name
         self.effect = effect
         self.reply = reply
+        self.example = example
         self.about = about
         self.required = required
         self.optional = optional
@@ -84,12 +89,14 @@ public final class Verb: Sendable {
 
     convenience init(
         _ name: String, _ effect: Effect, _ required: [String] = [], optional: [String] = [],
-        options: [Option] = [], text: String? = nil, reply: ReplySize = .short, about: String,
+        options: [Option] = [], text: String? = nil, reply: ReplySize = .short,
+        example: String = "",
+        about: String,
         build: @escaping @Sendable (borrowing ParsedLine) throws(LineError) -> Request
     ) {
         self.init(
             name, effect, required, optional: optional, options: options, text: text, reply: reply,
-            about: about, build: .plain(build))
+            example: example, about: about, build: .plain(build))
     }
 
     /// The syntax of the verb: `HISTORY <conversation> <user> [limit=50] …`.
@@ -131,6 +138,7 @@ extension ReplyWriter {
             $0.pair("name", verb.name)
             $0.pair("usage", verb.usage)
             $0.pair("about", verb.about)
+            $0.pair("example", verb.example)
         }
     }
 }

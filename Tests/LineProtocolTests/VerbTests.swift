@@ -11,7 +11,8 @@ import Testing
                 == """
                 VERB name=SEND usage="SEND <conversation> <user> [id\\=<id>] \
                 [type\\=text|image|voice|system|action] [item\\=<id>] <text>" \
-                about="Sends a message; the same id again is the same message."
+                about="Sends a message; the same id again is the same message." \
+                example="SEND lunch alice id\\=m1 noodles?"
 
                 """.replacing("\\=", with: "="))
     }

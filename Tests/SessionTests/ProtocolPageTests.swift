@@ -54,6 +54,20 @@ import Testing
         }
     }
 
+    @Test func `the example of each verb is on it, and is a request`() throws {
+        for verb in Verb.all {
+            let isThere =
+                page.contains("\n> \(verb.example)\n") || page.contains("`\(verb.example)`")
+            #expect(isThere, "\(verb.example)")
+            #expect((verb.example + " ").hasPrefix(verb.name + " "))
+            var line = verb.example
+            let request = try line.withUTF8 {
+                try Request.parse(UnsafeRawBufferPointer($0)) { "m1" }
+            }
+            #expect(request != nil, "\(verb.example)")
+        }
+    }
+
     /// With `GRAPEVINE_GOLDEN=write` in the environment the list is written anew.
     @Test func `its list of verbs is the table's`() throws {
         let rows = Verb.all.map { "- `\($0.usage)`:\n  \($0.about)" }
