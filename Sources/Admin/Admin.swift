@@ -35,8 +35,8 @@ package struct ConnectionState: Sendable {
     /// Records an acknowledged write.
     ///
     /// - Parameter isHere: whether a shard replica of this node executed it.
-    package mutating func note(_ write: Write, isHere: Bool) {
-        if isHere { sessionVectors.note(Observation(write.shard, nil, by: .here)) }
+    package mutating func recordWrite(_ write: Write, isHere: Bool) {
+        if isHere { sessionVectors.recordObservation(Observation(write.shard, nil, by: .here)) }
         writes[write.shard, default: Vector()].insert(write.context, rangesMax: Self.rangesMax)
     }
 }
@@ -300,7 +300,7 @@ extension Admin {
             guard isSettled else {
                 return .later(DeferredReply(form: .whole(bytes), seen: seen))
             }
-            connection.note(seen)
+            connection.recordObservations(seen)
             return .now(bytes)
         }
     }

@@ -16,7 +16,7 @@ extension Admin {
             event.kind.write(to: &$0)
         }
         // The line's end follows the token.
-        return Array(writer.take().dropLast())
+        return Array(writer.removeAll().dropLast())
     }
 
     /// Writes the whole line of an event for one watcher.

@@ -26,7 +26,7 @@ extension Admin {
         case .unblock(let name): node.unblock(name)
         case .join(let address): node.join(address)
         case .leave: node.leave()
-        case .forget(let name): node.forget(name)
+        case .forget(let name): node.forgetMember(name)
         default: preconditionFailure("answered elsewhere")
         }
     }

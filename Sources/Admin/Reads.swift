@@ -72,7 +72,7 @@ extension Admin {
             $0.pair("total", total)
             $0.flag("partial", isPartial)
         }
-        return writer.take()
+        return writer.removeAll()
     }
 }
 
@@ -132,7 +132,7 @@ extension ReplyWriter {
     static func status(_ body: (inout ReplyPairs) -> Void = { _ in }) -> [UInt8] {
         var writer = ReplyWriter(reserving: 96)
         writer.ok(body)
-        return writer.take()
+        return writer.removeAll()
     }
 }
 

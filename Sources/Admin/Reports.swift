@@ -28,7 +28,7 @@ extension Admin {
         default:
             preconditionFailure("answered elsewhere")
         }
-        return writer.take()
+        return writer.removeAll()
     }
 
     private func help(_ words: String?, _ writer: inout ReplyWriter) {

@@ -16,8 +16,8 @@ extension ConnectionState {
         }
     }
 
-    package mutating func note(_ observations: [Observation]) {
-        for observation in observations { sessionVectors.note(observation) }
+    package mutating func recordObservations(_ observations: [Observation]) {
+        for observation in observations { sessionVectors.recordObservation(observation) }
     }
 
     /// Records that events of the connection's watch have shown this state of a replica.
@@ -26,7 +26,9 @@ extension ConnectionState {
     }
 
     /// Records operations that may still be executed although their clients were answered.
-    package mutating func note(_ last: UnsettledOperation) { unsettled.note(last) }
+    package mutating func recordUnsettled(_ last: UnsettledOperation) {
+        unsettled.insertOperation(last)
+    }
 
     /// Replaces the session vector by a replica that holds all of it, or all of it that still
     /// exists.
@@ -74,7 +76,7 @@ extension Admin {
 
     /// Merges a token into the connection and the node's clock, so that later operations have later
     /// times than everything shown with it.
-    private func note(_ token: Token, on connection: inout ConnectionState) {
+    private func recordToken(_ token: Token, on connection: inout ConnectionState) {
         connection.unsettled.merge(token.unsettled)
         node.assumeIsolated { $0.observe(token) }
     }
@@ -82,7 +84,7 @@ extension Admin {
     /// Has `WATCH` begin after all earlier requests were answered.
     func watch(_ watch: Request.Watch, on connection: inout ConnectionState) -> LineAnswer {
         if let token = watch.since, node.assumeIsolated({ $0.isOfThisCluster(token) }) == true {
-            note(token, on: &connection)
+            recordToken(token, on: &connection)
         }
         return .beginWhenFirst(.watch(watch))
     }
@@ -91,7 +93,7 @@ extension Admin {
     func since(_ token: Token, on connection: inout ConnectionState) -> LineAnswer {
         switch node.assumeIsolated({ $0.isOfThisCluster(token) }) {
         case true?:
-            note(token, on: &connection)
+            recordToken(token, on: &connection)
             return .beginWhenFirst(.since(token))
         case false?: return .now(LineError.tokenOfAnotherCluster.reply)
         case nil: return .now(LineError(ShardFailure.notReady).reply)

@@ -43,7 +43,7 @@ struct Arguments {
     }
 
     /// Removes a flag, and returns whether it was given.
-    mutating func take(flag name: String) -> Bool { flags.remove(name) != nil }
+    mutating func remove(flag name: String) -> Bool { flags.remove(name) != nil }
 
     mutating func take<Value>(
         _ name: String, _ parse: (String) -> Value?
@@ -55,7 +55,9 @@ struct Arguments {
         return value
     }
 
-    mutating func take(_ name: String, in range: ClosedRange<Int>) throws(BenchError) -> Int? {
+    mutating func removeNumber(_ name: String, in range: ClosedRange<Int>) throws(BenchError)
+        -> Int?
+    {
         try take(name) { Int($0).flatMap { range.contains($0) ? $0 : nil } }
     }
 

@@ -29,7 +29,7 @@ struct AttackCommand: Sendable {
         program = try arguments.take("--grapevine") { $0 } ?? Bench.neighbour
         logs = try arguments.take("--log") { $0.isEmpty ? nil : $0 }
         only = try arguments.take("--only") { $0.isEmpty ? nil : $0 }
-        isLong = arguments.take(flag: "--long")
+        isLong = arguments.remove(flag: "--long")
         seed = try arguments.take("--seed") { UInt64($0) } ?? UInt64.random(in: 0..<1_000_000)
         try arguments.finish()
     }

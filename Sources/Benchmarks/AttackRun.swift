@@ -54,7 +54,7 @@ import NetworkIO
     /// - Returns: whether the nodes withstood every attack.
     func run() async throws(BenchError) -> Bool {
         var isKept = true
-        defer { cluster.end(keepingFolder: isKept) }
+        defer { cluster.shutDown(keepingFolder: isKept) }
         try await cluster.start()
         // The data on disk and in the caches is part of an idle node's memory.
         try await writeLongHistory()
@@ -113,7 +113,7 @@ import NetworkIO
     }
 
     /// Reports the result of an attack that used nodes of its own.
-    func note(_ line: String, _ isFailure: Bool) {
+    func addLine(_ line: String, _ isFailure: Bool) {
         if isFailure { failures += 1 }
         say(line)
     }

@@ -46,7 +46,7 @@ final class ChaosClient {
         LineConnection.dial(load.addresses[node], on: load.loop, timeoutMilliseconds: 1_000) {
             [self] result in
             switch result {
-            case .success(let connection): take(connection)
+            case .success(let connection): setConnection(connection)
             case .failure: redial()
             }
         }
@@ -58,7 +58,7 @@ final class ChaosClient {
         }
     }
 
-    private func take(_ connection: LineConnection) {
+    private func setConnection(_ connection: LineConnection) {
         dials = 0
         self.connection = connection
         connection.onClose = { [self] failure in onClose(failure) }

@@ -36,16 +36,17 @@ struct ChaosCommand: Sendable {
         program = try arguments.take("--grapevine") { $0 } ?? Bench.neighbour
         logs = try arguments.take("--log") { $0.isEmpty ? nil : $0 }
         keyFile = try arguments.take("--key-file") { $0.isEmpty ? nil : $0 }
-        rate = try arguments.take("--rate", in: 1...100_000) ?? 2_000
-        cutSeconds = try arguments.take("--cut", in: 1...600) ?? 2
+        rate = try arguments.removeNumber("--rate", in: 1...100_000) ?? 2_000
+        cutSeconds = try arguments.removeNumber("--cut", in: 1...600) ?? 2
         replicas =
             try arguments.take("--replicas") { text in
                 text == "all" ? text : Int(text).flatMap { (1...9).contains($0) ? text : nil }
             } ?? "all"
         plan = ChaosPlan(
             seed: try arguments.take("--seed") { UInt64($0) } ?? UInt64.random(in: 0..<1_000_000),
-            nodes: try arguments.take("--nodes", in: 1...9) ?? 5,
-            seconds: try arguments.take("--seconds", in: ChaosPlan.secondsMin...3_600) ?? 30)
+            nodes: try arguments.removeNumber("--nodes", in: 1...9) ?? 5,
+            seconds: try arguments.removeNumber("--seconds", in: ChaosPlan.secondsMin...3_600) ?? 30
+        )
         try arguments.finish()
     }
 

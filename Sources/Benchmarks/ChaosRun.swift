@@ -58,7 +58,7 @@ import NetworkIO
     /// - Returns: whether there were no findings.
     func run() async throws(BenchError) -> Bool {
         var isKept = true
-        defer { cluster.end(keepingFolder: isKept) }
+        defer { cluster.shutDown(keepingFolder: isKept) }
         do throws(BenchError) {
             try await cluster.start()
             try await createConversations()
@@ -109,7 +109,7 @@ import NetworkIO
         while true {
             let milliseconds = Int((Stage.loop.nanoseconds - began) / 1_000_000)
             while let step = steps.first, step.milliseconds <= milliseconds {
-                try take(step)
+                try perform(step)
                 steps = steps.dropFirst()
             }
             guard milliseconds < command.plan.seconds * 1_000 else { break }
@@ -120,10 +120,10 @@ import NetworkIO
             issued = due
             await Stage.pause(milliseconds: Self.tickMilliseconds)
         }
-        for step in steps { try take(step) }
+        for step in steps { try perform(step) }
     }
 
-    private func take(_ step: ChaosPlan.Step) throws(BenchError) {
+    private func perform(_ step: ChaosPlan.Step) throws(BenchError) {
         let node = cluster.nodes[step.node]
         switch step.act {
         case .kill:
@@ -223,7 +223,7 @@ import NetworkIO
     }
 
     private func onReady(_ number: Int) {
-        stopped.forget(number)
+        stopped.stopExpecting(number)
         load.excused.remove(number)
         lastReadyNanoseconds = Stage.loop.nanoseconds
         // A new node owns every shard as soon as it is in sync, which no reply states.
@@ -301,7 +301,7 @@ private final class StoppedNodes {
 
     func expect(_ number: Int) { numbers.insert(number) }
 
-    func forget(_ number: Int) { numbers.remove(number) }
+    func stopExpecting(_ number: Int) { numbers.remove(number) }
 
     func isExpected(_ number: Int) -> Bool { numbers.contains(number) }
 }

@@ -77,7 +77,7 @@ struct ChaosSight: Sendable {
         guard let id = fields["id"] else { return }
         defer { chats[conversation]?.entries[id]?.trail += "\(kind) \(place); " }
         switch kind {
-        case "message", "edit", "restore": take(fields, id, in: conversation, by: teller)
+        case "message", "edit", "restore": setEntry(fields, id, in: conversation, by: teller)
         case "delete":
             let isForEveryone = fields["for"] == "everyone"
             let isOwn = fields["by"] == user
@@ -104,7 +104,7 @@ struct ChaosSight: Sendable {
         chats[conversation] = chat
     }
 
-    private mutating func take(
+    private mutating func setEntry(
         _ fields: ReplyFields, _ id: String, in conversation: String, by teller: UInt16
     ) {
         var entry = Self.entry(of: fields, tellers: teller)

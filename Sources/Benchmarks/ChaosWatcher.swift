@@ -140,7 +140,7 @@ final class ChaosWatcher {
             }
             return leave()
         }
-        take(fields["token"], from: node)
+        keepToken(fields["token"], from: node)
         if let lastNode, lastNode != node { moves += 1 }
         if isResumed { resumes += 1 }
         isWatching = true
@@ -162,14 +162,14 @@ final class ChaosWatcher {
 
     private func onEvent(_ fields: ReplyFields, from node: Int) {
         events += 1
-        take(fields["token"], from: node)
+        keepToken(fields["token"], from: node)
         let what = "\(fields["for"] ?? "") of \(fields["by"] ?? "?") at \(fields["at"] ?? "?")"
         let place = "\(what), by n\(node + 1) after \(resumes) resumes"
         sight.onEvent(
             fields, from: load.book.ownDisks.contains(node) ? node : nil, at: place)
     }
 
-    private func take(_ token: String?, from node: Int) {
+    private func keepToken(_ token: String?, from node: Int) {
         guard let token, !token.isEmpty, token.utf8.count <= Self.tokenBytesMax else {
             return load.report("n\(node + 1) tells \(name) no token of at most 512 bytes")
         }

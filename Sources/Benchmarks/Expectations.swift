@@ -45,7 +45,7 @@ struct Expectations: Sendable {
             pin.onWipe(of: node)
         }
 
-        mutating func forget(_ node: Int) {
+        mutating func dropNode(_ node: Int) {
             holders &= ~(1 << UInt16(node))
             retractors &= ~(1 << UInt16(node))
         }
@@ -192,7 +192,7 @@ struct Expectations: Sendable {
     mutating func onLeave(of node: Int) {
         ownDisks.remove(node)
         for index in messages.indices {
-            messages[index].forget(node)
+            messages[index].dropNode(node)
             for seat in messages[index].seats.indices {
                 messages[index].seats[seat].onLeave(of: node)
             }
@@ -204,7 +204,7 @@ struct Expectations: Sendable {
         wiped = (node, time)
         for index in messages.indices {
             messages[index].onWipe(of: node)
-            messages[index].forget(node)
+            messages[index].dropNode(node)
         }
         for conversation in parts.indices {
             for user in parts[conversation].indices {

@@ -41,7 +41,7 @@ extension AttackRun {
         let few = try LocalCluster(
             of: 1, program: script, options: ["--log", "info"], logs: command.logs)
         var isKept = true
-        defer { few.end(keepingFolder: isKept) }
+        defer { few.shutDown(keepingFolder: isKept) }
         try await few.start()
         let node = few.nodes[0]
         let client = try await PoliteClient.start(on: node, of: few)
@@ -59,7 +59,7 @@ extension AttackRun {
         let answers = client.answers
         client.stop()
         isKept = !(complaint == nil && isUsable && busy < 1_500)
-        note(
+        addLine(
             "descriptors used up: \(told) of 150 told ERR 429, \(busy) ms of CPU in 2 s; "
                 + "slowest answer \(Int(slowest)) ms of \(answers); "
                 + (isKept ? "FAILED: \(complaint ?? "the loop spins")" : "ok"), isKept)

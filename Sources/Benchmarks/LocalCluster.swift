@@ -40,7 +40,7 @@ import NetworkIO
         do throws(NetworkError) {
             signals.append(
                 try SignalWatcher(signal, on: Stage.loop) { [weak self] in
-                    self?.end(keepingFolder: false)
+                    self?.shutDown(keepingFolder: false)
                     exit(128 + signal)
                 })
         } catch {
@@ -148,7 +148,7 @@ import NetworkIO
     }
 
     /// Kills every node, and removes the folder unless it is to be inspected.
-    func end(keepingFolder: Bool) {
+    func shutDown(keepingFolder: Bool) {
         for node in nodes { node.kill() }
         for signal in signals { signal.cancel() }
         signals = []

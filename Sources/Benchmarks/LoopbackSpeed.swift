@@ -23,7 +23,7 @@ struct LoopbackSpeed {
         _ line: [UInt8], _ nanoseconds: () -> UInt64
     ) throws(BenchError) -> Latencies {
         let far = try FarEnd(isEchoing: true)
-        defer { far.end() }
+        defer { far.finish() }
         var latencies = Latencies()
         var buffer = [UInt8](repeating: 0, count: line.count)
         for _ in 0..<roundTrips {
@@ -47,11 +47,11 @@ struct LoopbackSpeed {
         for _ in 0..<writes {
             // A blocking socket accepts the whole block.
             guard write(far.near, block, block.count) == block.count else {
-                far.end()
+                far.finish()
                 throw Files.failure("writing to a connection")
             }
         }
-        let lines = far.end()
+        let lines = far.finish()
         guard lines == writes * linesAWrite else {
             throw BenchError("of \(writes * linesAWrite) lines on loopback \(lines) arrived")
         }
@@ -117,7 +117,7 @@ private final class FarEnd {
     ///
     /// - Returns: the number of lines that it read.
     @discardableResult
-    func end() -> Int {
+    func finish() -> Int {
         close(near)
         pthread_join(thread, nil)
         close(far)

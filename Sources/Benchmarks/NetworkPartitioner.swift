@@ -21,18 +21,18 @@ import NetworkIO
     /// others.
     func cut(_ cut: ChaosPlan.Cut) {
         for (number, name, direction) in blocks(of: cut) {
-            tell(number, "BLOCK \(name) \(direction)")
+            sendLine(number, "BLOCK \(name) \(direction)")
         }
     }
 
     func heal() {
-        for number in members { tell(number, "UNBLOCK *") }
+        for number in members { sendLine(number, "UNBLOCK *") }
         lastHealed = Stage.loop.nanoseconds
     }
 
     /// Sends one line to one node; a missing answer of a node that is down or stopped is no
     /// finding.
-    private func tell(_ number: Int, _ line: String) {
+    private func sendLine(_ number: Int, _ line: String) {
         let (name, load) = (cluster.nodes[number].name, load)
         ask(number, line) { answer in
             switch answer {

@@ -75,11 +75,11 @@ final class SendLoad {
     }
 
     /// Stops new sends; those in flight may still be answered.
-    func end() { isOver = true }
+    func stopSending() { isOver = true }
 
     /// Stops new sends, and closes the connections.
     func stop() {
-        end()
+        stopSending()
         for client in clients { client.close() }
         clients = []
     }

@@ -69,7 +69,7 @@ struct SendFigures {
     ///
     /// - Returns: the number of sends without a reply.
     func finish() async -> Int {
-        load.end()
+        load.stopSending()
         let deadline = Stage.loop.nanoseconds + Self.lastRepliesNanosecondsMax
         while load.unansweredCount > 0, Stage.loop.nanoseconds < deadline {
             await Stage.pause(milliseconds: 5)

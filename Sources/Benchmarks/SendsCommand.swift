@@ -57,7 +57,7 @@ struct SendsCommand: Sendable {
         let cluster = try LocalCluster(
             of: nodes, program: program,
             options: ["--log", "error"] + (keyFile.map { ["--key-file", $0] } ?? []))
-        defer { cluster.end(keepingFolder: false) }
+        defer { cluster.shutDown(keepingFolder: false) }
         let disk = try DiskSpeed(in: cluster.folder) { Stage.loop.nanoseconds }
         try await cluster.start()
         try await cluster.createConversations(shape.conversations)
@@ -72,16 +72,17 @@ extension SendsCommand {
         var arguments = try Arguments(words, flags: ["--with-ids", "--one-client"])
         program = try arguments.take("--grapevine") { $0 } ?? Bench.neighbour
         keyFile = try arguments.take("--key-file") { $0.isEmpty ? nil : $0 }
-        nodes = try arguments.take("--nodes", in: 1...9) ?? nodes
-        seconds = try arguments.take("--seconds", in: 1...600) ?? seconds
-        runs = try arguments.take("--runs", in: 1...99) ?? runs
-        shape.isWithIDs = arguments.take(flag: "--with-ids")
+        nodes = try arguments.removeNumber("--nodes", in: 1...9) ?? nodes
+        seconds = try arguments.removeNumber("--seconds", in: 1...600) ?? seconds
+        runs = try arguments.removeNumber("--runs", in: 1...99) ?? runs
+        shape.isWithIDs = arguments.remove(flag: "--with-ids")
         shape.ackLevel = try arguments.take("--ack") {
             ["local", "majority", "all"].contains($0) ? $0 : nil
         }
-        shape.connections = try arguments.take("--connections", in: 1...5_000) ?? shape.connections
-        shape.inFlight = try arguments.take("--inflight", in: 1...1_000) ?? shape.inFlight
-        if arguments.take(flag: "--one-client") {
+        shape.connections =
+            try arguments.removeNumber("--connections", in: 1...5_000) ?? shape.connections
+        shape.inFlight = try arguments.removeNumber("--inflight", in: 1...1_000) ?? shape.inFlight
+        if arguments.remove(flag: "--one-client") {
             shape.connections = 1
             shape.inFlight = 1
         }
@@ -93,8 +94,8 @@ extension SendsCommand {
         var arguments = try Arguments(words, flags: [])
         var command = SendsCommand(
             program: try arguments.take("--grapevine") { $0 } ?? Bench.neighbour)
-        command.seconds = try arguments.take("--seconds", in: 1...600) ?? command.seconds
-        command.runs = try arguments.take("--runs", in: 1...99) ?? command.runs
+        command.seconds = try arguments.removeNumber("--seconds", in: 1...600) ?? command.seconds
+        command.runs = try arguments.removeNumber("--runs", in: 1...99) ?? command.runs
         try arguments.finish()
         var commands: [SendsCommand] = []
         for (connections, inFlight) in [(50, 16), (1, 1)] {

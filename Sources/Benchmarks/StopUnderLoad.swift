@@ -36,7 +36,7 @@ extension AttackRun {
         let isBorne =
             end == .exit(status: 0) && took <= Self.endMillisecondsMax && lost == 0
             && !book.acknowledged.isEmpty
-        note(
+        addLine(
             "stop under load: \(end.map { "\($0)" } ?? "it goes on") after \(Int(took)) ms; "
                 + "\(book.acknowledged.count) OK, \(lost) of them lost; "
                 + (isBorne ? "ok" : "FAILED"), !isBorne)

@@ -76,7 +76,7 @@ import NetworkIO
         _ work: (LocalCluster) async throws(BenchError) -> Void
     ) async throws(BenchError) {
         let cluster = try LocalCluster(of: nodes, program: program, options: ["--log", "error"])
-        defer { cluster.end(keepingFolder: false) }
+        defer { cluster.shutDown(keepingFolder: false) }
         try await cluster.start()
         try await cluster.createConversations(conversations)
         try await work(cluster)

@@ -49,14 +49,16 @@ struct SuiteCommand: Sendable {
 
     init(_ words: [String]) throws(BenchError) {
         var arguments = try Arguments(words, flags: ["--quick", "--large", "--growth"])
-        let (isQuick, isLarge) = (arguments.take(flag: "--quick"), arguments.take(flag: "--large"))
+        let (isQuick, isLarge) = (
+            arguments.remove(flag: "--quick"), arguments.remove(flag: "--large")
+        )
         guard !(isQuick && isLarge) else {
             throw BenchError(usage: "--quick and --large exclude each other")
         }
         var plan = isQuick ? SuitePlan.quick : isLarge ? .large : SuitePlan()
-        plan.isGrowthAlone = arguments.take(flag: "--growth")
-        plan.runs = try arguments.take("--runs", in: 1...99) ?? plan.runs
-        plan.seconds = try arguments.take("--seconds", in: 1...600) ?? plan.seconds
+        plan.isGrowthAlone = arguments.remove(flag: "--growth")
+        plan.runs = try arguments.removeNumber("--runs", in: 1...99) ?? plan.runs
+        plan.seconds = try arguments.removeNumber("--seconds", in: 1...600) ?? plan.seconds
         self.plan = plan
         json = try arguments.take("--json") { $0.isEmpty ? nil : $0 }
         program = try arguments.take("--grapevine") { $0 } ?? Bench.neighbour

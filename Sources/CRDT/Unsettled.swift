@@ -16,20 +16,20 @@ public struct Unsettled: Hashable, Sendable {
     public init() {}
 
     /// Adds an operation, which stands for all earlier ones of its process.
-    public mutating func note(_ operation: Stamp) {
-        note(ProcessCounter(process: operation.process, counter: operation.counter))
-        note(operation.time)
+    public mutating func insertOperation(_ operation: Stamp) {
+        insertCounter(ProcessCounter(process: operation.process, counter: operation.counter))
+        raiseTime(operation.time)
     }
 
     /// Adds a time that some of the operations may have.
-    public mutating func note(_ time: HybridTimestamp) { self.time = max(self.time, time) }
+    public mutating func raiseTime(_ time: HybridTimestamp) { self.time = max(self.time, time) }
 
     public mutating func merge(_ other: Unsettled) {
-        for counter in other.counters { note(counter) }
-        note(other.time)
+        for counter in other.counters { insertCounter(counter) }
+        raiseTime(other.time)
     }
 
-    private mutating func note(_ last: ProcessCounter) {
+    private mutating func insertCounter(_ last: ProcessCounter) {
         #if PlantedBugs
             if PlantedBug.unsettledForgotten.isOn { return }
         #endif

@@ -41,7 +41,7 @@ public struct ChangeTimes: Hashable, Sendable {
 
     var greatest: HybridTimestamp { entries.reduce(.zero) { max($0, $1.time) } }
 
-    mutating func note(_ user: UserID, _ direction: Direction, at time: HybridTimestamp) {
+    mutating func recordChange(_ user: UserID, _ direction: Direction, at time: HybridTimestamp) {
         raise(Entry(user: user, direction: direction, time: time))
         normalize()
     }

@@ -65,12 +65,12 @@ public struct Conversation: Hashable, Sendable {
     mutating func invite(_ user: UserID, of host: UserID, by operation: Stamp) {
         let isIn = participants.contains(user)
         participants.insert(user, by: operation)
-        if !isIn { note(Invitation(user: user, stamp: operation, by: host)) }
+        if !isIn { mergeInvitation(Invitation(user: user, stamp: operation, by: host)) }
     }
 
     mutating func leave(_ user: UserID, by author: Authorship) {
         participants.remove(user, by: author)
-        departureTimes.note(user, .removed, at: author.stamp.time)
+        departureTimes.recordChange(user, .removed, at: author.stamp.time)
     }
 
     mutating func merge(_ other: Conversation) {
@@ -83,7 +83,7 @@ public struct Conversation: Hashable, Sendable {
     }
 
     /// Records an invitation; of two invitations of one user the later stays.
-    private mutating func note(_ invitation: Invitation) {
+    private mutating func mergeInvitation(_ invitation: Invitation) {
         let index = firstIndex(notBefore: invitation.user)
         if index < invitations.count, invitations[index].user == invitation.user {
             if invitations[index].isEarlier(than: invitation) { invitations[index] = invitation }
@@ -143,8 +143,8 @@ extension Conversation {
     }
 
     init(from fields: inout Fields) throws(WireError) {
-        guard let header = fields.take(FieldNumber.header),
-            let participants = fields.take(FieldNumber.participants)
+        guard let header = fields.removeField(FieldNumber.header),
+            let participants = fields.removeField(FieldNumber.participants)
         else { throw .invalid("a header and participants") }
         self.header = try Header.decode(header)
         self.participants = try ObservedRemoveSet.decode(participants)

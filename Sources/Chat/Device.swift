@@ -74,11 +74,11 @@ extension Device {
     }
 
     mutating func view(_ conversation: ConversationID?, at stamp: Stamp) {
-        note([Viewing(stamp: stamp, conversation: conversation)])
+        mergeViewings([Viewing(stamp: stamp, conversation: conversation)])
     }
 
     mutating func list(_ entries: [ListedNotification]) {
-        for entry in entries { note([entry]) }
+        for entry in entries { mergeListed([entry]) }
     }
 
     /// Acknowledges the notification `id` and all that are listed before it; does nothing where
@@ -115,8 +115,8 @@ extension Device {
         tokenField.merge(other.tokenField)
         acknowledged.formUnion(other.acknowledged)
         latestAcknowledged = max(latestAcknowledged, other.latestAcknowledged)
-        note(other.viewings)
-        note(other.listed)
+        mergeViewings(other.viewings)
+        mergeListed(other.listed)
     }
 
     private func isEarlier(_ mine: Stamp?, than theirs: Stamp?) -> Bool {
@@ -125,11 +125,11 @@ extension Device {
     }
 
     /// Adds viewings and keeps the latest; the latest of a union are a join, whatever was dropped.
-    private mutating func note(_ more: [Viewing]) {
+    private mutating func mergeViewings(_ more: [Viewing]) {
         viewings = Array(Set(viewings + more).sorted().suffix(Viewing.countMax))
     }
 
-    private mutating func note(_ entries: [ListedNotification]) {
+    private mutating func mergeListed(_ entries: [ListedNotification]) {
         listed = mergedAscending(listed, entries, by: \.dot) { mine, theirs in
             var both = mine
             both.merge(theirs)

@@ -74,14 +74,14 @@ public struct AddressedEvent: Hashable, Sendable {
 /// The state outside of a document on which its events depend.
 public struct EventContext: Sendable {
     /// The conversation that the document belongs to, as it is on disk.
-    public let room: Conversation?
+    public let chat: Conversation?
     /// How far the participants have read.
     public let progress: Progress
     /// The present time, for events of which no document records a time.
     public let time: HybridTimestamp
 
     public init(room: Conversation?, progress: Progress, time: HybridTimestamp) {
-        self.room = room
+        self.chat = room
         self.progress = progress
         self.time = time
     }

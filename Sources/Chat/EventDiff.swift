@@ -78,10 +78,10 @@ extension Document {
         _ message: Message, _ shown: Document?, in conversation: ConversationID,
         _ eventContext: EventContext
     ) -> ToldMessage? {
-        guard let id = MessageID(key.id), let room = eventContext.room else { return nil }
+        guard let id = MessageID(key.id), let room = eventContext.chat else { return nil }
         return ToldMessage(
             id: id, message: message, shown: shown?.message ?? message, conversation: conversation,
-            room: room,
+            chat: room,
             eventContext: eventContext)
     }
 
@@ -89,9 +89,9 @@ extension Document {
         _ participantState: ParticipantState, in conversation: ConversationID,
         _ eventContext: EventContext
     ) -> ToldParticipantState? {
-        guard let user = UserID(key.id), let room = eventContext.room else { return nil }
+        guard let user = UserID(key.id), let room = eventContext.chat else { return nil }
         return ToldParticipantState(
-            user: user, participantState: participantState, conversation: conversation, room: room,
+            user: user, participantState: participantState, conversation: conversation, chat: room,
             eventContext: eventContext)
     }
 }
@@ -103,12 +103,12 @@ private struct ToldMessage {
     /// The state whose text is shown.
     let shown: Message
     let conversation: ConversationID
-    let room: Conversation
+    let chat: Conversation
     let eventContext: EventContext
 
-    private var participants: [UserID] { room.participants.elements }
+    private var participants: [UserID] { chat.participants.elements }
 
-    private func tell(
+    private func events(
         _ kind: Event.Kind, by: UserID?, at: HybridTimestamp?, to audience: [UserID]
     ) -> [AddressedEvent] {
         guard !audience.isEmpty else { return [] }
@@ -123,13 +123,13 @@ private struct ToldMessage {
         let seers = audience.filter { !shown.deletedBy.contains($0) }
         guard let first = seers.first,
             let view = shown.view(
-                as: id, for: first, among: room.participants, progress: eventContext.progress)
+                as: id, for: first, among: chat.participants, progress: eventContext.progress)
         else { return [] }
-        return tell(kind(view), by: shown.header.sender, at: at, to: seers)
+        return events(kind(view), by: shown.header.sender, at: at, to: seers)
     }
 
     private func tellRetracted(to audience: [UserID]) -> [AddressedEvent] {
-        tell(
+        events(
             .delete(id, isForEveryone: true), by: message.header.sender,
             at: message.retractedAt, to: audience)
     }
@@ -144,7 +144,7 @@ private struct ToldMessage {
 
     private func tellHidden(from users: [UserID]) -> [AddressedEvent] {
         users.flatMap { user in
-            tell(
+            events(
                 .delete(id, isForEveryone: false), by: user, at: message.deletionTimes.added(user),
                 to: [user])
         }
@@ -156,10 +156,10 @@ private struct ToldMessage {
         users.flatMap { user in
             guard participants.contains(user),
                 let view = shown.view(
-                    as: id, for: user, among: room.participants,
+                    as: id, for: user, among: chat.participants,
                     progress: eventContext.progress)
             else { return [AddressedEvent]() }
-            return tell(
+            return events(
                 .restore(view), by: user, at: message.deletionTimes.removed(user), to: [user])
         }
     }
@@ -171,7 +171,7 @@ private struct ToldMessage {
     private func tellPin() -> [AddressedEvent] {
         guard let pin = message.pin else { return [] }
         let kind: Event.Kind = pin.value.isOn ? .pin(id) : .unpin(id)
-        return tell(kind, by: pin.value.user, at: pin.stamp.time, to: participants)
+        return events(kind, by: pin.value.user, at: pin.stamp.time, to: participants)
     }
 
     func asNew() -> [AddressedEvent] {
@@ -238,10 +238,10 @@ private struct ToldParticipantState {
     let user: UserID
     let participantState: ParticipantState
     let conversation: ConversationID
-    let room: Conversation
+    let chat: Conversation
     let eventContext: EventContext
 
-    private func tell(
+    private func event(
         _ kind: Event.Kind, at time: HybridTimestamp?, to audience: [UserID]
     ) -> AddressedEvent {
         AddressedEvent(
@@ -249,18 +249,18 @@ private struct ToldParticipantState {
     }
 
     private func tellMarks(from old: ParticipantState) -> [AddressedEvent] {
-        guard room.participants.contains(user) else { return [] }
-        let everybody = room.participants.elements
+        guard chat.participants.contains(user) else { return [] }
+        let everybody = chat.participants.elements
         var told: [AddressedEvent] = []
         if participantState.read != old.read,
-            let mark = room.mark(of: user, in: participantState.read)
+            let mark = chat.mark(of: user, in: participantState.read)
         {
-            told.append(tell(.read(mark.position.id), at: mark.at, to: everybody))
+            told.append(event(.read(mark.position.id), at: mark.at, to: everybody))
         }
         if participantState.delivered != old.delivered,
-            let mark = room.mark(of: user, in: participantState.delivered)
+            let mark = chat.mark(of: user, in: participantState.delivered)
         {
-            told.append(tell(.delivered(mark.position.id), at: mark.at, to: everybody))
+            told.append(event(.delivered(mark.position.id), at: mark.at, to: everybody))
         }
         return told
     }
@@ -273,8 +273,8 @@ private struct ToldParticipantState {
     private func tellArchived() -> AddressedEvent {
         let times = participantState.archiveTimes
         return participantState.isArchived
-            ? tell(.archive, at: times.added(user), to: [user])
-            : tell(.unarchive, at: times.removed(user), to: [user])
+            ? event(.archive, at: times.added(user), to: [user])
+            : event(.unarchive, at: times.removed(user), to: [user])
     }
 
     func differing(from old: ParticipantState) -> [AddressedEvent] {
@@ -282,8 +282,8 @@ private struct ToldParticipantState {
         if participantState.archivedBy != old.archivedBy, wasArchived {
             told.append(tellArchived())
         }
-        if let hidden = room.hidden(by: user, in: participantState), hidden != old.hidden {
-            told.append(tell(.hide, at: hidden.at, to: [user]))
+        if let hidden = chat.hidden(by: user, in: participantState), hidden != old.hidden {
+            told.append(event(.hide, at: hidden.at, to: [user]))
         }
         return told
     }
@@ -292,10 +292,10 @@ private struct ToldParticipantState {
     /// since it would hide messages that came after it.
     func asIs(beyond known: Vector) -> [AddressedEvent] {
         var told: [AddressedEvent] = []
-        if let hidden = room.hidden(by: user, in: participantState),
+        if let hidden = chat.hidden(by: user, in: participantState),
             !(hidden.dot.map(known.contains) ?? false)
         {
-            told.append(tell(.hide, at: hidden.at, to: [user]))
+            told.append(event(.hide, at: hidden.at, to: [user]))
         }
         told += tellMarks(from: ParticipantState())
         if wasArchived { told.append(tellArchived()) }
@@ -305,23 +305,23 @@ private struct ToldParticipantState {
 
 /// A conversation with the state on which its events depend.
 private struct ToldConversation {
-    let room: Conversation
+    let chat: Conversation
     let conversation: ConversationID
     let time: HybridTimestamp
 
     init(_ room: Conversation, in conversation: ConversationID, _ eventContext: EventContext) {
-        self.room = room
+        self.chat = room
         self.conversation = conversation
         time = eventContext.time
     }
 
     private func tellAdded(_ users: [UserID], to audience: [UserID]) -> [AddressedEvent] {
         users.map { user in
-            let invitation = room.lastInvitation(of: user)
+            let invitation = chat.lastInvitation(of: user)
             let event = Event(
                 .member(user, isIn: true), in: conversation,
-                by: invitation?.by ?? room.header.creator,
-                at: invitation?.stamp.time ?? room.header.created.time)
+                by: invitation?.by ?? chat.header.creator,
+                at: invitation?.stamp.time ?? chat.header.created.time)
             return AddressedEvent(event, to: audience)
         }
     }
@@ -330,22 +330,22 @@ private struct ToldConversation {
         users.map { user in
             let event = Event(
                 .member(user, isIn: false), in: conversation, by: user,
-                at: room.departureTimes.removed(user) ?? time)
+                at: chat.departureTimes.removed(user) ?? time)
             return AddressedEvent(event, to: audience)
         }
     }
 
     func differing(from old: Conversation) -> [AddressedEvent] {
-        let changed = room.participants.changed(since: old.participants)
-        let audience = Set(room.participants.elements).union(changed).sorted()
-        let gone = Set(changed).intersection(room.participants.removed).sorted()
-        return tellAdded(changed.filter(room.participants.contains), to: audience)
+        let changed = chat.participants.changed(since: old.participants)
+        let audience = Set(chat.participants.elements).union(changed).sorted()
+        let gone = Set(changed).intersection(chat.participants.removed).sorted()
+        return tellAdded(changed.filter(chat.participants.contains), to: audience)
             + tellLeft(gone, to: audience)
     }
 
     func asIs() -> [AddressedEvent] {
-        let gone = room.participants.removed
-        let audience = Set(room.participants.elements).union(gone).sorted()
-        return tellAdded(room.participants.elements, to: audience) + tellLeft(gone, to: audience)
+        let gone = chat.participants.removed
+        let audience = Set(chat.participants.elements).union(gone).sorted()
+        return tellAdded(chat.participants.elements, to: audience) + tellLeft(gone, to: audience)
     }
 }

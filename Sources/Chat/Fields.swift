@@ -64,14 +64,14 @@ public struct Fields: FieldSink, Hashable, Sendable {
     var isEmpty: Bool { fields.isEmpty }
 
     /// Removes a field that this version knows and returns its bytes; nil where it is absent.
-    mutating func take(_ number: UInt64) -> [UInt8]? {
+    mutating func removeField(_ number: UInt64) -> [UInt8]? {
         guard let index = fields.firstIndex(where: { $0.number == number }) else { return nil }
         return fields.remove(at: index).bytes
     }
 
     /// Removes a field and decodes it; nil where it is absent.
     mutating func take<Value: WireValue>(_ number: UInt64) throws(WireError) -> Value? {
-        guard let bytes = take(number) else { return nil }
+        guard let bytes = removeField(number) else { return nil }
         return try Value.decode(bytes)
     }
 

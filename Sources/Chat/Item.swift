@@ -137,7 +137,7 @@ extension Item {
     mutating func handle(_ body: (inout OwnerState) -> Void) {
         var mine = handling ?? OwnerState(owner: header.owner)
         body(&mine)
-        note(mine)
+        mergeOwnerState(mine)
         normalize()
     }
 
@@ -151,7 +151,7 @@ extension Item {
         normalize()
     }
 
-    private mutating func note(_ handling: OwnerState) {
+    private mutating func mergeOwnerState(_ handling: OwnerState) {
         let index = handlings.firstIndex { $0.owner >= handling.owner } ?? handlings.endIndex
         if index < handlings.endIndex, handlings[index].owner == handling.owner {
             handlings[index].merge(handling)

@@ -13,7 +13,9 @@ extension Item {
     }
 
     init(from fields: inout Fields) throws(WireError) {
-        guard let header = fields.take(FieldNumber.header) else { throw .invalid("a header") }
+        guard let header = fields.removeField(FieldNumber.header) else {
+            throw .invalid("a header")
+        }
         let handlings: [OwnerState] = try fields.take(
             FieldNumber.handlings, orEmpty: [], "owners' states")
         self.init(

@@ -100,13 +100,15 @@ extension Message {
     }
 
     mutating func hide(for user: UserID, by operation: Stamp) {
-        if !deletedBy.contains(user) { deletionTimes.note(user, .added, at: operation.time) }
+        if !deletedBy.contains(user) {
+            deletionTimes.recordChange(user, .added, at: operation.time)
+        }
         deletedBy.insert(user, by: operation)
     }
 
     mutating func restore(for user: UserID, by author: Authorship) {
         deletedBy.remove(user, by: author)
-        deletionTimes.note(user, .removed, at: author.stamp.time)
+        deletionTimes.recordChange(user, .removed, at: author.stamp.time)
     }
 
     mutating func setPin(_ pin: Pin, at stamp: Stamp) {

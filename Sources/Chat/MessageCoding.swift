@@ -32,8 +32,8 @@ extension Message {
     }
 
     init(from fields: inout Fields, changedBy: Context) throws(WireError) {
-        guard let header = fields.take(FieldNumber.header),
-            let sending = fields.take(FieldNumber.dot)
+        guard let header = fields.removeField(FieldNumber.header),
+            let sending = fields.removeField(FieldNumber.dot)
         else { throw .invalid("a header") }
         var dotReader = ByteReader(sending)
         let dot = try dotReader.readDot(in: changedBy)
@@ -41,7 +41,7 @@ extension Message {
         var reader = ByteReader(header)
         self.init(try Header(from: &reader, sentBy: dot))
         try reader.finish()
-        if let bytes = fields.take(FieldNumber.silent) {
+        if let bytes = fields.removeField(FieldNumber.silent) {
             guard bytes.isEmpty else { throw .invalid("a mark of silence") }
             self.header.isSilent = true
         }

@@ -24,19 +24,19 @@ extension Document {
     private func addressedEvents(
         of item: Item, _ id: ItemID, since before: Item?
     ) -> [AddressedEvent] {
-        func tell(_ kind: Event.Kind, _ owner: UserID) -> AddressedEvent {
+        func event(_ kind: Event.Kind, _ owner: UserID) -> AddressedEvent {
             AddressedEvent(Event(kind, in: nil, by: owner, at: item.changedAt), to: [owner])
         }
         var told: [AddressedEvent] = []
         if let before, before.owner != item.owner, !before.isDeleted {
-            told.append(tell(.actionDeleted(id), before.owner))
+            told.append(event(.actionDeleted(id), before.owner))
         }
         if item.isDeleted {
             if before.map({ !$0.isDeleted || $0.owner != item.owner }) ?? true {
-                told.append(tell(.actionDeleted(id), item.owner))
+                told.append(event(.actionDeleted(id), item.owner))
             }
         } else if before != item {
-            told.append(tell(.action(item.view(as: id)), item.owner))
+            told.append(event(.action(item.view(as: id)), item.owner))
         }
         return told
     }

@@ -31,13 +31,13 @@ public struct ParticipantState: Hashable, Sendable {
     }
 
     mutating func archive(for user: UserID, by operation: Stamp) {
-        if !isArchived { archiveTimes.note(user, .added, at: operation.time) }
+        if !isArchived { archiveTimes.recordChange(user, .added, at: operation.time) }
         archivedBy.insert(user, by: operation)
     }
 
     mutating func unarchive(for user: UserID, by author: Authorship) {
         archivedBy.remove(user, by: author)
-        archiveTimes.note(user, .removed, at: author.stamp.time)
+        archiveTimes.recordChange(user, .removed, at: author.stamp.time)
     }
 
     mutating func merge(_ other: ParticipantState) {

@@ -89,7 +89,7 @@ extension Profile {
     }
 
     init(from fields: inout Fields) throws(WireError) {
-        guard let created = fields.take(FieldNumber.created) else {
+        guard let created = fields.removeField(FieldNumber.created) else {
             throw .invalid("a time of creation")
         }
         self.init(created: try Stamp.decode(created))

@@ -33,7 +33,9 @@ extension ChatMachine {
         guard case .error(let error) = status else { return }
         // A node that lacks what was seen is better than none, and an old node knows no tokens.
         if purpose == .since {
-            if error.code >= 500 { tell("\(roster.current) may show less than before", at: now) }
+            if error.code >= 500 {
+                showSentence("\(roster.current) may show less than before", at: now)
+            }
             return
         }
         // After a temporary refusal, the request is repeated at the next event or on another node.
@@ -41,7 +43,7 @@ extension ChatMachine {
             if purpose == .chats { wantsChats = true }
             return turnAway("\(error.sentence)", at: now)
         }
-        tell(error.sentence, at: now)
+        showSentence(error.sentence, at: now)
         if case .history(book.openID) = purpose {
             book.open(nil)
             hasRefusal = true
@@ -57,7 +59,7 @@ extension ChatMachine {
         purposes = [:]
         outbox.forgetConnection()
         isWatching = false
-        tell("\(why); trying \(roster.current)", at: now)
+        showSentence("\(why); trying \(roster.current)", at: now)
     }
 
     private mutating func onChats(_ chats: [Chat], isPartial: Bool) {
@@ -94,12 +96,12 @@ extension ChatMachine {
             if outbox.postpone(at: now) {
                 turnAway(error.sentence, at: now)
             } else {
-                tell("\(error.sentence); it is sent again", at: now)
+                showSentence("\(error.sentence); it is sent again", at: now)
             }
         case .error(let error):
             let post = outbox.finish()
             hasRefusal = true
-            tell("\(post.name): \(error.sentence)", at: now)
+            showSentence("\(post.name): \(error.sentence)", at: now)
             editor.keep(post.typed)
         case .data: break
         }

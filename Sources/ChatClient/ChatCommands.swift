@@ -23,7 +23,7 @@ extension ChatMachine {
         case .control("l"):
             shown = nil
             output.append(.redraw)
-        default: if editor.take(key) { onTyped(at: now) }
+        default: if editor.handleKey(key) { onTyped(at: now) }
         }
     }
 
@@ -85,7 +85,7 @@ extension ChatMachine {
     }
 
     private mutating func submit(at now: UInt64) {
-        let line = editor.take()
+        let line = editor.removeText()
         stopTyping()
         panel = nil
         if line.contains(where: { !$0.isWhitespace }) { obey(line, at: now) }
@@ -118,7 +118,7 @@ extension ChatMachine {
             command = try Command(line)
         } catch {
             hasRefusal = true
-            return tell(error.sentence, at: now)
+            return showSentence(error.sentence, at: now)
         }
         // Any other command cancels a pending `/quit`.
         if isScreen, command != .quit { leavingSince = nil }
@@ -248,7 +248,7 @@ extension ChatMachine {
 
     private mutating func refuse(_ sentence: String, at now: UInt64) {
         hasRefusal = true
-        tell(sentence, at: now)
+        showSentence(sentence, at: now)
     }
 
     // MARK: - Chats

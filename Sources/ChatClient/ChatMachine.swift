@@ -172,7 +172,8 @@ public struct ChatMachine: Sendable {
     private mutating func onLine(_ line: String, at now: UInt64) {
         guard lines.count < Self.linesMax else {
             hasRefusal = true
-            return tell("\(Self.linesMax) lines wait; this one is left out: \(line)", at: now)
+            return showSentence(
+                "\(Self.linesMax) lines wait; this one is left out: \(line)", at: now)
         }
         lines.append(line)
     }
@@ -210,7 +211,7 @@ public struct ChatMachine: Sendable {
         book.forgetTypists()
         // Each node's failure is reported in the first round only.
         if roster.failures <= roster.addresses.count {
-            tell("\(lost): \(why); trying \(roster.current)", at: now)
+            showSentence("\(lost): \(why); trying \(roster.current)", at: now)
         }
     }
 
@@ -288,8 +289,8 @@ public struct ChatMachine: Sendable {
 
     /// Ends without the unacknowledged posts, and prints them.
     private mutating func giveUp(at now: UInt64) {
-        for line in outbox.unsent { tell(line, at: now) }
-        for line in lines where line != "/quit" { tell("not done: \(line)", at: now) }
+        for line in outbox.unsent { showSentence(line, at: now) }
+        for line in lines where line != "/quit" { showSentence("not done: \(line)", at: now) }
         output.append(.leave(link == .up ? 1 : 69))
     }
 
@@ -306,7 +307,7 @@ public struct ChatMachine: Sendable {
     }
 
     /// Shows a sentence in the status line or, in line mode, prints it.
-    mutating func tell(_ sentence: String, at now: UInt64) {
+    mutating func showSentence(_ sentence: String, at now: UInt64) {
         let sentence = Columns.harmless(sentence)
         if isScreen {
             notice = (sentence, now)

@@ -169,11 +169,12 @@ extension ChatMachine {
         }
         guard let index = older ? next.last : next.first else {
             let place = search.found == nil ? "" : older ? " above" : " below"
-            return tell("nothing\(place) with \"\(search.text)\" in what is loaded", at: now)
+            return showSentence(
+                "nothing\(place) with \"\(search.text)\" in what is loaded", at: now)
         }
         self.search?.found = rows[index].anchor.position
         viewport.show(index - area.rows / 2, in: rows, height: area.rows)
         let place = matches.firstIndex(of: index).map { $0 + 1 } ?? 0
-        tell("\(place) of \(matches.count) · Ctrl-R older, Ctrl-S newer, Esc ends", at: now)
+        showSentence("\(place) of \(matches.count) · Ctrl-R older, Ctrl-S newer, Esc ends", at: now)
     }
 }

@@ -26,7 +26,7 @@ public struct KeyDecoder: Sendable {
             }
             keys += String(text).map { .character($0) }
             text = String.UnicodeScalarView()
-            if let key = take(input) { keys.append(key) }
+            if let key = decode(input) { keys.append(key) }
         }
         return keys + String(text).map { .character($0) }
     }
@@ -37,7 +37,7 @@ public struct KeyDecoder: Sendable {
         return hasEscape ? [.escape] : []
     }
 
-    private mutating func take(_ input: KeyInput) -> Keystroke? {
+    private mutating func decode(_ input: KeyInput) -> Keystroke? {
         switch input {
         case .pasteBegins:
             hasEscape = false
@@ -55,11 +55,11 @@ public struct KeyDecoder: Sendable {
                 if text.utf8.count < Self.pasteBytesMax { pasted?.unicodeScalars.append(scalar) }
                 return nil
             }
-            return take(scalar)
+            return decodeScalar(scalar)
         }
     }
 
-    private mutating func take(_ scalar: Unicode.Scalar) -> Keystroke? {
+    private mutating func decodeScalar(_ scalar: Unicode.Scalar) -> Keystroke? {
         if hasEscape {
             // Of two escapes, the first is a key, and the second waits.
             if scalar == Self.escape { return .escape }

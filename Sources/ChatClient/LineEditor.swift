@@ -18,7 +18,7 @@ struct LineEditor {
     }
 
     /// Returns and empties the line, and adds it to the history.
-    mutating func take() -> String {
+    mutating func removeText() -> String {
         let line = text
         keep(line)
         recalled = nil
@@ -46,7 +46,7 @@ struct LineEditor {
     }
 
     /// - Returns: false for a key that the editor does not handle.
-    mutating func take(_ key: Keystroke) -> Bool {
+    mutating func handleKey(_ key: Keystroke) -> Bool {
         switch key {
         case .character(let character): insert([character])
         case .paste(let text):

@@ -91,7 +91,7 @@ final class FuzzStore: Store {
     var queuedBytes: Int { 0 }
 
     // The memory is never full, never damaged and never backed up.
-    var room: DiskSpace? { nil }
+    var diskSpace: DiskSpace? { nil }
     func setUrgent(_ isUrgent: Bool) {}
     func makeReserve() {}
     func emptyLog() {}

@@ -36,7 +36,7 @@ package enum AskCommand {
         var words = arguments[...]
         let keys: [Key]
         do throws(KeyOption.Unusable) {
-            keys = try KeyOption.take(&words)
+            keys = try KeyOption.removeKeyOption(&words)
         } catch {
             return refuse(error.sentence)
         }
@@ -107,7 +107,7 @@ private final class Dialogue {
         LineConnection.dial(address, on: loop) { [self] result in
             switch result {
             case .success(let connection): signIn(on: connection)
-            case .failure(let error): end(error)
+            case .failure(let error): finishCommand(error)
             }
         }
     }
@@ -119,14 +119,14 @@ private final class Dialogue {
             case .refused(let reply):
                 hasError = true
                 writeAll(reply.bytes, to: 1)
-                end(nil)
-            case .failed(let failure): end(failure)
+                finishCommand(nil)
+            case .failed(let failure): finishCommand(failure)
             }
         }
     }
 
     private func next(on connection: LineConnection) {
-        guard let line = lines.popFirst() else { return end(nil) }
+        guard let line = lines.popFirst() else { return finishCommand(nil) }
         let isSent = connection.send(line, patienceMilliseconds: patience(for: line)) {
             [self] answer in
             switch answer {
@@ -134,13 +134,13 @@ private final class Dialogue {
                 hasError = hasError || !reply.isOK
                 writeAll(reply.bytes, to: 1)
                 next(on: connection)
-            case .failure(let error): end(error)
+            case .failure(let error): finishCommand(error)
             }
         }
-        if !isSent { end(.closed) }
+        if !isSent { finishCommand(.closed) }
     }
 
-    private func end(_ failure: LineFailure?) {
+    private func finishCommand(_ failure: LineFailure?) {
         self.failure = failure
         onEnd()
     }

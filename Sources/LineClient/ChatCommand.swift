@@ -78,7 +78,7 @@ package enum ChatCommand {
         while let word = words.first {
             if word.hasPrefix("--key-file") {
                 do throws(KeyOption.Unusable) {
-                    keys = try KeyOption.take(&words)
+                    keys = try KeyOption.removeKeyOption(&words)
                 } catch {
                     throw Misused(sentence: error.sentence)
                 }

@@ -36,7 +36,7 @@ final class ChatShell {
     /// - Returns: the exit status.
     func run() throws(NetworkError) -> Int32 {
         defer {
-            terminal?.end()
+            terminal?.restore()
             for line in lastLines { writeAll(Array("\(line)\n".utf8), to: 2) }
         }
         _ = Timer(on: loop, everyMilliseconds: Self.tickMilliseconds) { [self] in
@@ -60,7 +60,7 @@ final class ChatShell {
         return status ?? 0
     }
 
-    private func end(_ status: Int32) {
+    private func exitShell(_ status: Int32) {
         guard self.status == nil else { return }
         self.status = status
         link?.close()
@@ -101,7 +101,7 @@ final class ChatShell {
         case .draw(let screen): terminal?.draw(screen)
         case .redraw: terminal?.redraw()
         case .bell: terminal?.ring()
-        case .leave(let status): end(status)
+        case .leave(let status): exitShell(status)
         }
     }
 

@@ -97,9 +97,9 @@ package final class LineConnection {
     }
 
     /// Closes the connection at once; unanswered requests fail with `closed`.
-    package func close() { end(.closed) }
+    package func close() { closeConnection(.closed) }
 
-    private func end(_ cause: LineFailure) {
+    private func closeConnection(_ cause: LineFailure) {
         guard failure == nil else { return }
         failure = cause
         ticker?.cancel()
@@ -111,7 +111,7 @@ package final class LineConnection {
         guard unansweredCount > 0 else { return }
         let patience = unanswered[answered].patienceMilliseconds
         if loop.nanoseconds >= heardNanoseconds + patience * 1_000_000 {
-            end(.silent(milliseconds: patience))
+            closeConnection(.silent(milliseconds: patience))
         }
     }
 
@@ -122,7 +122,7 @@ package final class LineConnection {
 
     private func onReply(_ reply: LineReply) {
         guard failure == nil else { return }
-        guard unansweredCount > 0 else { return end(.notAReply) }
+        guard unansweredCount > 0 else { return closeConnection(.notAReply) }
         let first = unanswered[answered]
         answered += 1
         if answered == unanswered.count {
@@ -144,11 +144,11 @@ extension LineConnection: ConnectionDelegate {
         do throws(ReplyCutter.TooLong) {
             try cutter.feed(bytes, event: onEventLine, onReply)
         } catch {
-            end(.notAReply)
+            closeConnection(.notAReply)
         }
     }
 
-    package func connectionDidReachEnd(_ connection: Connection) { end(.ended) }
+    package func connectionDidReachEnd(_ connection: Connection) { closeConnection(.ended) }
 
     package func connection(_ connection: Connection, didDrainTo queuedBytes: Int) {}
 

@@ -28,21 +28,21 @@ final class NodeConnection {
             requests = connection
             connect(endpoint, on: loop) { [self] connection in
                 events = connection
-                connection.onEvent = { [weak self] fields in self?.tell(.event(fields)) }
-                tell(.connected)
+                connection.onEvent = { [weak self] fields in self?.notifyOwner(.event(fields)) }
+                notifyOwner(.connected)
             }
         }
     }
 
     func ask(_ number: Int, _ line: String) {
         send(line, on: requests) { [weak self] reply in
-            self?.tell(.answered(number, reply.lines))
+            self?.notifyOwner(.answered(number, reply.lines))
         }
     }
 
     func watch(_ line: String) {
         send(line, on: events) { [weak self] reply in
-            if let status = reply.lines.last { self?.tell(.watchAnswered(status)) }
+            if let status = reply.lines.last { self?.notifyOwner(.watchAnswered(status)) }
         }
     }
 
@@ -87,7 +87,7 @@ final class NodeConnection {
         if isSent != true { lose("takes no more requests") }
     }
 
-    private func tell(_ happening: Happening) {
+    private func notifyOwner(_ happening: Happening) {
         if !isOver { report(happening) }
     }
 

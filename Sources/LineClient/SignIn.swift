@@ -8,7 +8,7 @@ enum KeyOption {
     }
 
     /// Removes the option from the words, if it is the first, and reads the file.
-    static func take(_ words: inout ArraySlice<String>) throws(Unusable) -> [Key] {
+    static func removeKeyOption(_ words: inout ArraySlice<String>) throws(Unusable) -> [Key] {
         guard let first = words.first, first.hasPrefix("--key-file") else { return [] }
         words = words.dropFirst()
         let path: String

@@ -41,7 +41,7 @@ final class Terminal {
         put(Terminal.marksPastes + "h")
     }
 
-    func end() {
+    func restore() {
         guard window != nil else { return }
         put(Terminal.marksPastes + "l")
         endwin()

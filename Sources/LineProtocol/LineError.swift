@@ -15,7 +15,7 @@ public struct LineError: Error, Hashable, Sendable, CustomStringConvertible {
     public var reply: [UInt8] {
         var writer = ReplyWriter(reserving: 96)
         writer.error(self)
-        return writer.take()
+        return writer.removeAll()
     }
 }
 

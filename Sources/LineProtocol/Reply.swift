@@ -16,7 +16,7 @@ public struct ReplyWriter: Sendable {
     public mutating func removeAll() { pairs.bytes.removeAll(keepingCapacity: true) }
 
     /// Returns the bytes, and leaves the writer empty and without a buffer.
-    public mutating func take() -> [UInt8] {
+    public mutating func removeAll() -> [UInt8] {
         let bytes = pairs.bytes
         pairs.bytes = []
         return bytes

@@ -24,7 +24,7 @@ public enum LineTime {
     /// leap second counts as the second after it.
     public static func parse(_ text: some StringProtocol) -> Int64? {
         var digits = TimeReader(rest: Array(text.utf8)[...])
-        guard let days = digits.date(), digits.take("T", or: "t"),
+        guard let days = digits.date(), digits.skip("T", or: "t"),
             let time = digits.timeOfDay(), let offset = digits.offset(), digits.rest.isEmpty
         else { return nil }
         let utc = days * dayMilliseconds + time.milliseconds - offset
@@ -103,7 +103,7 @@ private struct TimeReader {
         let isLeapSecond: Bool
     }
 
-    mutating func take(_ byte: Unicode.Scalar, or other: Unicode.Scalar) -> Bool {
+    mutating func skip(_ byte: Unicode.Scalar, or other: Unicode.Scalar) -> Bool {
         guard let first = rest.first, first == UInt8(ascii: byte) || first == UInt8(ascii: other)
         else { return false }
         rest.removeFirst()
@@ -120,8 +120,8 @@ private struct TimeReader {
 
     /// Reads a date as days since 1970.
     mutating func date() -> Int64? {
-        guard let year = number(4, 0...9_999), take("-", or: "-"),
-            let month = number(2, 1...12), take("-", or: "-"), let day = number(2, 1...31)
+        guard let year = number(4, 0...9_999), skip("-", or: "-"),
+            let month = number(2, 1...12), skip("-", or: "-"), let day = number(2, 1...31)
         else { return nil }
         let first = days(year: year, month: month, day: 1)
         let next =
@@ -131,11 +131,11 @@ private struct TimeReader {
     }
 
     mutating func timeOfDay() -> TimeOfDay? {
-        guard let hour = number(2, 0...23), take(":", or: ":"), let minute = number(2, 0...59),
-            take(":", or: ":"), let second = number(2, 0...60)
+        guard let hour = number(2, 0...23), skip(":", or: ":"), let minute = number(2, 0...59),
+            skip(":", or: ":"), let second = number(2, 0...60)
         else { return nil }
         var fraction: Int64 = 0
-        if take(".", or: ".") {
+        if skip(".", or: ".") {
             let digits = rest.prefix(while: isDigit)
             guard !digits.isEmpty else { return nil }
             rest.removeFirst(digits.count)
@@ -152,9 +152,9 @@ private struct TimeReader {
 
     /// Reads the milliseconds by which local time is ahead of UTC.
     mutating func offset() -> Int64? {
-        if take("Z", or: "z") { return 0 }
+        if skip("Z", or: "z") { return 0 }
         let isBehind = rest.first == UInt8(ascii: "-")
-        guard take("+", or: "-"), let hours = number(2, 0...23), take(":", or: ":"),
+        guard skip("+", or: "-"), let hours = number(2, 0...23), skip(":", or: ":"),
             let minutes = number(2, 0...59)
         else { return nil }
         return (hours * 60 + minutes) * (isBehind ? -60_000 : 60_000)

@@ -50,7 +50,7 @@ extension Membership {
         for asker in peers.values[index].takeAskers(now: now) {
             send(.heard(number: asker.number, of: name), to: asker.name)
         }
-        if let entry = table[name], entry.state != .alive { tell(entry) }
+        if let entry = table[name], entry.state != .alive { enqueue(entry) }
     }
 
     /// Records a lost connection, and asks others whether they hear the member; a member that asks

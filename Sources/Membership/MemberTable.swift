@@ -39,7 +39,7 @@ public struct MemberTable: Hashable, Sendable {
         if holds(name, at: index) {
             guard entry.supersedes(entries[index]), hasRoom(for: entry, insteadOf: entries[index])
             else { return false }
-            forget(entries[index])
+            removeEntry(entries[index])
             entries[index] = entry
         } else {
             guard hasRoom(for: entry, insteadOf: nil) else { return false }
@@ -51,7 +51,7 @@ public struct MemberTable: Hashable, Sendable {
         return true
     }
 
-    private mutating func forget(_ entry: MemberEntry) {
+    private mutating func removeEntry(_ entry: MemberEntry) {
         hash &-= hashValue(of: entry)
         if entry.state.isInRing { ringCount -= 1 }
     }
@@ -69,7 +69,7 @@ public struct MemberTable: Hashable, Sendable {
             return false
         }
         if entry.state == .left, isOlder(entry, than: entries[oldest]) { return false }
-        forget(entries[oldest])
+        removeEntry(entries[oldest])
         entries.remove(at: oldest)
         return true
     }

@@ -235,7 +235,7 @@ public struct Membership: Sendable {
     /// Removes a member that is gone for good from the ring.
     ///
     /// - Returns: false where the member is neither dead nor evicted.
-    public mutating func forget(_ name: NodeName, now: UInt64) -> Bool {
+    public mutating func forgetMember(_ name: NodeName, now: UInt64) -> Bool {
         wake(now)
         guard let entry = table[name], entry.state == .dead || entry.state == .evicted else {
             return false

@@ -17,7 +17,7 @@ extension Membership {
         }
         onChange(of: entry, from: old)
         announce(name, from: source)
-        if entry.state != .alive { tell(entry) }
+        if entry.state != .alive { enqueue(entry) }
     }
 
     private mutating func onChange(of entry: MemberEntry, from old: MemberEntry?) {

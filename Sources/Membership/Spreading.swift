@@ -67,7 +67,7 @@ extension Membership {
 
     /// Tells a member that it is not considered alive, since only the member itself can refute
     /// that.
-    mutating func tell(_ entry: MemberEntry) {
+    mutating func enqueue(_ entry: MemberEntry) {
         let name = entry.member.name
         guard let peer = peers[name], peer.link != nil else { return }
         if let at = peer.toldAt, elapsed(since: at) < Timing.tellAgain { return }

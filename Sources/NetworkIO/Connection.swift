@@ -148,7 +148,7 @@ package final class Connection: LoopHandle, @unchecked Sendable {
     override func handleDidClose() {
         output.removeAll()
         outgoing.removeAll()
-        layerState?.tell(.failure(failure ?? .reset))
+        layerState?.completeHandshake(.failure(failure ?? .reset))
         layerState = nil
         let told = delegate
         delegate = nil
@@ -237,7 +237,7 @@ extension Connection {
         loop.checkConfined()
         precondition(delegate == nil && layerState == nil, "a shield comes before all else")
         let layerState = TLSLayerState(tls, then)
-        guard !isClosing else { return layerState.tell(.failure(.reset)) }
+        guard !isClosing else { return layerState.completeHandshake(.failure(.reset)) }
         self.layerState = layerState
         layerState.expire(after: timeoutMilliseconds, on: loop) { [self] in
             close(because: .distrusted(.late))
@@ -263,7 +263,7 @@ extension Connection {
         layerState.mayHoldMore = true
         sendWire(of: layerState)
         if !wasUp, layerState.tls.isUp {
-            layerState.tell(.success(()))
+            layerState.completeHandshake(.success(()))
             updateReading()
         }
         open(layerState)

@@ -38,11 +38,11 @@ final class NameLookups {
         waiting[endpoint] = [then]
         let lookup = Lookup(name, endpoint, on: loop, by: find)
         if !lookup.start() {
-            end(endpoint, .failure(.unresolved(name, "no thread can be started")))
+            finishLookup(endpoint, .failure(.unresolved(name, "no thread can be started")))
         }
     }
 
-    func end(_ endpoint: Endpoint, _ answer: Answer) {
+    func finishLookup(_ endpoint: Endpoint, _ answer: Answer) {
         for then in waiting.removeValue(forKey: endpoint) ?? [] { then(answer) }
     }
 }
@@ -85,7 +85,7 @@ private final class Lookup: Sendable {
 
     private func run() {
         let answer = find(name, endpoint.port)
-        loop.post { [loop, endpoint] in loop.lookups.end(endpoint, answer) }
+        loop.post { [loop, endpoint] in loop.lookups.finishLookup(endpoint, answer) }
     }
 }
 

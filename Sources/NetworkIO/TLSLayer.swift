@@ -86,7 +86,7 @@ final class TLSLayerState {
     }
 
     /// Reports the result of the handshake; harmless when repeated.
-    func tell(_ result: Result<Void, NetworkError>) {
+    func completeHandshake(_ result: Result<Void, NetworkError>) {
         deadline?.cancel()
         deadline = nil
         let told = then

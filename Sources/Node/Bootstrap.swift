@@ -22,7 +22,7 @@ struct Bootstrap: Sendable {
     init(_ addresses: [String]) { self.addresses = addresses }
 
     /// Records the rejection by which a connection to an address ended.
-    mutating func note(_ reason: Rejection, from address: String, now: UInt64) {
+    mutating func recordRejection(_ reason: Rejection, from address: String, now: UInt64) {
         guard addresses.contains(address) else { return }
         switch reason {
         case .oneself: own.insert(address)

@@ -64,7 +64,7 @@ package struct ClusterTime: Sendable {
     /// and longer than 100 ms, proves nothing and is ignored.
     ///
     /// - Parameter wall: the member's wall clock when it answered, in milliseconds.
-    mutating func note(
+    mutating func recordOffset(
         _ name: NodeName, wall: UInt64, rttMilliseconds: UInt64, _ clock: any Clock
     ) {
         guard rttMilliseconds <= max(horizon.maxOffsetMilliseconds, 100) else { return }
@@ -125,7 +125,7 @@ extension Node {
 
     /// Records the wall-clock time that a member sent in its answer to a probe.
     func noteClock(of name: NodeName, wall: UInt64, rttMilliseconds: UInt64) {
-        clusterTime.note(name, wall: wall, rttMilliseconds: rttMilliseconds, ports.clock)
+        clusterTime.recordOffset(name, wall: wall, rttMilliseconds: rttMilliseconds, ports.clock)
     }
 
     var wallTime: WallTime { clusterTime.current.wallTime(ports.clock) }

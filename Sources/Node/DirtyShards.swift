@@ -19,7 +19,7 @@ struct DirtyShards: Sendable {
     }
 
     /// Returns the shards inserted since the last call, ascending.
-    mutating func take() -> [ShardID] {
+    mutating func removeAll() -> [ShardID] {
         for shard in shards { isDirty[Int(shard.number)] = false }
         defer { shards = [] }
         return shards.count > 1 ? shards.sorted() : shards

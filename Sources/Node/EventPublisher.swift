@@ -100,18 +100,18 @@ struct EventPublisher: Sendable {
 
     mutating func remove(_ user: UserID, for name: NodeName) {
         guard subscribers[name]?.users.remove(user) != nil else { return }
-        forget(user)
+        releaseUser(user)
     }
 
-    private mutating func forget(_ user: UserID) {
+    private mutating func releaseUser(_ user: UserID) {
         let count = (watched[user] ?? 1) - 1
         watched[user] = count == 0 ? nil : count
     }
 
     /// Removes a node whose connection is lost, with all feeds and replays that it was served.
-    mutating func forget(_ name: NodeName) {
+    mutating func removeSubscriber(_ name: NodeName) {
         guard let subscriber = subscribers.removeValue(forKey: name) else { return }
-        for user in subscriber.users { forget(user) }
+        for user in subscriber.users { releaseUser(user) }
         for served in subscriber.served.values where served.isFeed { endFeed(of: served.shard) }
         scanning[name] = nil
     }
@@ -190,7 +190,7 @@ struct EventPublisher: Sendable {
         subscribers[name]?.served[number]
     }
 
-    mutating func note(
+    mutating func updateServed(
         _ number: UInt64, for name: NodeName, _ body: (inout Served) -> Void
     ) {
         guard var served = subscribers[name]?.served[number] else { return }
@@ -212,7 +212,7 @@ struct EventPublisher: Sendable {
 
     /// Begins a scan, for a live feed, of all that this node has not told its receiver of.
     mutating func rescan(_ number: UInt64, for name: NodeName) {
-        note(number, for: name) {
+        updateServed(number, for: name) {
             $0.known = $0.known.subtracting($0.ahead)
             $0.scan = FeedScan()
         }
@@ -224,7 +224,7 @@ struct EventPublisher: Sendable {
     ///
     /// - Parameter held: a part of what it has seen.
     mutating func lower(_ number: UInt64, to held: Vector, for name: NodeName) {
-        note(number, for: name) {
+        updateServed(number, for: name) {
             $0.ahead.formUnion($0.known.subtracting(held))
             $0.known = held
         }
@@ -234,7 +234,7 @@ struct EventPublisher: Sendable {
     /// here.
     mutating func noteAhead(_ ahead: Vector, of shard: ShardID, for name: NodeName) {
         guard !ahead.isEmpty, let number = subscribers[name]?.feeds[shard] else { return }
-        note(number, for: name) {
+        updateServed(number, for: name) {
             $0.known.formUnion(ahead)
             $0.ahead.formUnion(ahead)
         }

@@ -202,7 +202,7 @@ extension Forwards {
         queues[shard, default: Queue(round: round)].waiting = (waiting + numbers).sorted()
     }
 
-    mutating func note(_ number: UInt64, _ body: (inout Forward) -> Void) {
+    mutating func update(_ number: UInt64, _ body: (inout Forward) -> Void) {
         guard var forward = entries[number] else { return }
         body(&forward)
         entries[number] = forward
@@ -210,7 +210,7 @@ extension Forwards {
 
     /// Removes a forward, whether it is under way, waits, or was handed out by `takeWaiting`.
     mutating func remove(_ number: UInt64) -> Forward? {
-        guard let forward = forget(number) else { return nil }
+        guard let forward = removeEntry(number) else { return nil }
         queues[forward.shard]?.underway.remove(number)
         if forward.target == nil, let place = queues[forward.shard]?.waiting.firstIndex(of: number)
         {
@@ -220,7 +220,7 @@ extension Forwards {
         return forward
     }
 
-    private mutating func forget(_ number: UInt64) -> Forward? {
+    private mutating func removeEntry(_ number: UInt64) -> Forward? {
         guard let forward = entries.removeValue(forKey: number) else { return nil }
         bytes -= forward.size
         let slot = forward.slot
@@ -250,7 +250,7 @@ extension Forwards {
             if queues[shard]?.isEmpty ?? false { queues[shard] = nil }
         }
         return lost.keys.sorted().compactMap { number in
-            var forward = forget(number)
+            var forward = removeEntry(number)
             // The target may still execute it.
             if forward?.target != nil { forward?.mayBeDone = true }
             return forward

@@ -14,7 +14,7 @@ package struct Histogram: Hashable, Sendable {
         counts = Array(repeating: 0, count: bounds.count + 1)
     }
 
-    package mutating func note(_ value: UInt64) {
+    package mutating func record(_ value: UInt64) {
         var index = 0
         while index < bounds.count, value > bounds[index] { index += 1 }
         counts[index] += 1

@@ -101,7 +101,7 @@ package enum BackupFailure: Error, Hashable, Sendable {
 /// The maintenance of a disk, besides storing and reading.
 package protocol Maintenance {
     /// The space on the disk; nil where the system does not say.
-    var room: DiskSpace? { get }
+    var diskSpace: DiskSpace? { get }
 
     /// Sets whether the commits that follow may use the reserve: they are deletions, on a full
     /// disk.

@@ -129,7 +129,7 @@ package actor Node {
     /// Outstanding calls for the number of owners that have some writes, by call number.
     var copyCalls: [UInt64: CopiesCall] = [:]
     /// The read barriers of connections, by session and shard.
-    var covers: [SessionShard: ReadBarrier] = [:]
+    var readBarriers: [SessionShard: ReadBarrier] = [:]
     /// Outstanding calls of read barriers, by call number.
     var barrierCalls: [UInt64: SessionShard] = [:]
     /// The shard replicas here that are being brought up to a read constraint, in order of arrival.
@@ -345,10 +345,10 @@ extension Node {
         var writes: [ShardWrite] = []
         var drops: [ShardID] = []
         var served: [(shard: Shard, peers: [NodeName])] = []
-        for shard in dirty.take().compactMap({ shard($0) }) {
+        for shard in dirty.removeAll().compactMap({ shard($0) }) {
             let end = shard.assumeIsolated { [nextTicket] in $0.endTurn(nextTicket) }
             if let write = end.write { writes.append(write) }
-            rewriting.note(shard.id, end.unsettledBytes)
+            rewriting.setBytes(shard.id, end.unsettledBytes)
             if end.isDropped { drops.append(shard.id) }
             send(end.frames, of: shard)
             settle(end.settled)
@@ -438,7 +438,7 @@ extension Node {
             let now = ports.clock.milliseconds
             for link in links.ascending {
                 updatePause(of: link)
-                link.link.onHeard(now: now)
+                link.sync.onHeard(now: now)
             }
         }
         let isBusy = isHoldingClients ? !isLittleAsked : isMuchAsked
@@ -484,13 +484,13 @@ extension Node {
         let now = ports.clock.microseconds
         while let first = underway.first, first.ticket <= ticket {
             underway.removeFirst()
-            tally.commits.note(now - min(now, first.since))
-            tally.records.note(UInt64(first.records))
+            tally.commits.record(now - min(now, first.since))
+            tally.records.record(UInt64(first.records))
             debugStored(first, now: now)
             for id in first.shards {
                 guard let shard = shard(id) else { continue }
                 settled += within(shard) { $0.onCommitted(ticket) }
-                rewriting.note(id, shard.assumeIsolated { $0.unsettledBytes })
+                rewriting.setBytes(id, shard.assumeIsolated { $0.unsettledBytes })
                 announce(shard)
                 finishRepair(of: shard)
             }

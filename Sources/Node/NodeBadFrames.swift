@@ -22,8 +22,8 @@ extension Node {
     /// One frame may be as large as the largest document, but not one of each member at a time.
     ///
     /// - Throws: `tooLong` above `unfinishedBytesMax`.
-    func checkUnfinishedFrames(of link: PeerConnection) throws(WireError) {
-        guard link.cutter.keptCount > Envelope.plainBytesMax else { return }
+    func checkUnfinishedFrames(of connection: PeerConnection) throws(WireError) {
+        guard connection.cutter.keptCount > Envelope.plainBytesMax else { return }
         let kept = links.ascending.reduce(0) { $0 + $1.cutter.keptCount }
         guard kept <= Node.unfinishedBytesMax else {
             throw .tooLong(count: UInt64(kept), limit: Node.unfinishedBytesMax)
@@ -32,20 +32,20 @@ extension Node {
 
     /// Handles a frame whose payload cannot be read.
     func onUnreadable(
-        _ payload: ArraySlice<UInt8>, from link: PeerConnection, because error: WireError
+        _ payload: ArraySlice<UInt8>, from connection: PeerConnection, because error: WireError
     ) {
         let id = PeerFrame.shard(ofUnreadable: payload)
-        onBadFrame(of: id.flatMap { shard($0) }, from: link, because: "\(error)")
+        onBadFrame(of: id.flatMap { shard($0) }, from: connection, because: "\(error)")
     }
 
     /// Handles a frame that a shard could not take.
-    func onRefused(_ failure: ShardFailure, in shard: Shard, from link: PeerConnection) {
+    func onRefused(_ failure: ShardFailure, in shard: Shard, from connection: PeerConnection) {
         guard case .badFrame(let error) = failure else {
             // A read of this node's own disk failed. What was not merged is not claimed, and so it
             // is fetched again.
-            return log(badFrame: "\(failure)", of: shard.id, pause: nil, from: link)
+            return log(badFrame: "\(failure)", of: shard.id, pause: nil, from: connection)
         }
-        onBadFrame(of: shard, from: link, because: "\(error)")
+        onBadFrame(of: shard, from: connection, because: "\(error)")
     }
 
     /// Refuses a frame whose vectors of these shards build on vectors that this node has not
@@ -53,48 +53,51 @@ extension Node {
     ///
     /// The member is told so, and sends its next vectors of these shards whole. What the frame was
     /// part of is sent again, or requested from another member.
-    func onUnheard(_ shards: [ShardID], in frame: PeerFrame, from link: PeerConnection) {
-        for shard in shards { link.send(.unheard(shard)) }
+    func onUnheard(_ shards: [ShardID], in frame: PeerFrame, from connection: PeerConnection) {
+        for shard in shards { connection.send(.unheard(shard)) }
         switch frame {
-        case .told(var told):
+        case .response(var told):
             told.refuse()
-            onResponse(told, from: link.name)
-        case .ask(let ask):
-            link.tell(
+            onResponse(told, from: connection.name)
+        case .request(let ask):
+            connection.sendResponse(
                 PeerResponse(number: ask.number, round: ask.round, outcome: .failed(.unsupported)))
         case .watch(.open(let id, let number, _)), .watch(.replay(let id, let number, _, _)):
-            refuse(number, of: id, to: link.name)
+            refuse(number, of: id, to: connection.name)
         case .watch(.told(let id, let number, _, _)), .watch(.replayed(let id, let number, _)),
             .watch(.lowered(let id, let number, _)):
-            onFed(.refused(id, number: number), by: link.name)
+            onFed(.refused(id, number: number), by: connection.name)
         case .watch(.watched(let number, let concerns, let positions)):
             let heard = positions.filter { !shards.contains($0.shard) }
-            onFed(.watched(number, concerns: concerns, positions: heard), by: link.name)
+            onFed(.watched(number, concerns: concerns, positions: heard), by: connection.name)
             // The holder counts the other positions as said: these feeds are opened again.
             for position in positions where shards.contains(position.shard) {
-                onFed(.refused(position.shard, number: position.number), by: link.name)
+                onFed(.refused(position.shard, number: position.number), by: connection.name)
             }
         default:
             let reason = "it builds on a vector that this node has not received"
-            for id in shards { onBadFrame(of: shard(id), from: link, because: reason) }
+            for id in shards { onBadFrame(of: shard(id), from: connection, because: reason) }
         }
     }
 
-    private func onBadFrame(of shard: Shard?, from link: PeerConnection, because reason: String) {
-        let name = link.name
+    private func onBadFrame(
+        of shard: Shard?, from connection: PeerConnection, because reason: String
+    ) {
+        let name = connection.name
         let pause = shard.map { within($0) { $0.onBadFrame(from: name) } }
-        log(badFrame: reason, of: shard?.id, pause: pause, from: link)
+        log(badFrame: reason, of: shard?.id, pause: pause, from: connection)
     }
 
     /// Logs refused frames of a member: one line a second at most, since there may be thousands.
     private func log(
-        badFrame reason: String, of id: ShardID?, pause: UInt64?, from link: PeerConnection
+        badFrame reason: String, of id: ShardID?, pause: UInt64?, from connection: PeerConnection
     ) {
-        guard let count = link.takeBadFrames(now: ports.clock.milliseconds) else { return }
+        guard let count = connection.takeBadFrames(now: ports.clock.milliseconds) else { return }
         let shard = id.map { " shard=\($0)" } ?? ""
         let wait = pause.map { " pause=\($0)ms" } ?? ""
         ports.host.log(
-            .error, "frame refused: \(reason)\(shard) peer=\(link.name) frames=\(count)\(wait)")
+            .error,
+            "frame refused: \(reason)\(shard) peer=\(connection.name) frames=\(count)\(wait)")
     }
 }
 

@@ -22,7 +22,7 @@ extension Node {
     /// after one that found the disk full.
     func lookAtDisk() {
         lookedAt = ports.clock.milliseconds
-        let room = ports.store.room ?? DiskSpace.unknown
+        let room = ports.store.diskSpace ?? DiskSpace.unknown
         let wasLow = pressure.isLow
         for step in pressure.onRoom(room, now: ports.clock.milliseconds) {
             switch step {

@@ -80,7 +80,7 @@ extension Node {
         guard level.count < numbers.count else { return level }
         let taken = Set(level)
         let held = numbers.filter { !taken.contains($0) }
-        for number in held { forwards.note(number) { $0.failure = $0.failure ?? .behind } }
+        for number in held { forwards.update(number) { $0.failure = $0.failure ?? .behind } }
         forwards.putBack(held, of: id)
         return level
     }
@@ -111,7 +111,8 @@ extension Node {
             return false
         }
         return links[name]?.send(
-            .ask(PeerRequest(number: number, round: round, deadline: deadline, request: request)))
+            .request(
+                PeerRequest(number: number, round: round, deadline: deadline, request: request)))
             ?? false
     }
 
@@ -140,49 +141,54 @@ extension Node {
 
     // MARK: Answers
 
-    func onResponse(_ told: PeerResponse, from name: NodeName) {
-        observe(told.time)
-        if let place = barrierCalls[told.number] { return onCaughtUp(told, at: place, from: name) }
-        if let list = shardCalls[told.number] { return onShardResponse(told, list, from: name) }
-        if let asked = copyCalls[told.number] { return onCounted(told, asked) }
-        guard let forward = forwards[told.number] else { return }
-        switch told.outcome {
+    func onResponse(_ response: PeerResponse, from name: NodeName) {
+        observe(response.time)
+        if let place = barrierCalls[response.number] {
+            return onCaughtUp(response, at: place, from: name)
+        }
+        if let list = shardCalls[response.number] {
+            return onShardResponse(response, list, from: name)
+        }
+        if let asked = copyCalls[response.number] { return onCounted(response, asked) }
+        guard let forward = forwards[response.number] else { return }
+        switch response.outcome {
         case .written(let receipt, let stored):
             // Accepted from a member that was given up, too: the write is done there.
             guard case .write = forward.request else { return }
-            note({ Observation(forward.shard, nil, by: $0) }, from: name, for: forward)
-            end(told.number, with: .written(receipt, in: forward.shard), stored)
-        case _ where forward.target != name || forward.round != told.round:
+            reportObservation({ Observation(forward.shard, nil, by: $0) }, from: name, for: forward)
+            finishForward(response.number, with: .written(receipt, in: forward.shard), stored)
+        case _ where forward.target != name || forward.round != response.round:
             return
         case .taken:
-            forwards.note(told.number) {
+            forwards.update(response.number) {
                 $0.isTaken = true
                 $0.heardAt = ports.clock.milliseconds
             }
         case .found(let findings, let part, let isLast):
             guard part == forward.parts else { return }
-            note(told, from: name, for: forward)
-            take(findings, isLast: isLast, for: told.number)
+            reportSeen(response, from: name, for: forward)
+            appendPart(findings, isLast: isLast, for: response.number)
         case .failed(.stale(let time)):
-            raise(told.number, on: forward, above: time)
+            raise(response.number, on: forward, above: time)
         case .failed(let failure) where failure.isOfItsMember:
-            pass(told.number, on: forward, because: failure)
+            pass(response.number, on: forward, because: failure)
         case .failed(let failure):
-            note(told, from: name, for: forward)
-            end(told.number, with: forward.outcome(of: failure), nil)
+            reportSeen(response, from: name, for: forward)
+            finishForward(response.number, with: forward.outcome(of: failure), nil)
         case .notOwner:
-            pass(told.number, on: forward, because: nil)
+            pass(response.number, on: forward, because: nil)
         case .listed, .copies, .level:
             return
         }
     }
 
-    private func note(_ told: PeerResponse, from name: NodeName, for forward: Forward) {
-        guard let seen = told.seen.first, seen.shard == forward.shard else { return }
-        note({ Observation(seen.shard, seen.vector, by: $0) }, from: name, for: forward)
+    private func reportSeen(_ response: PeerResponse, from name: NodeName, for forward: Forward) {
+        guard let seen = response.seen.first, seen.shard == forward.shard else { return }
+        reportObservation(
+            { Observation(seen.shard, seen.vector, by: $0) }, from: name, for: forward)
     }
 
-    private func note(
+    private func reportObservation(
         _ observation: (SessionVector.ObservedReplica) -> Observation, from name: NodeName,
         for forward: Forward
     ) {
@@ -201,17 +207,19 @@ extension Node {
         return held < Forwards.partsHeldMax || held == own
     }
 
-    private func take(_ part: Findings, isLast: Bool, for number: UInt64) {
+    private func appendPart(_ part: Findings, isLast: Bool, for number: UInt64) {
         guard let forward = forwards[number], forward.parts < Forwards.partsMax,
             case .read(let query, _) = forward.request, part.answers(query)
         else { return }
         guard isLast || hasRoom(forPartBehind: forward.parts) else {
-            return end(number, with: .failed(.overloaded), nil)
+            return finishForward(number, with: .failed(.overloaded), nil)
         }
         var found = forward.found ?? part
         if forward.found != nil { _ = found.append(part) }
-        guard !isLast else { return end(number, with: .found(found, isPartial: false), nil) }
-        forwards.note(number) {
+        guard !isLast else {
+            return finishForward(number, with: .found(found, isPartial: false), nil)
+        }
+        forwards.update(number) {
             $0.found = found
             $0.parts += 1
             $0.heardAt = ports.clock.milliseconds
@@ -226,7 +234,7 @@ extension Node {
         guard let target = forward.target else { return }
         tally.forwardsPassedOn += 1
         routes.noteRefused(target, forward.shard, now: ports.clock.milliseconds)
-        forwards.note(number) { $0.failure = failure }
+        forwards.update(number) { $0.failure = failure }
         forwards.takeBack(
             number, isUndone: failure?.isUndone ?? true, deniesLater: failure == nil)
     }
@@ -236,18 +244,18 @@ extension Node {
     /// The target has executed neither the write nor what it was sent for the shard after it.
     private func raise(_ number: UInt64, on forward: Forward, above time: HybridTimestamp) {
         guard !forward.mayBeDone, forward.raises < Forwards.raisesMax else {
-            forwards.note(number) { $0.mayBeDone = true }
-            return end(number, with: .failed(.unanswered), nil)
+            forwards.update(number) { $0.mayBeDone = true }
+            return finishForward(number, with: .failed(.unanswered), nil)
         }
         let request = raised(forward.request, above: time)
-        forwards.note(number) {
+        forwards.update(number) {
             $0.request = request
             $0.raises += 1
         }
         forwards.takeBack(number, isUndone: true, deniesLater: true)
     }
 
-    private func end(_ number: UInt64, with outcome: Completion, _ stored: Stored?) {
+    private func finishForward(_ number: UInt64, with outcome: Completion, _ stored: Stored?) {
         guard let forward = forwards.remove(number) else { return }
         finish(forward, outcome, stored)
     }
@@ -257,7 +265,7 @@ extension Node {
     /// A write that failed and may have been executed all the same is noted as unsettled: the
     /// session's later writes name it.
     func finish(_ forward: Forward, _ outcome: Completion, _ stored: Stored?) {
-        tally.note(outcome)
+        tally.recordCompletion(outcome)
         noteUnsettled(forward, outcome)
         finish(forward.slot, outcome, stored)
     }
@@ -284,7 +292,7 @@ extension Node {
     /// A member from which nothing at all has arrived within `patienceMilliseconds` is asked for no
     /// shard any more; a member that is merely slow is not asked for this shard for a while.
     func noteUnanswered(by name: NodeName, for shard: ShardID, now: UInt64) {
-        let heardAt = links[name]?.link.heardAt ?? 0
+        let heardAt = links[name]?.sync.heardAt ?? 0
         if now >= heardAt + Forwards.patienceMilliseconds {
             routes.noteMute(name, now: now)
         } else {

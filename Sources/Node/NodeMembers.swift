@@ -137,7 +137,7 @@ extension Node {
         for id in drops {
             if let copy = shard(id)?.assumeIsolated({ $0.tally }) { tally.add(copy) }
             held[Int(id.number)] = nil
-            safety.forget(id)
+            safety.removeShard(id)
             forgetReplica(of: id)
         }
         shards = held.compactMap { $0 }

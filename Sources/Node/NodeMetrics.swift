@@ -54,14 +54,15 @@ extension Node {
     /// Counts requests whose replies have been sent.
     ///
     /// - Parameter now: in microseconds.
-    package func note(_ answered: [AnsweredRequest], now: UInt64) {
-        tally.requests.note(answered, now: now)
+    package func recordAnswers(_ answered: [AnsweredRequest], now: UInt64) {
+        tally.requests.recordAnswers(answered, now: now)
     }
 
     /// Adds the traffic of a connection that ends to the total of its member.
-    func noteTraffic(of link: PeerConnection) {
+    func noteTraffic(of connection: PeerConnection) {
         tally.add(
-            link.traffic, with: link.name, members: membership.table.entries.map(\.member.name))
+            connection.traffic, with: connection.name,
+            members: membership.table.entries.map(\.member.name))
     }
 
     package func metrics() -> NodeMetrics {

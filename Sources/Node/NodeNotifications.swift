@@ -63,7 +63,7 @@ extension Node {
             slot: slot, user: user, device: device, level: level, sessionVectors: sessionVectors)
         let sink = StepSink(self, for: sinks[slot.session]) { $0.onStep(of: id, $1, $2) }
         attach(sink, as: id)
-        take(.reading, of: id, in: user.text) {
+        beginStep(.reading, of: id, in: user.text) {
             $0.handle(.device(device, of: user), of: user, for: $1, having: sessionVectors)
         }
     }
@@ -71,7 +71,7 @@ extension Node {
     /// Begins a step.
     ///
     /// - Parameter partition: the partition key whose shard is asked; nil for all shards.
-    private func take(
+    private func beginStep(
         _ step: NotificationRequest.Step, of id: UInt64, in partition: String?,
         by ask: (isolated Node, ReplySlot) -> Reply
     ) {
@@ -108,7 +108,7 @@ extension Node {
         case (.reading, .found(.device(let device), _)):
             gather(for: device, notifying, id)
         case (.scatterGather(let device), .found(.candidates(let candidates), let isPartial)):
-            note(candidates, of: device, isPartial, notifying, id)
+            recordShown(candidates, of: device, isPartial, notifying, id)
         case (.noting(let views, let isPartial, _), .written(let receipt, let shard)):
             let write = Write(shard: shard, context: receipt.context)
             sinks[notifying.slot.session]?.onWritten(write, isHere: false)
@@ -117,41 +117,41 @@ extension Node {
         case (.noting(let views, let isPartial, isNew: false), .failed(.store(.full))):
             name(views, isPartial, notifying, id)
         case (.naming(let views, let isPartial), .found(.names(let names), _)):
-            end(id, .found(.notifications(views.named(names)), isPartial: isPartial))
+            finishRequest(id, .found(.notifications(views.named(names)), isPartial: isPartial))
         // The notifications are recorded as shown: better without names than not at all.
         case (.naming(let views, let isPartial), _):
-            end(id, .found(.notifications(views), isPartial: isPartial))
+            finishRequest(id, .found(.notifications(views), isPartial: isPartial))
         case (_, .failed(let failure)):
-            end(id, .failed(failure))
+            finishRequest(id, .failed(failure))
         case (_, .found), (_, .written), (_, .done):
             // A member's response that does not fit the step.
-            end(id, .failed(.unanswered))
+            finishRequest(id, .failed(.unanswered))
         }
     }
 
     private func gather(for device: Device, _ notifying: NotificationRequest, _ id: UInt64) {
         guard let query = DueQuery(for: device, of: notifying.user) else {
-            return end(id, .failed(.refused(.deviceNotFound)))
+            return finishRequest(id, .failed(.refused(.deviceNotFound)))
         }
-        take(.scatterGather(device), of: id, in: nil) {
+        beginStep(.scatterGather(device), of: id, in: nil) {
             $0.handle(.due(query), of: notifying.user, for: $1, having: notifying.sessionVectors)
         }
     }
 
-    private func note(
+    private func recordShown(
         _ candidates: [NotificationCandidate], of device: Device, _ isPartial: Bool,
         _ notifying: NotificationRequest,
         _ id: UInt64
     ) {
         let list = NotificationList(of: device, candidates)
         guard !list.views.isEmpty else {
-            return end(id, .found(.notifications([]), isPartial: isPartial))
+            return finishRequest(id, .found(.notifications([]), isPartial: isPartial))
         }
         let mutation = Mutation(
             .list(list.entries, life: device.removed), on: notifying.device, by: notifying.user)
         let step = NotificationRequest.Step.noting(
             list.views, isPartial: isPartial, isNew: list.isNew)
-        take(step, of: id, in: notifying.user.text) {
+        beginStep(step, of: id, in: notifying.user.text) {
             $0.handle(
                 mutation, isMinted: false, level: notifying.level, for: $1,
                 having: notifying.sessionVectors)
@@ -164,14 +164,14 @@ extension Node {
         _ id: UInt64
     ) {
         let users = Set(views.map(\.from)).sorted().prefix(Query.namesMax)
-        take(.naming(views, isPartial: isPartial), of: id, in: nil) {
+        beginStep(.naming(views, isPartial: isPartial), of: id, in: nil) {
             $0.handle(
                 .names(of: Array(users)), of: notifying.user, for: $1,
                 having: notifying.sessionVectors)
         }
     }
 
-    private func end(_ id: UInt64, _ outcome: Completion) {
+    private func finishRequest(_ id: UInt64, _ outcome: Completion) {
         guard let notifying = notifyings.removeValue(forKey: id) else { return }
         detach(id)
         tellLater(outcome, to: notifying.slot)

@@ -105,11 +105,11 @@ extension Node {
     }
 
     /// Removes a dead or evicted member that is not coming back from the placement ring.
-    package func forget(_ name: NodeName) -> Result<Void, OperationFailure> {
+    package func forgetMember(_ name: NodeName) -> Result<Void, OperationFailure> {
         guard name != me.name else { return .failure(.oneself) }
         guard let state = membership.state(of: name) else { return .failure(.unknownMember) }
         guard state != .left else { return .success(()) }
-        guard membership.forget(name, now: ports.clock.milliseconds) else {
+        guard membership.forgetMember(name, now: ports.clock.milliseconds) else {
             return .failure(.notDead)
         }
         followMembership()

@@ -108,25 +108,26 @@ extension Node {
     }
 
     /// Handles the whole frames that have arrived from a member, as far as the turn's time allows.
-    private func receiveFrames(from link: PeerConnection) throws(WireError) {
+    private func receiveFrames(from connection: PeerConnection) throws(WireError) {
         let time = TurnTime(TurnTime.ofMember, on: ports.clock)
-        while let payload = try link.cutter.next() {
-            receive(payload, from: link)
-            if time.isOver { return note(link, isBehind: true) }
+        while let payload = try connection.cutter.next() {
+            receive(payload, from: connection)
+            if time.isOver { return setBehind(connection, isBehind: true) }
         }
-        note(link, isBehind: false)
+        setBehind(connection, isBehind: false)
     }
 
-    private func note(_ link: PeerConnection, isBehind: Bool) {
+    private func setBehind(_ connection: PeerConnection, isBehind: Bool) {
         if isBehind { ports.host.turnAgain() }
-        guard isBehind != link.isBehind else { return }
-        link.isBehind = isBehind
-        updatePause(of: link)
+        guard isBehind != connection.isBehind else { return }
+        connection.isBehind = isBehind
+        updatePause(of: connection)
     }
 
     /// Pauses or resumes reading from a member.
-    func updatePause(of link: PeerConnection) {
-        link.channel.setPaused(isCongested || link.isBehind || cutIn.contains(link.name))
+    func updatePause(of connection: PeerConnection) {
+        connection.channel.setPaused(
+            isCongested || connection.isBehind || cutIn.contains(connection.name))
     }
 
     /// Handles frames for which the last turn had no time.
@@ -141,14 +142,14 @@ extension Node {
         }
     }
 
-    private func receive(_ payload: ArraySlice<UInt8>, from link: PeerConnection) {
+    private func receive(_ payload: ArraySlice<UInt8>, from connection: PeerConnection) {
         do throws(WireError) {
-            receive(try PeerFrame.read(payload), from: link)
+            receive(try PeerFrame.read(payload), from: connection)
         } catch .unknown {
             // Later versions may have other kinds of frames; they are ignored.
             return
         } catch {
-            onUnreadable(payload, from: link, because: error)
+            onUnreadable(payload, from: connection, because: error)
         }
     }
 
@@ -184,7 +185,8 @@ extension Node {
         switch frame {
         case .hello(let hello): onHello(hello, greeting)
         case .reject(let reason): onRejected(reason, greeting)
-        case .gossip, .replication, .ask, .told, .clock, .watch, .typing, .checkpoint, .pulse,
+        case .gossip, .replication, .request, .response, .clock, .watch, .typing, .checkpoint,
+            .pulse,
             .unheard:
             drop(greeting)
         }
@@ -200,7 +202,7 @@ extension Node {
             noteStranger(error)
         }
         greetings[channel]?.channel.close()
-        forget(channel)
+        removeChannel(channel)
     }
 
     /// Logs connections closed for bytes that no node sends: at most one line a second, since
@@ -222,19 +224,19 @@ extension Node {
         if let link = links[channel: channel] {
             membership.onDown(link.name, now: ports.clock.milliseconds)
         }
-        forget(channel)
+        removeChannel(channel)
         followMembership()
     }
 
     /// Forgets a connection, and schedules the next dial of its address.
-    func forget(_ channel: UInt64) {
+    func removeChannel(_ channel: UInt64) {
         let now = ports.clock.milliseconds
         if let greeting = greetings.removeValue(forKey: channel), let address = greeting.dialed {
             dialer.onEnd(of: address, now: now)
         }
         guard let link = links[channel: channel] else { return }
         let name = link.name
-        end(link)
+        endConnection(link)
         if let address = membership.table[name]?.member.gossip {
             dialer.onEnd(of: address, now: now)
             if now >= link.since + PeerConnection.steadyMilliseconds { dialer.encourage(address) }
@@ -243,11 +245,11 @@ extension Node {
     }
 
     /// Ends all that depends on the connection to a member.
-    private func end(_ link: PeerConnection) {
-        links.remove(link)
-        noteTraffic(of: link)
-        let name = link.name
-        onLinkLost(link.channel.id, to: name)
+    private func endConnection(_ connection: PeerConnection) {
+        links.remove(connection)
+        noteTraffic(of: connection)
+        let name = connection.name
+        onLinkLost(connection.channel.id, to: name)
         for shard in shards { within(shard) { $0.onPeerDown(name) } }
         checkpoints.onDisconnected(name)
     }
@@ -306,7 +308,7 @@ extension Node {
         }
         guard let link = links[name] else { return nil }
         // The old connection may have died unnoticed: a member that returns must not wait for that.
-        guard isCongested || !link.link.isQuiet(now: ports.clock.milliseconds) else { return nil }
+        guard isCongested || !link.sync.isQuiet(now: ports.clock.milliseconds) else { return nil }
         guard link.process == hello.process else { return .nameTaken }
         // Of two connections, both sides keep the one that the node with the lesser name dialled.
         let isByLesser = isDialedByLesser(greeting, name)
@@ -345,7 +347,7 @@ extension Node {
     /// this node.
     private func noteAnswer(_ reason: Rejection, from greeting: Greeting) {
         guard let address = greeting.dialed else { return }
-        bootstrap?.note(reason, from: address, now: ports.clock.milliseconds)
+        bootstrap?.recordRejection(reason, from: address, now: ports.clock.milliseconds)
         if reason == .oneself || reason == .connected { unanswered.remove(address) }
     }
 
@@ -413,10 +415,10 @@ extension Node {
         let name = hello.member.name
         let old = links[name]
         if let old {
-            end(old)
+            endConnection(old)
             old.channel.close()
         }
-        routes.forget(name)
+        routes.unmute(name)
         let now = ports.clock.milliseconds
         let wire = options.versions.common(with: hello.versions) ?? options.versions.wire.lowerBound
         let cutter = greetings.removeValue(forKey: greeting.channel.id)?.cutter
@@ -440,12 +442,12 @@ extension Node {
 // MARK: Frames
 
 extension Node {
-    private func receive(_ frame: PeerFrame, from link: PeerConnection) {
-        let (name, now) = (link.name, ports.clock.milliseconds)
-        link.link.onHeard(now: now)
+    private func receive(_ frame: PeerFrame, from connection: PeerConnection) {
+        let (name, now) = (connection.name, ports.clock.milliseconds)
+        connection.sync.onHeard(now: now)
         var frame = frame
-        let unheard = link.hear(&frame)
-        guard unheard.isEmpty else { return onUnheard(unheard, in: frame, from: link) }
+        let unheard = connection.hear(&frame)
+        guard unheard.isEmpty else { return onUnheard(unheard, in: frame, from: connection) }
         switch frame {
         case .hello, .reject:
             break
@@ -455,19 +457,19 @@ extension Node {
             }
             followMembership()
         case .replication(.summary(let theirs)):
-            onSummary(theirs, from: link, now: now)
+            onSummary(theirs, from: connection, now: now)
         case .replication(.hashes(let theirs)):
             onHashes(theirs, from: name)
         case .replication(let frame):
-            deliver(frame, from: link)
-        case .ask(let ask):
-            onRequest(ask, from: link)
-        case .told(let told):
+            deliver(frame, from: connection)
+        case .request(let ask):
+            onRequest(ask, from: connection)
+        case .response(let told):
             onResponse(told, from: name)
         case .unheard(let shard):
-            link.onUnheard(shard)
+            connection.onUnheard(shard)
         case .clock(let theirs):
-            if link.noteClock(theirs, now: now) { tellTyping(to: name) }
+            if connection.noteClock(theirs, now: now) { tellTyping(to: name) }
         case .watch(let frame):
             onWatchFrame(frame, from: name)
         case .typing(let frame):
@@ -475,22 +477,22 @@ extension Node {
         case .checkpoint(let frame):
             onCheckpoint(frame, from: name)
         case .pulse(let pulse):
-            link.pulse = (pulse, now)
-            onSummary(pulse.summary, from: link, now: now)
+            connection.pulse = (pulse, now)
+            onSummary(pulse.summary, from: connection, now: now)
         }
     }
 
-    private func deliver(_ frame: Frame, from link: PeerConnection) {
+    private func deliver(_ frame: Frame, from connection: PeerConnection) {
         guard let id = frame.shard else { return }
-        let name = link.name
+        let name = connection.name
         guard let shard = shard(id) else {
-            if let answer = frame.answerWithoutReplica { link.send(answer) }
+            if let answer = frame.answerWithoutReplica { connection.send(answer) }
             return
         }
         debug(frame, from: name)
         let failure = within(shard) { $0.receive(frame, from: name) }
         observe(shard.assumeIsolated { $0.greatestTime })
-        if let failure { onRefused(failure, in: shard, from: link) }
+        if let failure { onRefused(failure, in: shard, from: connection) }
     }
 
     /// The hashes of the shards that, in this node's view, both nodes own.
@@ -498,18 +500,18 @@ extension Node {
         shards.compactMap { $0.assumeIsolated { $0.hash(sharedWith: name) } }
     }
 
-    private func onSummary(_ theirs: Frame.Summary, from link: PeerConnection, now: UInt64) {
-        let name = link.name
+    private func onSummary(_ theirs: Frame.Summary, from connection: PeerConnection, now: UInt64) {
+        let name = connection.name
         let hashes = hashes(sharedWith: name)
         let ours = PeerSync.summary(of: hashes)
-        if link.link.onSummary(theirs.hash, ours: ours, now: now) {
+        if connection.sync.onSummary(theirs.hash, ours: ours, now: now) {
             for entry in hashes {
                 guard let shard = shard(entry.shard) else { continue }
                 let isServing = !theirs.unready.contains(entry.shard)
                 within(shard) { $0.onLevel(with: name, isServing: isServing) }
             }
         } else {
-            link.send(.hashes(hashes))
+            connection.send(.hashes(hashes))
         }
     }
 
@@ -543,14 +545,14 @@ extension Node {
             }
         }
         for link in links.ascending {
-            guard isDeaf || !link.link.isSilent(now: now) else {
+            guard isDeaf || !link.sync.isSilent(now: now) else {
                 ports.host.log(.warn, "member silent peer=\(link.name)")
                 link.channel.close()
-                forget(link.channel.id)
+                removeChannel(link.channel.id)
                 membership.onGivenUp(link.name, now: now)
                 continue
             }
-            if link.link.takesSummary(now: now) {
+            if link.sync.takesSummary(now: now) {
                 link.send(.pulse(pulse(to: link, now: now)))
             }
             link.tellClock(now: now)

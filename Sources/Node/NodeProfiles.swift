@@ -41,7 +41,9 @@ extension Node {
         switch errand {
         case .change(let changed):
             // Without watchers of other users there is nobody to be found.
-            guard subscriptions.users != [changed] else { return tell(changeOf: changed, to: []) }
+            guard subscriptions.users != [changed] else {
+                return announce(changeOf: changed, to: [])
+            }
             user = changed
         case .survey(let session):
             guard let watcher = subscriptions[session] else { return }
@@ -84,7 +86,8 @@ extension Node {
     private func noteSeen(_ observations: [Observation], for id: UInt64) {
         let now = ports.clock.milliseconds
         for observation in observations {
-            profiles.note(observation.vector ?? Vector(), of: observation.shard, for: id, now: now)
+            profiles.recordVector(
+                observation.vector ?? Vector(), of: observation.shard, for: id, now: now)
         }
     }
 
@@ -94,36 +97,36 @@ extension Node {
         case .answered(let outcome, _): goOn(id, with: outcome)
         case .stored:
             if let kept = running.kept { goOn(id, with: kept) }
-        default: end(id, isFound: false)
+        default: endSurvey(id, isFound: false)
         }
     }
 
     private func goOn(_ id: UInt64, with outcome: Completion) {
         guard var running = profiles.running[id], case .found(let findings, let isPartial) = outcome
-        else { return end(id, isFound: false) }
+        else { return endSurvey(id, isFound: false) }
         running.isPartial = running.isPartial || isPartial
         switch (findings, running.errand) {
         case (.users(let contacts), .change(let user)):
             profiles.running[id] = running
-            tell(changeOf: user, to: contacts, isPartial: running.isPartial)
-            return end(id, isFound: !running.isPartial)
+            announce(changeOf: user, to: contacts, isPartial: running.isPartial)
+            return endSurvey(id, isFound: !running.isPartial)
         case (.users(let contacts), .survey), (.users(let contacts), .sum):
             running.left = ([running.user] + contacts).sorted()
         case (.profiles(let profiles), .survey), (.profiles(let profiles), .sum):
             running.found += profiles
         default:
-            return end(id, isFound: false)
+            return endSurvey(id, isFound: false)
         }
         let asked = Array(running.left.prefix(Query.namesMax))
         running.left.removeFirst(asked.count)
         profiles.running[id] = running
         guard asked.isEmpty else { return ask(.profiles(of: asked), for: id) }
         if !running.isPartial { finish(running) }
-        end(id, isFound: !running.isPartial)
+        endSurvey(id, isFound: !running.isPartial)
     }
 
     /// Ends a job; a survey or a change that could not ask everybody is queued again.
-    private func end(_ id: UInt64, isFound: Bool) {
+    private func endSurvey(_ id: UInt64, isFound: Bool) {
         detach(id)
         guard let running = profiles.running.removeValue(forKey: id) else { return }
         goOnWithProfiles()
@@ -131,7 +134,7 @@ extension Node {
         case .sum(let session):
             // The connection may watch another user by now.
             guard subscriptions[session]?.user == running.user else { return }
-            subscriptions.note(session) { $0.sumsDeadline = nil }
+            subscriptions.updateWatcher(session) { $0.sumsDeadline = nil }
         case .survey(let session) where subscriptions[session] == nil: break
         case .survey, .change:
             if !isFound { profiles.delay(running.errand, at: running.minimums) }
@@ -140,7 +143,7 @@ extension Node {
 
     /// Tells a change of a profile to the watchers of the user and of all who share a conversation
     /// with the user.
-    private func tell(changeOf user: UserID, to contacts: [UserID], isPartial: Bool = false) {
+    private func announce(changeOf user: UserID, to contacts: [UserID], isPartial: Bool = false) {
         guard var told = profiles.takeChange(of: user), let change = told.addressedEvent.change
         else { return }
         observe([told.addressedEvent])
@@ -155,7 +158,7 @@ extension Node {
                 told.told.insert(session).inserted
             else { continue }
             if let replaced = change.replaced {
-                subscriptions.note(session) {
+                subscriptions.updateWatcher(session) {
                     $0.sums?.change(user, from: replaced, to: change.view.sum)
                 }
             } else if watcher.sums != nil {
@@ -176,7 +179,7 @@ extension Node {
             guard let watcher = subscriptions[session], watcher.user == running.user,
                 watcher.sumsDeadline != nil
             else { return }
-            subscriptions.note(session) { $0.sums = sums }
+            subscriptions.updateWatcher(session) { $0.sums = sums }
         }
     }
 
@@ -191,7 +194,7 @@ extension Node {
         let differing = running.found.filter { profile in
             watcher.sums.map { sums.mayDiffer(profile.view.user, from: $0) } ?? true
         }
-        subscriptions.note(session) { $0.sums = sums }
+        subscriptions.updateWatcher(session) { $0.sums = sums }
         let told = differing.map {
             AddressedEvent(ProfileChange($0.view, replacing: nil), at: $0.at)
         }

@@ -21,7 +21,7 @@ extension Node {
     ///
     /// - Returns: false if the node is not connected, or too much waits for it already.
     @discardableResult
-    func tell(_ frame: WatchFrame, to name: NodeName) -> Bool {
+    func sendWatchFrame(_ frame: WatchFrame, to name: NodeName) -> Bool {
         guard name == me.name else { return links[name]?.send(.watch(frame)) ?? false }
         ownFrames.append(frame)
         guard ownFrames.count == 1 else { return true }
@@ -71,11 +71,14 @@ extension Node {
         }
         // A frame that was dropped has said no position. If one counted as known all the same, a
         // watcher who resumes would miss the changes that nobody there watched.
-        guard tell(.watched(number, concerns: concerns, positions: positions), to: name) else {
+        guard sendWatchFrame(.watched(number, concerns: concerns, positions: positions), to: name)
+        else {
             return
         }
         for position in positions {
-            publisher.note(position.number, for: name) { $0.known.formUnion(position.vector) }
+            publisher.updateServed(position.number, for: name) {
+                $0.known.formUnion(position.vector)
+            }
         }
     }
 
@@ -133,7 +136,7 @@ extension Node {
 
     /// Refuses a feed or a replay: at once, or as soon as there is capacity.
     func refuse(_ number: UInt64, of id: ShardID, to name: NodeName) {
-        if !tell(.refused(id, number: number), to: name) {
+        if !sendWatchFrame(.refused(id, number: number), to: name) {
             publisher.noteRefused(number, of: id, for: name)
         }
     }
@@ -174,7 +177,7 @@ extension Node {
     /// First reports to the receiver that the feed has no position. Until the scan has ended, a
     /// watcher that begins there gets a replay of its own.
     private func readAnew(_ served: EventPublisher.Served, for name: NodeName) {
-        let isSaid = tell(
+        let isSaid = sendWatchFrame(
             .told(served.shard, number: served.number, [], position: nil), to: name)
         guard isSaid else { return publisher.refuse(served.number, for: name) }
         publisher.rescan(served.number, for: name)
@@ -191,7 +194,7 @@ extension Node {
             let frame = WatchFrame.told(
                 served.shard, number: served.number, part,
                 position: isLast ? position.map(SaidVector.init) : nil)
-            guard tell(frame, to: name) else {
+            guard sendWatchFrame(frame, to: name) else {
                 // The receiver is told of the refusal once the connection has capacity, and opens a
                 // feed again from its last position.
                 publisher.refuse(served.number, for: name)
@@ -199,7 +202,7 @@ extension Node {
             }
         }
         if let position {
-            publisher.note(served.number, for: name) { $0.known.formUnion(position) }
+            publisher.updateServed(served.number, for: name) { $0.known.formUnion(position) }
         }
     }
 
@@ -274,7 +277,7 @@ extension Node {
         let target = scan.target ?? position
         if scan.target == nil, !mayConcern(served, shard) {
             scan.target = target
-            end(scan, of: served, position: position, for: name)
+            endScan(scan, of: served, position: position, for: name)
             return 1
         }
         scan.target = target
@@ -293,8 +296,8 @@ extension Node {
             served.isFeed ? told.compactMap { $0.narrowed(to: users.contains) } : told
         if !theirs.isEmpty { send(theirs, on: served, position: nil, to: name) }
         if let next { scan.place = next }
-        self.publisher.note(served.number, for: name) { $0.scan = scan }
-        if next == nil { end(scan, of: served, position: position, for: name) }
+        self.publisher.updateServed(served.number, for: name) { $0.scan = scan }
+        if next == nil { endScan(scan, of: served, position: position, for: name) }
         return Node.changesReads
     }
 
@@ -308,7 +311,7 @@ extension Node {
         publisher.lower(served.number, to: held, for: name)
         let frame = WatchFrame.lowered(
             served.shard, number: served.number, position: SaidVector(held))
-        if !tell(frame, to: name) { publisher.refuse(served.number, for: name) }
+        if !sendWatchFrame(frame, to: name) { publisher.refuse(served.number, for: name) }
     }
 
     /// Whether a shard may have events for the receiver.
@@ -324,13 +327,13 @@ extension Node {
     ///
     /// If changes have been stored since it began, another scan follows; otherwise the feed becomes
     /// live, or the replay ends.
-    private func end(
+    private func endScan(
         _ scan: FeedScan, of served: EventPublisher.Served, position: Vector, for name: NodeName
     ) {
         guard publisher.served(served.number, for: name) != nil else { return }
         let known = served.known.union(scan.target ?? position)
         guard known.covers(position) else {
-            publisher.note(served.number, for: name) {
+            publisher.updateServed(served.number, for: name) {
                 $0.known = known
                 $0.scan = FeedScan()
             }
@@ -338,7 +341,7 @@ extension Node {
         }
         let ahead = known.union(served.ahead).subtracting(position)
         guard served.isFeed else {
-            let isSaid = tell(
+            let isSaid = sendWatchFrame(
                 .replayed(served.shard, number: served.number, position: SaidVector(known)),
                 to: name)
             guard isSaid else { return publisher.refuse(served.number, for: name) }
@@ -346,7 +349,7 @@ extension Node {
             publisher.noteAhead(ahead, of: served.shard, for: name)
             return
         }
-        publisher.note(served.number, for: name) {
+        publisher.updateServed(served.number, for: name) {
             $0.known = known.union(ahead)
             $0.ahead = ahead
             $0.scan = nil

@@ -66,7 +66,7 @@ extension Node {
         sinces[slot] = Since(slot: slot, missing: Set(shards))
         for shard in shards {
             let constraint = ReadConstraint(.token(token.narrowed(to: shard)), isStrict: true)
-            covers[SessionShard(session: slot.session, shard: shard)] = ReadBarrier(
+            readBarriers[SessionShard(session: slot.session, shard: shard)] = ReadBarrier(
                 constraint: constraint, since: ports.clock.milliseconds)
         }
         ports.host.turnAgain()
@@ -80,30 +80,30 @@ extension Node {
         -> Bool
     {
         let place = SessionShard(session: session, shard: shard)
-        guard covers[place] == nil else { return false }
+        guard readBarriers[place] == nil else { return false }
         guard let sessionVector = sinks[session]?.sessionVector(of: shard),
             sessionVector.replica != replica
         else {
             return true
         }
-        guard covers.count < ReadBarrier.countMax,
+        guard readBarriers.count < ReadBarrier.countMax,
             let constraint = sinks[session]?.constraint(on: shard)
         else { return false }
         if replica == .here, let copy = self.shard(shard), isHeld(constraint.minimum, by: copy) {
             sinks[session]?.onLevel(storedObservation(of: copy))
             return true
         }
-        covers[place] = ReadBarrier(constraint: constraint, since: ports.clock.milliseconds)
+        readBarriers[place] = ReadBarrier(constraint: constraint, since: ports.clock.milliseconds)
         ports.host.turnAgain()
         return false
     }
 
     /// Advances all read barriers, catch-ups and `SINCE` requests at the end of a turn.
     func tendReadBarriers() {
-        guard !covers.isEmpty || !catchUps.isEmpty || !sinces.isEmpty else { return }
+        guard !readBarriers.isEmpty || !catchUps.isEmpty || !sinces.isEmpty else { return }
         let now = ports.clock.milliseconds
-        for place in covers.keys.sorted(by: precedes) {
-            guard let cover = covers[place] else { continue }
+        for place in readBarriers.keys.sorted(by: precedes) {
+            guard let cover = readBarriers[place] else { continue }
             if now >= cover.since + ReadBarrier.patienceMilliseconds {
                 giveUp(place)
             } else if cover.target == nil {
@@ -115,14 +115,14 @@ extension Node {
     }
 
     private func askForReadBarrier(at place: SessionShard, now: UInt64) {
-        guard let cover = covers[place] else { return }
+        guard let cover = readBarriers[place] else { return }
         switch route(of: place.shard) {
         case .nobody: return
         case .here(let shard):
             if isHeld(cover.constraint.minimum, by: shard) {
-                return end(place, storedObservation(of: shard))
+                return endBarrier(place, storedObservation(of: shard))
             }
-            covers[place]?.target = .here
+            readBarriers[place]?.target = .here
             level(shard.id, cover.constraint, for: .here(place))
         case .member(let name):
             guard let channel = links[name]?.channel.id else { return }
@@ -132,27 +132,30 @@ extension Node {
                 within: Forwards.patienceMilliseconds)
             guard isSent else { return }
             barrierCalls[number] = place
-            covers[place]?.target = .member(name, channel: channel, number: number)
-            covers[place]?.askedAt = now
+            readBarriers[place]?.target = .member(name, channel: channel, number: number)
+            readBarriers[place]?.askedAt = now
         }
     }
 
-    func onCaughtUp(_ told: PeerResponse, at place: SessionShard, from name: NodeName) {
-        guard case .member(let target, let channel, told.number)? = covers[place]?.target,
+    func onCaughtUp(_ response: PeerResponse, at place: SessionShard, from name: NodeName) {
+        guard case .member(let target, let channel, response.number)? = readBarriers[place]?.target,
             target == name
         else { return }
-        barrierCalls[told.number] = nil
-        if case .level = told.outcome, let seen = told.seen.first, seen.shard == place.shard {
-            end(place, Observation(place.shard, seen.vector, by: .member(channel: channel)))
+        barrierCalls[response.number] = nil
+        if case .level = response.outcome, let seen = response.seen.first, seen.shard == place.shard
+        {
+            endBarrier(place, Observation(place.shard, seen.vector, by: .member(channel: channel)))
         } else {
             routes.noteRefused(name, place.shard, now: ports.clock.milliseconds)
-            covers[place]?.target = nil
+            readBarriers[place]?.target = nil
         }
         ports.host.turnAgain()
     }
 
-    private func end(_ place: SessionShard, _ observation: Observation) {
-        if let constraint = covers[place]?.constraint { noteUnmet(constraint, by: observation) }
+    private func endBarrier(_ place: SessionShard, _ observation: Observation) {
+        if let constraint = readBarriers[place]?.constraint {
+            noteUnmet(constraint, by: observation)
+        }
         drop(place)
         sinks[place.session]?.onLevel(observation)
         for slot in sinces.keys where slot.session == place.session {
@@ -182,7 +185,7 @@ extension Node {
     }
 
     private func drop(_ place: SessionShard) {
-        guard let cover = covers.removeValue(forKey: place) else { return }
+        guard let cover = readBarriers.removeValue(forKey: place) else { return }
         switch cover.target {
         case .here: endCatchUp(.here(place))
         case .member(_, _, let number): barrierCalls[number] = nil
@@ -192,7 +195,7 @@ extension Node {
 
     private func failSince(_ slot: ReplySlot) {
         sinces[slot] = nil
-        for place in covers.keys.filter({ $0.session == slot.session }) { drop(place) }
+        for place in readBarriers.keys.filter({ $0.session == slot.session }) { drop(place) }
         sinks[slot.session]?.onSettled(slot.number, .answered(.failed(.behind), nil))
     }
 
@@ -205,14 +208,14 @@ extension Node {
     }
 
     func tickReadBarriers(now: UInt64) {
-        for (place, cover) in covers {
+        for (place, cover) in readBarriers {
             guard case .member(let name, let channel, let number) = cover.target else { continue }
             let isLost = links[name]?.channel.id != channel
             let isOverdue = now >= cover.askedAt + Forwards.patienceMilliseconds
             guard isLost || isOverdue else { continue }
             if isOverdue { noteUnanswered(by: name, for: place.shard, now: now) }
             barrierCalls[number] = nil
-            covers[place]?.target = nil
+            readBarriers[place]?.target = nil
         }
     }
 
@@ -223,7 +226,7 @@ extension Node {
     }
 
     func forgetReadBarriers(of session: UInt64) {
-        for place in covers.keys.filter({ $0.session == session }) { drop(place) }
+        for place in readBarriers.keys.filter({ $0.session == session }) { drop(place) }
         for slot in sinces.keys.filter({ $0.session == session }) { sinces[slot] = nil }
     }
 
@@ -258,13 +261,13 @@ extension Node {
         for (catchUp, _) in over { endCatchUp(catchUp.waiter) }
         for (catchUp, observation) in over {
             switch (catchUp.waiter, observation) {
-            case (.here(let place), let observation?): end(place, observation)
-            case (.here(let place), nil): covers[place]?.target = nil
+            case (.here(let place), let observation?): endBarrier(place, observation)
+            case (.here(let place), nil): readBarriers[place]?.target = nil
             case (.member(let slot), let observation?):
                 let seen = observation.vector.map {
                     ObservedShard(shard: observation.shard, vector: $0)
                 }
-                tell(.level, to: slot, seen: seen.map { [$0] } ?? [])
+                sendResponse(.level, to: slot, seen: seen.map { [$0] } ?? [])
             case (.member, nil): deny(catchUp.waiter)
             }
         }
@@ -295,8 +298,8 @@ extension Node {
 
     private func deny(_ waiter: CatchUp.Waiter) {
         switch waiter {
-        case .here(let place): covers[place]?.target = nil
-        case .member(let slot): tell(.failed(.behind), to: slot)
+        case .here(let place): readBarriers[place]?.target = nil
+        case .member(let slot): sendResponse(.failed(.behind), to: slot)
         }
     }
 

@@ -61,7 +61,7 @@ extension Node {
         if let held = self.shard(shard) { within(held) { $0.suspend() } }
         for link in links.ascending {
             link.channel.close()
-            forget(link.channel.id)
+            removeChannel(link.channel.id)
         }
         ports.host.turnAgain()
     }

@@ -75,7 +75,7 @@ extension Node {
             return false
         }
         return coOwners.filter { membership.state(of: $0) != .dead }.allSatisfy { name in
-            links[name]?.link.isLevel(
+            links[name]?.sync.isLevel(
                 with: PeerSync.summary(of: hashes(sharedWith: name)), now: now) ?? false
         }
     }

@@ -137,7 +137,9 @@ extension Node {
             shard.isReady ? shard.carryOut(asked.0, for: asked.1) : nil
         }
         guard let carriedOut else { return nil }
-        guard case .failed(.stale(let time)) = carriedOut.outcome else { return note(carriedOut) }
+        guard case .failed(.stale(let time)) = carriedOut.outcome else {
+            return recordResult(carriedOut)
+        }
         return execute(raised(request, above: time), in: shard, for: slot)
     }
 
@@ -164,10 +166,12 @@ extension Node {
         if isRefusing, let failure = refusal(of: request) {
             return (.failed(.store(failure)), isSettled: true)
         }
-        return note(within(shard) { $0.carryOut(request, for: slot) })
+        return recordResult(within(shard) { $0.carryOut(request, for: slot) })
     }
 
-    private func note(_ carriedOut: consuming ExecutionResult) -> (Completion, isSettled: Bool) {
+    private func recordResult(_ carriedOut: consuming ExecutionResult) -> (
+        Completion, isSettled: Bool
+    ) {
         observe(carriedOut.greatestTime)
         return (carriedOut.outcome, carriedOut.isSettled)
     }
@@ -210,13 +214,13 @@ extension Node {
     func isOwnerBusy(_ id: ShardID) -> Bool {
         let now = ports.clock.milliseconds
         return owners[Int(id.number)].contains { name in
-            links[name].map { !routes.isMute(name, heardAt: $0.link.heardAt, now: now) } ?? false
+            links[name].map { !routes.isMute(name, heardAt: $0.sync.heardAt, now: now) } ?? false
         }
     }
 
     private func mayAsk(_ name: NodeName, for id: ShardID, now: UInt64) -> Bool {
         guard let link = links[name], link.deadline(after: 0, now: now) != nil else { return false }
-        return routes.mayAsk(name, for: id, heardAt: link.link.heardAt, now: now)
+        return routes.mayAsk(name, for: id, heardAt: link.sync.heardAt, now: now)
     }
 
     func tickRequests(now: UInt64) {

@@ -39,62 +39,63 @@ struct RequestedShard: Hashable, Sendable {
 
 /// Requests of other members, and replies to members and clients.
 extension Node {
-    func onRequest(_ ask: PeerRequest, from link: PeerConnection) {
-        let slot = ReplySlot(session: link.session, number: ask.number)
+    func onRequest(_ request: PeerRequest, from connection: PeerConnection) {
+        let slot = ReplySlot(session: connection.session, number: request.number)
         let now = ports.clock.milliseconds
-        let isLate = now > ask.deadline
-        if isLate { link.tellClock(now: now, isMistaken: true) }
+        let isLate = now > request.deadline
+        if isLate { connection.tellClock(now: now, isMistaken: true) }
         let isWelcome =
             !isLate && pendingResponses.count + scatterGathers.count < PendingResponse.countMax
-        switch ask.request {
+        switch request.request {
         case .write(let operation, _, _):
-            answer(ask, in: operation.mutation.partition, for: slot, isWelcome)
+            answer(request, in: operation.mutation.partition, for: slot, isWelcome)
         case .read(let query, _):
             if let partition = query.partition {
-                answer(ask, in: partition, for: slot, isWelcome)
+                answer(request, in: partition, for: slot, isWelcome)
             } else {
-                tell(.notOwner, to: slot, ask.round)
+                sendResponse(.notOwner, to: slot, request.round)
             }
         case .list(let query, let user, let shards):
             if isWelcome, query.partition == nil {
                 list(query, of: user, in: shards, for: slot)
             } else {
-                tell(.notOwner, to: slot)
+                sendResponse(.notOwner, to: slot)
             }
         case .copies(let id, let vector):
             let copies = shard(id)?.assumeIsolated { $0.isReady ? $0.copies(of: vector) : nil }
-            tell(copies.flatMap { $0 }.map(PeerResponse.Completion.copies) ?? .notOwner, to: slot)
-        case .unknown: tell(.failed(.unsupported), to: slot, ask.round)
+            sendResponse(
+                copies.flatMap { $0 }.map(PeerResponse.Completion.copies) ?? .notOwner, to: slot)
+        case .unknown: sendResponse(.failed(.unsupported), to: slot, request.round)
         case .level(let id, let constraint):
             if isWelcome, shard(id)?.assumeIsolated({ $0.mayAnswer }) ?? false {
                 level(id, constraint, for: .member(slot))
             } else {
-                tell(.notOwner, to: slot)
+                sendResponse(.notOwner, to: slot)
             }
         }
     }
 
     private func answer(
-        _ ask: PeerRequest, in partition: String, for slot: ReplySlot, _ isWelcome: Bool
+        _ request: PeerRequest, in partition: String, for slot: ReplySlot, _ isWelcome: Bool
     ) {
         guard let id = shardID(of: partition) else { return }
         let place = RequestedShard(session: slot.session, shard: id)
-        let isDenied = redirects[place].map { ask.round <= $0.round } ?? false
-        guard isWelcome, !isDenied, mayCarryOut(ask.request), let shard = shard(id),
+        let isDenied = redirects[place].map { request.round <= $0.round } ?? false
+        guard isWelcome, !isDenied, mayCarryOut(request.request), let shard = shard(id),
             shard.assumeIsolated({ $0.mayAnswer })
         else {
-            deny(ask, at: place)
-            tell(.notOwner, to: slot, ask.round)
+            deny(request, at: place)
+            sendResponse(.notOwner, to: slot, request.round)
             return
         }
-        let (outcome, isSettled) = execute(ask.request, in: shard, for: slot)
+        let (outcome, isSettled) = execute(request.request, in: shard, for: slot)
         // The request comes again with a greater time, and ahead of those that followed it.
-        if case .failed(.stale) = outcome { deny(ask, at: place) }
+        if case .failed(.stale) = outcome { deny(request, at: place) }
         var seen: [ObservedShard] = []
         if outcome.showsCopy {
             seen = [ObservedShard(shard: id, vector: shard.assumeIsolated { $0.vector })]
         }
-        keep(outcome, isSettled, for: slot, ask.round, seen: seen)
+        keep(outcome, isSettled, for: slot, request.round, seen: seen)
     }
 
     /// Whether the clock here is right, or the request is not a write.
@@ -102,9 +103,9 @@ extension Node {
         if case .write = request { clusterTime.refusedOffset == nil } else { true }
     }
 
-    private func deny(_ ask: PeerRequest, at place: RequestedShard) {
+    private func deny(_ request: PeerRequest, at place: RequestedShard) {
         redirects[place] = Redirect(
-            round: ask.round, until: ports.clock.milliseconds + Redirect.milliseconds)
+            round: request.round, until: ports.clock.milliseconds + Redirect.milliseconds)
     }
 
     // MARK: Replies
@@ -115,7 +116,7 @@ extension Node {
         seen: [ObservedShard] = []
     ) {
         if seedings[slot] != nil {
-            note(outcome, isSettled, ofSeeding: slot)
+            recordCompletion(outcome, isSettled, ofSeeding: slot)
         } else if isSettled {
             finish(slot, outcome, nil, round, seen: seen)
         } else {
@@ -129,7 +130,7 @@ extension Node {
         _ slot: ReplySlot, _ outcome: Completion, _ stored: Stored?, _ round: UInt64 = 0,
         seen: [ObservedShard] = []
     ) {
-        guard seedings[slot] == nil else { return note(outcome, true, ofSeeding: slot) }
+        guard seedings[slot] == nil else { return recordCompletion(outcome, true, ofSeeding: slot) }
         guard slot.isOfMember else {
             onTypingAllowed(slot, by: outcome)
             sinks[slot.session]?.onSettled(slot.number, .answered(outcome, stored))
@@ -138,11 +139,13 @@ extension Node {
         switch outcome {
         case .written(let receipt, _):
             guard let stored else { preconditionFailure("a write is told once it is stored") }
-            tell(.written(receipt, stored), to: slot, round)
+            sendResponse(.written(receipt, stored), to: slot, round)
         case .found(let findings, _):
-            tell(findings, to: slot, round, seen: seen) { .found($0, part: $1, isLast: true) }
+            sendFindings(findings, to: slot, round, seen: seen) {
+                .found($0, part: $1, isLast: true)
+            }
         case .failed(let failure):
-            tell(.failed(failure), to: slot, round, seen: seen)
+            sendResponse(.failed(failure), to: slot, round, seen: seen)
         case .done: preconditionFailure("members are asked for one write at a time")
         }
     }
@@ -150,7 +153,7 @@ extension Node {
     /// Sends findings to a member in parts.
     ///
     /// - Parameter last: makes the last part out of findings and their index.
-    func tell(
+    func sendFindings(
         _ findings: Findings, to slot: ReplySlot, _ round: UInt64, seen: [ObservedShard],
         last: (Findings, Int) -> PeerResponse.Completion
     ) {
@@ -159,23 +162,23 @@ extension Node {
             let isLast = index == parts.count - 1
             let outcome =
                 isLast ? last(part, index) : .found(part, part: index, isLast: false)
-            guard tell(outcome, to: slot, round, seen: isLast ? seen : []) else { return }
+            guard sendResponse(outcome, to: slot, round, seen: isLast ? seen : []) else { return }
         }
     }
 
     /// - Returns: false if too much waits for the member already; the member is told so instead.
     @discardableResult
-    func tell(
+    func sendResponse(
         _ outcome: PeerResponse.Completion, to slot: ReplySlot, _ round: UInt64 = 0,
         seen: [ObservedShard] = []
     ) -> Bool {
         guard let link = links[channel: slot.session & ~PeerConnection.sessionBit] else {
             return false
         }
-        let told = PeerResponse(
+        let response = PeerResponse(
             number: slot.number, round: round, outcome: outcome, seen: seen,
             time: latestTime)
-        if link.tell(told) { return true }
+        if link.sendResponse(response) { return true }
         let refusal = PeerResponse(number: slot.number, round: round, outcome: .failed(.overloaded))
         if !link.refuse(refusal), !link.isGivenUp {
             link.isGivenUp = true
@@ -207,11 +210,11 @@ extension Node {
                 replies.append((slot, stored))
             }
         }
-        tell(replies)
+        sendReplies(replies)
     }
 
     /// Hands each session all its stored replies in one call.
-    private func tell(_ replies: [(slot: ReplySlot, stored: Stored)]) {
+    private func sendReplies(_ replies: [(slot: ReplySlot, stored: Stored)]) {
         let replies = replies.sorted { precedes($0.slot, $1.slot) }
         var start = 0
         while start < replies.count {
@@ -237,7 +240,7 @@ extension Node {
             scatterGathers[slot] = nil
             let round = pendingResponses.removeValue(forKey: slot)?.round ?? 0
             if slot.isOfMember {
-                tell(.failed(.store(failure)), to: slot, round)
+                sendResponse(.failed(.store(failure)), to: slot, round)
             } else {
                 typing.asked[slot] = nil
                 sinks[slot.session]?.onSettled(slot.number, .failed(failure))
@@ -251,7 +254,7 @@ extension Node {
     func noteUnsettled(_ last: Stamp, on shard: ShardID, for slot: ReplySlot) {
         operations.noteUnsettled(last.time, on: shard)
         sinks[slot.session]?.onUnsettled(last)
-        subscriptions.note(slot.session) { $0.unsettled.note(last) }
+        subscriptions.updateWatcher(slot.session) { $0.unsettled.insertOperation(last) }
     }
 
     func tickAnswers(now: UInt64) {
@@ -262,12 +265,12 @@ extension Node {
         }
         for slot in latePendingResponses.keys.sorted(by: precedes) {
             pendingResponses[slot]?.isTaken = true
-            tell(.taken, to: slot, pendingResponses[slot]?.round ?? 0)
+            sendResponse(.taken, to: slot, pendingResponses[slot]?.round ?? 0)
         }
         let lateLists = scatterGathers.filter { $0.isOfMember && !$1.isTaken && isSlow($1.since) }
         for slot in lateLists.keys.sorted(by: precedes) {
             scatterGathers[slot]?.isTaken = true
-            tell(.taken, to: slot)
+            sendResponse(.taken, to: slot)
         }
     }
 

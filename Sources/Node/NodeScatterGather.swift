@@ -39,7 +39,7 @@ struct ScatterGather: Sendable {
     func isLate(_ now: UInt64) -> Bool { now >= since + ScatterGather.patienceMilliseconds }
 
     /// - Returns: false if the findings do not answer the query.
-    mutating func take(_ part: Findings, isOfMany: Bool = false) -> Bool {
+    mutating func appendPart(_ part: Findings, isOfMany: Bool = false) -> Bool {
         guard part.answers(query) else { return false }
         if isOfMany { parts += 1 }
         guard var findings else {
@@ -81,7 +81,7 @@ struct ShardCall: Sendable {
         Forwards.isOverdue(since: heardAt, isTaken: isTaken, now)
     }
 
-    mutating func note(_ more: [ObservedShard]) {
+    mutating func appendSeen(_ more: [ObservedShard]) {
         let open = Set(shards).subtracting(seen.map(\.shard))
         seen += more.filter { open.contains($0.shard) }
     }
@@ -198,7 +198,7 @@ extension Node {
             }
             switch route {
             case .here(let shard):
-                let failure = take(shard, among: concerned, into: &scatterGather, for: slot)
+                let failure = readShard(shard, among: concerned, into: &scatterGather, for: slot)
                 if let failure { return failure }
             case .member(let name): shares[name, default: []].append(id)
             case .nobody where isOwnerBusy(id) && !scatterGather.isLate(ports.clock.milliseconds):
@@ -207,10 +207,10 @@ extension Node {
             }
         }
         for name in shares.keys.sorted() {
-            let ask = ShardCall(
+            let call = ShardCall(
                 slot: slot, target: name, shards: shares[name] ?? [],
                 heardAt: ports.clock.milliseconds)
-            send(ask, of: &scatterGather)
+            send(call, of: &scatterGather)
         }
         return nil
     }
@@ -225,17 +225,17 @@ extension Node {
         }
     }
 
-    private func send(_ ask: ShardCall, of scatterGather: inout ScatterGather) {
+    private func send(_ call: ShardCall, of scatterGather: inout ScatterGather) {
         let number = takeCallNumber()
-        let request = PeerRequest.Request.list(scatterGather.query, scatterGather.user, ask.shards)
+        let request = PeerRequest.Request.list(scatterGather.query, scatterGather.user, call.shards)
         let isSent = self.ask(
-            ask.target, request, as: number, within: Forwards.patienceMilliseconds)
+            call.target, request, as: number, within: Forwards.patienceMilliseconds)
         guard isSent else {
-            scatterGather.missing += ask.shards
+            scatterGather.missing += call.shards
             return
         }
         scatterGather.asks += 1
-        shardCalls[number] = ask
+        shardCalls[number] = call
         ports.host.turnAgain()
     }
 
@@ -256,7 +256,7 @@ extension Node {
     /// - Parameter concerned: the shards to read; the others contain nothing that the query finds.
     ///   Nil if that is unknown.
     /// - Returns: the failure of the whole list, if any.
-    private func take(
+    private func readShard(
         _ shard: Shard, among concerned: Set<ShardID>?, into scatterGather: inout ScatterGather,
         for slot: ReplySlot
     ) -> ShardFailure? {
@@ -265,14 +265,14 @@ extension Node {
             shard.assumeIsolated({ $0.mayAnswer })
         {
             scatterGather.seen.append(observation(of: shard))
-            precondition(scatterGather.take(nothing), "shards answer one query alike")
+            precondition(scatterGather.appendPart(nothing), "shards answer one query alike")
             return nil
         }
         switch within(shard, { $0.answer(query, for: user, slot: slot) }) {
         case .success(let answer):
             if !answer.isSettled { scatterGather.unsettled += 1 }
             scatterGather.seen.append(observation(of: shard))
-            precondition(scatterGather.take(answer.findings), "shards answer one query alike")
+            precondition(scatterGather.appendPart(answer.findings), "shards answer one query alike")
         case .failure(let failure):
             guard failure.isPassing else { return failure }
             scatterGather.missing.append(shard.id)
@@ -293,7 +293,7 @@ extension Node {
             sinks[slot.session]?.onSeen(scatterGather.seen)
             return finish(slot, scatterGather.outcome, nil)
         }
-        tell(scatterGather, to: slot)
+        sendList(scatterGather, to: slot)
     }
 
     // MARK: For other members
@@ -307,8 +307,8 @@ extension Node {
                 scatterGather.missing.append(id)
                 continue
             }
-            if let failure = take(shard, among: concerned, into: &scatterGather, for: slot) {
-                tell(.failed(failure), to: slot)
+            if let failure = readShard(shard, among: concerned, into: &scatterGather, for: slot) {
+                sendResponse(.failed(failure), to: slot)
                 return
             }
         }
@@ -316,9 +316,9 @@ extension Node {
         endIfGathered(slot)
     }
 
-    private func tell(_ scatterGather: ScatterGather, to slot: ReplySlot) {
+    private func sendList(_ scatterGather: ScatterGather, to slot: ReplySlot) {
         guard let findings = scatterGather.findings else {
-            tell(.notOwner, to: slot)
+            sendResponse(.notOwner, to: slot)
             return
         }
         let seen = scatterGather.seen.compactMap { observation in
@@ -326,59 +326,59 @@ extension Node {
         }
         let parts = seen.runs(of: options.peerLimits.vectorBytesMax, sizedBy: \.roughBytes)
         for part in parts.dropLast() {
-            guard tell(.taken, to: slot, seen: part) else { return }
+            guard sendResponse(.taken, to: slot, seen: part) else { return }
         }
         // The parts of several shards are merged first: a list is decoded in its order, without
         // repeats.
-        tell(findings.gathered, to: slot, 0, seen: parts.last ?? []) {
+        sendFindings(findings.gathered, to: slot, 0, seen: parts.last ?? []) {
             .listed($0, part: $1, missing: scatterGather.missing)
         }
     }
 
     // MARK: Of other members
 
-    func onShardResponse(_ told: PeerResponse, _ ask: ShardCall, from name: NodeName) {
-        guard ask.target == name else { return }
-        shardCalls[told.number]?.heardAt = ports.clock.milliseconds
-        switch told.outcome {
+    func onShardResponse(_ response: PeerResponse, _ call: ShardCall, from name: NodeName) {
+        guard call.target == name else { return }
+        shardCalls[response.number]?.heardAt = ports.clock.milliseconds
+        switch response.outcome {
         case .taken:
-            shardCalls[told.number]?.isTaken = true
-            shardCalls[told.number]?.note(told.seen)
+            shardCalls[response.number]?.isTaken = true
+            shardCalls[response.number]?.appendSeen(response.seen)
         case .found(let findings, let part, isLast: false)
-        where part == ask.found.count && part < Forwards.partsMax
-            && hasRoom(forPartBehind: part + (scatterGathers[ask.slot]?.parts ?? 0)):
-            shardCalls[told.number]?.found.append(findings)
-        case .listed(let findings, let part, let missing) where part == ask.found.count:
-            shardCalls[told.number] = nil
+        where part == call.found.count && part < Forwards.partsMax
+            && hasRoom(forPartBehind: part + (scatterGathers[call.slot]?.parts ?? 0)):
+            shardCalls[response.number]?.found.append(findings)
+        case .listed(let findings, let part, let missing) where part == call.found.count:
+            shardCalls[response.number] = nil
             if let channel = links[name]?.channel.id {
-                var ask = ask
-                ask.note(told.seen)
+                var ask = call
+                ask.appendSeen(response.seen)
                 scatterGathers[ask.slot]?.seen += ask.seen.map {
                     Observation($0.shard, $0.vector, by: .member(channel: channel))
                 }
             }
-            take(ask.found + [findings], missing: missing, of: ask)
+            mergeParts(call.found + [findings], missing: missing, of: call)
         default:
-            shardCalls[told.number] = nil
-            take([], missing: ask.shards, of: ask)
+            shardCalls[response.number] = nil
+            mergeParts([], missing: call.shards, of: call)
         }
     }
 
     /// Takes the answer of a member; one without parts if the member is given up.
-    private func take(_ parts: [Findings], missing: [ShardID], of ask: ShardCall) {
-        guard var scatterGather = scatterGathers[ask.slot] else { return }
+    private func mergeParts(_ parts: [Findings], missing: [ShardID], of call: ShardCall) {
+        guard var scatterGather = scatterGathers[call.slot] else { return }
         scatterGather.asks -= 1
-        var missing = missing.filter(ask.shards.contains)
-        for part in parts where !scatterGather.take(part, isOfMany: parts.count > 1) {
-            missing = ask.shards
+        var missing = missing.filter(call.shards.contains)
+        for part in parts where !scatterGather.appendPart(part, isOfMany: parts.count > 1) {
+            missing = call.shards
         }
         let now = ports.clock.milliseconds
         if scatterGather.isLate(now) {
             scatterGather.missing += missing
             missing = []
         }
-        for id in missing { routes.noteRefused(ask.target, id, now: now) }
-        goOn(scatterGather, asking: missing, for: ask.slot)
+        for id in missing { routes.noteRefused(call.target, id, now: now) }
+        goOn(scatterGather, asking: missing, for: call.slot)
     }
 
     /// Asks for some shards of a list once more, and ends the list if nothing is outstanding.
@@ -418,7 +418,7 @@ extension Node {
     private func giveUp(_ asks: [UInt64: ShardCall]) {
         for number in asks.keys { shardCalls[number] = nil }
         for (_, ask) in asks.sorted(by: { $0.key < $1.key }) {
-            take([], missing: ask.shards, of: ask)
+            mergeParts([], missing: ask.shards, of: ask)
         }
     }
 }

@@ -14,7 +14,7 @@ struct Seeding: Sendable {
     /// The writes that were executed, some of them on other nodes.
     private(set) var writes: [(write: Write, isHere: Bool)] = []
 
-    mutating func note(_ outcome: Completion, isHere: Bool) {
+    mutating func recordCompletion(_ outcome: Completion, isHere: Bool) {
         switch outcome {
         case .written(let receipt, let shard):
             writes.append((Write(shard: shard, context: receipt.context), isHere))
@@ -43,7 +43,7 @@ extension Node {
             switch reply {
             case .awaited: seeding.waits += 1
             case .here(let outcome, let isSettled):
-                seeding.note(outcome, isHere: true)
+                seeding.recordCompletion(outcome, isHere: true)
                 if !isSettled { seeding.waits += 1 }
             }
         }
@@ -58,14 +58,14 @@ extension Node {
     /// Notes that one of the writes was executed.
     ///
     /// - Parameter isSettled: whether the write waits for no disk.
-    func note(_ outcome: Completion, _ isSettled: Bool, ofSeeding slot: ReplySlot) {
-        seedings[slot]?.note(outcome, isHere: false)
+    func recordCompletion(_ outcome: Completion, _ isSettled: Bool, ofSeeding slot: ReplySlot) {
+        seedings[slot]?.recordCompletion(outcome, isHere: false)
         if isSettled { onSettled(seeding: slot, nil) }
     }
 
     /// Notes that one of the writes was acknowledged, or failed.
     func onSettled(seeding slot: ReplySlot, _ failure: ShardFailure?) {
-        if let failure { seedings[slot]?.note(.failed(failure), isHere: true) }
+        if let failure { seedings[slot]?.recordCompletion(.failed(failure), isHere: true) }
         seedings[slot]?.waits -= 1
         guard let seeding = seedings[slot], seeding.waits == 0 else { return }
         seedings[slot] = nil

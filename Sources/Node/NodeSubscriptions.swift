@@ -51,13 +51,15 @@ extension Node {
     package func unwatch(_ session: UInt64) {
         let replays = subscriptions[session]?.behind ?? [:]
         guard let (watcher, isLast) = subscriptions.remove(session) else { return }
-        profiles.forget(session)
+        profiles.removeSession(session)
         for (id, behind) in replays.sorted(by: { $0.key < $1.key }) where behind.number > 0 {
             guard let holder = subscriptions.feeds[Int(id.number)].holder else { continue }
-            tell(.close(id, number: behind.number), to: holder)
+            sendWatchFrame(.close(id, number: behind.number), to: holder)
         }
         if isLast {
-            for name in subscriptions.informed.sorted() { tell(.unwatch(watcher.user), to: name) }
+            for name in subscriptions.informed.sorted() {
+                sendWatchFrame(.unwatch(watcher.user), to: name)
+            }
         }
         if subscriptions.isIdle { subscriptions.idleSince = ports.clock.milliseconds }
     }
@@ -69,8 +71,8 @@ extension Node {
         for name in subscriptions.informed.sorted() {
             let number = takeCallNumber()
             subscriptions.asks[number] = (session, name)
-            subscriptions.note(session) { $0.awaited.insert(number) }
-            if !tell(.watch(number, user), to: name) { loseFeeds(of: name) }
+            subscriptions.updateWatcher(session) { $0.awaited.insert(number) }
+            if !sendWatchFrame(.watch(number, user), to: name) { loseFeeds(of: name) }
         }
     }
 
@@ -110,7 +112,7 @@ extension Node {
             guard minimum != position || !isTold else { continue }
             behind[id] = Subscriptions.Backlog(since: minimum, number: 0)
         }
-        subscriptions.note(session) {
+        subscriptions.updateWatcher(session) {
             $0.awaited = []
             $0.since = nil
             $0.sumsDeadline = nil
@@ -133,10 +135,10 @@ extension Node {
         if behind.number > 0 { subscriptions.replays[behind.number] = nil }
         let number = takeCallNumber()
         subscriptions.replays[number] = (session, id)
-        subscriptions.note(session) { $0.behind[id]?.number = number }
+        subscriptions.updateWatcher(session) { $0.behind[id]?.number = number }
         let frame = WatchFrame.replay(
             id, number: number, watcher.user, since: SaidVector(behind.since))
-        if !tell(frame, to: holder) { loseFeeds(of: holder) }
+        if !sendWatchFrame(frame, to: holder) { loseFeeds(of: holder) }
     }
 
     // MARK: Feeds
@@ -162,7 +164,7 @@ extension Node {
         let feed = subscriptions.feeds[Int(id.number)]
         func isWilling(_ name: NodeName) -> Bool { now >= feed.refusedBy[name] ?? 0 }
         func isHeard(_ name: NodeName) -> Bool {
-            links[name].map { !$0.link.isQuiet(now: now) } ?? false
+            links[name].map { !$0.sync.isQuiet(now: now) } ?? false
         }
         let here = shard(id)
         if here?.assumeIsolated({ $0.isReady }) ?? false, isWilling(me.name) { return me.name }
@@ -178,14 +180,16 @@ extension Node {
 
     private func openFeed(of id: ShardID, at name: NodeName) {
         let old = subscriptions.feeds[Int(id.number)]
-        if let holder = old.holder { tell(.close(id, number: old.number), to: holder) }
+        if let holder = old.holder { sendWatchFrame(.close(id, number: old.number), to: holder) }
         subscriptions.feeds[Int(id.number)].holder = nil
         subscriptions.feeds[Int(id.number)].isOpen = false
         guard inform(name) else { return noteRefusal(of: id, by: name) }
         let number = takeCallNumber()
         subscriptions.feeds[Int(id.number)].holder = name
         subscriptions.feeds[Int(id.number)].number = number
-        guard tell(.open(id, number: number, since: old.position.map(SaidVector.init)), to: name)
+        guard
+            sendWatchFrame(
+                .open(id, number: number, since: old.position.map(SaidVector.init)), to: name)
         else {
             return noteRefusal(of: id, by: name)
         }
@@ -216,7 +220,7 @@ extension Node {
         guard !subscriptions.informed.contains(name) else { return true }
         var users = subscriptions.users[...]
         while !users.isEmpty {
-            guard tell(.users(Array(users.prefix(WatchFrame.usersMax))), to: name) else {
+            guard sendWatchFrame(.users(Array(users.prefix(WatchFrame.usersMax))), to: name) else {
                 return false
             }
             users = users.dropFirst(WatchFrame.usersMax)
@@ -231,7 +235,7 @@ extension Node {
         subscriptions.informed.remove(name)
         for (number, ask) in subscriptions.asks where ask.holder == name {
             subscriptions.asks[number] = nil
-            subscriptions.note(ask.session) { $0.awaited.remove(number) }
+            subscriptions.updateWatcher(ask.session) { $0.awaited.remove(number) }
         }
         for number in subscriptions.feeds.indices where subscriptions.feeds[number].holder == name {
             noteRefusal(of: ShardID(UInt16(number)), by: name)
@@ -241,7 +245,7 @@ extension Node {
 
     /// Ends the feeds in both directions after the connection to a member was lost.
     func onFeedsLost(with name: NodeName) {
-        publisher.forget(name)
+        publisher.removeSubscriber(name)
         guard !subscriptions.feeds.isEmpty else { return }
         loseFeeds(of: name)
     }
@@ -254,14 +258,14 @@ extension Node {
             onWatched(number, concerns, positions, by: name)
         case .told(let id, let number, let told, let position):
             if let replay = subscriptions.replays[number], replay.shard == id {
-                tell(told, replayedTo: replay.session, of: id)
+                deliverEvents(told, replayedTo: replay.session, of: id)
             } else if isFed(id, number, by: name) {
-                tell(told, of: id, by: name, position: position?.vector)
+                deliverEvents(told, of: id, by: name, position: position?.vector)
                 subscriptions.feeds[Int(id.number)].isOpen = position != nil
                 if !subscriptions.unanswered.isEmpty { subscriptions.isLost = true }
             } else {
                 // The feed's `close` is on its way, or found no capacity.
-                tell(.close(id, number: number), to: name)
+                sendWatchFrame(.close(id, number: number), to: name)
             }
         case .lowered(let id, let number, let position):
             if let replay = subscriptions.replays[number], replay.shard == id {
@@ -278,7 +282,7 @@ extension Node {
             }
         case .refused(let id, let number):
             if let replay = subscriptions.replays[number], replay.shard == id {
-                subscriptions.note(replay.session) { $0.behind[id]?.number = 0 }
+                subscriptions.updateWatcher(replay.session) { $0.behind[id]?.number = 0 }
                 subscriptions.replays[number] = nil
                 noteRefusal(of: id, by: name)
             } else if isFed(id, number, by: name) {
@@ -309,7 +313,7 @@ extension Node {
         for id in concerns where Int(id.number) < subscriptions.feeds.count {
             subscriptions.noteConcern(id, of: ask.session)
         }
-        subscriptions.note(ask.session) { $0.awaited.remove(number) }
+        subscriptions.updateWatcher(ask.session) { $0.awaited.remove(number) }
         subscriptions.isLost = true
     }
 
@@ -319,7 +323,7 @@ extension Node {
     ///
     /// Only the last event brings a watcher a token with the new position. A client that resumes
     /// with the token of an earlier event is told the rest again.
-    private func tell(
+    private func deliverEvents(
         _ told: [AddressedEvent], of id: ShardID, by holder: NodeName, position: Vector?
     ) {
         let before = subscriptions.feeds[Int(id.number)].position
@@ -379,7 +383,8 @@ extension Node {
     }
 
     /// Delivers the events of a replay to its session.
-    private func tell(_ told: [AddressedEvent], replayedTo session: UInt64, of id: ShardID) {
+    private func deliverEvents(_ told: [AddressedEvent], replayedTo session: UInt64, of id: ShardID)
+    {
         guard let cluster, subscriptions[session] != nil else { return }
         observe(told)
         if !told.isEmpty { subscriptions.noteConcern(id, of: session) }
@@ -428,7 +433,7 @@ extension Node {
         for number in subscriptions.feeds.indices {
             guard let holder = subscriptions.feeds[number].holder else { continue }
             let id = ShardID(UInt16(number))
-            tell(.close(id, number: subscriptions.feeds[number].number), to: holder)
+            sendWatchFrame(.close(id, number: subscriptions.feeds[number].number), to: holder)
         }
         subscriptions.feeds = []
         subscriptions.idleSince = nil

@@ -30,7 +30,7 @@ struct NodeTally: Sendable {
     /// It keeps the pulls of a shard's next replica apart from those of the one before.
     private(set) var copiesDropped: UInt64 = 0
 
-    mutating func note(_ outcome: Completion) {
+    mutating func recordCompletion(_ outcome: Completion) {
         switch outcome {
         case .written, .found, .done: forwardsAnswered += 1
         case .failed(.refused): forwardsRefused += 1

@@ -81,14 +81,14 @@ extension Node {
                 broadcast(asked.place, for: nil, to: participants)
             }
         case .ended:
-            _ = typing.end(asked.place)
+            _ = typing.endNotices(asked.place)
             broadcast(asked.place, for: nil, to: [], isEnded: true)
         }
     }
 
     /// Ends the typing on a connection that was closed.
     func endTyping(of session: UInt64) {
-        for place in typing.forget(session) { broadcast(place, for: nil, to: []) }
+        for place in typing.removeSession(session) { broadcast(place, for: nil, to: []) }
     }
 
     /// - Parameter milliseconds: how long the notice counts; nil if the typing has ended.
@@ -198,7 +198,7 @@ extension Node {
 
     /// Ends typing whichever node told of it, including this one.
     private func onTypingEnded(_ place: Typing.Place, at time: UInt64, by name: NodeName) {
-        if name != me.name, typing.end(place) { broadcast(place, for: nil, to: []) }
+        if name != me.name, typing.endNotices(place) { broadcast(place, for: nil, to: []) }
         guard let participants = typing.hide(place) else { return }
         tellTyping(place, isOn: false, at: time, to: participants)
     }

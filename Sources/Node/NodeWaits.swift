@@ -81,9 +81,9 @@ extension Node {
         }
     }
 
-    func onCounted(_ told: PeerResponse, _ asked: CopiesCall) {
-        copyCalls[told.number] = nil
-        guard case .copies(let count) = told.outcome,
+    func onCounted(_ response: PeerResponse, _ asked: CopiesCall) {
+        copyCalls[response.number] = nil
+        guard case .copies(let count) = response.outcome,
             let index = waits.firstIndex(where: { $0.slot == asked.slot })
         else { return }
         waits[index].counted[asked.shard] = count

@@ -56,7 +56,7 @@ struct Operations: Sendable {
         guard !unsettled.isEmpty, case .write(var operation, let level, let attempt) = request,
             let time = unsettled[shard]
         else { return request }
-        operation.unsettled.note(time)
+        operation.unsettled.raiseTime(time)
         return .write(operation, level, attempt)
     }
 }

@@ -18,7 +18,7 @@ final class PeerConnection {
     let since: UInt64
     /// Whether the member with the lesser name dialled: of two connections that one is kept.
     let isDialedByLesser: Bool
-    var link: PeerSync
+    var sync: PeerSync
     /// Whether frames that have arrived wait for the next turn.
     var isBehind = false
     /// Whether nothing is sent to the peer, as behind a cut cable.
@@ -85,7 +85,7 @@ final class PeerConnection {
         self.process = process
         self.wire = wire
         self.isDialedByLesser = isDialedByLesser
-        self.link = link
+        self.sync = link
         since = link.heardAt
     }
 
@@ -171,9 +171,9 @@ final class PeerConnection {
     ///
     /// - Returns: false if too much waits already: the peer will ask another member.
     @discardableResult
-    func tell(_ told: PeerResponse) -> Bool {
-        guard !told.seen.isEmpty else { return put(told) }
-        return answered.say(in: told, sending: put)
+    func sendResponse(_ response: PeerResponse) -> Bool {
+        guard !response.seen.isEmpty else { return put(response) }
+        return answered.say(in: response, sending: put)
     }
 
     /// Tells the peer that a response was dropped because too much waits.
@@ -182,19 +182,21 @@ final class PeerConnection {
     /// and then a response of another member to the dropped request, which shows a newer state.
     ///
     /// - Returns: false if not even the refusal has capacity: the peer reads nothing.
-    func refuse(_ told: PeerResponse) -> Bool {
-        put(told, bytesMax: limits.answerBytesMax + limits.controlBytesMax)
+    func refuse(_ response: PeerResponse) -> Bool {
+        put(response, bytesMax: limits.answerBytesMax + limits.controlBytesMax)
     }
 
-    private func put(_ told: PeerResponse) -> Bool { put(told, bytesMax: limits.answerBytesMax) }
+    private func put(_ response: PeerResponse) -> Bool {
+        put(response, bytesMax: limits.answerBytesMax)
+    }
 
     /// Responses leave in the order in which they are put here.
-    private func put(_ told: PeerResponse, bytesMax: Int) -> Bool {
+    private func put(_ response: PeerResponse, bytesMax: Int) -> Bool {
         guard !answers.isEmpty || isFull else {
-            return write(.told(told))
+            return write(.response(response))
         }
         var writer = ByteWriter()
-        writer.writeEnvelope { PeerFrame.told(told).encode(into: &$0) }
+        writer.writeEnvelope { PeerFrame.response(response).encode(into: &$0) }
         guard answerBytes + writer.count <= bytesMax else { return false }
         answers.append(writer.bytes)
         answerBytes += writer.count
@@ -205,14 +207,14 @@ final class PeerConnection {
     ///
     /// - Returns: the shards whose vectors build on one that this side does not have.
     func hear(_ frame: inout PeerFrame) -> [ShardID] {
-        guard case .told = frame else { return heard.hear(in: &frame) }
+        guard case .response = frame else { return heard.hear(in: &frame) }
         return heardAnswered.hear(in: &frame)
     }
 
     /// Forgets the bases of a shard, because the peer does not have them.
     func onUnheard(_ shard: ShardID) {
-        said.forget(shard)
-        answered.forget(shard)
+        said.removeShard(shard)
+        answered.removeShard(shard)
     }
 
     /// Whether this node's clock is to be reported to the peer: at once, and then repeatedly.
@@ -248,7 +250,7 @@ final class PeerConnection {
     func takeDropped() -> [ShardID] {
         guard !dropped.isEmpty, isShort else { return [] }
         defer { dropped = [] }
-        link.compareNow()
+        sync.compareNow()
         return dropped.sorted()
     }
 

@@ -17,17 +17,17 @@ struct PeerConnections {
     subscript(channel channel: UInt64) -> PeerConnection? { byChannel[channel] }
 
     /// Adds a connection in place of the one to the same member.
-    mutating func insert(_ link: PeerConnection) {
-        if let old = byName[link.name] { remove(old) }
-        byName[link.name] = link
-        byChannel[link.channel.id] = link
-        let index = ascending.firstIndex { $0.name > link.name } ?? ascending.endIndex
-        ascending.insert(link, at: index)
+    mutating func insert(_ connection: PeerConnection) {
+        if let old = byName[connection.name] { remove(old) }
+        byName[connection.name] = connection
+        byChannel[connection.channel.id] = connection
+        let index = ascending.firstIndex { $0.name > connection.name } ?? ascending.endIndex
+        ascending.insert(connection, at: index)
     }
 
-    mutating func remove(_ link: PeerConnection) {
-        byName[link.name] = nil
-        byChannel[link.channel.id] = nil
-        ascending.removeAll { $0 === link }
+    mutating func remove(_ connection: PeerConnection) {
+        byName[connection.name] = nil
+        byChannel[connection.channel.id] = nil
+        ascending.removeAll { $0 === connection }
     }
 }

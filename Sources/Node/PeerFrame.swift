@@ -138,8 +138,8 @@ package enum PeerFrame: Hashable, Sendable {
     case gossip(Gossip, wallMilliseconds: UInt64)
     case replication(Frame)
     /// A request that the receiver is to answer.
-    case ask(PeerRequest)
-    case told(PeerResponse)
+    case request(PeerRequest)
+    case response(PeerResponse)
     /// The sender's monotonic clock, in milliseconds: the receiver uses it for the deadlines of the
     /// requests that it sends.
     case clock(UInt64)
@@ -164,12 +164,12 @@ extension PeerFrame: VectorCarrier {
         case .replication(var frame):
             frame.eachVector(body)
             self = .replication(frame)
-        case .ask(var ask):
+        case .request(var ask):
             ask.eachVector(body)
-            self = .ask(ask)
-        case .told(var told):
+            self = .request(ask)
+        case .response(var told):
             told.eachVector(body)
-            self = .told(told)
+            self = .response(told)
         case .watch(var frame):
             frame.eachVector(body)
             self = .watch(frame)
@@ -210,10 +210,10 @@ extension PeerFrame: WireValue {
         case .replication(let frame):
             writer.write(Kind.replication)
             frame.encode(into: &writer)
-        case .ask(let ask):
+        case .request(let ask):
             writer.write(Kind.ask)
             ask.encode(into: &writer)
-        case .told(let told):
+        case .response(let told):
             writer.write(Kind.told)
             told.encode(into: &writer)
         case .clock(let milliseconds):
@@ -277,8 +277,8 @@ extension PeerFrame: WireValue {
             let wall = try reader.readVarint()
             self = .gossip(try Gossip(from: &reader), wallMilliseconds: wall)
         case Kind.replication: self = .replication(try Frame(from: &reader))
-        case Kind.ask: self = .ask(try PeerRequest(from: &reader))
-        case Kind.told: self = .told(try PeerResponse(from: &reader))
+        case Kind.ask: self = .request(try PeerRequest(from: &reader))
+        case Kind.told: self = .response(try PeerResponse(from: &reader))
         case Kind.clock: self = .clock(try reader.readVarint())
         case Kind.watch: self = .watch(try WatchFrame(from: &reader))
         case Kind.typing: self = .typing(try TypingFrame(from: &reader))

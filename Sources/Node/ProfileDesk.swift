@@ -185,7 +185,7 @@ struct ProfileDesk: Sendable {
     }
 
     /// Notes what a replica holds that answers for a shard.
-    mutating func note(_ vector: Vector, of shard: ShardID, for id: UInt64, now: UInt64) {
+    mutating func recordVector(_ vector: Vector, of shard: ShardID, for id: UInt64, now: UInt64) {
         guard let minimums = running[id]?.minimums, Int(shard.number) < minimums.positions.count,
             now < minimums.since + StartPositions.patienceMilliseconds,
             let minimum = minimums.positions[Int(shard.number)], !vector.covers(minimum)
@@ -204,7 +204,7 @@ struct ProfileDesk: Sendable {
     }
 
     /// Forgets a session that has stopped watching.
-    mutating func forget(_ session: UInt64) {
+    mutating func removeSession(_ session: UInt64) {
         stale.remove(session)
         guard minimums.removeValue(forKey: .survey(session: session)) != nil else { return }
         late.removeAll { $0 == .survey(session: session) }

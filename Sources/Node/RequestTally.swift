@@ -38,9 +38,9 @@ package struct RequestTally: Sendable {
     private var durations = RequestKind.allCases.map { _ in Histogram(Histogram.durations) }
 
     /// - Parameter now: when the replies were sent, in microseconds.
-    mutating func note(_ answered: [AnsweredRequest], now: UInt64) {
+    mutating func recordAnswers(_ answered: [AnsweredRequest], now: UInt64) {
         for request in answered {
-            durations[request.kind.rawValue].note(now - min(now, request.readAt))
+            durations[request.kind.rawValue].record(now - min(now, request.readAt))
             let place = RequestTally.place(request)
             if place >= counts.count {
                 let row = place / RequestTally.columns

@@ -12,7 +12,7 @@ struct Rewriting: Sendable {
     private var ofShards: [ShardID: Int] = [:]
     private(set) var bytes = 0
 
-    mutating func note(_ shard: ShardID, _ bytes: Int) {
+    mutating func setBytes(_ shard: ShardID, _ bytes: Int) {
         let before =
             bytes == 0
             ? ofShards.removeValue(forKey: shard)

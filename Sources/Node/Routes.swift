@@ -45,5 +45,5 @@ struct Routes: Sendable {
     }
 
     /// Notes that a member has a new connection.
-    mutating func forget(_ name: NodeName) { mute[name] = nil }
+    mutating func unmute(_ name: NodeName) { mute[name] = nil }
 }

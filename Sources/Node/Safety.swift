@@ -59,7 +59,7 @@ struct Safety: Sendable {
     }
 
     /// Forgets a shard that was dropped.
-    mutating func forget(_ shard: ShardID) {
+    mutating func removeShard(_ shard: ShardID) {
         marks[shard] = nil
         coveredAt[shard] = nil
     }
@@ -103,13 +103,13 @@ extension Node {
     }
 
     /// Returns the pulse for a member at this moment.
-    func pulse(to link: PeerConnection, now: UInt64) -> Pulse {
+    func pulse(to connection: PeerConnection, now: UInt64) -> Pulse {
         let unready = shards.filter { $0.assumeIsolated { !$0.isReady && !$0.isForeign } }
         return Pulse(
             Frame.Summary(
-                hash: PeerSync.summary(of: hashes(sharedWith: link.name)),
+                hash: PeerSync.summary(of: hashes(sharedWith: connection.name)),
                 unready: unready.map(\.id)),
-            silence: now - min(now, link.link.heardAt))
+            silence: now - min(now, connection.sync.heardAt))
     }
 }
 

@@ -32,7 +32,7 @@ package struct SessionVector: Hashable, Sendable {
     /// Notes that something was read from a replica, or written to it.
     ///
     /// - Parameter vector: what the replica holds; nil if it was not shown.
-    package mutating func note(_ vector: Vector?, from replica: ObservedReplica) {
+    package mutating func recordSeen(_ vector: Vector?, from replica: ObservedReplica) {
         if self.replica == replica {
             if let vector { self.vector = vector }
         } else if let vector, vector.covers(self.vector) {
@@ -174,10 +174,10 @@ package struct SessionVectors: Sendable {
         return !isThere || entries[index].sessionVector.replica == replica
     }
 
-    package mutating func note(_ observation: Observation) {
+    package mutating func recordObservation(_ observation: Observation) {
         let (index, isThere) = place(of: observation.shard)
         if isThere {
-            entries[index].sessionVector.note(observation.vector, from: observation.replica)
+            entries[index].sessionVector.recordSeen(observation.vector, from: observation.replica)
         } else {
             entries.insert((observation.shard, SessionVector(observation)), at: index)
         }

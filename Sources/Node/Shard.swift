@@ -80,55 +80,55 @@ package actor Shard {
     }
 
     /// The header on disk.
-    package var stored: ReplicaHeader { machine.copy.stored }
+    package var stored: ReplicaHeader { machine.replica.stored }
 
-    var storedHash: UInt64 { machine.copy.storedHash }
+    var storedHash: UInt64 { machine.replica.storedHash }
 
     /// The vector of the replica, with changes that are not on disk yet.
-    var vector: Vector { machine.copy.current.vector }
+    var vector: Vector { machine.replica.current.vector }
 
     func beginBarrierRound() -> UInt64 {
-        machine.copy.beginBarrierRound(now: ports.clock.milliseconds)
+        machine.replica.beginBarrierRound(now: ports.clock.milliseconds)
     }
 
     func hasHeard(_ barrierRound: UInt64, isStrict: Bool) -> Bool {
-        machine.copy.hasHeard(barrierRound, isStrict: isStrict)
+        machine.replica.hasHeard(barrierRound, isStrict: isStrict)
     }
 
-    func endBarrierRound(_ barrierRound: UInt64) { machine.copy.endBarrierRound(barrierRound) }
+    func endBarrierRound(_ barrierRound: UInt64) { machine.replica.endBarrierRound(barrierRound) }
 
     /// The counts of what the replica has fetched from others.
-    var tally: ReplicaTally { machine.copy.tally }
+    var tally: ReplicaTally { machine.replica.tally }
 
-    package func copies(of vector: Vector) -> Int { machine.copy.copies(of: vector) }
+    package func copies(of vector: Vector) -> Int { machine.replica.copies(of: vector) }
 
-    func isOnAllOwners(_ vector: Vector) -> Bool { machine.copy.isOnAllOwners(vector) }
+    func isOnAllOwners(_ vector: Vector) -> Bool { machine.replica.isOnAllOwners(vector) }
 
     /// The number of changes on this disk that are not known to be on a co-owner's.
     func changesLacked(by peer: NodeName) -> UInt64 {
-        machine.copy.isShared(with: peer) ? machine.copy.changesLacked(by: peer) : 0
+        machine.replica.isShared(with: peer) ? machine.replica.changesLacked(by: peer) : 0
     }
 
     /// Whether this node owns the shard and answers for it.
-    package var isReady: Bool { machine.copy.isReady }
+    package var isReady: Bool { machine.replica.isReady }
 
     /// Whether the replica could answer if no owner can: nothing newer is known to be elsewhere.
-    var isServable: Bool { machine.copy.isServable }
+    var isServable: Bool { machine.replica.isServable }
 
     /// Whether the replica answers requests that reach this node.
-    var mayAnswer: Bool { machine.copy.mayAnswer }
+    var mayAnswer: Bool { machine.replica.mayAnswer }
 
     /// Whether this node holds the shard without owning it.
-    var isForeign: Bool { !machine.copy.ownership.isOwnedHere }
+    var isForeign: Bool { !machine.replica.ownership.isOwnedHere }
 
     /// Whether the disk has to be checked before the replica is handed over.
-    var needsCheck: Bool { machine.copy.needsCheck }
+    var needsCheck: Bool { machine.replica.needsCheck }
 
     /// Notes that the disk was found to hold everything that this header counts.
     func onChecked(_ header: ReplicaHeader) { machine.onChecked(header) }
 
     /// Whether the disk has been told to drop the replica.
-    var isDropping: Bool { machine.copy.isDropping }
+    var isDropping: Bool { machine.replica.isDropping }
 
     func onDropFailed() { machine.onDropFailed() }
 
@@ -171,7 +171,7 @@ package actor Shard {
         do throws(StoreFailure) {
             return try machine.takeNews(for: isWatched, in: world)
         } catch {
-            machine.note(error)
+            machine.recordDamage(error)
             return nil
         }
     }
@@ -193,7 +193,7 @@ package actor Shard {
             return try machine.addressedEvents(
                 beyond: known, upTo: target, at: place, for: user, to: isWatched, in: world)
         } catch {
-            machine.note(error)
+            machine.recordDamage(error)
             return nil
         }
     }
@@ -210,7 +210,7 @@ package actor Shard {
     }
 
     /// Whether all changes are on disk.
-    var isSettled: Bool { machine.copy.isSettled }
+    var isSettled: Bool { machine.replica.isSettled }
 
     /// Sets whether only deletions are merged.
     func setFull(_ isFull: Bool) { machine.isDiskFull = isFull }
@@ -218,7 +218,7 @@ package actor Shard {
     func doubt() { machine.doubt(now: ports.clock.milliseconds) }
 
     /// Whether the replica lacks acknowledged changes.
-    var isDoubted: Bool { machine.copy.isDoubted }
+    var isDoubted: Bool { machine.replica.isDoubted }
 
     func suspend() { machine.suspend(now: ports.clock.milliseconds) }
 
@@ -231,7 +231,7 @@ package actor Shard {
 
     func onPeerDown(_ peer: NodeName) { machine.onPeerDown(peer) }
 
-    var ownership: Ownership { machine.copy.ownership }
+    var ownership: Ownership { machine.replica.ownership }
 
     func setOwnership(_ ownership: Ownership) {
         machine.setOwnership(ownership, now: ports.clock.milliseconds)
@@ -239,7 +239,7 @@ package actor Shard {
 
     /// A hash of the state on disk; nil if the peer does not own the shard together with this node.
     func hash(sharedWith peer: NodeName) -> Frame.ShardHash? {
-        machine.copy.isShared(with: peer) ? machine.copy.shardHash : nil
+        machine.replica.isShared(with: peer) ? machine.replica.shardHash : nil
     }
 
     func onLevel(with peer: NodeName, isServing: Bool) {

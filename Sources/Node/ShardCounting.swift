@@ -222,7 +222,7 @@ extension ShardMachine {
         of conversation: ConversationID, level: UInt8, from start: HybridTimestamp,
         to end: HybridTimestamp, in world: ShardWorld
     ) throws(ShardFailure) -> [CountedRun] {
-        let shard = copy.shard
+        let shard = replica.shard
         let isLast = start == .greatest
         var found = try read { () throws(StoreFailure) in
             try world.reader.countedRuns(

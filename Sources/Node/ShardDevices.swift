@@ -29,7 +29,7 @@ extension ShardMachine {
     mutating func devices(
         of user: UserID, in world: ShardWorld
     ) throws(ShardFailure) -> [DeviceView] {
-        let shard = copy.shard
+        let shard = replica.shard
         let stored = try read { () throws(StoreFailure) in
             try world.reader.keys(
                 of: .device, carrying: Term.registered, in: shard, partition: user.text)
@@ -74,7 +74,7 @@ extension ShardMachine {
         var candidates: [NotificationCandidate] = []
         for shown in query.shown {
             let key = DocumentKey.message(shown.message, in: shown.conversation)
-            guard key.shard(of: shardCount) == copy.shard,
+            guard key.shard(of: shardCount) == replica.shard,
                 let document = try find(key, in: world)?.document, let message = document.message,
                 let dot = document.sendings.first, !query.rule.isDone(with: document.sendings)
             else { continue }
@@ -125,10 +125,10 @@ extension ShardMachine {
             .participantState
         let hidden = room.hiddenVector(of: query.rule.user, in: participantState)
         let shown = Set(query.shown.lazy.filter { $0.conversation == conversation }.map(\.message))
-        let (minimum, vector) = (query.rule.minimum(in: room), copy.current.vector)
+        let (minimum, vector) = (query.rule.minimum(in: room), replica.current.vector)
         // Otherwise a message may be here before its conversation or an invitation: it is not
         // looked at then.
-        let isComplete = copy.isCausallyComplete(now: world.milliseconds)
+        let isComplete = replica.isCausallyComplete(now: world.milliseconds)
         var candidates: [NotificationCandidate] = []
         var bytes = 0
         let user = query.rule.user

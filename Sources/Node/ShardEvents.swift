@@ -59,7 +59,7 @@ extension ShardMachine {
         for isWatched: (UserID) -> Bool, in world: ShardWorld
     ) throws(StoreFailure) -> News {
         let isAll =
-            copy.hasCauses(now: world.milliseconds)
+            replica.hasCauses(now: world.milliseconds)
             || committed.count > ShardMachine.changesHeldMax
         let count = isAll ? committed.count : countHeldLong(now: world.milliseconds)
         guard isAll || count > 0 else { return .told([]) }
@@ -132,7 +132,7 @@ extension ShardMachine {
     /// They are told without the others, since some later change may be waiting for a cause at
     /// every moment.
     private func countHeldLong(now: UInt64) -> Int {
-        committedAt.prefix { now >= $0.milliseconds + copy.causePatienceMilliseconds }
+        committedAt.prefix { now >= $0.milliseconds + replica.causePatienceMilliseconds }
             .reduce(0) { $0 + $1.count }
     }
 
@@ -170,8 +170,8 @@ extension ShardMachine {
     mutating func dropAddressedEvents() {
         committed = []
         committedAt = []
-        copy.leaveCauses()
-        feedPosition = copy.stored.vector
+        replica.leaveCauses()
+        feedPosition = replica.stored.vector
     }
 
     /// Returns one batch of the events that a receiver that has seen `known` may lack.
@@ -213,7 +213,7 @@ extension ShardMachine {
         _ isMeant: (UserID) -> Bool, in world: ShardWorld
     ) throws(StoreFailure) -> (told: [AddressedEvent], next: FeedScan.Place?) {
         let found = try world.reader.changes(
-            in: copy.shard, lackedBy: known, of: target, after: cursor,
+            in: replica.shard, lackedBy: known, of: target, after: cursor,
             bytesMax: Scan.batchBytesMax)
         var told: [AddressedEvent] = []
         var stage = Stage()
@@ -284,12 +284,12 @@ extension ShardMachine {
         var found: [Document] = []
         let page = HistoryPage(
             .after(position ?? .start(of: .zero)), limit: earlierMessagesMax)
-        try world.reader.history(of: id, in: copy.shard, page: page) {
+        try world.reader.history(of: id, in: replica.shard, page: page) {
             found.append($0)
             return found.count < page.limit
         }
         let next = found.count < page.limit ? nil : found.last?.historyPosition
-        if next == nil { found += try world.reader.participantStates(of: id, in: copy.shard) }
+        if next == nil { found += try world.reader.participantStates(of: id, in: replica.shard) }
         var told: [AddressedEvent] = []
         for read in found {
             let document = try documents.stored(read.key) { () throws(StoreFailure) in read }
@@ -310,7 +310,7 @@ extension ShardMachine {
         do throws(StoreFailure) {
             for (kind, term) in Term.concerning(user) {
                 let keys = try world.reader.keys(
-                    of: kind, carrying: term, in: copy.shard, partition: nil)
+                    of: kind, carrying: term, in: replica.shard, partition: nil)
                 guard keys.isEmpty else { return true }
             }
             return false
@@ -370,7 +370,7 @@ extension ShardMachine {
         _ id: ConversationID, _ stage: inout Stage, in world: ShardWorld
     ) throws(StoreFailure) -> Conversation? {
         if let room = stage.rooms[id] { return room.conversation }
-        let (key, shard) = (DocumentKey.conversation(id), copy.shard)
+        let (key, shard) = (DocumentKey.conversation(id), replica.shard)
         let found: Document?
         if documents.pending[key] == nil {
             found = try documents.find(key, in: shard, reader: world.reader)?.document
@@ -385,7 +385,7 @@ extension ShardMachine {
         of id: ConversationID, _ room: Conversation, _ stage: inout Stage, in world: ShardWorld
     ) throws(StoreFailure) -> Progress {
         if let progress = stage.progress[id] { return progress }
-        let participantStates = try world.reader.participantStates(of: id, in: copy.shard)
+        let participantStates = try world.reader.participantStates(of: id, in: replica.shard)
             .compactMap { document in
                 UserID(document.key.id).flatMap { user in
                     document.participantState.map { (user: user, participantState: $0) }

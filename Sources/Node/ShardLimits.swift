@@ -10,11 +10,11 @@ extension ShardMachine {
     func checkSize(
         of mutation: Mutation, over target: ShardDocuments.Found?, hiding hidden: Hidden?
     ) throws(ShardFailure) {
-        guard copy.mayNumber else { throw .refused(.shardFull) }
+        guard replica.mayNumber else { throw .refused(.shardFull) }
         guard let target else { return }
         // Each member that may hold a replica may accept as much on its own side of a network
         // partition.
-        let members = copy.ownership.others.count + 1
+        let members = replica.ownership.others.count + 1
         do throws(Refusal) {
             try mutation.judgeSize(
                 of: target.document, target.size, hiding: hidden, members: members)
@@ -26,7 +26,8 @@ extension ShardMachine {
     /// Throws if a document names more processes than all nodes together accept: no node sends
     /// that.
     func checkSize(of encodedDocument: EncodedDocument, _ theirs: Document) throws(ShardFailure) {
-        guard copy.hasRoom(for: theirs.changedBy), copy.hasRoom(for: encodedDocument.superseded)
+        guard replica.hasRoom(for: theirs.changedBy),
+            replica.hasRoom(for: encodedDocument.superseded)
         else {
             throw .badFrame(.invalid("a number of processes"))
         }

@@ -99,7 +99,7 @@ extension ShardMachine {
     mutating func conversations(
         of user: UserID, in world: ShardWorld
     ) throws(ShardFailure) -> [ConversationID] {
-        let (shard, term) = (copy.shard, Term.participant(user))
+        let (shard, term) = (replica.shard, Term.participant(user))
         let stored = try read { () throws(StoreFailure) in
             try world.reader.keys(
                 of: .conversation, carrying: term, in: shard, partition: nil)

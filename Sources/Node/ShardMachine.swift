@@ -76,7 +76,7 @@ package struct ShardMachine: Sendable {
         package let receipt: Receipt
     }
 
-    package internal(set) var copy: ShardReplica
+    package internal(set) var replica: ShardReplica
     var documents = ShardDocuments()
     var counts: ShardCounts
     let shardCount: UInt16
@@ -112,7 +112,7 @@ package struct ShardMachine: Sendable {
         self.shardCount = shardCount
         counts = ShardCounts(fanOutBits: fanOutBits)
         feedPosition = stored.vector
-        copy = ShardReplica(
+        replica = ShardReplica(
             shard, stored: stored, ownership: ownership, life: life, now: now,
             restRangesMax: restRangesMax, causePatienceMilliseconds: causePatienceMilliseconds)
         clock = HybridClock(startingAfter: stored.greatest)
@@ -131,7 +131,7 @@ extension ShardMachine {
         _ operation: Operation, for slot: ReplySlot?, level: AckLevel,
         attempt: PeerRequest.Attempt = .first, in world: ShardWorld
     ) throws(ShardFailure) -> Accepted {
-        guard copy.mayAnswer else { throw .notReady }
+        guard replica.mayAnswer else { throw .notReady }
         let mutation = operation.mutation
         let conversation = try mutation.conversation.flatMap { id throws(ShardFailure) in
             try find(.conversation(id), in: world)
@@ -166,7 +166,7 @@ extension ShardMachine {
         }
         if mutation.action == .participant(.hideChat) {
             findings.hidden = Hidden(
-                invitation: room?.invitation(of: mutation.user), vector: copy.current.vector)
+                invitation: room?.invitation(of: mutation.user), vector: replica.current.vector)
         }
         try checkSize(of: mutation, over: target, hiding: findings.hidden)
         let (document, dot) = write(
@@ -202,8 +202,8 @@ extension ShardMachine {
         _ operation: Operation, at key: DocumentKey, with findings: ParticipantFindings,
         over target: ShardDocuments.Found?, in world: ShardWorld
     ) -> (Document, Dot) {
-        let dot = copy.nextDot { world.entropy.nextID() }
-        let latest = copy.current.latest
+        let dot = replica.nextDot { world.entropy.nextID() }
+        let latest = replica.current.latest
         if let target, documents.isHandedOutLater(key), accepted.contains(key) {
             supersede(target, by: dot)
         } else {
@@ -217,7 +217,7 @@ extension ShardMachine {
         clock.observe(world.judge.wall)
         clock.observe(document.greatestTime, at: world.judge.wall)
         let isNewest = target == nil && document.historyTime > latest
-        copy.noteWrite(put(document, replacing: target), by: dot)
+        replica.noteWrite(put(document, replacing: target), by: dot)
         count(document, replacing: target?.document, isNewest: isNewest, in: world)
         return (document, dot)
     }
@@ -250,7 +250,7 @@ extension ShardMachine {
         _ slot: ReplySlot?, storing context: Context, level: AckLevel, in world: ShardWorld
     ) {
         guard let slot else { return }
-        copy.wait(slot, storing: context, level: level, now: world.milliseconds)
+        replica.wait(slot, storing: context, level: level, now: world.milliseconds)
     }
 
     /// - Parameter document: a document whose times the clock has all observed.
@@ -275,9 +275,9 @@ extension ShardMachine {
         _ key: DocumentKey, in world: ShardWorld
     ) throws(ShardFailure) -> ShardDocuments.Found? {
         do {
-            return try documents.find(key, in: copy.shard, reader: world.reader)
+            return try documents.find(key, in: replica.shard, reader: world.reader)
         } catch {
-            note(error)
+            recordDamage(error)
             throw .store(error)
         }
     }
@@ -296,13 +296,13 @@ extension ShardMachine {
         _ frame: Frame, from peer: NodeName, in world: ShardWorld
     ) throws(ShardFailure) {
         var failure: ShardFailure?
-        for encodedDocument in copy.receive(frame, from: peer, now: world.milliseconds) {
+        for encodedDocument in replica.receive(frame, from: peer, now: world.milliseconds) {
             do throws(ShardFailure) {
                 try merge(encodedDocument, from: peer, in: world)
             } catch {
                 // The other documents are good, but the pull that they may be part of is not
                 // complete.
-                copy.onMergeFailed(from: peer, now: world.milliseconds)
+                replica.onMergeFailed(from: peer, now: world.milliseconds)
                 failure = failure ?? error
             }
         }
@@ -313,7 +313,7 @@ extension ShardMachine {
     ///
     /// - Returns: how long nothing is pulled from the co-owner, in milliseconds.
     mutating func onBadFrame(from peer: NodeName, now: UInt64) -> UInt64 {
-        copy.onBadFrame(from: peer, now: now)
+        replica.onBadFrame(from: peer, now: now)
     }
 
     private mutating func merge(
@@ -323,7 +323,7 @@ extension ShardMachine {
         var isKept = false
         defer {
             if !isKept {
-                copy.noteNotKept(
+                replica.noteNotKept(
                     theirs.changedBy, superseding: encodedDocument.superseded, of: peer,
                     now: world.milliseconds)
             }
@@ -343,7 +343,7 @@ extension ShardMachine {
         guard !isDiskFull || theirs.deletes(over: old?.document) else {
             // The pull that the document may be part of is not complete: another one brings the
             // document once the disk has space.
-            copy.onMergeFailed(from: peer, now: world.milliseconds)
+            replica.onMergeFailed(from: peer, now: world.milliseconds)
             return false
         }
         var document = theirs
@@ -351,7 +351,7 @@ extension ShardMachine {
             mine.merge(theirs)
             document = mine
         }
-        let isNewest = old == nil && document.historyTime > copy.current.latest
+        let isNewest = old == nil && document.historyTime > replica.current.latest
         var change: Change?
         if document != old?.document {
             let encoded = document.encodedWithDigest
@@ -369,10 +369,10 @@ extension ShardMachine {
         #endif
         // Whether a message is here is told by the seqs of its sendings, so they are named too.
         var superseded = encodedDocument.superseded
-        for dot in theirs.sendingsReplaced where !copy.current.vector.contains(dot) {
+        for dot in theirs.sendingsReplaced where !replica.current.vector.contains(dot) {
             superseded.insert(dot)
         }
-        copy.noteMerge(change, naming: theirs.changedBy, superseding: superseded, from: peer)
+        replica.noteMerge(change, naming: theirs.changedBy, superseding: superseded, from: peer)
         return true
     }
 
@@ -395,8 +395,8 @@ extension ShardMachine {
         do throws(WireError) {
             let key = try DocumentKey.decode(encodedDocument.key)
             guard !key.kind.isCountedRun else { throw WireError.invalid("a document") }
-            guard key.shard(of: shardCount) == copy.shard else {
-                throw WireError.invalid("a document of shard \(copy.shard)")
+            guard key.shard(of: shardCount) == replica.shard else {
+                throw WireError.invalid("a document of shard \(replica.shard)")
             }
             return try Document(key, decoding: encodedDocument.bytes)
         } catch {
@@ -410,9 +410,9 @@ extension ShardMachine {
     /// - Parameter ticket: the number of the commit, greater than all before.
     package mutating func takeWrite(_ ticket: UInt64) -> ShardWrite? {
         pushAccepted()
-        guard let (header, isBaseNew) = copy.beginCommit(ticket) else { return nil }
+        guard let (header, isBaseNew) = replica.beginCommit(ticket) else { return nil }
         return ShardWrite(
-            shard: copy.shard, header: header,
+            shard: replica.shard, header: header,
             base: isBaseNew ? header.base.vector.encoded : nil,
             records: documents.takeRecords(for: ticket), runs: counts.takeWrites(for: ticket))
     }
@@ -423,7 +423,7 @@ extension ShardMachine {
             accepted.removeAll(keepingCapacity: true)
             superseded = [:]
         }
-        guard copy.hasPeers else { return }
+        guard replica.hasPeers else { return }
         var encodedDocuments: [EncodedDocument] = []
         var size = 0
         for key in accepted {
@@ -431,34 +431,34 @@ extension ShardMachine {
             let encodedDocument = EncodedDocument(
                 key: key.encoded, bytes: bytes, superseded: superseded[key] ?? Vector())
             if size + encodedDocument.size > Scan.batchBytesMax {
-                copy.push(encodedDocuments)
+                replica.push(encodedDocuments)
                 encodedDocuments = []
                 size = 0
             }
             encodedDocuments.append(encodedDocument)
             size += encodedDocument.size
         }
-        copy.push(encodedDocuments)
+        replica.push(encodedDocuments)
     }
 
-    package mutating func takeOutbox() -> [(to: NodeName, frame: Frame)] { copy.takeOutbox() }
+    package mutating func takeOutbox() -> [(to: NodeName, frame: Frame)] { replica.takeOutbox() }
 
     /// Reads the next batch of a peer's pull from disk and puts it into the outbox.
     package mutating func serveBatch(to peer: NodeName, reader: any DocumentReader) {
-        guard let scan = copy.nextScan(for: peer) else { return }
+        guard let scan = replica.nextScan(for: peer) else { return }
         do {
             let found = try reader.changes(
-                in: copy.shard, lackedBy: scan.theirs, of: scan.ours, after: scan.cursor,
+                in: replica.shard, lackedBy: scan.theirs, of: scan.ours, after: scan.cursor,
                 bytesMax: Scan.batchBytesMax)
-            copy.onScanned(found.encodedDocuments, next: found.next, for: peer)
+            replica.onScanned(found.encodedDocuments, next: found.next, for: peer)
         } catch {
             #if PlantedBugs
                 if PlantedBug.damagedIndexReadAsEmpty.isOn, error == .badIndex {
                     return copy.onScanned([], next: nil, for: peer)
                 }
             #endif
-            note(error)
-            copy.onScanFailed(for: peer)
+            recordDamage(error)
+            replica.onScanFailed(for: peer)
         }
     }
 
@@ -469,7 +469,7 @@ extension ShardMachine {
         // copied.
         committed = committed.isEmpty ? stored : committed + stored
         if !stored.isEmpty { committedAt.append((now, stored.count)) }
-        return copy.onCommitted(ticket, now: now)
+        return replica.onCommitted(ticket, now: now)
     }
 
     /// Returns to the state on disk.
@@ -480,7 +480,7 @@ extension ShardMachine {
         counts.removeAll()
         accepted = []
         superseded = [:]
-        return copy.onCommitFailed(now: now)
+        return replica.onCommitFailed(now: now)
     }
 }
 
@@ -494,7 +494,7 @@ extension ShardMachine {
     }
 
     /// Notes the damage that a failed read of the disk found.
-    mutating func note(_ failure: StoreFailure) {
+    mutating func recordDamage(_ failure: StoreFailure) {
         switch failure {
         case .badRecord(let key): damage = (damage ?? Damage()).with(key)
         case .badIndex: damage = damage ?? Damage()
@@ -504,13 +504,13 @@ extension ShardMachine {
 
     /// Notes that the disk was found to hold everything that this header counts, and that the
     /// indexes lead to all of it.
-    package mutating func onChecked(_ header: ReplicaHeader) { copy.onChecked(header) }
+    package mutating func onChecked(_ header: ReplicaHeader) { replica.onChecked(header) }
 
     /// Notes that the disk has lost acknowledged changes.
-    package mutating func doubt(now: UInt64) { copy.doubt(now: now) }
+    package mutating func doubt(now: UInt64) { replica.doubt(now: now) }
 
     /// Stops reads and writes until the bad documents are set aside.
-    package mutating func suspend(now: UInt64) { copy.suspend(now: now) }
+    package mutating func suspend(now: UInt64) { replica.suspend(now: now) }
 
     /// Continues from the documents that are left after the bad ones were set aside.
     ///
@@ -528,7 +528,7 @@ extension ShardMachine {
         counts.removeAll()
         clock.observe(header.greatest, at: wall)
         defer { dropAddressedEvents() }
-        return copy.onSetAside(header, now: now)
+        return replica.onSetAside(header, now: now)
     }
 }
 
@@ -536,42 +536,42 @@ extension ShardMachine {
 
 extension ShardMachine {
     /// Marks the replica complete, because the cluster is founded here and the shard is empty.
-    package mutating func found() { copy.found() }
+    package mutating func found() { replica.found() }
 
     package mutating func setOwnership(_ ownership: Ownership, now: UInt64) {
-        copy.setOwnership(ownership, now: now)
+        replica.setOwnership(ownership, now: now)
     }
 
     /// Notes that the disk is told to drop the replica: every owner has all of it.
-    package mutating func beginDrop() { copy.beginDrop() }
+    package mutating func beginDrop() { replica.beginDrop() }
 
-    package mutating func onDropFailed() { copy.onDropFailed() }
+    package mutating func onDropFailed() { replica.onDropFailed() }
 
     package mutating func onPeerUp(_ peer: NodeName, wire: UInt8 = Frame.wireVersion) {
-        copy.onPeerUp(peer, wire: wire)
+        replica.onPeerUp(peer, wire: wire)
     }
 
-    package mutating func onPeerDown(_ peer: NodeName) { copy.onPeerDown(peer) }
+    package mutating func onPeerDown(_ peer: NodeName) { replica.onPeerDown(peer) }
 
     /// Notes that the peer's replica is the same as what is on disk here.
     package mutating func onLevel(with peer: NodeName, isServing: Bool) {
-        copy.onLevel(with: peer, isServing: isServing)
+        replica.onLevel(with: peer, isServing: isServing)
     }
 
     /// Notes that a frame of this shard was dropped, because too many waited for the peer.
     package mutating func onDropped(_ frame: Frame, to peer: NodeName, now: UInt64) {
-        copy.onDropped(frame, to: peer, now: now)
+        replica.onDropped(frame, to: peer, now: now)
     }
 
-    package mutating func offer(to peer: NodeName) { copy.offer(to: peer) }
+    package mutating func offer(to peer: NodeName) { replica.offer(to: peer) }
 
-    package mutating func onNobodyReached() { copy.onNobodyReached() }
+    package mutating func onNobodyReached() { replica.onNobodyReached() }
 
-    package mutating func onTick(now: UInt64) -> [(ReplySlot, Stored)] { copy.onTick(now: now) }
+    package mutating func onTick(now: UInt64) -> [(ReplySlot, Stored)] { replica.onTick(now: now) }
 
     package mutating func takeSettled(now: UInt64) -> [(ReplySlot, Stored)] {
-        copy.takeSettled(now: now)
+        replica.takeSettled(now: now)
     }
 
-    package mutating func takeDivergences() -> [NodeName] { copy.takeDivergences() }
+    package mutating func takeDivergences() -> [NodeName] { replica.takeDivergences() }
 }

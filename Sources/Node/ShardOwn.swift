@@ -41,7 +41,7 @@ extension ShardMachine {
         var documents: [(user: UserID, document: Document)] = []
         for user in users {
             let key = DocumentKey.profile(user)
-            guard key.shard(of: shardCount) == copy.shard,
+            guard key.shard(of: shardCount) == replica.shard,
                 let document = try find(key, in: world)?.document
             else { continue }
             documents.append((user, document))
@@ -68,7 +68,7 @@ extension ShardMachine {
     mutating func items(
         of user: UserID, in world: ShardWorld
     ) throws(ShardFailure) -> [ItemView] {
-        let (shard, term) = (copy.shard, Term.owner(user))
+        let (shard, term) = (replica.shard, Term.owner(user))
         let stored = try read { () throws(StoreFailure) in
             try world.reader.keys(of: .item, carrying: term, in: shard, partition: nil)
         }

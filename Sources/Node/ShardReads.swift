@@ -11,18 +11,18 @@ extension ShardMachine {
     package mutating func answer(
         _ query: Query, for user: UserID, slot: ReplySlot, in world: ShardWorld
     ) throws(ShardFailure) -> (findings: Findings, isSettled: Bool) {
-        guard copy.mayAnswer else { throw .notReady }
+        guard replica.mayAnswer else { throw .notReady }
         let findings: Findings
         switch query {
         case .chats(let shown, let search):
             findings = .chats(try chats(of: user, shown, finding: search, in: world))
         case .chat(let conversation):
             let listing = try listing(of: conversation, for: user, query, world)
-            findings = .chats([try chat(conversation, listing.room, of: user, in: world)])
+            findings = .chats([try chat(conversation, listing.chat, of: user, in: world)])
         case .marks(let conversation):
             let listing = try listing(of: conversation, for: user, query, world)
             findings = .marks(
-                listing.room.marks(by: try participantStates(of: conversation, in: world)))
+                listing.chat.marks(by: try participantStates(of: conversation, in: world)))
         case .names(let users):
             findings = .names(try names(of: users, in: world))
         case .contacts:
@@ -49,14 +49,14 @@ extension ShardMachine {
             let listing = try listing(of: conversation, for: user, query, world)
             findings = .edits(
                 try message(id, in: conversation, world)
-                    .edits(among: listing.room.participants)
+                    .edits(among: listing.chat.participants)
                     .map { EditView(at: $0.at, text: $0.text) })
         case .pinned(let conversation):
             let listing = try listing(of: conversation, for: user, query, world)
             findings = .messages(try pinned(as: listing, in: world))
         case .participants(let conversation):
             let listing = try listing(of: conversation, for: user, query, world)
-            findings = .users(listing.room.participants.elements)
+            findings = .users(listing.chat.participants.elements)
         }
         return (findings, !showsLater(in: slot, now: world.milliseconds))
     }
@@ -66,7 +66,7 @@ extension ShardMachine {
     /// - Returns: false if all of it is on disk: the reply may be sent at once.
     package mutating func showsLater(in slot: ReplySlot, now: UInt64) -> Bool {
         guard !isShownAtOnce else { return false }
-        copy.wait(slot, storing: Context(), level: .local, now: now)
+        replica.wait(slot, storing: Context(), level: .local, now: now)
         return true
     }
 
@@ -75,7 +75,7 @@ extension ShardMachine {
         #if PlantedBugs
             if PlantedBug.shownBeforeStored.isOn { return true }
         #endif
-        return copy.isSettled
+        return replica.isSettled
     }
 
     private mutating func message(
@@ -107,7 +107,7 @@ extension ShardMachine {
 /// The inputs of a listing of a conversation's messages for one user.
 private struct Listing {
     let conversation: ConversationID
-    let room: Conversation
+    let chat: Conversation
     let user: UserID
     let progress: Progress
     /// The vector up to which the user has hidden the conversation.
@@ -118,7 +118,7 @@ private struct Listing {
             return nil
         }
         return document.message?.view(
-            as: id, for: user, among: room.participants, progress: progress)
+            as: id, for: user, among: chat.participants, progress: progress)
     }
 }
 
@@ -139,7 +139,7 @@ extension ShardMachine {
                 of: user, in: participantStates.first { $0.user == user }?.participantState)
         }
         return Listing(
-            conversation: conversation, room: room, user: user, progress: progress,
+            conversation: conversation, chat: room, user: user, progress: progress,
             hidden: hidden)
     }
 
@@ -147,7 +147,7 @@ extension ShardMachine {
     mutating func participantStates(
         of conversation: ConversationID, in world: ShardWorld
     ) throws(ShardFailure) -> [(user: UserID, participantState: ParticipantState)] {
-        let shard = copy.shard
+        let shard = replica.shard
         let stored = try read { () throws(StoreFailure) in
             try world.reader.participantStates(of: conversation, in: shard)
         }
@@ -185,7 +185,7 @@ extension ShardMachine {
     private mutating func pinned(
         as listing: Listing, in world: ShardWorld
     ) throws(ShardFailure) -> [MessageView] {
-        let (conversation, shard) = (listing.conversation, copy.shard)
+        let (conversation, shard) = (listing.conversation, replica.shard)
         let stored = try read { () throws(StoreFailure) in
             try world.reader.keys(
                 of: .message, carrying: Term.pinned, in: shard, partition: conversation.text)
@@ -221,7 +221,7 @@ extension ShardMachine {
         func hand(_ document: Document) {
             if goesOn { goesOn = handing(document) }
         }
-        let (shard, inMemory) = (copy.shard, documents.pending)
+        let (shard, inMemory) = (replica.shard, documents.pending)
         try read { () throws(StoreFailure) in
             try world.reader.history(of: conversation, in: shard, page: page) { document in
                 while let first = pending.first, comes(first, before: document, on: page) {
@@ -249,7 +249,7 @@ extension ShardMachine {
         do {
             return try body()
         } catch {
-            note(error)
+            recordDamage(error)
             throw .store(error)
         }
     }

@@ -124,14 +124,14 @@ extension ShardMachine {
 /// One user's view of a conversation: what they hide of it, and how far they have read it.
 struct Reading {
     let user: UserID
-    let room: Conversation
+    let chat: Conversation
     let readTo: HistoryPosition?
     /// The vector up to which the user has hidden the conversation.
     let hidden: Vector?
 
     init(user: UserID, room: Conversation, readTo: HistoryPosition?, hidden: Vector?) {
         self.user = user
-        self.room = room
+        self.chat = room
         self.readTo = readTo
         self.hidden = hidden
     }
@@ -246,7 +246,7 @@ extension Reading {
         #if PlantedBugs
             if PlantedBug.unreadNotRecomputed.isOn { return true }
         #endif
-        return message.isShown(to: user, among: room.participants)
+        return message.isShown(to: user, among: chat.participants)
     }
 
     /// Whether a message may be the preview of a conversation.
@@ -259,6 +259,6 @@ extension Reading {
                 return !message.isDeletedForEveryone(among: room.participants)
             }
         #endif
-        return message.isShown(to: user, among: room.participants)
+        return message.isShown(to: user, among: chat.participants)
     }
 }

@@ -157,7 +157,7 @@ struct Subscriptions: Sendable {
         return (watcher, isLast)
     }
 
-    mutating func note(_ session: UInt64, _ body: (inout Watcher) -> Void) {
+    mutating func updateWatcher(_ session: UInt64, _ body: (inout Watcher) -> Void) {
         guard var watcher = watchers[session] else { return }
         body(&watcher)
         watchers[session] = watcher
@@ -170,7 +170,7 @@ struct Subscriptions: Sendable {
     mutating func endReplay(of shard: ShardID, to session: UInt64, at position: Vector) {
         let claimed = feeds[Int(shard.number)].position ?? Vector()
         let lacked = claimed.subtracting(position)
-        note(session) {
+        updateWatcher(session) {
             $0.behind[shard] = nil
             $0.lacked[shard] = lacked.isEmpty ? nil : lacked
         }
@@ -183,7 +183,7 @@ struct Subscriptions: Sendable {
             guard let lacked = watchers[session]?.lacked[shard]?.subtracting(position) else {
                 continue
             }
-            note(session) { $0.lacked[shard] = lacked.isEmpty ? nil : lacked }
+            updateWatcher(session) { $0.lacked[shard] = lacked.isEmpty ? nil : lacked }
         }
     }
 
@@ -192,7 +192,7 @@ struct Subscriptions: Sendable {
         let position = feeds[Int(shard.number)].position ?? Vector()
         for session in lacking.sorted() {
             guard let lacked = watchers[session]?.lacked[shard] else { continue }
-            note(session) {
+            updateWatcher(session) {
                 $0.lacked[shard] = nil
                 $0.behind[shard] = Backlog(since: position.subtracting(lacked), number: 0)
             }
@@ -226,7 +226,7 @@ struct Subscriptions: Sendable {
 
     /// Notes the same of a session's replay.
     mutating func lower(_ shard: ShardID, of session: UInt64, to position: Vector) {
-        note(session) {
+        updateWatcher(session) {
             guard let since = $0.behind[shard]?.since else { return }
             $0.behind[shard]?.since = since.intersection(position)
         }

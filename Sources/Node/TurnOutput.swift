@@ -27,11 +27,11 @@ extension ShardMachine {
     /// - Parameter ticket: the number of the commit, greater than all before.
     mutating func endTurn(_ ticket: UInt64, now: UInt64) -> TurnOutput {
         let write = takeWrite(ticket)
-        let isDropped = copy.isHandedOver
+        let isDropped = replica.isHandedOver
         if isDropped { beginDrop() }
         return TurnOutput(
             write: write, frames: takeOutbox(), settled: takeSettled(now: now),
-            served: copy.served, divergences: takeDivergences(), damage: takeDamage(),
+            served: replica.served, divergences: takeDivergences(), damage: takeDamage(),
             isDropped: isDropped, unsettledBytes: unsettledBytes)
     }
 }

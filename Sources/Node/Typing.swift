@@ -141,7 +141,7 @@ package struct Typing: Sendable {
     /// Ends the notices of all connections.
     ///
     /// - Returns: whether there was any.
-    mutating func end(_ place: Place) -> Bool { said.removeValue(forKey: place) != nil }
+    mutating func endNotices(_ place: Place) -> Bool { said.removeValue(forKey: place) != nil }
 
     /// How long the last notice about a place still lasts, in milliseconds; nil if there is none.
     func millisecondsLeft(at place: Place, now: Moment) -> UInt64? {
@@ -157,7 +157,7 @@ package struct Typing: Sendable {
     }
 
     /// - Returns: the places whose last notice was the connection's.
-    mutating func forget(_ session: UInt64) -> [Place] {
+    mutating func removeSession(_ session: UInt64) -> [Place] {
         asked = asked.filter { $0.key.session != session }
         #if PlantedBugs
             if PlantedBug.typingOutlivesConnection.isOn { return [] }

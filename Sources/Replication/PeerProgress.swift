@@ -86,7 +86,7 @@ struct PeerProgress: Sendable {
     /// Records the peer's claim.
     ///
     /// - Parameter known: the vector of this node's replica.
-    mutating func note(_ claim: Frame.VersionClaim, known: Vector) {
+    mutating func recordClaim(_ claim: Frame.VersionClaim, known: Vector) {
         confirm(claim.vector, known: known)
         holding = claim.isComplete ? .complete : .incomplete
         isServing = claim.isServing

@@ -200,7 +200,7 @@ extension ShardReplica {
     }
 
     private mutating func onOffer(_ offer: Frame.Offer, from index: Int, now: UInt64) {
-        peers[index].note(offer.claim, known: current.vector)
+        peers[index].recordClaim(offer.claim, known: current.vector)
         let peer = peers[index].name
         let lacksOurs =
             !offer.claim.vector.covers(stored.vector)

@@ -120,7 +120,7 @@ extension ShardReplica {
         _ mark: UInt64, _ claim: Frame.VersionClaim, from index: Int, now: UInt64
     ) {
         guard ownership.isOwnedHere, !peers[index].isOwner else { return }
-        peers[index].note(claim, known: current.vector)
+        peers[index].recordClaim(claim, known: current.vector)
         // At equal vectors a pull would fetch nothing, and the holder would drop the documents that
         // differ.
         if differs(from: claim) {

@@ -114,7 +114,7 @@ public struct SaidVectors: Sendable {
     }
 
     /// Removes a base that the other end does not know; the next vector is sent whole.
-    public mutating func forget(_ shard: ShardID) {
+    public mutating func removeShard(_ shard: ShardID) {
         rangesCount -= bases.removeValue(forKey: shard)?.vector.rangesCount ?? 0
     }
 

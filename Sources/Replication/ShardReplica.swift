@@ -294,7 +294,7 @@ extension ShardReplica {
 
     /// Records a local mutation.
     public mutating func noteWrite(_ change: Change, by dot: Dot) {
-        note(change)
+        recordChange(change)
         current.vector.insert(dot)
     }
 
@@ -311,7 +311,7 @@ extension ShardReplica {
         merges += 1
         if let change {
             changingMerges += 1
-            note(change)
+            recordChange(change)
         }
         if !current.vector.contains(context) {
             current.vector.insert(context)
@@ -328,7 +328,7 @@ extension ShardReplica {
         owed.add(superseded, for: peer)
     }
 
-    private mutating func note(_ change: Change) {
+    private mutating func recordChange(_ change: Change) {
         if let before = change.before {
             current.digest -= before
         } else {
@@ -371,7 +371,7 @@ extension ShardReplica {
         defer { owed = Owed() }
         guard isDirty else {
             if commits.isEmpty {
-                tell(owed)
+                sendOwed(owed)
             } else {
                 commits[commits.count - 1].owed.add(owed)
             }
@@ -408,7 +408,7 @@ extension ShardReplica {
             stored = commit.header
             if stored.isComplete { isDoubted = false }
             if commit.isServing { isServedByDisk = true }
-            tell(commit.owed)
+            sendOwed(commit.owed)
         }
         if stored.isComplete, !wasComplete { for peer in peers { offer(to: peer.name) } }
         acknowledgements.noteCommit(of: ticket)
@@ -485,7 +485,7 @@ extension ShardReplica {
         replica = nil
     }
 
-    private mutating func tell(_ owed: Owed) {
+    private mutating func sendOwed(_ owed: Owed) {
         guard !owed.isEmpty else { return }
         for peer in peers {
             if let vector = owed.confirmed[peer.name], !vector.isEmpty {

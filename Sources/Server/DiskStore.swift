@@ -25,7 +25,7 @@ final class DiskStore: Store {
         self.loop = loop
     }
 
-    func tell(_ node: Node) {
+    func reportFailures(_ node: Node) {
         self.node.withLock { $0 = node }
         database.onFailure { error in
             node.assumeIsolated { node in

@@ -8,7 +8,7 @@ import Wire
 extension DiskStore {
     /// The free space of the disk and the size of SQLite's log; read at each tick, and while much
     /// is written.
-    var room: DiskSpace? {
+    var diskSpace: DiskSpace? {
         if let error = database.displaced { _ = failure(error) }
         do throws(StorageError) {
             let room = try FolderSpace(of: folder)

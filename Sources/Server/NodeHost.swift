@@ -43,7 +43,7 @@ actor NodeHost: Host {
     private let hostLimits: HostLimits
     private let lingeringCloses: LingeringCloses
     /// The memory that all sessions share.
-    private let room: ClientMemory
+    private let memory: ClientMemory
     /// Whether memory was tight at the last tick.
     private var isRoomTight = false
     /// The number of connections that others dialled.
@@ -74,7 +74,7 @@ actor NodeHost: Host {
         clientListener = try Listener(command.admin, on: loop)
         hostLimits = HostLimits(descriptors: Int(max(0, csystem_raise_descriptor_limit())))
         lingeringCloses = LingeringCloses(atMost: hostLimits.lingeringCloses)
-        room = ClientMemory(executor: loop) { isTight in
+        memory = ClientMemory(executor: loop) { isTight in
             loop.readBytes = isTight ? EventLoop.readBytesTight : EventLoop.readBytesMax
         }
     }
@@ -109,7 +109,9 @@ actor NodeHost: Host {
 
     /// Hands on a connection to or from another node once that has proved that it knows the key.
     private func admit(_ connection: Connection, dialed address: String?) {
-        guard let authenticator, ending == nil else { return take(connection, dialed: address) }
+        guard let authenticator, ending == nil else {
+            return acceptPeer(connection, dialed: address)
+        }
         var slow: Timer?
         if let address {
             slow = Timer(on: loop, afterMilliseconds: NodeHost.dialMillisecondsMax) { [node] in
@@ -119,7 +121,7 @@ actor NodeHost: Host {
         authenticator.admit(connection, dialed: address) { [self] result in
             slow?.cancel()
             switch result {
-            case .success: assumeIsolated { $0.take(connection, dialed: address) }
+            case .success: assumeIsolated { $0.acceptPeer(connection, dialed: address) }
             case .failure(let error):
                 if let address { assumeIsolated { $0.noteFailure(of: address, error) } }
             }
@@ -144,7 +146,7 @@ actor NodeHost: Host {
         )
     }
 
-    private func take(_ connection: Connection, dialed address: String?) {
+    private func acceptPeer(_ connection: Connection, dialed address: String?) {
         guard let node, ending == nil else { return connection.close() }
         let isFree = address != nil || inboundPeers < hostLimits.inboundPeers
         let source = connection.peerAddress.hostText
@@ -179,7 +181,7 @@ extension NodeHost {
         }
         let session = Session(
             connection.id, node: node, clock: clock, output: ClientOutput(connection),
-            executor: loop, ackLevel: command.ackLevel, authPolicy: authPolicy, room: room)
+            executor: loop, ackLevel: command.ackLevel, authPolicy: authPolicy, room: memory)
         node.assumeIsolated { $0.attach(session, as: session.id) }
         clients[connection.id] = Client(connection: connection, session: session)
         if isHoldingClients { session.assumeIsolated { $0.setHeld(true) } }
@@ -270,14 +272,14 @@ extension NodeHost {
     /// Continues sessions that yielded to others, and those for whose requests memory has become
     /// free; called at the end of each turn.
     func makeRoom() {
-        room.assumeIsolated { $0.endTurn() }
-        while let id = room.assumeIsolated({ $0.takeTurn() }) {
+        memory.assumeIsolated { $0.endTurn() }
+        while let id = memory.assumeIsolated({ $0.takeTurn() }) {
             clients[id]?.session.assumeIsolated { $0.onTurn() }
         }
-        let (isWaiting, isAwaited) = room.assumeIsolated { ($0.openTurn(), $0.isAwaited) }
+        let (isWaiting, isAwaited) = memory.assumeIsolated { ($0.openTurn(), $0.isAwaited) }
         if isWaiting { turnAgain() }
         guard isAwaited else { return }
-        while let id = room.assumeIsolated({ $0.takeWaiting() }) {
+        while let id = memory.assumeIsolated({ $0.takeWaiting() }) {
             clients[id]?.session.assumeIsolated { $0.onRoom() }
         }
     }
@@ -286,9 +288,9 @@ extension NodeHost {
     /// tick.
     func clearRoom() {
         let wasTight = isRoomTight
-        isRoomTight = room.assumeIsolated { $0.isTight }
+        isRoomTight = memory.assumeIsolated { $0.isTight }
         if wasTight, !isRoomTight { csystem_return_free_memory() }
-        let still = room.assumeIsolated { [clock] in $0.takeStill(now: clock.milliseconds) }
+        let still = memory.assumeIsolated { [clock] in $0.takeStill(now: clock.milliseconds) }
         for id in still { clients[id]?.session.assumeIsolated { $0.onStill() } }
         guard !still.isEmpty else { return }
         log(.info, "clients stand still while memory is tight, let go clients=\(still.count)")
@@ -314,7 +316,7 @@ extension NodeHost {
                 }
             case .failure(let error):
                 assumeIsolated {
-                    $0.note(error, at: address)
+                    $0.logDialError(error, at: address)
                     $0.noteFailure(of: address, error)
                 }
             }
@@ -323,7 +325,7 @@ extension NodeHost {
 
     /// Logs once that a name cannot be resolved: it may be mistyped, or of a host that is about to
     /// start.
-    private func note(_ error: NetworkError, at address: String) {
+    private func logDialError(_ error: NetworkError, at address: String) {
         guard case .unresolved = error, unresolved.insert(address).inserted else { return }
         log(.info, "\(error); trying on address=\(address)")
     }

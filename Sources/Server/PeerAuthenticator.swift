@@ -66,7 +66,7 @@ final class PeerAuthenticator {
             case .success:
                 refusals.onSuccess(of: peer)
                 if let key = tls.key { proved[id] = (connection, key) }
-            case .failure(.distrusted(let why)): note(why, of: peer, isDialed: address != nil)
+            case .failure(.distrusted(let why)): logFailure(why, of: peer, isDialed: address != nil)
             case .failure: break
             }
             then(result)
@@ -78,7 +78,7 @@ final class PeerAuthenticator {
         handshakes.onEnd(of: id)
     }
 
-    private func note(_ why: HandshakeError, of peer: String, isDialed: Bool) {
+    private func logFailure(_ why: HandshakeError, of peer: String, isDialed: Bool) {
         guard refusals.onRefusal(of: peer, because: why, now: now) else { return }
         log("peer refused: \(why); \(why.advice) \(isDialed ? "at" : "from")=\(peer)")
     }

@@ -120,7 +120,7 @@ package struct Server {
                 maxOffsetMilliseconds: command.maxOffsetMilliseconds, mayBlock: command.mayBlock,
                 acceptsDataLoss: command.acceptsDataLoss),
             ports: ports)
-        store.tell(node)
+        store.reportFailures(node)
         try host.assumeIsolated { $0.start(node) }.get()
         loop.onTurnEnd {
             host.assumeIsolated { $0.makeRoom() }

@@ -20,19 +20,19 @@ package actor ClientMemory {
     var isSpent: Bool { held.isSpent }
     var heldBytes: Int { held.total }
 
-    func note(
+    func recordHeld(
         _ id: UInt64, holds bytes: Int, sharing: Int, isItsTurn: Bool, taken: UInt64, now: UInt64
     ) {
         change {
-            $0.note(
+            $0.recordHeld(
                 id, holds: bytes, sharing: sharing, isItsTurn: isItsTurn, taken: taken, now: now)
         }
     }
 
     /// Notes that shared lines of events wait, or have left; each line counts once.
-    func note(shared bytes: Int) { change { $0.note(shared: bytes) } }
+    func addBytes(shared bytes: Int) { change { $0.addBytes(shared: bytes) } }
 
-    func forget(_ id: UInt64) { change { $0.forget(id) } }
+    func removeSession(_ id: UInt64) { change { $0.removeSession(id) } }
 
     func hasRoom(for bytes: Int) -> Bool { held.hasRoom(for: bytes) }
 
@@ -44,7 +44,7 @@ package actor ClientMemory {
     var grant: TurnShare.Grant { queue.grant }
 
     /// - Parameter time: the time that a session has used, in microseconds.
-    func note(used time: UInt64) { queue.note(used: time) }
+    func subtract(used time: UInt64) { queue.subtract(used: time) }
 
     /// Queues a session that has more to do than its share of the turn.
     func standBack(_ id: UInt64) { queue.wait(id) }

@@ -46,7 +46,7 @@ struct HeldBytes: Sendable {
     ///   - bytes: the bytes that the session holds alone.
     ///   - sharing: the bytes of lines that wait for its client and that others may hold, too.
     ///   - taken: the number of bytes that its client has taken since it connected.
-    mutating func note(
+    mutating func recordHeld(
         _ id: UInt64, holds bytes: Int, sharing: Int = 0, isItsTurn: Bool, taken: UInt64,
         now: UInt64
     ) {
@@ -67,9 +67,9 @@ struct HeldBytes: Sendable {
     }
 
     /// Notes that shared lines wait, or that the last session has let go of them.
-    mutating func note(shared bytes: Int) { shared += bytes }
+    mutating func addBytes(shared bytes: Int) { shared += bytes }
 
-    mutating func forget(_ id: UInt64) {
+    mutating func removeSession(_ id: UInt64) {
         remove(id)
         waiting.removeAll { $0.id == id }
     }

@@ -17,7 +17,7 @@ package actor Session: ReplySink {
     private let clock: any Clock
     private let output: any SessionOutput
     /// The memory budget of all sessions; nil if there is no limit.
-    private let room: ClientMemory?
+    private let memory: ClientMemory?
     var state: ConnectionState
     private var signIn: SignIn
 
@@ -69,7 +69,7 @@ package actor Session: ReplySink {
         self.clock = clock
         self.output = output
         self.executor = executor
-        self.room = room
+        self.memory = room
         waiting = WaitingEvents(on: output, sharing: room)
         admin = Admin(node, limits: SessionLimits.all)
         state = ConnectionState(ackLevel: ackLevel)
@@ -166,7 +166,7 @@ package actor Session: ReplySink {
         estimated = ReplySizeEstimate()
         waiting.removeAll()
         cutter = LineCutter()
-        room?.assumeIsolated { [id] in $0.forget(id) }
+        memory?.assumeIsolated { [id] in $0.removeSession(id) }
         node.assumeIsolated { [id] in $0.detach(id) }
     }
 }
@@ -180,23 +180,23 @@ extension Session {
     }
 
     /// Whether the session has used its share of the turn.
-    private var isTired: Bool { room != nil && share.isSpent }
+    private var isTired: Bool { memory != nil && share.isSpent }
 
     private func beginShare() {
-        guard let grant = room?.assumeIsolated({ $0.grant }) else { return }
+        guard let grant = memory?.assumeIsolated({ $0.grant }) else { return }
         share.begin(grant, now: clock.microseconds)
     }
 
     /// Ends the measurement; a session without share left continues in the next turn.
     private func endShare() {
-        guard let room else { return }
-        share.note(now: clock.microseconds)
-        let used = share.end()
+        guard let memory else { return }
+        share.measure(now: clock.microseconds)
+        let used = share.finishMeasuring()
         let isWaiting = share.isSpent && !share.isWaiting
         if isWaiting { share.isWaiting = true }
         guard used > 0 || isWaiting else { return }
-        room.assumeIsolated { [id] in
-            $0.note(used: used)
+        memory.assumeIsolated { [id] in
+            $0.subtract(used: used)
             if isWaiting { $0.standBack(id) }
         }
     }
@@ -205,7 +205,7 @@ extension Session {
     private var isHoldingMuch: Bool {
         let bytes = replyBytes + waiting.bytesUntaken
         guard bytes >= SessionLimits.freeBytes else { return false }
-        let isTight = room?.assumeIsolated { $0.isTight } ?? false
+        let isTight = memory?.assumeIsolated { $0.isTight } ?? false
         return isTight || bytes >= SessionLimits.replyBytesMax
     }
 
@@ -216,7 +216,7 @@ extension Session {
         case .tooLong: say(signIn.onNonsense(.lineTooLong), to: .nothing(readAt: readAt))
         case .notEnded: say(signIn.onNonsense(.lineNotEnded), to: .nothing(readAt: readAt))
         }
-        if room != nil { share.noteLine(now: clock.microseconds) }
+        if memory != nil { share.noteLine(now: clock.microseconds) }
     }
 
     private func answer(_ line: UnsafeRawBufferPointer) {
@@ -263,9 +263,9 @@ extension Session {
 
     private func answer(_ request: Request, _ asked: RequestTrace) {
         let bytes = asked.replyBytesEstimated(of: request)
-        guard bytes == 0 || room?.assumeIsolated({ $0.hasRoom(for: bytes) }) ?? true else {
+        guard bytes == 0 || memory?.assumeIsolated({ $0.hasRoom(for: bytes) }) ?? true else {
             crowdedOut = (request, asked)
-            room?.assumeIsolated { [id] in $0.wait(id, for: bytes) }
+            memory?.assumeIsolated { [id] in $0.wait(id, for: bytes) }
             return
         }
         let number = headNumber + UInt64(slots.count - head)
@@ -343,7 +343,7 @@ extension Session {
 extension Session {
     /// Reports to `ClientMemory` what this session holds.
     private func noteHeld() {
-        guard let room, !hasFinished else { return }
+        guard let memory, !hasFinished else { return }
         let queued = output.queuedBytes
         let held =
             cutter.keptCount + backlog.count + replyBytes + estimated.bytes + queued
@@ -354,16 +354,16 @@ extension Session {
         // More may be queued than was written, since TLS may add to it.
         let (taken, now) = (written - min(written, UInt64(queued)), clock.milliseconds)
         let isItsTurn = queued > 0 || cutter.keptCount > SessionLimits.freeBytes
-        room.assumeIsolated { [id] in
-            $0.note(
+        memory.assumeIsolated { [id] in
+            $0.recordHeld(
                 id, holds: held, sharing: shared, isItsTurn: isItsTurn, taken: taken, now: now)
         }
     }
 
     /// Whether there is no memory for the line that has not ended.
     private var isLineTooMuch: Bool {
-        guard let room, cutter.keptCount > SessionLimits.freeBytes else { return false }
-        return room.assumeIsolated { $0.isSpent }
+        guard let memory, cutter.keptCount > SessionLimits.freeBytes else { return false }
+        return memory.assumeIsolated { $0.isSpent }
     }
 
     private func refuseLine() {
@@ -383,12 +383,12 @@ extension Session {
         guard index < slots.count else { return }
         switch slots[index] {
         case .pending:
-            guard case .pending(let reply) = slots[index].take() else { return }
+            guard case .pending(let reply) = slots[index].exchange() else { return }
             replyBytes -= reply.bytesCount
             if reply.isMadeElsewhere { estimated.remove(number) }
             let (bytes, write) = reply.settle(outcome)
-            if let write { state.note(write, isHere: reply.isWrittenHere) }
-            if !reply.seen.isEmpty { state.note(reply.seen) }
+            if let write { state.recordWrite(write, isHere: reply.isWrittenHere) }
+            if !reply.seen.isEmpty { state.recordObservations(reply.seen) }
             if outcome == .level { state.isStrict = true }
             fill(index, with: bytes)
         case .waiting:
@@ -437,7 +437,7 @@ extension Session {
             return node.assumeIsolated { [id] in $0.onEventsLeft(for: id) }
         }
         hasFinished = true
-        room?.assumeIsolated { [id] in $0.forget(id) }
+        memory?.assumeIsolated { [id] in $0.removeSession(id) }
         output.finish()
     }
 
@@ -456,7 +456,7 @@ extension Session {
             // While the client's queue is full, a report waits to be made.
             guard output.queuedBytes < SessionLimits.replyBytesMax, !isTired else { return }
             fill(head, with: admin.report(request, to: state))
-            share.note(now: clock.microseconds)
+            share.measure(now: clock.microseconds)
         case .work(let request):
             if !isTired, waiting.mayBegin(request) { begin(request) }
         }
@@ -499,7 +499,7 @@ extension Session {
     private func tellAnswered() {
         guard !answered.isEmpty else { return }
         let now = clock.microseconds
-        node.assumeIsolated { [answered] in $0.note(answered, now: now) }
+        node.assumeIsolated { [answered] in $0.recordAnswers(answered, now: now) }
         for request in answered { node.debug(request.line(for: id, now: now)) }
         answered.removeAll(keepingCapacity: true)
     }
@@ -529,10 +529,10 @@ extension Session {
     /// - Returns: whether the client is full.
     func tell(_ event: WatchedEvent, _ token: String?) -> Bool {
         guard !hasFinished, !isOver else { return false }
-        written += UInt64(waiting.tell(event, token, mayLeave: mayTell))
+        written += UInt64(waiting.appendEvent(event, token, mayLeave: mayTell))
         noteHeld()
         // A client that resumes with its last token gets the rest.
-        let isSpent = room?.assumeIsolated { $0.isSpent } ?? false
+        let isSpent = memory?.assumeIsolated { $0.isSpent } ?? false
         let bytesMax = isSpent ? SessionLimits.freeBytes : SessionLimits.eventBytesMax
         guard waiting.bytesUntaken < bytesMax else {
             abort()
@@ -556,7 +556,7 @@ extension Session {
     private func abort() {
         hasFinished = true
         waiting.removeAll()
-        room?.assumeIsolated { [id] in $0.forget(id) }
+        memory?.assumeIsolated { [id] in $0.removeSession(id) }
         output.abort()
     }
 }

@@ -14,7 +14,7 @@ extension Session {
     }
 
     package nonisolated func onSeen(_ observations: [Observation]) {
-        assumeIsolated { $0.state.note(observations) }
+        assumeIsolated { $0.state.recordObservations(observations) }
     }
 
     package nonisolated func onTold(_ observation: Observation) {
@@ -22,7 +22,7 @@ extension Session {
     }
 
     package nonisolated func onWritten(_ write: Write, isHere: Bool) {
-        assumeIsolated { $0.state.note(write, isHere: isHere) }
+        assumeIsolated { $0.state.recordWrite(write, isHere: isHere) }
     }
 
     package nonisolated func onLevel(_ observation: Observation) {
@@ -34,7 +34,7 @@ extension Session {
     }
 
     package nonisolated func onUnsettled(_ last: UnsettledOperation) {
-        assumeIsolated { $0.state.note(last) }
+        assumeIsolated { $0.state.recordUnsettled(last) }
     }
 
     package nonisolated func onSettled(_ number: UInt64, _ outcome: ReplyResult) {

@@ -24,7 +24,7 @@ extension Session {
         }
 
         /// Takes out the content.
-        mutating func take() -> Slot {
+        mutating func exchange() -> Slot {
             var taken = Slot.waiting
             swap(&self, &taken)
             return taken

@@ -40,11 +40,11 @@ struct TurnShare: Sendable {
 
     mutating func noteLine(now: UInt64) {
         lines += 1
-        note(now: now)
+        measure(now: now)
     }
 
     /// Counts the time since the last call.
-    mutating func note(now: UInt64) {
+    mutating func measure(now: UInt64) {
         guard let since, now > since else { return }
         time += now - since
         untold += now - since
@@ -54,7 +54,7 @@ struct TurnShare: Sendable {
     /// Ends the measurement.
     ///
     /// - Returns: the time that `ClientMemory` has to be told of, in microseconds.
-    mutating func end() -> UInt64 {
+    mutating func finishMeasuring() -> UInt64 {
         since = nil
         defer { untold = 0 }
         return untold
@@ -87,7 +87,7 @@ struct TurnQueue: Sendable {
         TurnShare.Grant(turn: turn, lines: linesPerTurn, time: min(left, timePerSession))
     }
 
-    mutating func note(used: UInt64) { left -= min(left, used) }
+    mutating func subtract(used: UInt64) { left -= min(left, used) }
 
     mutating func wait(_ id: UInt64) { waiting.append(id) }
 

@@ -40,7 +40,7 @@ struct ToldEvent {
     var bytes: [UInt8] {
         var writer = ReplyWriter(reserving: count)
         write(to: &writer)
-        return writer.take()
+        return writer.removeAll()
     }
 
     /// The length of ` token=`, the token, and the end of the line.
@@ -57,7 +57,7 @@ struct WaitingEvents {
 
     private let output: any SessionOutput
     /// The memory budget of all sessions; nil if there is no limit.
-    private let room: ClientMemory?
+    private let memory: ClientMemory?
     /// An entry is nil once it has left.
     private var entries: [ToldEvent?] = []
     /// The index in `entries` of the next one to leave.
@@ -81,7 +81,7 @@ struct WaitingEvents {
 
     init(on output: any SessionOutput, sharing room: ClientMemory?) {
         self.output = output
-        self.room = room
+        self.memory = room
     }
 
     private var count: Int { entries.count - next }
@@ -97,7 +97,7 @@ struct WaitingEvents {
     ///
     /// - Parameter mayLeave: whether an event may be written at this point.
     /// - Returns: the number of bytes written.
-    mutating func tell(_ event: WatchedEvent, _ token: String?, mayLeave: Bool) -> Int {
+    mutating func appendEvent(_ event: WatchedEvent, _ token: String?, mayLeave: Bool) -> Int {
         let told = ToldEvent(event, token: token)
         var written = 0
         if mayLeave, isEmpty, told.fits(besides: output.queuedBytes) {
@@ -117,10 +117,10 @@ struct WaitingEvents {
     mutating func send(mayLeave: Bool) -> Int {
         var written = 0
         while mayLeave, isNextDue {
-            var lines = take(besides: output.queuedBytes)
+            var lines = removeWritable(besides: output.queuedBytes)
             if lines.isEmpty {
                 output.flush()
-                lines = take(besides: output.queuedBytes)
+                lines = removeWritable(besides: output.queuedBytes)
             }
             if lines.isEmpty { break }
             written += lines.count
@@ -134,12 +134,12 @@ struct WaitingEvents {
         bytes += told.count
         sharedBytes += told.line.count
         ownBytes += told.ownBytes
-        guard let room, told.event.assumeIsolated({ $0.keep() }) else { return }
-        room.assumeIsolated { [bytes = told.line.count] in $0.note(shared: bytes) }
+        guard let memory, told.event.assumeIsolated({ $0.keep() }) else { return }
+        memory.assumeIsolated { [bytes = told.line.count] in $0.addBytes(shared: bytes) }
     }
 
     /// Takes the lines that may be written behind that many bytes that the client has not taken.
-    private mutating func take(besides queuedBytes: Int) -> [UInt8] {
+    private mutating func removeWritable(besides queuedBytes: Int) -> [UInt8] {
         var (count, bytesTaken) = (0, 0)
         while count < beforeReply ?? self.count, let told = entries[next + count],
             told.fits(besides: queuedBytes + bytesTaken)
@@ -152,7 +152,7 @@ struct WaitingEvents {
             entries[next]?.write(to: &writer)
             removeFirst()
         }
-        return writer.take()
+        return writer.removeAll()
     }
 
     /// Drops all events.
@@ -177,8 +177,8 @@ struct WaitingEvents {
             entries.removeFirst(next)
             next = 0
         }
-        guard let room, told.event.assumeIsolated({ $0.letGo() }) else { return }
-        room.assumeIsolated { [bytes = told.line.count] in $0.note(shared: -bytes) }
+        guard let memory, told.event.assumeIsolated({ $0.letGo() }) else { return }
+        memory.assumeIsolated { [bytes = told.line.count] in $0.addBytes(shared: -bytes) }
     }
 
     // MARK: Replies

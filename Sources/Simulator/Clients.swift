@@ -23,7 +23,7 @@ struct Clients {
         var undoing: Mutation?
 
         mutating func lose(_ operation: Stamp) {
-            unsettled.note(operation)
+            unsettled.insertOperation(operation)
             let last = ProcessCounter(process: operation.process, counter: operation.counter)
             lost = Array((lost.filter { $0.process != last.process } + [last]).suffix(4))
         }

@@ -63,7 +63,7 @@ extension ClusterWorld {
     }
 
     private func heal() {
-        note("heal", 0)
+        trace("heal", 0)
         // Clients that still have a connection end their lines.
         for client in clients { act(client) }
         for machine in members where plan.faults.contains(where: \.isBlock) {

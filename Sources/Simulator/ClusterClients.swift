@@ -93,7 +93,7 @@ final class ClusterVisit {
     ///
     /// - Returns: the completed answers, each with its request, and the events between them; nil if
     ///   a line is not part of the protocol or stands where it may not.
-    func take(_ bytes: [UInt8]) -> [ClusterHeard]? {
+    func parse(_ bytes: [UInt8]) -> [ClusterHeard]? {
         var found: [ClusterHeard] = []
         tail += bytes
         var start = 0
@@ -239,7 +239,7 @@ extension ClusterWorld {
             session?.assumeIsolated { $0.onClosed() }
         }
         visit.session = nil
-        forget(visit)
+        removeVisit(visit)
     }
 
     // MARK: Lines
@@ -300,7 +300,7 @@ extension ClusterWorld {
         guard let visit = visits[id] else { return }
         let bytes = visit.returning
         visit.returning = []
-        note("replies", visit.address.machine, digest(bytes))
+        trace("replies", visit.address.machine, digest(bytes))
         if let session = visit.session {
             step(visit.address, "drained", id) { process in
                 process.desk.assumeIsolated { $0.onTaken(bytes.count, from: id) }
@@ -308,7 +308,7 @@ extension ClusterWorld {
             }
         }
         tracer?("    \(visit.title) hears: " + String(decoding: bytes, as: UTF8.self))
-        guard let heard = visit.take(bytes) else {
+        guard let heard = visit.parse(bytes) else {
             return fail(.answered, "an answer to nothing, or none: \(tail(of: bytes))")
         }
         for next in heard {
@@ -337,10 +337,10 @@ extension ClusterWorld {
             }
         }
         visit.session = nil
-        forget(visit)
+        removeVisit(visit)
     }
 
-    private func forget(_ visit: ClusterVisit) {
+    private func removeVisit(_ visit: ClusterVisit) {
         visits[visit.id] = nil
         noteTypingEnd(of: visit)
         for client in clients where client.visit === visit { client.visit = nil }

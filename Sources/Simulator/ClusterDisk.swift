@@ -156,7 +156,7 @@ actor ClusterDisk: Store {
                 writes: writes, drops: drops, settings: settings, ticket: ticket,
                 failuresKnown: failuresKnown, isUrgent: isUrgent))
         dropsBegun += drops
-        desk?.note(.commit)
+        desk?.appendEffect(.commit)
     }
 
     private var waitingBytes: Int {
@@ -176,7 +176,7 @@ extension ClusterDisk {
         assumeIsolated { $0.append(writes, drops, settings, ticket) }
     }
 
-    nonisolated var room: DiskSpace? {
+    nonisolated var diskSpace: DiskSpace? {
         let isFull = assumeIsolated { $0.isFull }
         return DiskSpace(
             freeBytes: isFull ? 0 : ClusterDisk.sizeBytes, totalBytes: ClusterDisk.sizeBytes,
@@ -187,7 +187,7 @@ extension ClusterDisk {
 
     nonisolated func makeReserve() {}
 
-    nonisolated func emptyLog() { assumeIsolated { $0.desk?.note(.emptyLog) } }
+    nonisolated func emptyLog() { assumeIsolated { $0.desk?.appendEffect(.emptyLog) } }
 
     nonisolated func backUp(to file: String) {}
 

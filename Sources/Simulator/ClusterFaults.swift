@@ -6,7 +6,7 @@ import Wire
 /// The execution of a plan's faults: their beginnings and ends.
 extension ClusterWorld {
     func begin(_ fault: ClusterFault, _ index: Int) {
-        note(fault.kind.rawValue, fault.node, fault.milliseconds)
+        trace(fault.kind.rawValue, fault.node, fault.milliseconds)
         // A fault without an end event, such as a pause, is over by then.
         disturbedAt = max(disturbedAt ?? 0, now + fault.milliseconds * 1_000)
         noteDisturbed(fault, until: now + fault.milliseconds * 1_000)
@@ -71,7 +71,7 @@ extension ClusterWorld {
         machine.executor.run { desk.assumeIsolated { $0.setWallError(error) } }
     }
 
-    func end(_ fault: ClusterFault) {
+    func endFault(_ fault: ClusterFault) {
         disturbedAt = max(disturbedAt ?? 0, now)
         noteDisturbed(fault, until: now)
         let machine = machines[fault.node]
@@ -136,7 +136,7 @@ extension ClusterWorld {
         machine.wake(now: now)
         guard let process = machine.process else { return }
         let address = ClusterAddress(machine: index, process: process.id)
-        note("gone", index, UInt64(process.id))
+        trace("gone", index, UInt64(process.id))
         machine.process = nil
         let keepsFirst = process.isWriting && networkRandom.chance(percent: 50)
         machine.executor.run { machine.disk.assumeIsolated { $0.onCrash(keepsFirst: keepsFirst) } }

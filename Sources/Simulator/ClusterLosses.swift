@@ -12,7 +12,7 @@ struct ClusterLosses {
     ///
     /// - Parameter others: the document's states on the other disks.
     /// - Returns: whether the disk had anything that the others lack.
-    mutating func note(_ document: Document, besides others: [Document]) -> Bool {
+    mutating func recordLoss(_ document: Document, besides others: [Document]) -> Bool {
         guard var rest = others.first else {
             keys.insert(document.key)
             if document.key.kind == .conversation { conversations.insert(document.key.partition) }
@@ -38,7 +38,7 @@ extension ClusterWorld {
     func noteLostDocuments(of machine: ClusterMachine, _ others: [ClusterMachine]) {
         let notOwner = others.map { read($0.documentsKept) }
         for (key, document) in read(machine.documents)
-        where losses.note(document, besides: notOwner.compactMap { $0[key] }) {
+        where losses.recordLoss(document, besides: notOwner.compactMap { $0[key] }) {
             noteLost(key)
         }
     }
@@ -50,7 +50,9 @@ extension ClusterWorld {
         let notOwner = others.map { read($0.documentsKept) }
         for (key, document) in read(machine.documents) {
             var alone = ClusterLosses()
-            if alone.note(document, besides: notOwner.compactMap { $0[key] }) { noteLost(key) }
+            if alone.recordLoss(document, besides: notOwner.compactMap { $0[key] }) {
+                noteLost(key)
+            }
         }
     }
 

@@ -50,7 +50,7 @@ extension ClusterWorld {
             let isVain = now >= since + ClusterWorld.vainMicroseconds
             if isOut || isVain { mover.step = .out(since: now) }
         case .out(let since):
-            if now >= since + move.milliseconds * 1_000 { end(mover, machine) }
+            if now >= since + move.milliseconds * 1_000 { endMover(mover, machine) }
         case .over: return
         }
         if !mover.isOver { push(.move(move.node), after: ClusterWorld.lookMicroseconds) }
@@ -60,7 +60,7 @@ extension ClusterWorld {
         let move = mover.move
         switch move.kind {
         case .join:
-            note("join", move.node)
+            trace("join", move.node)
             machine.join = members.filter { $0.index != move.node }.map(\.address)
             come(machine)
             coverage.count("move: join")
@@ -73,7 +73,7 @@ extension ClusterWorld {
             mover.visit = visit
             mover.step = .leaving(process: process.id)
         case .forget, .evict:
-            note(move.kind.rawValue, move.node)
+            trace(move.kind.rawValue, move.node)
             kill(move.node)
             machine.isOut = true
             if move.comesBack != .old, wipe(machine) {
@@ -170,7 +170,7 @@ extension ClusterWorld {
 
     // MARK: Returns
 
-    private func end(_ mover: ClusterMover, _ machine: ClusterMachine) {
+    private func endMover(_ mover: ClusterMover, _ machine: ClusterMachine) {
         mover.step = .over
         coverage.count("comes back: \(machine.isGone ? .never : mover.move.comesBack)")
         guard !machine.isGone else { return }

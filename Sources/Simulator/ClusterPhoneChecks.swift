@@ -31,7 +31,7 @@ extension ClusterWorld {
                     return fail(.answered, "n\(machine.index + 1) lists no notifications")
                 }
                 check(answer, for: phone, at: machine.name)
-                phone.book.take(messages(in: answer), at: now)
+                phone.book.setList(messages(in: answer), at: now)
                 let said = answer.data + [answer.status]
                 guard let other = first, other != said else {
                     first = said

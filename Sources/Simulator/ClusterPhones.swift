@@ -147,7 +147,7 @@ extension ClusterWorld {
             case .list:
                 let known = surelyKnown(on: visit)
                 judgeList(answer, of: phone, knowing: known.acknowledged)
-                phone.book.take(messages(in: answer), at: now, knowing: known.viewings)
+                phone.book.setList(messages(in: answer), at: now, knowing: known.viewings)
                 phone.isListKnown = false
             case .add, .remove: break
             }

@@ -64,7 +64,9 @@ actor ClusterDesk: Host, Clock {
 
     // MARK: The process's side
 
-    nonisolated func note(_ effect: ClusterEffect) { assumeIsolated { $0.effects.append(effect) } }
+    nonisolated func appendEffect(_ effect: ClusterEffect) {
+        assumeIsolated { $0.effects.append(effect) }
+    }
 
     nonisolated func queue(_ count: Int, on id: UInt64) {
         assumeIsolated { $0.queued[id, default: 0] += count }
@@ -85,18 +87,18 @@ actor ClusterDesk: Host, Clock {
 
     nonisolated var microseconds: UInt64 { assumeIsolated { $0.nowMicroseconds } }
 
-    nonisolated func dial(_ address: String) { note(.dial(address)) }
+    nonisolated func dial(_ address: String) { appendEffect(.dial(address)) }
 
-    nonisolated func onReady() { note(.ready) }
+    nonisolated func onReady() { appendEffect(.ready) }
 
-    nonisolated func end(_ ending: Ending) { note(.end(ending)) }
+    nonisolated func end(_ ending: Ending) { appendEffect(.end(ending)) }
 
-    nonisolated func turnAgain() { note(.turnAgain) }
+    nonisolated func turnAgain() { appendEffect(.turnAgain) }
 
-    nonisolated func setClientsPaused(_ isPaused: Bool) { note(.clientsHeld(isPaused)) }
+    nonisolated func setClientsPaused(_ isPaused: Bool) { appendEffect(.clientsHeld(isPaused)) }
 
     nonisolated func log(_ level: LogLevel, _ line: String) {
-        note(.log("\(level.rawValue) \(line)"))
+        appendEffect(.log("\(level.rawValue) \(line)"))
     }
 
     nonisolated var residentBytes: UInt64 { 10_000_000 }
@@ -114,14 +116,14 @@ final class ClusterChannel: Channel {
 
     func send(_ bytes: [UInt8]) {
         desk.queue(bytes.count, on: id)
-        desk.note(.send(channel: id, bytes))
+        desk.appendEffect(.send(channel: id, bytes))
     }
 
     var queuedBytes: Int { desk.queuedBytes(on: id) }
 
-    func setPaused(_ isPaused: Bool) { desk.note(.pause(channel: id, isPaused)) }
+    func setPaused(_ isPaused: Bool) { desk.appendEffect(.pause(channel: id, isPaused)) }
 
-    func close() { desk.note(.close(channel: id)) }
+    func close() { desk.appendEffect(.close(channel: id)) }
 }
 
 /// A process's end of a client's connection.
@@ -136,16 +138,16 @@ final class ClusterOutput: SessionOutput {
 
     func write(_ bytes: [UInt8]) {
         desk.queue(bytes.count, on: id)
-        desk.note(.reply(visit: id, bytes))
+        desk.appendEffect(.reply(visit: id, bytes))
     }
 
     func flush() {}
 
     var queuedBytes: Int { desk.queuedBytes(on: id) }
 
-    func setReadingPaused(_ isPaused: Bool) { desk.note(.holdLines(visit: id, isPaused)) }
+    func setReadingPaused(_ isPaused: Bool) { desk.appendEffect(.holdLines(visit: id, isPaused)) }
 
-    func finish() { desk.note(.finish(visit: id)) }
+    func finish() { desk.appendEffect(.finish(visit: id)) }
 
-    func abort() { desk.note(.finish(visit: id)) }
+    func abort() { desk.appendEffect(.finish(visit: id)) }
 }

@@ -18,7 +18,7 @@ package struct ClusterTrace: Sendable {
     /// The hash over all entries.
     package private(set) var hash: UInt64 = 0
 
-    mutating func note(_ entry: Entry) {
+    mutating func append(_ entry: Entry) {
         entries.append(entry)
         var writer = ByteWriter(reserving: 64)
         for number in [hash, entry.at, UInt64(entry.machine), entry.detail] {

@@ -142,7 +142,7 @@ extension ClusterWorld {
         if kind == "typing" { return hearTyping(event, on: visit) }
         judge(event, kind, for: watcher)
         if kind == "message" { judgeOrder(event["id"] ?? "", for: watcher, on: visit) }
-        let isKnown = watcher.book.take(event)
+        let isKnown = watcher.book.applyEvent(event)
         guard !isKnown, watcher.dueFrom == 0, let id = event["id"],
             let message = book.messages[id], !losses.concern(message.name)
         else { return }

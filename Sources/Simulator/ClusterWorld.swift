@@ -164,9 +164,9 @@ final class ClusterWorld {
             invariant: invariant, explanation: "at \(now / 1_000) ms: \(explanation)")
     }
 
-    func note(_ what: String, _ machine: Int, _ detail: UInt64 = 0) {
+    func trace(_ what: String, _ machine: Int, _ detail: UInt64 = 0) {
         let entry = ClusterTrace.Entry(at: now, machine: machine, what: what, detail: detail)
-        trace.note(entry)
+        trace.append(entry)
         tracer?(entry.description)
     }
 
@@ -209,7 +209,7 @@ final class ClusterWorld {
                 process.node.assumeIsolated { $0.onClosed(channel) }
             }
         case .fault(let index): begin(plan.faults[index], index)
-        case .faultEnds(let index): end(plan.faults[index])
+        case .faultEnds(let index): endFault(plan.faults[index])
         case .move(let machine):
             if let mover = movers.first(where: { $0.move.node == machine }) { go(mover) }
         case .client(let index): act(clients[index])
@@ -238,7 +238,7 @@ final class ClusterWorld {
         _ body: (ClusterProcess) -> Void
     ) {
         guard let process = process(address) else { return }
-        note(what, address.machine, detail)
+        trace(what, address.machine, detail)
         let behind = machines[address.machine].suspendedMicroseconds
         let effects = machines[address.machine].executor.run {
             process.desk.assumeIsolated { [now] in $0.setNow(now, behind: behind) }

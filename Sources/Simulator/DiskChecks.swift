@@ -13,7 +13,7 @@ extension World {
                 try checkDrop(of: shard, on: node)
                 node.disk.state.shards[shard] = ShardDisk()
                 node.droppedAt = now
-                node.deletions.forget {
+                node.deletions.removeDocuments {
                     Int($0.shard(of: UInt16(plan.shards)).number) == shard
                 }
                 continue

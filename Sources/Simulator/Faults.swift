@@ -12,7 +12,8 @@ extension World {
         guard !conditions.isFair else { return }
         let node = nodes[fault.node]
         let lasts = UInt64(abs(fault.amount)) * 1_000
-        note(9, UInt64(fault.node), "FAULT \(fault.kind.rawValue) \(fault.node + 1) \(fault.other)")
+        trace(
+            9, UInt64(fault.node), "FAULT \(fault.kind.rawValue) \(fault.node + 1) \(fault.other)")
         switch fault.kind {
         case .crash, .crashAll, .wipe, .snapshot, .restore, .clone, .flip, .flipIndex:
             guard try strike(fault, node) else { return }
@@ -106,10 +107,10 @@ extension World {
 
     func onEnd(of fault: Fault) {
         guard !conditions.isFair else { return }
-        end(fault)
+        endFault(fault)
     }
 
-    private func end(_ fault: Fault) {
+    private func endFault(_ fault: Fault) {
         let node = nodes[fault.node]
         switch fault.kind {
         case .crash, .wipe, .restore, .clone: start(node)
@@ -226,7 +227,7 @@ extension World {
         for (shard, minimum) in minimum(of: node).enumerated() {
             node.begin(shard, with: minimum, at: milliseconds)
         }
-        note(10, UInt64(node.starts), "\(node.name) starts")
+        trace(10, UInt64(node.starts), "\(node.name) starts")
         push(.tick(address), after: netRandom.between(0...20_000))
     }
 
@@ -253,7 +254,7 @@ extension World {
 
     func crash(_ node: SimNode) throws(Violation) {
         guard let shell = node.shell else { return }
-        note(11, 0, "\(node.name) dies")
+        trace(11, 0, "\(node.name) dies")
         node.shell = nil
         node.pausedUntil = min(node.pausedUntil, now)
         for index in shell.connections.compactMap({ $0 }) {

@@ -115,7 +115,7 @@ extension World {
     /// Whether a node would execute a request for a shard now.
     private func answers(_ shard: Int, at node: SimNode) -> Bool {
         guard let shell = node.shell, !shell.isUnwell, shell.isHeld[shard] else { return false }
-        return node.pausedUntil <= now && shell.machines[shard].copy.isReady
+        return node.pausedUntil <= now && shell.machines[shard].replica.isReady
     }
 
     /// Executes, with a probability of 10 %, one of the late requests.
@@ -152,7 +152,7 @@ extension World {
         guard let shell = node.shell else { return nil }
         var operation = forward.operation
         for _ in 0..<World.raisesMax {
-            let known = shell.machines[shard].copy.current.vector
+            let known = shell.machines[shard].replica.current.vector
             let slot = forward.session.map {
                 ReplySlot(session: UInt64($0), number: UInt64(requests.count))
             }

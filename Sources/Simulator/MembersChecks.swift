@@ -22,23 +22,23 @@ extension MembersWorld {
     func look(at event: MemberEvent, of node: MembersNode) {
         switch event {
         case .changed(let name, let before, let after):
-            note("\(node.slot): \(name) was \(before?.description ?? "unknown"), is \(after)")
+            trace("\(node.slot): \(name) was \(before?.description ?? "unknown"), is \(after)")
             coverage.count(after.description)
             let lives = nodes.contains { $0.name == name && $0.isRunning }
             if after == .dead, lives, !mayDie.contains(name) {
                 fail(.noFalseDeath, "\(name) is dead to \(node.name)")
             }
         case .restarted(let name):
-            note("\(node.slot): \(name) restarted")
+            trace("\(node.slot): \(name) restarted")
             coverage.count("restarted")
             node.restartsSeen[name, default: 0] += 1
         case .twin(let other):
-            note("\(node.slot): a twin of \(other.name) at \(other.gossip)")
+            trace("\(node.slot): a twin of \(other.name) at \(other.gossip)")
             coverage.count("twin")
             node.hasSeenTwin = true
             if !hasTwins { fail(.twins, "\(node.name) takes an older life for a twin: \(other)") }
         case .refuted(let incarnation):
-            note("\(node.slot): refutes by \(incarnation)")
+            trace("\(node.slot): refutes by \(incarnation)")
             coverage.count("refuted")
         }
     }
@@ -59,7 +59,7 @@ extension MembersWorld {
             try run(milliseconds: 20)
         }
         levelInMax = max(levelInMax, (now - began) * 1_000)
-        note("one view \(now - began) ms after \(what)")
+        trace("one view \(now - began) ms after \(what)")
     }
 
     private func differenceOfLiving() -> String? {

@@ -201,7 +201,7 @@ extension MembersWorld {
     private func leaveOrForget() throws(Violation) {
         let victim = random.pick(running)
         if random.chance(percent: 50) {
-            note("leave \(victim.name)")
+            trace("leave \(victim.name)")
             call(victim) { $0.leave(now: now) }
             victim.hasLeft = true
             try run(milliseconds: 1_000)
@@ -212,7 +212,7 @@ extension MembersWorld {
             kill(victim)
             try run(milliseconds: MembersWorld.killSeenWithin)
             let asked = random.pick(running)
-            guard call(asked, { $0.forget(victim.name, now: now) }) == true else {
+            guard call(asked, { $0.forgetMember(victim.name, now: now) }) == true else {
                 throw Violation(invariant: .seenDead, explanation: "the dead is not forgotten")
             }
             coverage.count("forget")
@@ -289,7 +289,7 @@ extension MembersWorld {
         for node in running where !isJoined.contains(node.slot) {
             if node.slot != first.slot {
                 node.contact = first.slot
-                note("\(node.name) gets the contact \(first.slot)")
+                trace("\(node.name) gets the contact \(first.slot)")
                 coverage.count("new contact")
             }
             var next = [node]

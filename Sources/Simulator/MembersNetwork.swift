@@ -26,14 +26,14 @@ extension MembersWorld {
 
     /// Cuts the direction `from` → `to`.
     func cut(_ from: Int, _ to: Int) {
-        note("cut \(from)→\(to)")
+        trace("cut \(from)→\(to)")
         cuts.insert([from, to])
     }
 
     /// Removes all cuts; frames that were held back arrive within 200 ms and the network's delay.
     func healCuts() {
         guard !cuts.isEmpty else { return }
-        note("heal")
+        trace("heal")
         cuts = []
         for link in links.indices {
             for (from, waiting) in links[link].held.sorted(by: { $0.key < $1.key }) {
@@ -69,7 +69,7 @@ extension MembersWorld {
     /// Resets the connection between two machines for both.
     func reset(_ one: MembersNode, _ other: MembersNode) {
         guard let end = one.ends[other.slot], other.ends[one.slot]?.link == end.link else { return }
-        note("reset \(one.slot)–\(other.slot)")
+        trace("reset \(one.slot)–\(other.slot)")
         close(end.link, from: one.slot, to: other.slot)
         close(end.link, from: other.slot, to: one.slot)
     }
@@ -204,7 +204,7 @@ extension MembersWorld {
         node.ends[slot] = nil
         node.dials[slot] = MembersNode.Dial(nextAt: now + MembersNode.dialPauseMin)
         coverage.count("closed link")
-        note("\(node.slot) closed \(slot) link \(link)")
+        trace("\(node.slot) closed \(slot) link \(link)")
         // If another machine has taken over the name, only its connection counts.
         guard let name = end.name, !node.ends.values.contains(where: { $0.name == name }) else {
             return

@@ -49,7 +49,7 @@ final class MembersWorld {
     /// Milliseconds since the run began, the unit of `Membership`.
     var now: UInt64 { time / 1_000 }
 
-    func note(_ text: @autoclosure () -> String) {
+    func trace(_ text: @autoclosure () -> String) {
         let line = "\(time) \(text())"
         trace = checksum(of: line, seed: trace)
         tracer?(line)
@@ -147,14 +147,14 @@ final class MembersWorld {
         node.hasLeft = false
         node.majoritySince = nil
         node.minoritySince = nil
-        note("start \(node.name) at \(node.slot)\(table == nil ? " without a table" : "")")
+        trace("start \(node.name) at \(node.slot)\(table == nil ? " without a table" : "")")
         push(.tick(generation: node.generation), to: node.slot, after: random.between(0...100_000))
         push(.beat(generation: node.generation), to: node.slot, after: random.between(0...500_000))
     }
 
     /// Kills a process as `kill -9` does; its connections are reset where no cut prevents it.
     func kill(_ node: MembersNode) {
-        note("kill \(node.name) at \(node.slot)")
+        trace("kill \(node.name) at \(node.slot)")
         node.savedTable = node.core?.table
         for (peer, end) in node.ends.sorted(by: { $0.key < $1.key }) {
             close(end.link, from: node.slot, to: peer)
@@ -167,13 +167,13 @@ final class MembersWorld {
     }
 
     func pause(_ node: MembersNode) {
-        note("pause \(node.name)")
+        trace("pause \(node.name)")
         node.isPaused = true
     }
 
     func resume(_ node: MembersNode) {
         guard node.isPaused else { return }
-        note("resume \(node.name)")
+        trace("resume \(node.name)")
         node.isPaused = false
         let inbox = node.inbox
         node.inbox = []

@@ -75,7 +75,7 @@ extension World {
     func learn(_ node: SimNode, of member: Int, _ change: Int) {
         guard node.view[member] <= change else { return }
         node.view[member] = change
-        note(16, UInt64(member), "\(node.name) hears of \(names[member]): \(change)")
+        trace(16, UInt64(member), "\(node.name) hears of \(names[member]): \(change)")
         guard let shell = node.shell else { return }
         refreshOwnership(node, shell)
         scheduleTurn(shell)
@@ -86,7 +86,8 @@ extension World {
         let connected = Set(shell.connections.indices.filter { shell.connections[$0] != nil })
         for shard in shell.machines.indices {
             let ownership = ownership(of: shard, at: node, connected: connected)
-            let isNew = ownership.isOwnedHere && !shell.machines[shard].copy.ownership.isOwnedHere
+            let isNew =
+                ownership.isOwnedHere && !shell.machines[shard].replica.ownership.isOwnedHere
             if ownership.isOwnedHere, !shell.isHeld[shard] {
                 open(shard, ownership, node, shell)
             } else {
@@ -113,7 +114,7 @@ extension World {
         var parts: [SimDisk.Commit.Part] = []
         for shard in shell.machines.indices
         where shell.isHeld[shard] && shell.repairs[shard] == nil
-            && shell.machines[shard].copy.isHandedOver
+            && shell.machines[shard].replica.isHandedOver
         {
             try checkAccepted(shard, on: node, shell)
             try checkOwners(of: shard, beside: node, shell)
@@ -134,10 +135,10 @@ extension World {
             } else {
                 coverage.count("dropped")
                 for peer in shell.accepted.indices { shell.accepted[peer].remove(shard) }
-                note(17, UInt64(shard), "\(node.name) dropped shard \(shard)")
+                trace(17, UInt64(shard), "\(node.name) dropped shard \(shard)")
                 shell.isHeld[shard] = false
                 shell.copiesDropped += 1
-                let ownership = shell.machines[shard].copy.ownership
+                let ownership = shell.machines[shard].replica.ownership
                 shell.machines[shard] = machine(of: shard, at: node, ownership: ownership)
                 if ownership.isOwnedHere { open(shard, ownership, node, shell) }
             }
@@ -164,7 +165,7 @@ extension World {
     private func checkAccepted(
         _ shard: Int, on node: SimNode, _ shell: Shell
     ) throws(Violation) {
-        for name in shell.machines[shard].copy.ownership.owners
+        for name in shell.machines[shard].replica.ownership.owners
         where !shell.accepted[index(of: name)].contains(shard) {
             throw Violation(
                 invariant: .kept,
@@ -179,7 +180,7 @@ extension World {
     private func checkOwners(
         of shard: Int, beside node: SimNode, _ shell: Shell
     ) throws(Violation) {
-        for name in shell.machines[shard].copy.ownership.owners {
+        for name in shell.machines[shard].replica.ownership.owners {
             let owner = nodes[index(of: name)]
             guard !hasLessThanItSaid(owner, to: shell) else { continue }
             for entry in ledger.entries where entry.shard == shard && holds(entry, node) {
@@ -201,7 +202,7 @@ extension World {
     /// Records as lost what only a dropped replica held, if the disks of all owners were destroyed
     /// after they had accepted it: the drop is in good faith.
     private func noteLost(of shard: Int, beside node: SimNode, _ shell: Shell) {
-        let owners = shell.machines[shard].copy.ownership.owners.map { nodes[index(of: $0)] }
+        let owners = shell.machines[shard].replica.ownership.owners.map { nodes[index(of: $0)] }
         guard owners.allSatisfy({ hasLessThanItSaid($0, to: shell) }) else { return }
         ledger.noteLost { entry in
             entry.shard != shard || !holds(entry, node)
@@ -241,7 +242,7 @@ extension World {
     /// first connected node that is ready, else the first that can serve.
     func route(_ shard: Int, from node: SimNode) -> SimNode? {
         guard let shell = node.shell, !shell.isUnwell else { return nil }
-        if shell.isHeld[shard], shell.machines[shard].copy.isReady { return node }
+        if shell.isHeld[shard], shell.machines[shard].replica.isReady { return node }
         let reachable = shell.connections.indices.filter { shell.connections[$0] != nil }
         let ranking = Placement.ranking(
             of: ShardID(UInt16(shard)), among: (reachable + [node.index]).map { names[$0] }
@@ -251,7 +252,7 @@ extension World {
                 guard let shell = candidate.shell, !shell.isUnwell, shell.isHeld[shard],
                     candidate.pausedUntil <= now
                 else { return false }
-                return isFit(shell.machines[shard].copy)
+                return isFit(shell.machines[shard].replica)
             }
         }
         return first(\.isReady) ?? first(\.isServable)

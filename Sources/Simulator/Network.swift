@@ -78,7 +78,7 @@ extension World {
         connection.isUp[end] = true
         shell.connections[peer] = index
         shell.links[peer] = PeerSync(to: names[peer], now: milliseconds)
-        note(1, UInt64(peer), "n\(shell.address.node + 1) connected to \(names[peer])")
+        trace(1, UInt64(peer), "n\(shell.address.node + 1) connected to \(names[peer])")
         for shard in shell.machines.indices { shell.machines[shard].onPeerUp(names[peer]) }
         refreshOwnership(nodes[shell.address.node], shell)
         scheduleTurn(shell)
@@ -93,7 +93,7 @@ extension World {
         let connection = connections[index]
         guard connection.isOpen[end] else { return }
         connection.isOpen[end] = false
-        forget(index, end)
+        removeConnection(index, end)
         connection.stalled[end] = []
         guard connection.isOpen[1 - end],
             conditions.cuts[connection.nodes[end]][connection.nodes[1 - end]] == 0
@@ -111,14 +111,14 @@ extension World {
         let connection = connections[index]
         guard connection.isOpen[end] else { return }
         connection.isOpen[end] = false
-        note(
+        trace(
             2, UInt64(end), "n\(connection.nodes[end] + 1) lost \(names[connection.nodes[1 - end]])"
         )
         coverage.count("connection-lost")
-        forget(index, end)
+        removeConnection(index, end)
     }
 
-    private func forget(_ index: Int, _ end: Int) {
+    private func removeConnection(_ index: Int, _ end: Int) {
         let connection = connections[index]
         let peer = connection.nodes[1 - end]
         guard connection.isUp[end], let shell = shell(of: connection, end),
@@ -146,15 +146,15 @@ extension World {
             throw Violation(
                 invariant: .bounded, explanation: "a frame of \(bytes.count) bytes: \(frame.name)")
         }
-        note(3, UInt64(bytes.count), "n\(shell.address.node + 1) → \(names[peer]) \(frame.name)")
-        quiet.note(frame)
+        trace(3, UInt64(bytes.count), "n\(shell.address.node + 1) → \(names[peer]) \(frame.name)")
+        quiet.recordFrame(frame)
         if shell.queues[peer].frames.isEmpty, hasRoom(connections[index], from: shell) {
             transmit(bytes, on: index, from: connections[index].end(of: shell.address.node))
         } else if shell.queues[peer].frames.count < SendQueue.framesMax {
             shell.queues[peer].frames.append(bytes)
         } else {
             coverage.count("frame-dropped")
-            note(4, 0, "  dropped: the queue is full")
+            trace(4, 0, "  dropped: the queue is full")
             shell.queues[peer].drop(frame.shard)
             if let shard = frame.shard {
                 shell.machines[Int(shard.number)].onDropped(
@@ -202,7 +202,7 @@ extension World {
         let connection = connections[index]
         connection.inFlight[1 - end] -= 1
         if connection.isOpen[end], connection.isUp[end], let shell = shell(of: connection, end) {
-            note(
+            trace(
                 5, checksum(bytes),
                 "n\(connection.nodes[end] + 1) ← \(names[connection.nodes[1 - end]])")
             try receive(bytes, from: connection.nodes[1 - end], at: shell)
@@ -229,7 +229,7 @@ extension World {
         for shard in queue.dropped { shell.machines[shard].offer(to: names[peer]) }
         if queue.hasDroppedComparison { shell.links[peer]?.compareNow() }
         if !queue.dropped.isEmpty || queue.hasDroppedComparison
-            || shell.machines.contains(where: { $0.copy.served.contains(names[peer]) })
+            || shell.machines.contains(where: { $0.replica.served.contains(names[peer]) })
         {
             scheduleTurn(shell)
         }

@@ -99,7 +99,7 @@ struct PhoneBook {
     /// Records the answer to the last request for a list.
     ///
     /// - Parameter known: the viewings that the node which made the list certainly knew.
-    mutating func take(
+    mutating func setList(
         _ list: [(id: String, message: String)], at now: UInt64, knowing known: Set<Int> = []
     ) {
         // What was asked before a loss may show what nobody knows any more.

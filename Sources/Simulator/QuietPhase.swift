@@ -39,7 +39,7 @@ struct QuietPhase {
     /// The frames other than summaries that were sent in the silent stage.
     var noise: [String] = []
 
-    mutating func note(_ frame: Frame) {
+    mutating func recordFrame(_ frame: Frame) {
         guard case .silent = stage else { return }
         if case .summary = frame { return }
         noise.append(frame.name)
@@ -85,7 +85,7 @@ extension World {
     }
 
     private func healAll() throws(Violation) {
-        note(15, 0, "HEAL")
+        trace(15, 0, "HEAL")
         for node in nodes { try checkWhole(node) }
         // In half of the runs all nodes restart; in the others, old connections live on.
         if netRandom.chance(percent: 50) { for node in nodes { try crash(node) } }
@@ -123,7 +123,7 @@ extension World {
                 return node.shell?.isHeld[shard] != true && (node.shell == nil || disk.isEmpty)
             }
             guard let shell = node.shell, shell.isHeld[shard] else { return false }
-            let copy = shell.machines[shard].copy
+            let copy = shell.machines[shard].replica
             return copy.isSettled && copy.isReady && !copy.isPulling
                 && disk.claim.hash == owners[0].disk.state.shards[shard].claim.hash
                 && copy.storedHash == disk.claim.hash
@@ -147,7 +147,7 @@ extension World {
         let lines = nodes.flatMap { node in
             (0..<plan.shards).map { shard in
                 let claim = node.disk.state.shards[shard].claim
-                let copy = node.shell?.machines[shard].copy
+                let copy = node.shell?.machines[shard].replica
                 let isOwner = owners(of: shard).contains { $0 === node }
                 return "\n    \(node.name), shard \(shard)\(isOwner ? ", its own" : ""): "
                     + (copy.map { "\($0.phase)" } ?? "down")

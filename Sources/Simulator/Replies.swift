@@ -29,7 +29,7 @@ extension World {
         }
         let node = nodes[shell.address.node]
         let shard = requests[number].shard
-        note(13, UInt64(stored.on), "\(node.name) OK on \(stored.on): \(mutation.action.words)")
+        trace(13, UInt64(stored.on), "\(node.name) OK on \(stored.on): \(mutation.action.words)")
         requests[number].state = .answered
         guard node.disk.state.shards[shard].claim.vector.contains(context) else {
             throw Violation(
@@ -37,7 +37,7 @@ extension World {
                 explanation: "\(node.name) acknowledged \(mutation.action.words) "
                     + "before it was on its disk")
         }
-        let seen = shell.machines[shard].copy.ownership
+        let seen = shell.machines[shard].replica.ownership
         let mine = seen.isOwnedHere ? 1 : 0
         let ownership =
             mine
@@ -90,7 +90,7 @@ extension World {
         else { return }
         requests[number].state = .answered
         let node = nodes[request.address.node]
-        note(14, UInt64(number), "\(node.name) shows \(query.name) to \(request.user)")
+        trace(14, UInt64(number), "\(node.name) shows \(query.name) to \(request.user)")
         switch (query, findings) {
         case (.history(let conversation, _, let limit), .messages(let views)):
             guard views.count <= limit else {

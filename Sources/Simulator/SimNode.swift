@@ -115,7 +115,7 @@ struct Deletions {
 
     /// Removes the deletions of a dropped replica: they bind the owners, whose disks may be
     /// destroyed.
-    mutating func forget(where isGone: (DocumentKey) -> Bool) {
+    mutating func removeDocuments(where isGone: (DocumentKey) -> Bool) {
         retracted = retracted.filter { !isGone($0.key) }
         hides = hides.filter { !isGone($0.key) }
     }
@@ -182,7 +182,7 @@ final class Shell {
     init(_ address: Address, machines: [ShardMachine], nodes: Int, seed: UInt64, now: UInt64) {
         self.address = address
         self.machines = machines
-        isHeld = machines.map { $0.copy.ownership.isOwnedHere || $0.copy.stored.isAnything }
+        isHeld = machines.map { $0.replica.ownership.isOwnedHere || $0.replica.stored.isAnything }
         drops = machines.map { _ in nil }
         entropy = SimEntropy(seed: seed)
         startedAt = now
@@ -216,13 +216,13 @@ final class Shell {
 
     /// Returns the hashes of the shards that this node and `peer` own, as this node knows them.
     func hashes(sharedWith peer: NodeName) -> [Frame.ShardHash] {
-        machines.lazy.filter { $0.copy.isShared(with: peer) }
-            .map(\.copy.shardHash)
+        machines.lazy.filter { $0.replica.isShared(with: peer) }
+            .map(\.replica.shardHash)
     }
 
     /// The shards that the node owns but may not serve yet.
     var unready: [ShardID] {
-        machines.lazy.map(\.copy).filter { $0.ownership.isOwnedHere && !$0.isReady }.map(\.shard)
+        machines.lazy.map(\.replica).filter { $0.ownership.isOwnedHere && !$0.isReady }.map(\.shard)
     }
 
     var isAlone: Bool { connections.allSatisfy { $0 == nil } }

@@ -28,7 +28,7 @@ extension World {
         let document = accepted.document
         let changedBy = document?.changedBy ?? accepted.receipt.context
         let fresh = changedBy.dots.filter { !submission.known.contains($0) }
-        note(
+        trace(
             12, fresh.first?.seq ?? 0,
             "\(node.name) takes \(mutation.user) \(mutation.action.words)")
         try checkNotBehind(node, submission.shard, shell)
@@ -152,7 +152,7 @@ extension World {
 
     /// Throws if a node serves a shard before it has what all others held when it started.
     func checkNotBehind(_ node: SimNode, _ shard: Int, _ shell: Shell) throws(Violation) {
-        let missing = node.minimums[shard].subtracting(shell.machines[shard].copy.current.vector)
+        let missing = node.minimums[shard].subtracting(shell.machines[shard].replica.current.vector)
         guard !missing.isEmpty else { return }
         let entries = missing.dots.compactMap { ledger[$0, shard] }
         throw Violation(

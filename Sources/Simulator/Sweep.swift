@@ -28,7 +28,7 @@ package struct Sweep: Sendable {
         coverage.add(run.coverage)
         healedInMax = max(healedInMax, run.healedIn)
         levelInMax = max(levelInMax, run.levelIn)
-        note(run.violation, of: run.plan.seed)
+        recordResult(run.violation, of: run.plan.seed)
     }
 
     package mutating func add(_ run: MembersRun) {
@@ -36,7 +36,7 @@ package struct Sweep: Sendable {
         events += run.events
         coverage.add(run.coverage)
         healedInMax = max(healedInMax, run.levelIn)
-        note(run.violation, of: run.seed)
+        recordResult(run.violation, of: run.seed)
     }
 
     package mutating func add(_ run: ClusterRun) {
@@ -44,7 +44,7 @@ package struct Sweep: Sendable {
         events += run.events
         changes += run.messages
         coverage.add(run.coverage)
-        note(run.finding, of: run.seed)
+        recordResult(run.finding, of: run.seed)
     }
 
     package mutating func add(_ other: Sweep) {
@@ -54,10 +54,10 @@ package struct Sweep: Sendable {
         coverage.add(other.coverage)
         healedInMax = max(healedInMax, other.healedInMax)
         levelInMax = max(levelInMax, other.levelInMax)
-        if let failure = other.failure { note(failure.violation, of: failure.seed) }
+        if let failure = other.failure { recordResult(failure.violation, of: failure.seed) }
     }
 
-    private mutating func note(_ violation: Violation?, of seed: UInt64) {
+    private mutating func recordResult(_ violation: Violation?, of seed: UInt64) {
         guard let violation else { return }
         if let failure, failure.seed < seed { return }
         failure = Failure(seed: seed, violation: violation)

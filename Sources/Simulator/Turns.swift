@@ -66,7 +66,7 @@ extension World {
         }
         let node = nodes[shell.address.node]
         noteHeard(frame, of: shard, from: peer, shell)
-        let wasComplete = shell.machines[Int(shard.number)].copy.current.isComplete
+        let wasComplete = shell.machines[Int(shard.number)].replica.current.isComplete
         do throws(ShardFailure) {
             try shell.machines[Int(shard.number)].receive(
                 frame, from: names[peer], in: world(of: node, shell))
@@ -78,7 +78,7 @@ extension World {
                     explanation: "\(node.name) cannot take \(frame.name): \(error)")
             }
         }
-        if !wasComplete, shell.machines[Int(shard.number)].copy.current.isComplete {
+        if !wasComplete, shell.machines[Int(shard.number)].replica.current.isComplete {
             try checkVoucher(frame, node)
         }
         noticeBadDocuments(node, shell)
@@ -133,9 +133,9 @@ extension World {
         let jitter = netRandom.chance(percent: 5) ? netRandom.between(0...50_000) : 0
         push(.tick(address), after: World.tickMicroseconds + jitter)
         for shard in shell.held {
-            let before = shell.machines[shard].copy.phase
+            let before = shell.machines[shard].replica.phase
             try settle(shell.machines[shard].onTick(now: milliseconds), at: shell)
-            if before != .serving, shell.machines[shard].copy.phase == .serving {
+            if before != .serving, shell.machines[shard].replica.phase == .serving {
                 lowerFloor(of: node, shard, shell)
             }
         }
@@ -220,11 +220,11 @@ extension World {
     }
 
     private func serve(_ shard: Int, _ node: SimNode, _ shell: Shell) {
-        for name in shell.machines[shard].copy.served {
+        for name in shell.machines[shard].replica.served {
             let peer = index(of: name)
             guard shell.queues[peer].frames.count < SendQueue.servingMax else { continue }
             shell.machines[shard].serveBatch(to: name, reader: node.disk)
-            if shell.machines[shard].copy.served.contains(name) { scheduleTurn(shell) }
+            if shell.machines[shard].replica.served.contains(name) { scheduleTurn(shell) }
         }
     }
 
@@ -278,7 +278,7 @@ extension World {
         _ address: Shell.Address, _ ticket: UInt64, isFailed: Bool
     ) throws(Violation) {
         guard let shell = shell(address), ticket > shell.failedThrough else { return }
-        note(6, ticket, "n\(address.node + 1) commit \(ticket) \(isFailed ? "failed" : "done")")
+        trace(6, ticket, "n\(address.node + 1) commit \(ticket) \(isFailed ? "failed" : "done")")
         if isFailed {
             coverage.count("commit-failed")
             shell.failedThrough = shell.ticket
@@ -313,20 +313,20 @@ extension World {
 
     /// Checks the disk of replicas that are to be handed over, before they are offered.
     private func checkForeign(_ node: SimNode, _ shell: Shell) {
-        for shard in shell.held where shell.machines[shard].copy.needsCheck {
+        for shard in shell.held where shell.machines[shard].replica.needsCheck {
             let disk = node.disk.state.shards[shard]
             if !disk.badKeys.isEmpty || !disk.misindexed.isEmpty {
                 coverage.count("damage found before a handover")
                 onBadDocuments(disk.badKeys, in: shard, node, shell)
             } else {
-                shell.machines[shard].onChecked(shell.machines[shard].copy.stored)
+                shell.machines[shard].onChecked(shell.machines[shard].replica.stored)
             }
         }
     }
 
     /// Closes every connection; none is opened before the disk has removed the bad documents.
     func onBadDocuments(_ bad: [DocumentKey], in shard: Int, _ node: SimNode, _ shell: Shell) {
-        note(7, UInt64(bad.count), "\(node.name) met \(bad.count) bad documents")
+        trace(7, UInt64(bad.count), "\(node.name) met \(bad.count) bad documents")
         coverage.count("bad-document-met")
         guard shell.drops[shard] == nil, shell.repairs[shard]?.header == nil else { return }
         shell.repairs[shard] = Shell.Repair(bad: (shell.repairs[shard]?.bad ?? []) + bad)
@@ -341,7 +341,7 @@ extension World {
     private func setAside(_ node: SimNode, _ shell: Shell) -> [SimDisk.Commit.Part] {
         var drops: [SimDisk.Commit.Part] = []
         for (shard, machine) in shell.machines.enumerated() {
-            guard let repair = shell.repairs[shard], repair.header == nil, machine.copy.isSettled
+            guard let repair = shell.repairs[shard], repair.header == nil, machine.replica.isSettled
             else { continue }
             let removed =
                 repair.bad
@@ -349,10 +349,10 @@ extension World {
                     !repair.bad.contains($0)
                 }
             var header = node.disk.state.shards[shard].header(without: Set(removed))
-            if removed.isEmpty, machine.copy.stored.isRemaining(header) {
-                header = machine.copy.stored
+            if removed.isEmpty, machine.replica.stored.isRemaining(header) {
+                header = machine.replica.stored
             }
-            header.raise(to: machine.copy.stored.greatest, at: wall(of: node))
+            header.raise(to: machine.replica.stored.greatest, at: wall(of: node))
             shell.repairs[shard]?.header = header
             shell.repairs[shard]?.ticket = shell.ticket
             drops.append(
@@ -374,7 +374,7 @@ extension World {
         }
         observe(header.greatest, nodes[shell.address.node], shell)
         coverage.count("set-aside")
-        note(8, UInt64(shard), "n\(shell.address.node + 1) set documents of shard \(shard) aside")
+        trace(8, UInt64(shard), "n\(shell.address.node + 1) set documents of shard \(shard) aside")
     }
 
     /// Returns per shard what every other complete disk holds: the minimum for a process that

@@ -23,18 +23,18 @@ struct WatcherBook {
     init(user: String) { self.user = user }
 
     /// - Returns: false if the event concerns a message of which the client was never told.
-    mutating func take(_ event: ReplyFields) -> Bool {
+    mutating func applyEvent(_ event: ReplyFields) -> Bool {
         let id = event["id"] ?? ""
         let old = entries[id]
         switch event["kind"] {
         case "message":
-            note(event, isGone: false)
+            recordEvent(event, isGone: false)
             return true
         case "restore":
-            note(event, isGone: false)
+            recordEvent(event, isGone: false)
             return old != nil
         case "edit":
-            note(event, isGone: old?.isGone ?? false)
+            recordEvent(event, isGone: old?.isGone ?? false)
             return old != nil
         case "delete":
             noteDeletion(event)
@@ -52,7 +52,7 @@ struct WatcherBook {
         }
     }
 
-    private mutating func note(_ event: ReplyFields, isGone: Bool) {
+    private mutating func recordEvent(_ event: ReplyFields, isGone: Bool) {
         let id = event["id"] ?? ""
         var entry = entries[id, default: Entry()]
         entry.isGone = isGone

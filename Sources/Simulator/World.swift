@@ -160,7 +160,7 @@ final class World {
     }
 
     /// Adds an event to the trace hash, and sends its description to the tracer.
-    func note(_ kind: UInt64, _ detail: UInt64 = 0, _ words: @autoclosure () -> String) {
+    func trace(_ kind: UInt64, _ detail: UInt64 = 0, _ words: @autoclosure () -> String) {
         for number in [now, kind, detail] {
             trace = (trace ^ number) &* 0x9E37_79B9_7F4A_7C15
             trace ^= trace >> 29

@@ -63,7 +63,7 @@ struct ChangeScan {
         }
     }
 
-    func forgetReplicas() { replicas.forget() }
+    func forgetReplicas() { replicas.removeAll() }
 
     /// Returns the canonical bytes of the document at a place.
     ///
@@ -123,7 +123,9 @@ extension Reader {
                 while let (seq, record) = journaled?.next(below: limit) {
                     let cursor = Dot(replica: entry.replica, seq: seq)
                     guard !part.has(record.key, at: cursor) else { continue }
-                    guard part.take(record.key, record.bytes, at: cursor) else { return false }
+                    guard part.appendDocument(record.key, record.bytes, at: cursor) else {
+                        return false
+                    }
                 }
                 return true
             }
@@ -135,7 +137,7 @@ extension Reader {
                 let cursor = Dot(replica: entry.replica, seq: seq)
                 guard !part.has(place.key, at: cursor) else { return true }
                 let bytes = try changeScan.bytes(at: place, in: shard)
-                return part.take(place.key, bytes, at: cursor)
+                return part.appendDocument(place.key, bytes, at: cursor)
             }
             if !part.isFull { _ = takeJournaled(below: .max) }
             if part.isFull { return (part.records, part.last) }
@@ -163,7 +165,7 @@ private struct ChangePart {
     }
 
     /// Adds a document, and returns whether it fit.
-    mutating func take(_ key: DocumentKey, _ bytes: [UInt8], at cursor: Dot) -> Bool {
+    mutating func appendDocument(_ key: DocumentKey, _ bytes: [UInt8], at cursor: Dot) -> Bool {
         guard records.isEmpty || bytesCount + bytes.count <= bytesMax else {
             isFull = true
             return false

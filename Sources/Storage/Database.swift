@@ -80,7 +80,7 @@ package final class Database: @unchecked Sendable {
     /// Registers a listener, called on the reading thread, for damage that the writer meets and for
     /// the failure after which nothing is stored any more, including when no commit is waiting.
     package func onFailure(_ body: @escaping @Sendable (StorageError) -> Void) {
-        failureReport.tell(body)
+        failureReport.setListener(body)
     }
 
     /// The error if a restart would not find what is written here, nil otherwise; any thread may

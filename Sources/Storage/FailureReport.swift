@@ -7,7 +7,7 @@ final class FailureReport: @unchecked Sendable {
     private var failures: Set<StorageError> = []
 
     /// Sets the listener, and reports earlier failures to it at once.
-    func tell(_ listener: @escaping @Sendable (StorageError) -> Void) {
+    func setListener(_ listener: @escaping @Sendable (StorageError) -> Void) {
         let failures = monitor.withLock {
             self.listener = listener
             defer { self.failures = [] }

@@ -82,7 +82,7 @@ final class LogMarkFile {
     }
 
     /// Records that this many frames of the connection's log are synced.
-    func note(frames: Int32, of connection: Connection) {
+    func record(frames: Int32, of connection: Connection) {
         guard frames > 0, frames != framesNoted, let log = connection.log,
             let methods = log.pointee.pMethods,
             let start = frame.baseAddress

@@ -23,7 +23,7 @@ final class ReplicaNumbers {
             : nil
     }
 
-    func forget() {
+    func removeAll() {
         known.removeAll(keepingCapacity: true)
         isWhole = false
         last = nil

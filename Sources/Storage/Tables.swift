@@ -85,7 +85,7 @@ final class Tables {
 
     /// Forgets everything that was learned in a transaction that was rolled back.
     func rolledBack() {
-        replicas.forget()
+        replicas.removeAll()
         reindexed = []
     }
 
@@ -135,7 +135,7 @@ final class Tables {
     ) throws(StorageError) -> [DotChange] {
         var changes: [DotChange] = []
         changes.reserveCapacity(records.count)
-        func note(_ dot: Dot, _ shard: ShardID, _ place: DotPlace?) throws(StorageError) {
+        func writeDot(_ dot: Dot, _ shard: ShardID, _ place: DotPlace?) throws(StorageError) {
             guard let replica = try replicas.number(of: dot.replica, in: shard) else { return }
             changes.append(
                 DotChange(shard: shard, replica: replica, seq: dot.seq, place: place))
@@ -146,9 +146,9 @@ final class Tables {
             let old = item.record.previous?.changedBy.dots ?? []
             let hasMoved = item.record.hasMoved
             for dot in new where hasMoved || !old.contains(dot) {
-                try note(dot, item.shard, place)
+                try writeDot(dot, item.shard, place)
             }
-            for dot in old where !new.contains(dot) { try note(dot, item.shard, nil) }
+            for dot in old where !new.contains(dot) { try writeDot(dot, item.shard, nil) }
         }
         return changes
     }
@@ -251,7 +251,7 @@ extension Tables {
     func removeDamagedReplicas() throws(StorageError) {
         let orphaned = try replicaCheck.mend()
         guard !orphaned.isEmpty else { return }
-        replicas.forget()
+        replicas.removeAll()
         reindexed.formUnion(orphaned)
     }
 

@@ -79,7 +79,7 @@ final class WriterFile {
             try checkPlaces()
             return .success(place)
         } catch {
-            note(error)
+            recordError(error)
             return .failure(error)
         }
     }
@@ -93,7 +93,7 @@ final class WriterFile {
         do throws(StorageError) {
             try tables.flushSlice(isEmptying: isTruncationBlocked)
         } catch {
-            note(error)
+            recordError(error)
             purging.noteTruncation(succeeded: false)
         }
     }
@@ -109,7 +109,7 @@ final class WriterFile {
         if let displaced = places.displaced { throw .displaced(displaced) }
     }
 
-    private func note(_ error: StorageError) {
+    private func recordError(_ error: StorageError) {
         switch error {
         case .io, .corrupt, .displaced:
             guard failure == nil else { return }
@@ -133,7 +133,7 @@ extension WriterFile {
     ///
     /// A process that is killed in between leaves an older mark.
     func noteLog() {
-        if failure == nil { mark.note(frames: logPages.pointee, of: connection) }
+        if failure == nil { mark.record(frames: logPages.pointee, of: connection) }
     }
 
     /// Allocates space in the log for the next commits.
@@ -165,7 +165,7 @@ extension WriterFile {
             try tables.flushAll()
             return nil
         } catch {
-            note(error)
+            recordError(error)
             return error
         }
     }
@@ -216,7 +216,7 @@ extension WriterFile {
         let error = StorageError(
             sqlite: code, on: connection.handle, doing: "moving the log into the file")
         // If the disk is full or a reader uses the log, it stays as it is and is flushed later.
-        note(error)
+        recordError(error)
         return error
     }
 }

@@ -67,10 +67,11 @@ struct TokenTests {
         var unsettled = Unsettled()
         for number in 1...6 as ClosedRange<UInt64> {
             let time = HybridTimestamp(milliseconds: 50 - number)
-            unsettled.note(
+            unsettled.insertOperation(
                 Stamp(time: time, process: RandomID(from: &random), counter: 1 << (10 * number)))
             let last = try #require(unsettled.counters.last)
-            unsettled.note(Stamp(time: time, process: last.process, counter: last.counter - 1))
+            unsettled.insertOperation(
+                Stamp(time: time, process: last.process, counter: last.counter - 1))
             #expect(unsettled.counters.last == last)
             let clock = HybridTimestamp(milliseconds: 1 << 44)
             var sums: [UInt32] = []

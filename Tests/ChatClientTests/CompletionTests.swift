@@ -23,7 +23,7 @@ import Testing
         editor.set("@b")
         let first = step("bob", suffix: ": ")
         #expect(first == "@bob: ")
-        for character in "and c" { _ = editor.take(.character(character)) }
+        for character in "and c" { _ = editor.handleKey(.character(character)) }
         let second = step("carol")
         #expect(second == "@bob: and carol ")
     }

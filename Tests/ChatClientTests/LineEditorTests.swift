@@ -6,7 +6,7 @@ import Testing
     private func edited(_ text: String, _ keys: Keystroke...) -> LineEditor {
         var editor = LineEditor()
         for key in text.map({ Keystroke.character($0) }) + keys {
-            let isTaken = editor.take(key)
+            let isTaken = editor.handleKey(key)
             #expect(isTaken)
         }
         return editor
@@ -35,32 +35,32 @@ import Testing
 
     @Test func `past lines are called back, and what was being typed is kept`() {
         var editor = edited("one")
-        let first = editor.take()
+        let first = editor.removeText()
         editor.set("two")
-        let second = editor.take()
+        let second = editor.removeText()
         #expect([first, second] == ["one", "two"])
         editor.set("half")
         for text in ["two", "one", "one"] {
-            _ = editor.take(.up)
+            _ = editor.handleKey(.up)
             #expect(editor.text == text)
         }
         for text in ["two", "half", "half"] {
-            _ = editor.take(.down)
+            _ = editor.handleKey(.down)
             #expect(editor.text == text)
         }
     }
 
     @Test func `a line that was refused later is called back first`() {
         var editor = edited("one")
-        _ = editor.take()
+        _ = editor.removeText()
         editor.set("two")
-        _ = editor.take()
+        _ = editor.removeText()
         editor.keep("one")
-        _ = editor.take(.up)
+        _ = editor.handleKey(.up)
         #expect(editor.text == "one")
         // A user who is recalling lines continues from the line that is shown.
         editor.keep("two")
-        _ = editor.take(.down)
+        _ = editor.handleKey(.down)
         #expect(editor.text == "two")
     }
 

@@ -39,8 +39,8 @@ struct FieldsTests {
     @Test func `a field taken is gone, one not there is nil`() {
         var fields = Fields()
         fields.set(4, toBytes: [7])
-        #expect(fields.take(5) == nil)
-        #expect(fields.take(4) == [7])
+        #expect(fields.removeField(5) == nil)
+        #expect(fields.removeField(4) == [7])
         #expect(fields == Fields())
     }
 

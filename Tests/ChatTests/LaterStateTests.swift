@@ -13,7 +13,7 @@ import Wire
         bytes[0] = version
         var reader = ByteReader(bytes.dropFirst())
         guard let context = try? Context(from: &reader), var fields = try? Fields(from: &reader),
-            fields.take(200) == nil
+            fields.removeField(200) == nil
         else { preconditionFailure("a document of this version") }
         fields.set(200, toBytes: [news])
         var writer = ByteWriter()

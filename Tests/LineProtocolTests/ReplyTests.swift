@@ -132,6 +132,6 @@ import Wire
     private func written(_ body: (inout ReplyWriter) -> Void) -> String {
         var writer = ReplyWriter()
         body(&writer)
-        return String(decoding: writer.take(), as: UTF8.self)
+        return String(decoding: writer.removeAll(), as: UTF8.self)
     }
 }

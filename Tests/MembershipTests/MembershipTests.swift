@@ -40,7 +40,7 @@ struct Scene {
         one.takeOutbox().contains { $0.gossip == gossip }
     }
 
-    mutating func forgets(_ text: String) -> Bool { one.forget(name(text), now: now) }
+    mutating func forgets(_ text: String) -> Bool { one.forgetMember(name(text), now: now) }
 
     func state(_ text: String) -> MemberState? { one.state(of: name(text)) }
 }

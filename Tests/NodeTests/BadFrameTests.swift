@@ -111,8 +111,8 @@ import Wire
             .watch(.open(shard, number: 9, since: SaidVector(known))),
             .watch(.told(shard, number: 9, [], position: SaidVector(known))),
             .watch(.watched(9, concerns: [], positions: [position])),
-            .ask(ask),
-            .told(
+            .request(ask),
+            .response(
                 PeerResponse(
                     number: 9, round: 1, outcome: .level,
                     seen: [ObservedShard(shard: shard, vector: known)])),

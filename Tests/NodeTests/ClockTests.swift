@@ -71,11 +71,11 @@ extension NodeSeat {
         let name = NodeName(checked: "a")
         clock.aheadMilliseconds = decade
         var time = ClusterTime(maxOffsetMilliseconds: 500, clock)
-        time.note(name, wall: right.wallMilliseconds, rttMilliseconds: 0, clock)
+        time.recordOffset(name, wall: right.wallMilliseconds, rttMilliseconds: 0, clock)
         time.onTick(barrierRound: [name], clock)
         #expect(time.refusedOffset == decade)
         clock.aheadMilliseconds = 0
-        time.note(name, wall: right.wallMilliseconds, rttMilliseconds: 0, clock)
+        time.recordOffset(name, wall: right.wallMilliseconds, rttMilliseconds: 0, clock)
         time.onTick(barrierRound: [name], clock)
         #expect(time.refusedOffset == nil)
     }
@@ -112,11 +112,13 @@ extension NodeSeat {
         var time = ClusterTime(maxOffsetMilliseconds: 500, clock)
         let names = ["a", "b", "c"].map { NodeName(checked: $0) }
         #expect(time.offset == nil)
-        time.note(names[0], wall: clock.wallMilliseconds, rttMilliseconds: 0, clock)
-        time.note(names[1], wall: clock.wallMilliseconds + 10_000, rttMilliseconds: 0, clock)
+        time.recordOffset(names[0], wall: clock.wallMilliseconds, rttMilliseconds: 0, clock)
+        time.recordOffset(
+            names[1], wall: clock.wallMilliseconds + 10_000, rttMilliseconds: 0, clock)
         time.onTick(barrierRound: names, clock)
         #expect(time.offset == 0)
-        time.note(names[2], wall: clock.wallMilliseconds + 10_000, rttMilliseconds: 0, clock)
+        time.recordOffset(
+            names[2], wall: clock.wallMilliseconds + 10_000, rttMilliseconds: 0, clock)
         time.onTick(barrierRound: names, clock)
         #expect(time.refusedOffset == -10_000)
         #expect(ClusterTime.sentence(-10_000) == "Clock is 10 s behind the cluster's")
@@ -125,7 +127,7 @@ extension NodeSeat {
         // nothing.
         time.onTick(barrierRound: [], clock)
         #expect(time.offset == nil && time.refusedOffset == nil)
-        time.note(names[0], wall: 0, rttMilliseconds: 1_000, clock)
+        time.recordOffset(names[0], wall: 0, rttMilliseconds: 1_000, clock)
         time.onTick(barrierRound: names, clock)
         #expect(time.offset == nil)
     }

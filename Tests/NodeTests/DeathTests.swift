@@ -111,7 +111,7 @@ private func cluster(of count: Int) -> (world: NodeWorld, participantStates: [No
         #expect(participantStates[0].held.count + participantStates[2].held.count == 8)
         // They own its shards, and cannot know what its replicas contained.
         #expect(!participantStates[0].isConverged || !participantStates[2].isConverged)
-        _ = participantStates[0].run { $0.forget(NodeName(checked: "n2")) }
+        _ = participantStates[0].run { $0.forgetMember(NodeName(checked: "n2")) }
         world.run(milliseconds: 3_000)
         #expect(participantStates[0].isConverged && participantStates[2].isConverged)
     }

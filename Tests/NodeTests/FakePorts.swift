@@ -72,7 +72,7 @@ final class MemoryStore: Store {
     /// Called with each shard whose replica is about to be dropped.
     nonisolated(unsafe) var onDrop: (ShardID) -> Void = { _ in }
     nonisolated(unsafe) var queuedBytes = 0
-    nonisolated(unsafe) var room: DiskSpace?
+    nonisolated(unsafe) var diskSpace: DiskSpace?
     nonisolated(unsafe) private(set) var isUrgent = false
     nonisolated(unsafe) private(set) var reservesMade = 0
     nonisolated(unsafe) private(set) var logsEmptied = 0
@@ -356,7 +356,7 @@ final class RecordingSink: ReplySink {
 
     func onSettled(_ number: UInt64, _ outcome: ReplyResult) { outcomes[number] = outcome }
 
-    func onUnsettled(_ last: UnsettledOperation) { unsettled.note(last) }
+    func onUnsettled(_ last: UnsettledOperation) { unsettled.insertOperation(last) }
 
     func onSeen(_ observations: [Observation]) {
         shown = observations.last ?? shown

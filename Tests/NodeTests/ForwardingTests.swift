@@ -127,9 +127,9 @@ extension ReplyResult? {
             var said = SaidVectors(restRangesMax: 0)
             var told = PeerResponse(number: .max, round: 0, outcome: .level, seen: [seen])
             said.say(in: &told)
-            var twice = PeerFrame.told(
+            var twice = PeerFrame.response(
                 PeerResponse(number: .max, round: 0, outcome: .level, seen: told.seen + told.seen))
-            var once = PeerFrame.told(told)
+            var once = PeerFrame.response(told)
             #expect(node.links[name]?.hear(&once) == [])
             #expect(node.links[name]?.hear(&twice) == [seen.shard])
         }

@@ -71,7 +71,7 @@ import Wire
         var forwards = Forwards()
         for number in 1...2 { forwards.add(forward(), as: UInt64(number)) }
         #expect(sendOff(&forwards, to: a) == [1, 2])
-        forwards.note(1) { $0.isTaken = true }
+        forwards.update(1) { $0.isTaken = true }
         #expect(forwards.takeBackOverdue(now: 500).map(\.name) == [a])
         #expect(forwards[1]?.target == a && forwards[2]?.target == nil)
         #expect(forwards.takeBackOverdue(now: 1_499).isEmpty)
@@ -83,7 +83,7 @@ import Wire
         var forwards = Forwards()
         for number in 1...2 { forwards.add(forward(), as: UInt64(number)) }
         #expect(sendOff(&forwards, to: a) == [1, 2])
-        forwards.note(1) { $0.isTaken = true }
+        forwards.update(1) { $0.isTaken = true }
         forwards.takeBack(from: b, now: 10)
         #expect(forwards.waitingShards.isEmpty)
         forwards.takeBack(from: a, now: 10)
@@ -184,7 +184,7 @@ import Wire
         var forwards = Forwards()
         for number in 1...3 { forwards.add(forward(), as: UInt64(number)) }
         #expect(sendOff(&forwards, to: a) == [1, 2, 3])
-        forwards.note(3) { $0.isTaken = true }
+        forwards.update(3) { $0.isTaken = true }
         forwards.takeBack(1, isUndone: true)
         #expect(forwards[1]?.mayBeDone == false && forwards[2]?.mayBeDone == true)
         #expect(forwards[3]?.target == a)
@@ -252,7 +252,7 @@ import Wire
         #expect(!routes.mayAsk(a, for: shard, heardAt: 1_001, now: 1_199))
         #expect(routes.mayAsk(a, for: shard, heardAt: 1_001, now: 1_200))
         routes.noteMute(a, now: 2_000)
-        routes.forget(a)
+        routes.unmute(a)
         #expect(routes.mayAsk(a, for: shard, heardAt: 0, now: 2_000))
     }
 }

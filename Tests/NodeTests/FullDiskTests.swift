@@ -83,7 +83,7 @@ import Wire
         participantState.handle(create(), number: 1)
         for number in 2...3 { participantState.handle(send("m\(number)"), number: UInt64(number)) }
         world.run(milliseconds: 100)
-        participantState.store.room = full
+        participantState.store.diskSpace = full
         world.run(milliseconds: 100)
         #expect(participantState.run { $0.report().isDiskFull })
         #expect(participantState.run { $0.metrics().isDiskFull && $0.metrics().isRefusingWrites })
@@ -97,7 +97,7 @@ import Wire
         #expect(
             participantState.sink.outcomes[6] == .stored(Stored(on: 1, owners: 1, isEnough: true)))
         #expect(participantState.store.isUrgent)
-        participantState.store.room = roomy
+        participantState.store.diskSpace = roomy
         world.run(milliseconds: 100)
         participantState.handle(send("m4"), number: 7)
         world.run(milliseconds: 100)
@@ -114,7 +114,7 @@ import Wire
         #expect(first.submit(create(), number: 1))
         #expect(first.submit(send("m1"), number: 2))
         world.run(milliseconds: 500)
-        second.store.room = full
+        second.store.diskSpace = full
         world.run(milliseconds: 100)
         #expect(first.submit(send("m2"), number: 3))
         world.endTurn(of: first)
@@ -125,7 +125,7 @@ import Wire
         let deleted = DocumentKey.message(MessageID(checked: "m1"), in: lobby)
         #expect(stored[deleted] == first.stored(of: 0)[deleted])
         #expect(first.digest != second.digest)
-        second.store.room = roomy
+        second.store.diskSpace = roomy
         world.run(milliseconds: 3_000)
         #expect(first.digest == second.digest)
         #expect(first.isConverged && second.isConverged)

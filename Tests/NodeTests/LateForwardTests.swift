@@ -199,7 +199,7 @@ import Wire
         #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
         let archiving = operation(by(bob, .participant(.archive)), readBy: stranger)
         var unsettled = Unsettled()
-        unsettled.note(archiving.stamp)
+        unsettled.insertOperation(archiving.stamp)
         let slot = ReplySlot(session: 1, number: 2)
         let unarchiving = by(bob, .participant(.unarchive))
         _ = owners[0].run { [unsettled] in

@@ -26,7 +26,7 @@ private final class SeeingSink: ReplySink {
     }
 
     func onSeen(_ observations: [Observation]) {
-        for observation in observations { sessionVectors.note(observation) }
+        for observation in observations { sessionVectors.recordObservation(observation) }
     }
     func onLevel(_ observation: Observation) { sessionVectors.replace(observation) }
     func forgetReplica(of shard: ShardID) { sessionVectors.forgetReplica(of: shard) }
@@ -221,12 +221,12 @@ private struct Moved {
         one.insert(Dot(replica: replica, seq: 1))
         two.insert(Dot(replica: replica, seq: 2))
         var sessionVectors = SessionVectors()
-        sessionVectors.note(Observation(ShardID(1), one, by: .here))
-        sessionVectors.note(Observation(ShardID(1), two, by: .here))
+        sessionVectors.recordObservation(Observation(ShardID(1), one, by: .here))
+        sessionVectors.recordObservation(Observation(ShardID(1), two, by: .here))
         #expect(sessionVectors[ShardID(1)] == SessionVector(vector: two, replica: .here))
-        sessionVectors.note(Observation(ShardID(1), one, by: .member(channel: 4)))
+        sessionVectors.recordObservation(Observation(ShardID(1), one, by: .member(channel: 4)))
         #expect(sessionVectors[ShardID(1)] == SessionVector(vector: one.union(two), replica: nil))
-        sessionVectors.note(Observation(ShardID(2), nil, by: .here))
+        sessionVectors.recordObservation(Observation(ShardID(2), nil, by: .here))
         #expect(sessionVectors.isLevel(ShardID(2), with: .here))
         sessionVectors.forgetReplica(of: ShardID(2))
         #expect(!sessionVectors.isLevel(ShardID(2), with: .here))
@@ -247,7 +247,7 @@ private struct Moved {
             #expect(sessionVectors[ShardID(number)] == nil)
             let observation = Observation(ShardID(number), seen(number), by: .here)
             if number.isMultiple(of: 2) {
-                sessionVectors.note(observation)
+                sessionVectors.recordObservation(observation)
             } else {
                 sessionVectors.replace(observation)
             }

@@ -225,7 +225,7 @@ private final class DropCount {
         team.world.kill("n3")
         team.world.run(milliseconds: 1_000)
         #expect(others[0].owned.count < Int(shardCount))
-        #expect(others[0].refusal { $0.forget(NodeName(checked: "n3")) } == nil)
+        #expect(others[0].refusal { $0.forgetMember(NodeName(checked: "n3")) } == nil)
         team.world.run(milliseconds: 1_000)
         #expect(others.allSatisfy { $0.state(of: "n3") == .left })
         team.world.run(milliseconds: 2_000)
@@ -236,7 +236,7 @@ private final class DropCount {
         let team = Team(of: 3)
         let participantState = team.participantStates[0]
         func forget(_ name: String) -> OperationFailure? {
-            participantState.refusal { $0.forget(NodeName(checked: name)) }
+            participantState.refusal { $0.forgetMember(NodeName(checked: name)) }
         }
         #expect(forget("n1") == .oneself)
         #expect(forget("n9") == .unknownMember)
@@ -255,7 +255,8 @@ private final class DropCount {
         let store = team.participantStates[2].store
         team.world.kill("n3")
         team.world.run(milliseconds: 1_000)
-        #expect(team.participantStates[0].refusal { $0.forget(NodeName(checked: "n3")) } == nil)
+        #expect(
+            team.participantStates[0].refusal { $0.forgetMember(NodeName(checked: "n3")) } == nil)
         team.world.run(milliseconds: 3_000)
         let again = team.world.add("n3", store: store, shards: nil, replicas: nil)
         team.world.run(milliseconds: 3_000)

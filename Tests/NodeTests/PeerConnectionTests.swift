@@ -33,17 +33,17 @@ import Wire
 
     @Test func `an answer that finds no room is refused before those that follow it`() throws {
         let (link, other) = Self.link()
-        #expect(link.tell(Self.answer(1, bytes: 40)))
-        #expect(!link.tell(Self.answer(2, bytes: 400)))
+        #expect(link.sendResponse(Self.answer(1, bytes: 40)))
+        #expect(!link.sendResponse(Self.answer(2, bytes: 400)))
         #expect(link.refuse(PeerResponse(number: 2, round: 0, outcome: .failed(.overloaded))))
-        #expect(link.tell(Self.answer(3, bytes: 40)))
+        #expect(link.sendResponse(Self.answer(3, bytes: 40)))
         (link.channel as? FakeChannel)?.queuedBytes = 0
         for _ in 0..<4 { link.flush() }
         var cutter = EnvelopeCutter()
         for bytes in other.inbox { bytes.withUnsafeBytes { cutter.append($0) } }
         var numbers: [UInt64] = []
         while let payload = try cutter.next() {
-            guard case .told(let told) = try PeerFrame.read(payload) else { continue }
+            guard case .response(let told) = try PeerFrame.read(payload) else { continue }
             numbers.append(told.number)
         }
         #expect(numbers == [1, 2, 3])

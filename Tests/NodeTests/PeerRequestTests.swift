@@ -26,7 +26,7 @@ import Wire
 
     private static let earlier = {
         var earlier = Unsettled()
-        earlier.note(
+        earlier.insertOperation(
             Stamp(time: HybridTimestamp(milliseconds: 9), process: replica, counter: 1 << 40))
         return earlier
     }()
@@ -61,7 +61,7 @@ import Wire
     ) throws {
         let ask = PeerRequest(number: 300, round: 4, deadline: 70_000, request: request)
         #expect(try PeerRequest.decode(ask.encoded) == ask)
-        let frame = PeerFrame.ask(ask)
+        let frame = PeerFrame.request(ask)
         #expect(try PeerFrame.decode(frame.encoded) == frame)
     }
 
@@ -71,7 +71,7 @@ import Wire
         let told = PeerResponse(
             number: 1 << 40, round: 9, outcome: outcome, time: HybridTimestamp(milliseconds: 5))
         #expect(try PeerResponse.decode(told.encoded) == told)
-        let frame = PeerFrame.told(told)
+        let frame = PeerFrame.response(told)
         #expect(try PeerFrame.decode(frame.encoded) == frame)
     }
 

@@ -119,7 +119,9 @@ import Wire
                 concerns: [id]))
         // Another holder had published it before this watcher began.
         subscriptions.raise(id, to: ahead)
-        subscriptions.note(1) { $0.behind[id] = Subscriptions.Backlog(since: Vector(), number: 7) }
+        subscriptions.updateWatcher(1) {
+            $0.behind[id] = Subscriptions.Backlog(since: Vector(), number: 7)
+        }
         subscriptions.endReplay(of: id, to: 1, at: Vector())
         #expect(subscriptions.lagging.isEmpty)
         #expect(subscriptions.token(of: 1, in: cluster, Checkpoints()) == token(Vector()))

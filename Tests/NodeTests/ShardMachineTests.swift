@@ -289,7 +289,7 @@ private struct Driven {
             digest += Document.digest(of: document.key, bytes: document.encoded)
             vector.insert(document.changedBy)
         }
-        let header = driven.machine.copy.stored
+        let header = driven.machine.replica.stored
         #expect(header == driven.store.headers[ShardID(0)])
         #expect(header.digest == digest, "seed \(seed)")
         #expect(header.documents == UInt64(driven.model.count), "seed \(seed)")
@@ -357,11 +357,11 @@ private struct Driven {
         let room = try sent.filter { try DocumentKey.decode($0.key).kind == .conversation }
         let messages = try sent.filter { try DocumentKey.decode($0.key).kind == .message }
         #expect(try driven.told(messages).isEmpty)
-        let known = driven.machine.copy.stored.vector
+        let known = driven.machine.replica.stored.vector
         let all = ["member"] + Array(repeating: "message", count: count)
         // More than a page is not published at once: each feed reads it.
         #expect(try driven.told(room) == (count < 64 ? all : ["too much"]))
-        #expect(driven.machine.feedPosition == driven.machine.copy.stored.vector)
+        #expect(driven.machine.feedPosition == driven.machine.replica.stored.vector)
         let reads = try driven.read(beyond: known)
         #expect(reads.flatMap(\.self) == all)
         #expect(reads.allSatisfy { $0.count <= 64 })
@@ -500,10 +500,10 @@ private struct Driven {
         #expect(try driven.told([documents[1]]).isEmpty)
         driven.machine.isDiskFull = false
         #expect(try driven.told([documents[2]]).isEmpty && driven.machine.isHoldingBack)
-        let isCompleteBefore = driven.machine.copy.isCausallyComplete(now: driven.now)
+        let isCompleteBefore = driven.machine.replica.isCausallyComplete(now: driven.now)
         #expect(!isCompleteBefore)
         #expect(try driven.told([documents[1]]) == ["message", "message"])
-        let isCompleteAfter = driven.machine.copy.isCausallyComplete(now: driven.now)
+        let isCompleteAfter = driven.machine.replica.isCausallyComplete(now: driven.now)
         #expect(isCompleteAfter && !driven.machine.isHoldingBack)
     }
 
@@ -529,7 +529,7 @@ private struct Driven {
                     in: driven.world)
             }
         }
-        #expect(driven.machine.copy.isSettled)
+        #expect(driven.machine.replica.isSettled)
     }
 
     @Test func `damaged documents of the right shard never trap`() {
@@ -552,6 +552,6 @@ private struct Driven {
         }
         #expect(merged > 0)
         driven.settle()
-        #expect(driven.machine.copy.isSettled)
+        #expect(driven.machine.replica.isSettled)
     }
 }

@@ -144,7 +144,7 @@ import Wire
         sent.withUnsafeBytes { cutter.append($0) }
         var told: [PeerResponse] = []
         while let payload = try cutter.next() {
-            if case .told(let answer) = try PeerFrame.read(payload) { told.append(answer) }
+            if case .response(let answer) = try PeerFrame.read(payload) { told.append(answer) }
         }
         #expect(told.contains { $0.number == 5 && $0.outcome == .failed(.unsupported) })
         #expect(first.run { $0.links[NodeName(checked: "n2")]?.channel.id } == link)

@@ -36,12 +36,12 @@ import Wire
                 positions: [WatchFrame.Position(shard: shard, number: 6, vector: vector)])),
         .watch(.told(shard, number: 7, [], position: SaidVector(vector))),
         .watch(.replayed(shard, number: 8, position: SaidVector(vector))),
-        .ask(
+        .request(
             PeerRequest(
                 number: 1, round: 1, deadline: 1,
                 request: .level(
                     shard, ReadConstraint(.vector(SaidVector(vector)), isStrict: true)))),
-        .told(
+        .response(
             PeerResponse(
                 number: 1, round: 1, outcome: .level,
                 seen: [ObservedShard(shard: shard, vector: vector)])),

@@ -71,7 +71,7 @@ import Wire
         #expect(heard.hear(second, of: ShardID(4)) == nil)
         _ = late.hear(SaidVector(Self.vector(replicas: 6), .base), of: Self.shard)
         #expect(late.hear(second, of: Self.shard) == nil)
-        said.forget(Self.shard)
+        said.removeShard(Self.shard)
         let third = said.say(vector, of: Self.shard)
         #expect(third.form == .base)
         #expect(late.hear(third, of: Self.shard) == vector)

@@ -10,7 +10,7 @@ import Testing
 
     @Test mutating func `what is free to all is not counted`() {
         for id in 0..<UInt64(10_000) {
-            held.note(
+            held.recordHeld(
                 id, holds: SessionLimits.freeBytes, isItsTurn: true, taken: 0, now: 0)
         }
         #expect(held.total == 0)
@@ -18,13 +18,13 @@ import Testing
     }
 
     @Test mutating func `the total follows what each holds`() {
-        held.note(1, holds: 100_000, isItsTurn: true, taken: 0, now: 0)
-        held.note(2, holds: 50_000, isItsTurn: true, taken: 0, now: 0)
-        held.note(1, holds: 70_000, isItsTurn: true, taken: 0, now: 0)
+        held.recordHeld(1, holds: 100_000, isItsTurn: true, taken: 0, now: 0)
+        held.recordHeld(2, holds: 50_000, isItsTurn: true, taken: 0, now: 0)
+        held.recordHeld(1, holds: 70_000, isItsTurn: true, taken: 0, now: 0)
         #expect(held.total == 120_000)
-        held.note(1, holds: 10, isItsTurn: true, taken: 0, now: 0)
-        held.forget(2)
-        held.forget(3)
+        held.recordHeld(1, holds: 10, isItsTurn: true, taken: 0, now: 0)
+        held.removeSession(2)
+        held.removeSession(3)
         #expect(held.total == 0)
     }
 
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test mutating func `nobody goes while memory is not tight`() {
-        held.note(
+        held.recordHeld(
             1, holds: SessionLimits.heldBytesTight - 1, isItsTurn: true, taken: 0, now: 0)
         let got2 = held.takeStill(now: 1_000_000)
         #expect(got2.isEmpty)
@@ -48,8 +48,8 @@ import Testing
     @Test mutating func `who reads stays, also the slowest that still moves`() {
         fill(with: 4)
         let read = UInt64(SessionLimits.movingBytesMin)
-        held.note(4, holds: 4 * Self.mebibyte, isItsTurn: true, taken: read, now: 500)
-        held.note(3, holds: 3 * Self.mebibyte, isItsTurn: true, taken: read - 1, now: 500)
+        held.recordHeld(4, holds: 4 * Self.mebibyte, isItsTurn: true, taken: read, now: 500)
+        held.recordHeld(3, holds: 3 * Self.mebibyte, isItsTurn: true, taken: read - 1, now: 500)
         let still = held.takeStill(now: Self.patience)
         #expect(!still.contains(4))
         #expect(still.contains(3))
@@ -60,13 +60,13 @@ import Testing
 
     @Test mutating func `who waits for the node does not stand still`() {
         fill(with: 4)
-        held.note(4, holds: 4 * Self.mebibyte, isItsTurn: false, taken: 0, now: 10)
+        held.recordHeld(4, holds: 4 * Self.mebibyte, isItsTurn: false, taken: 0, now: 10)
         let got4 = held.takeStill(now: Self.patience + 10)
         #expect(!got4.contains(4))
     }
 
     @Test mutating func `room goes to who asks for least`() {
-        held.note(
+        held.recordHeld(
             9, holds: SessionLimits.heldBytesMax - 100_000, isItsTurn: true, taken: 0, now: 0)
         held.wait(1, for: 16 * Self.mebibyte)
         held.wait(2, for: 80_000)
@@ -77,7 +77,7 @@ import Testing
         #expect(got6 == 3)
         let got7 = held.takeWaiting()
         #expect(got7 == nil)
-        held.forget(9)
+        held.removeSession(9)
         let got8 = held.takeWaiting()
         #expect(got8 == 1)
         let got9 = held.takeWaiting()
@@ -86,36 +86,36 @@ import Testing
 
     @Test mutating func `a reply longer than everything may have is made once half is free`() {
         #expect(held.hasRoom(for: .max / 2))
-        held.note(
+        held.recordHeld(
             1, holds: SessionLimits.heldBytesMax / 2 + 1, isItsTurn: true, taken: 0, now: 0)
         #expect(!held.hasRoom(for: .max / 2))
     }
 
     @Test mutating func `who is gone waits no longer`() {
         held.wait(1, for: 5)
-        held.forget(1)
+        held.removeSession(1)
         let got10 = held.takeWaiting()
         #expect(got10 == nil)
     }
 
     @Test mutating func `what many share counts once, and goes with the last`() {
-        held.note(shared: 12 * Self.mebibyte)
+        held.addBytes(shared: 12 * Self.mebibyte)
         for id in 1...4 as ClosedRange<UInt64> {
-            held.note(
+            held.recordHeld(
                 id, holds: 0, sharing: 12 * Self.mebibyte, isItsTurn: true, taken: 0, now: 0)
         }
         #expect(held.total == 12 * Self.mebibyte)
-        for id in 1...4 as ClosedRange<UInt64> { held.forget(id) }
+        for id in 1...4 as ClosedRange<UInt64> { held.removeSession(id) }
         #expect(held.total == 12 * Self.mebibyte)
-        held.note(shared: -12 * Self.mebibyte)
+        held.addBytes(shared: -12 * Self.mebibyte)
         #expect(held.total == 0)
     }
 
     @Test mutating func `of those who share, each that goes counts for its part`() {
-        held.note(shared: 12 * Self.mebibyte)
-        held.note(9, holds: Self.mebibyte, isItsTurn: true, taken: 0, now: 0)
+        held.addBytes(shared: 12 * Self.mebibyte)
+        held.recordHeld(9, holds: Self.mebibyte, isItsTurn: true, taken: 0, now: 0)
         for id in 1...4 as ClosedRange<UInt64> {
-            held.note(
+            held.recordHeld(
                 id, holds: 0, sharing: 12 * Self.mebibyte, isItsTurn: true, taken: 0, now: 0)
         }
         // Of 13 MiB, 8 have to go: three sessions, each with 3 of the 12 that four share.
@@ -123,7 +123,7 @@ import Testing
         #expect(still.count == 3)
         #expect(!still.contains(9))
         // The session that is left still holds all 12 MiB.
-        for id in still { held.forget(id) }
+        for id in still { held.removeSession(id) }
         let rest = held.takeStill(now: Self.patience)
         #expect(rest.count == 1)
     }
@@ -131,7 +131,7 @@ import Testing
     /// Has session 1 hold a mebibyte, session 2 two, and so on up to `count`.
     private mutating func fill(with count: UInt64) {
         for id in 1...count {
-            held.note(
+            held.recordHeld(
                 id, holds: Int(id) * Self.mebibyte + 1, isItsTurn: true, taken: 0, now: 0)
         }
     }

@@ -107,7 +107,7 @@ extension MemoryStore {
         }
     }
 
-    nonisolated var room: DiskSpace? {
+    nonisolated var diskSpace: DiskSpace? {
         let free = assumeIsolated { $0.freeBytes }
         return DiskSpace(freeBytes: free, totalBytes: 1 << 40, logBytes: 0, isReserved: true)
     }

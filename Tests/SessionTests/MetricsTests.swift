@@ -166,7 +166,7 @@ import Testing
         text.sample(MetricsText.Label("b", "\\ \" \n ."), value: -3)
         text.family("c_seconds", .histogram, "d")
         var histogram = Histogram([1_000, 2_500_000])
-        for value: UInt64 in [1_000, 1_001, 9_000_001] { histogram.note(value) }
+        for value: UInt64 in [1_000, 1_001, 9_000_001] { histogram.record(value) }
         text.sample(histogram: histogram, of: .microseconds)
         let lines = String(decoding: text.bytes, as: UTF8.self).split(separator: "\n")
         let read = try PrometheusText(lines.map(String.init))

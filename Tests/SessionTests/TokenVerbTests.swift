@@ -144,7 +144,9 @@ import Wire
         }
         var connection = ConnectionState(ackLevel: .majority)
         let shard = ShardID(1)
-        connection.note([Observation(shard, vector([1: 1...9]), by: .member(channel: 1))])
+        connection.recordObservations([
+            Observation(shard, vector([1: 1...9]), by: .member(channel: 1))
+        ])
         // The second replica answers after it has waited in vain for the rest.
         connection.level(Observation(shard, vector([1: 1...4, 2: 1...1]), by: .member(channel: 2)))
         #expect(connection.seen.map(\.vector) == [vector([1: 1...9, 2: 1...1])])

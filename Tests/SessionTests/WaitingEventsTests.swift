@@ -202,7 +202,7 @@ import Wire
         let isCutOff = ![.reads, .closes, .endsAndReads].contains(ending)
         let areAsExpected = deaf.allSatisfy { $0.isAborted == isCutOff }
         #expect(areAsExpected)
-        node.room.assumeIsolated { $0.forget(Self.other) }
+        node.room.assumeIsolated { $0.removeSession(Self.other) }
         #expect(heldBytes == 0)
         // Nothing is kept for them afterwards, either.
         send(30..<32)
@@ -212,7 +212,7 @@ import Wire
     /// Has other sessions, which do not stall, hold so many bytes.
     private func others(hold bytes: Int) {
         node.room.assumeIsolated {
-            $0.note(Self.other, holds: bytes, sharing: 0, isItsTurn: false, taken: 0, now: 0)
+            $0.recordHeld(Self.other, holds: bytes, sharing: 0, isItsTurn: false, taken: 0, now: 0)
         }
     }
 }

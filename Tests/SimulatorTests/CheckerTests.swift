@@ -278,11 +278,11 @@ import Wire
 
     @Test func `I9 what travels while all should be silent`() {
         var phase = QuietPhase()
-        phase.note(.hashes([]))
+        phase.recordFrame(.hashes([]))
         phase.enter(.silent, now: 0)
-        phase.note(.summary(Frame.Summary(hash: 1, unready: [])))
+        phase.recordFrame(.summary(Frame.Summary(hash: 1, unready: [])))
         #expect(phase.noise.isEmpty)
-        phase.note(.hashes([]))
+        phase.recordFrame(.hashes([]))
         #expect(phase.noise == ["hashes"])
     }
 

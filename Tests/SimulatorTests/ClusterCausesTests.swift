@@ -36,7 +36,7 @@ import Testing
         for name in names {
             world.judgeOrder(name.id, for: watcher, on: visit)
             let event = try #require(ReplyLine("EVENT kind=message id=\(name.id)"))
-            if case .data(_, let fields) = event { _ = watcher.book.take(fields) }
+            if case .data(_, let fields) = event { _ = watcher.book.applyEvent(fields) }
         }
     }
 

@@ -28,7 +28,7 @@ import Testing
         isLevel: Bool = true, knowing known: Set<Int> = []
     ) {
         book.ask(.list, at: askedAt * 1_000, isLevel: isLevel)
-        book.take(lines, at: end * 1_000, knowing: known)
+        book.setList(lines, at: end * 1_000, knowing: known)
     }
 
     @Test mutating func `a message is surely viewed between two answers, as far as clocks agree`() {
@@ -150,7 +150,7 @@ import Testing
     mutating func `a list that was asked before a loss and comes after it counts for nothing`() {
         book.ask(.list, at: 100_000)
         book.lose(at: 150_000)
-        book.take([(id: "1", message: "a")], at: 160_000)
+        book.setList([(id: "1", message: "a")], at: 160_000)
         #expect(book.list.isEmpty)
         list([("1", "a")], 200, 210)
         #expect(book.list.count == 1)

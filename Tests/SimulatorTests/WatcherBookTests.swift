@@ -14,7 +14,7 @@ import Testing
 
     private func book(_ events: String...) throws -> WatcherBook {
         var book = WatcherBook(user: "bob")
-        for event in events { _ = book.take(try fields("EVENT id=m by=alice \(event)")) }
+        for event in events { _ = book.applyEvent(try fields("EVENT id=m by=alice \(event)")) }
         return book
     }
 
@@ -39,7 +39,7 @@ import Testing
         let unpinned = try book("kind=message text=hi pinnedBy=alice", "kind=unpin")
         #expect(try isEqual(unpinned, to: "text=hi"))
         var unknown = WatcherBook(user: "bob")
-        #expect(!unknown.take(try fields("EVENT kind=pin id=m by=alice")))
+        #expect(!unknown.applyEvent(try fields("EVENT kind=pin id=m by=alice")))
     }
 
     @Test func `a mark is the last that was told`() throws {
@@ -57,11 +57,11 @@ import Testing
         #expect(try !isEqual(deleted, to: "text=ho"))
         #expect(try !isEqual(try book("kind=message text=hi"), to: line))
         var gone = WatcherBook(user: "alice")
-        _ = gone.take(try fields("EVENT id=m by=alice kind=message text=hi"))
-        _ = gone.take(try fields("EVENT id=m by=alice kind=delete for=me"))
+        _ = gone.applyEvent(try fields("EVENT id=m by=alice kind=message text=hi"))
+        _ = gone.applyEvent(try fields("EVENT id=m by=alice kind=delete for=me"))
         #expect(try isEqual(gone, to: nil))
         #expect(try !isEqual(gone, to: "text=hi"))
-        _ = gone.take(try fields("EVENT id=m by=alice kind=restore text=hi"))
+        _ = gone.applyEvent(try fields("EVENT id=m by=alice kind=restore text=hi"))
         #expect(try isEqual(gone, to: "text=hi"))
     }
 
@@ -69,9 +69,9 @@ import Testing
         for event in ["kind=edit text=hi", "kind=restore text=hi"] {
             var book = WatcherBook(user: "bob")
             let event = try fields("EVENT id=m by=alice \(event)")
-            let isKnownBefore = book.take(event)
-            _ = book.take(try fields("EVENT id=m by=alice kind=message text=hi"))
-            let isKnownBehind = book.take(event)
+            let isKnownBefore = book.applyEvent(event)
+            _ = book.applyEvent(try fields("EVENT id=m by=alice kind=message text=hi"))
+            let isKnownBehind = book.applyEvent(event)
             #expect(!isKnownBefore && isKnownBehind)
         }
     }
