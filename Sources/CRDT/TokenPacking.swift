@@ -166,11 +166,11 @@ extension Token.Entry {
     var bytes: Int { 4 + seqs.encoded.count }
 
     /// Returns the entry, or one with its first range only; nil where neither fits.
-    func fitting(_ room: Int) -> Token.Entry? {
-        if bytes <= room { return self }
+    func fitting(_ capacity: Int) -> Token.Entry? {
+        if bytes <= capacity { return self }
         guard let range = seqs.ranges.first else { return nil }
         let shorter = Token.Entry(prefix: prefix, seqs: SeqSet(range))
-        return shorter.bytes <= room ? shorter : nil
+        return shorter.bytes <= capacity ? shorter : nil
     }
 }
 

@@ -33,13 +33,13 @@ extension ChatView {
     ///   - unread: the number of messages that the user has not read.
     ///   - last: the newest message that the user sees.
     public init(
-        of room: Conversation, as id: ConversationID, unread: Int, isArchived: Bool,
+        of chat: Conversation, as id: ConversationID, unread: Int, isArchived: Bool,
         last: Document?
     ) {
         self.init(
-            id: id, title: room.header.title, unread: unread, isArchived: isArchived,
-            participants: room.participants.elements, createdBy: room.header.creator,
-            createdAt: room.header.created.time, last: last.flatMap(Preview.init))
+            id: id, title: chat.header.title, unread: unread, isArchived: isArchived,
+            participants: chat.participants.elements, createdBy: chat.header.creator,
+            createdAt: chat.header.created.time, last: last.flatMap(Preview.init))
     }
 
     /// The texts in which a search looks for words.

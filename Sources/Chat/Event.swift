@@ -80,8 +80,8 @@ public struct EventContext: Sendable {
     /// The present time, for events of which no document records a time.
     public let time: HybridTimestamp
 
-    public init(room: Conversation?, progress: Progress, time: HybridTimestamp) {
-        self.chat = room
+    public init(chat: Conversation?, progress: Progress, time: HybridTimestamp) {
+        self.chat = chat
         self.progress = progress
         self.time = time
     }

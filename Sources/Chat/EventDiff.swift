@@ -32,10 +32,10 @@ extension Document {
             }
             return told(participantState, in: conversation, eventContext)?.differing(
                 from: oldParticipantState) ?? []
-        case (.conversation(let room), nil):
-            return ToldConversation(room, in: conversation, eventContext).asIs()
-        case (.conversation(let room), .conversation(let old)):
-            return ToldConversation(room, in: conversation, eventContext).differing(from: old)
+        case (.conversation(let chat), nil):
+            return ToldConversation(chat, in: conversation, eventContext).asIs()
+        case (.conversation(let chat), .conversation(let old)):
+            return ToldConversation(chat, in: conversation, eventContext).differing(from: old)
         default:
             return ownAddressedEvents(since: before)
         }
@@ -67,8 +67,8 @@ extension Document {
             return isKnown && sendings.allSatisfy(known.contains) ? told.asKnown() : told.asNew()
         case .participantState(let participantState):
             return told(participantState, in: conversation, eventContext)?.asIs(beyond: known) ?? []
-        case .conversation(let room):
-            return ToldConversation(room, in: conversation, eventContext).asIs()
+        case .conversation(let chat):
+            return ToldConversation(chat, in: conversation, eventContext).asIs()
         default:
             return ownAddressedEvents(since: nil, isKnown: false)
         }
@@ -78,10 +78,10 @@ extension Document {
         _ message: Message, _ shown: Document?, in conversation: ConversationID,
         _ eventContext: EventContext
     ) -> ToldMessage? {
-        guard let id = MessageID(key.id), let room = eventContext.chat else { return nil }
+        guard let id = MessageID(key.id), let chat = eventContext.chat else { return nil }
         return ToldMessage(
             id: id, message: message, shown: shown?.message ?? message, conversation: conversation,
-            chat: room,
+            chat: chat,
             eventContext: eventContext)
     }
 
@@ -89,9 +89,9 @@ extension Document {
         _ participantState: ParticipantState, in conversation: ConversationID,
         _ eventContext: EventContext
     ) -> ToldParticipantState? {
-        guard let user = UserID(key.id), let room = eventContext.chat else { return nil }
+        guard let user = UserID(key.id), let chat = eventContext.chat else { return nil }
         return ToldParticipantState(
-            user: user, participantState: participantState, conversation: conversation, chat: room,
+            user: user, participantState: participantState, conversation: conversation, chat: chat,
             eventContext: eventContext)
     }
 }
@@ -309,8 +309,8 @@ private struct ToldConversation {
     let conversation: ConversationID
     let time: HybridTimestamp
 
-    init(_ room: Conversation, in conversation: ConversationID, _ eventContext: EventContext) {
-        self.chat = room
+    init(_ chat: Conversation, in conversation: ConversationID, _ eventContext: EventContext) {
+        self.chat = chat
         self.conversation = conversation
         time = eventContext.time
     }

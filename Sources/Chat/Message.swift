@@ -42,7 +42,7 @@ public struct Message: Hashable, Sendable {
     /// An edit of a losing send.
     ///
     /// It can become visible again: an earlier header of the same sender and text may still arrive.
-    struct Stray: Hashable, Sendable {
+    struct OrphanedEdit: Hashable, Sendable {
         let sending: UInt64
         let version: Version
     }
@@ -53,7 +53,7 @@ public struct Message: Hashable, Sendable {
     /// The edits, ascending by stamp: the last one is shown, all of them are the history.
     public internal(set) var versions: [Version] = []
     /// The edits of losing sends, ascending, one for each edit and send.
-    var orphanedEdits: [Stray] = []
+    var orphanedEdits: [OrphanedEdit] = []
     /// The users who deleted the message for themselves.
     public internal(set) var deletedBy = ObservedRemoveSet<UserID>()
     /// The times at which users last deleted it for themselves and last restored it.
@@ -153,13 +153,13 @@ extension Message {
         orphanedEdits = all.filter { $0.sending != sending }
     }
 
-    private var allVersions: [Stray] {
+    private var allVersions: [OrphanedEdit] {
         let sending = header.sending
-        return versions.map { Stray(sending: sending, version: $0) } + orphanedEdits
+        return versions.map { OrphanedEdit(sending: sending, version: $0) } + orphanedEdits
     }
 
-    private static func joined(_ edits: [Stray]) -> [Stray] {
-        var joined: [Stray] = []
+    private static func joined(_ edits: [OrphanedEdit]) -> [OrphanedEdit] {
+        var joined: [OrphanedEdit] = []
         for edit in edits.sorted() where joined.last.map({ $0 < edit }) ?? true {
             joined.append(edit)
         }
@@ -239,7 +239,7 @@ extension Message.Version: Comparable {
     }
 }
 
-extension Message.Stray: Comparable {
+extension Message.OrphanedEdit: Comparable {
     static func < (left: Self, right: Self) -> Bool {
         (left.version, left.sending) < (right.version, right.sending)
     }

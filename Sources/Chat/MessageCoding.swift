@@ -66,7 +66,7 @@ extension Message {
     }
 }
 
-extension Message.Stray: WireValue {
+extension Message.OrphanedEdit: WireValue {
     func encode(into writer: inout ByteWriter) {
         writer.write(fixed: sending)
         version.encode(into: &writer)

@@ -39,11 +39,11 @@ public struct NotificationRule: Hashable, Sendable {
     }
 
     /// Returns the time up to which messages of the conversation cause no notification.
-    public func minimum(in room: Conversation) -> HybridTimestamp {
+    public func minimum(in chat: Conversation) -> HybridTimestamp {
         let lateness = NotificationRule.latenessMilliseconds
         let latest = latestAcknowledged.milliseconds
         let late = HybridTimestamp(milliseconds: latest - min(latest, lateness))
-        return max(added, late, room.invitation(of: user)?.time ?? .zero)
+        return max(added, late, chat.invitation(of: user)?.time ?? .zero)
     }
 
     /// Whether the device is to be notified of a message; false where it was acknowledged.
@@ -51,11 +51,11 @@ public struct NotificationRule: Hashable, Sendable {
     /// - Parameter dots: the dots of the message's sendings.
     public func notifies(
         of message: Message, sentBy dots: [Dot], in conversation: ConversationID,
-        _ room: Conversation
+        _ chat: Conversation
     ) -> Bool {
         let time = message.header.sent.time
-        return message.header.sender != user && !message.header.isSilent && time > minimum(in: room)
-            && message.isShown(to: user, among: room.participants)
+        return message.header.sender != user && !message.header.isSilent && time > minimum(in: chat)
+            && message.isShown(to: user, among: chat.participants)
             && !viewings.shows(conversation, at: time) && !isDone(with: dots)
     }
 

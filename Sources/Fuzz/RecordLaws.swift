@@ -54,12 +54,12 @@ enum RecordLaws {
     private static func look(at document: Document) {
         _ = document.greatestTime
         _ = document.indexKeys
-        var room = ObservedRemoveSet<UserID>()
-        if let conversation = document.conversation { room = conversation.participants }
+        var participants = ObservedRemoveSet<UserID>()
+        if let conversation = document.conversation { participants = conversation.participants }
         guard let message = document.message else { return }
         let id = MessageID(checked: "m")
-        _ = message.view(as: id, for: UserID(checked: "alice"), among: room)
-        _ = message.edits(among: room)
+        _ = message.view(as: id, for: UserID(checked: "alice"), among: participants)
+        _ = message.edits(among: participants)
     }
 
     private static func checkSettings(_ input: [UInt8]) {

@@ -37,12 +37,13 @@ public struct MemberTable: Hashable, Sendable {
         let name = entry.member.name
         let index = firstIndex(notBelow: name)
         if holds(name, at: index) {
-            guard entry.supersedes(entries[index]), hasRoom(for: entry, insteadOf: entries[index])
+            guard entry.supersedes(entries[index]),
+                hasCapacity(for: entry, insteadOf: entries[index])
             else { return false }
             removeEntry(entries[index])
             entries[index] = entry
         } else {
-            guard hasRoom(for: entry, insteadOf: nil) else { return false }
+            guard hasCapacity(for: entry, insteadOf: nil) else { return false }
             guard entries.count < MemberTable.entriesMax || prune(for: entry) else { return false }
             entries.insert(entry, at: firstIndex(notBelow: name))
         }
@@ -56,7 +57,7 @@ public struct MemberTable: Hashable, Sendable {
         if entry.state.isInRing { ringCount -= 1 }
     }
 
-    private func hasRoom(for entry: MemberEntry, insteadOf old: MemberEntry?) -> Bool {
+    private func hasCapacity(for entry: MemberEntry, insteadOf old: MemberEntry?) -> Bool {
         guard entry.state.isInRing, old?.state.isInRing != true else { return true }
         return ringCount < MemberTable.ringMax
     }

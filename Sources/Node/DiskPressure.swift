@@ -27,28 +27,28 @@ struct DiskPressure: Sendable {
     private var reserveDue: UInt64 = 0
     private var isEmptyingLog = false
 
-    private static func minimum(_ room: DiskSpace) -> UInt64 {
-        min(minimumBytesMax, room.totalBytes / 16)
+    private static func minimum(_ space: DiskSpace) -> UInt64 {
+        min(minimumBytesMax, space.totalBytes / 16)
     }
 
     /// Takes a measurement of the free space.
-    mutating func onRoom(_ room: DiskSpace, now: UInt64) -> [Step] {
-        let minimum = DiskPressure.minimum(room)
+    mutating func onSpaceMeasured(_ space: DiskSpace, now: UInt64) -> [Step] {
+        let minimum = DiskPressure.minimum(space)
         // Once low, a quarter more is needed, so that a disk at the limit does not alternate.
         let wanted = isLow ? minimum + minimum / 4 : minimum
         // The database file may grow by all of the WAL. Without space for that the WAL could not
         // be emptied, and would grow with every write.
         isLow =
-            room.freeBytes < wanted + room.logBytes
-            || (!room.isReserved && room.freeBytes < 2 * minimum)
+            space.freeBytes < wanted + space.logBytes
+            || (!space.isReserved && space.freeBytes < 2 * minimum)
         var steps: [Step] = []
-        if room.logBytes > 0, room.freeBytes < wanted + 2 * room.logBytes, !isEmptyingLog {
+        if space.logBytes > 0, space.freeBytes < wanted + 2 * space.logBytes, !isEmptyingLog {
             isEmptyingLog = true
             steps.append(.emptyLog)
         }
         // The reserve takes half of the minimum, on a small disk as much as the minimum. Where none
         // can be allocated, twice the minimum of free space is enough without.
-        if !room.isReserved, room.freeBytes >= 2 * minimum, now >= reserveDue {
+        if !space.isReserved, space.freeBytes >= 2 * minimum, now >= reserveDue {
             reserveDue = now + DiskPressure.reserveMilliseconds
             steps.append(.makeReserve)
         }

@@ -370,7 +370,7 @@ extension Node {
         settleSubscriptions()
         serveFeeds()
         offerDropped()
-        for link in links.ascending { link.flush() }
+        for connection in links.ascending { connection.flush() }
         settleWaits()
         noteCongestion()
     }
@@ -422,9 +422,9 @@ extension Node {
     }
 
     private func offerDropped() {
-        for link in links.ascending {
-            let name = link.name
-            for id in link.takeDropped() {
+        for connection in links.ascending {
+            let name = connection.name
+            for id in connection.takeDropped() {
                 if let shard = shard(id) { within(shard) { $0.offer(to: name) } }
                 ports.host.turnAgain()
             }
@@ -436,9 +436,9 @@ extension Node {
         if isCongested != self.isCongested {
             self.isCongested = isCongested
             let now = ports.clock.milliseconds
-            for link in links.ascending {
-                updatePause(of: link)
-                link.sync.onHeard(now: now)
+            for connection in links.ascending {
+                updatePause(of: connection)
+                connection.sync.onHeard(now: now)
             }
         }
         let isBusy = isHoldingClients ? !isLittleAsked : isMuchAsked
@@ -547,7 +547,9 @@ extension Node {
         let isLate = now > tickedAt + 2 * Node.tickMilliseconds
         tickedAt = now
         lookAtDisk()
-        if isCongested { for link in links.ascending { membership.onHeard(link.name, now: now) } }
+        if isCongested {
+            for connection in links.ascending { membership.onHeard(connection.name, now: now) }
+        }
         membership.onTick(now: now)
         followMembership()
         tickClock()

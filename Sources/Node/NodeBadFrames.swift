@@ -56,12 +56,13 @@ extension Node {
     func onUnheard(_ shards: [ShardID], in frame: PeerFrame, from connection: PeerConnection) {
         for shard in shards { connection.send(.unheard(shard)) }
         switch frame {
-        case .response(var told):
-            told.refuse()
-            onResponse(told, from: connection.name)
-        case .request(let ask):
+        case .response(var response):
+            response.refuse()
+            onResponse(response, from: connection.name)
+        case .request(let request):
             connection.sendResponse(
-                PeerResponse(number: ask.number, round: ask.round, outcome: .failed(.unsupported)))
+                PeerResponse(
+                    number: request.number, round: request.round, outcome: .failed(.unsupported)))
         case .watch(.open(let id, let number, _)), .watch(.replay(let id, let number, _, _)):
             refuse(number, of: id, to: connection.name)
         case .watch(.told(let id, let number, _, _)), .watch(.replayed(let id, let number, _)),

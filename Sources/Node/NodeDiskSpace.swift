@@ -22,15 +22,15 @@ extension Node {
     /// after one that found the disk full.
     func lookAtDisk() {
         lookedAt = ports.clock.milliseconds
-        let room = ports.store.diskSpace ?? DiskSpace.unknown
+        let space = ports.store.diskSpace ?? DiskSpace.unknown
         let wasLow = pressure.isLow
-        for step in pressure.onRoom(room, now: ports.clock.milliseconds) {
+        for step in pressure.onSpaceMeasured(space, now: ports.clock.milliseconds) {
             switch step {
             case .emptyLog: ports.store.emptyLog()
             case .makeReserve: ports.store.makeReserve()
             }
         }
-        if pressure.isLow != wasLow { tellOfPressure(free: room.freeBytes) }
+        if pressure.isLow != wasLow { tellOfPressure(free: space.freeBytes) }
     }
 
     private func tellOfPressure(free: UInt64) {

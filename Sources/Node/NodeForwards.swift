@@ -200,7 +200,7 @@ extension Node {
     /// other response has parts here.
     ///
     /// - Parameter own: how many parts of the same response are kept already.
-    func hasRoom(forPartBehind own: Int) -> Bool {
+    func hasCapacity(forPartBehind own: Int) -> Bool {
         let held =
             forwards.partsCount + shardCalls.values.reduce(0) { $0 + $1.found.count }
             + scatterGathers.values.reduce(0) { $0 + $1.parts }
@@ -211,7 +211,7 @@ extension Node {
         guard let forward = forwards[number], forward.parts < Forwards.partsMax,
             case .read(let query, _) = forward.request, part.answers(query)
         else { return }
-        guard isLast || hasRoom(forPartBehind: forward.parts) else {
+        guard isLast || hasCapacity(forPartBehind: forward.parts) else {
             return finishForward(number, with: .failed(.overloaded), nil)
         }
         var found = forward.found ?? part

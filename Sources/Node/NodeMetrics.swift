@@ -82,7 +82,7 @@ extension Node {
         memberReports().filter { !$0.isSelf }.map { report in
             let name = report.member.name
             var traffic = tally.pastTraffic[name] ?? PeerTraffic()
-            if let link = links[name] { traffic += link.traffic }
+            if let connection = links[name] { traffic += connection.traffic }
             let load = links[name]?.load
             return PeerMetrics(
                 name: name, state: report.state, isConnected: links[name] != nil,

@@ -228,8 +228,8 @@ struct NotificationList {
             $0.place < $1.place ? $0 : $1
         }
         let unlisted = found.values.filter { $0.entry != nil && listed[$0.document] == nil }
-        let room = max(0, ListedNotification.countMax - device.listed.count)
-        let due = NotificationCandidate.oldest(of: unlisted, room)
+        let capacity = max(0, ListedNotification.countMax - device.listed.count)
+        let due = NotificationCandidate.oldest(of: unlisted, capacity)
         let all = (device.listed + due.compactMap(\.entry)).sorted { $0.place < $1.place }
         var shown: [(entry: ListedNotification, candidate: NotificationCandidate)] = []
         for entry in all {

@@ -158,7 +158,7 @@ extension Node {
 
     private func applyCuts(to name: NodeName) {
         links[name]?.isCutOut = cutOut.contains(name)
-        if let link = links[name] { updatePause(of: link) }
+        if let connection = links[name] { updatePause(of: connection) }
         if cutIn.contains(name) { onTypingLost(from: name) }
     }
 

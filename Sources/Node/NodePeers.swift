@@ -92,11 +92,11 @@ extension Node {
     /// Handles bytes that arrived on a connection.
     package func onBytes(_ bytes: UnsafeRawBufferPointer, on channel: UInt64) {
         do throws(WireError) {
-            if let link = links[channel: channel] {
-                membership.onHeard(link.name, now: ports.clock.milliseconds)
-                link.append(bytes)
-                try checkUnfinishedFrames(of: link)
-                if !link.isBehind { try receiveFrames(from: link) }
+            if let connection = links[channel: channel] {
+                membership.onHeard(connection.name, now: ports.clock.milliseconds)
+                connection.append(bytes)
+                try checkUnfinishedFrames(of: connection)
+                if !connection.isBehind { try receiveFrames(from: connection) }
             } else {
                 greetings[channel]?.hasSpoken = true
                 greetings[channel]?.cutter.append(bytes)
@@ -132,12 +132,12 @@ extension Node {
 
     /// Handles frames for which the last turn had no time.
     func continueFrames() {
-        for link in links.ascending where link.isBehind && !isCongested {
-            membership.onHeard(link.name, now: ports.clock.milliseconds)
+        for connection in links.ascending where connection.isBehind && !isCongested {
+            membership.onHeard(connection.name, now: ports.clock.milliseconds)
             do throws(WireError) {
-                try receiveFrames(from: link)
+                try receiveFrames(from: connection)
             } catch {
-                closeUnreadable(link.channel.id, because: error)
+                closeUnreadable(connection.channel.id, because: error)
             }
         }
     }
@@ -166,15 +166,15 @@ extension Node {
                 throw error
             }
         }
-        if let link = links[channel: channel] { return try receiveFrames(from: link) }
+        if let connection = links[channel: channel] { return try receiveFrames(from: connection) }
         let kept = greetings[channel]?.cutter.keptCount ?? 0
-        guard hasRoom(forHello: kept) else {
+        guard hasCapacity(forHello: kept) else {
             throw .tooLong(count: UInt64(kept), limit: Greeting.bytesMax)
         }
     }
 
     /// Whether that many bytes of an incomplete hello may be kept.
-    private func hasRoom(forHello bytes: Int) -> Bool {
+    private func hasCapacity(forHello bytes: Int) -> Bool {
         guard bytes > Greeting.freeBytes else { return true }
         let all = greetings.values.reduce(0) { $0 + $1.cutter.keptCount }
         return bytes <= Greeting.bytesMax && all <= Greeting.allBytesMax
@@ -194,10 +194,10 @@ extension Node {
 
     /// Closes a connection whose bytes are not what a node sends.
     private func closeUnreadable(_ channel: UInt64, because error: WireError) {
-        if let link = links[channel: channel] {
+        if let connection = links[channel: channel] {
             ports.host.log(
-                .warn, "connection closed: unreadable frame: \(error) peer=\(link.name)")
-            link.channel.close()
+                .warn, "connection closed: unreadable frame: \(error) peer=\(connection.name)")
+            connection.channel.close()
         } else {
             noteStranger(error)
         }
@@ -221,8 +221,8 @@ extension Node {
     package func onClosed(_ channel: UInt64) {
         // A member that breaks a connection off is suspected at once; a member whose connection
         // this node has given up is judged by its silence.
-        if let link = links[channel: channel] {
-            membership.onDown(link.name, now: ports.clock.milliseconds)
+        if let connection = links[channel: channel] {
+            membership.onDown(connection.name, now: ports.clock.milliseconds)
         }
         removeChannel(channel)
         followMembership()
@@ -234,12 +234,14 @@ extension Node {
         if let greeting = greetings.removeValue(forKey: channel), let address = greeting.dialed {
             dialer.onEnd(of: address, now: now)
         }
-        guard let link = links[channel: channel] else { return }
-        let name = link.name
-        endConnection(link)
+        guard let connection = links[channel: channel] else { return }
+        let name = connection.name
+        endConnection(connection)
         if let address = membership.table[name]?.member.gossip {
             dialer.onEnd(of: address, now: now)
-            if now >= link.since + PeerConnection.steadyMilliseconds { dialer.encourage(address) }
+            if now >= connection.since + PeerConnection.steadyMilliseconds {
+                dialer.encourage(address)
+            }
         }
         ports.host.log(.info, "disconnected peer=\(name)")
     }
@@ -306,13 +308,15 @@ extension Node {
         case (let mine?, let theirs?) where mine.id != theirs.id: return .otherCluster
         default: break
         }
-        guard let link = links[name] else { return nil }
+        guard let connection = links[name] else { return nil }
         // The old connection may have died unnoticed: a member that returns must not wait for that.
-        guard isCongested || !link.sync.isQuiet(now: ports.clock.milliseconds) else { return nil }
-        guard link.process == hello.process else { return .nameTaken }
+        guard isCongested || !connection.sync.isQuiet(now: ports.clock.milliseconds) else {
+            return nil
+        }
+        guard connection.process == hello.process else { return .nameTaken }
         // Of two connections, both sides keep the one that the node with the lesser name dialled.
         let isByLesser = isDialedByLesser(greeting, name)
-        return isByLesser && !link.isDialedByLesser ? nil : .connected
+        return isByLesser && !connection.isDialedByLesser ? nil : .connected
     }
 
     private func isDialedByLesser(_ greeting: Greeting, _ peer: NodeName) -> Bool {
@@ -427,7 +431,7 @@ extension Node {
                 channel: greeting.channel, cutter: cutter ?? EnvelopeCutter(),
                 process: hello.process, wire: wire,
                 isDialedByLesser: isDialedByLesser(greeting, name),
-                link: PeerSync(to: name, now: now), limits: options.peerLimits,
+                sync: PeerSync(to: name, now: now), limits: options.peerLimits,
                 restRangesMax: options.restRangesMax))
         for shard in shards { within(shard) { $0.onPeerUp(name, wire: wire) } }
         checkpoints.onConnected(name)
@@ -462,10 +466,10 @@ extension Node {
             onHashes(theirs, from: name)
         case .replication(let frame):
             deliver(frame, from: connection)
-        case .request(let ask):
-            onRequest(ask, from: connection)
-        case .response(let told):
-            onResponse(told, from: name)
+        case .request(let request):
+            onRequest(request, from: connection)
+        case .response(let response):
+            onResponse(response, from: name)
         case .unheard(let shard):
             connection.onUnheard(shard)
         case .clock(let theirs):
@@ -544,18 +548,18 @@ extension Node {
                 dialer.onSlow(address)
             }
         }
-        for link in links.ascending {
-            guard isDeaf || !link.sync.isSilent(now: now) else {
-                ports.host.log(.warn, "member silent peer=\(link.name)")
-                link.channel.close()
-                removeChannel(link.channel.id)
-                membership.onGivenUp(link.name, now: now)
+        for connection in links.ascending {
+            guard isDeaf || !connection.sync.isSilent(now: now) else {
+                ports.host.log(.warn, "member silent peer=\(connection.name)")
+                connection.channel.close()
+                removeChannel(connection.channel.id)
+                membership.onGivenUp(connection.name, now: now)
                 continue
             }
-            if link.sync.takesSummary(now: now) {
-                link.send(.pulse(pulse(to: link, now: now)))
+            if connection.sync.takesSummary(now: now) {
+                connection.send(.pulse(pulse(to: connection, now: now)))
             }
-            link.tellClock(now: now)
+            connection.tellClock(now: now)
         }
     }
 

@@ -219,8 +219,10 @@ extension Node {
     }
 
     private func mayAsk(_ name: NodeName, for id: ShardID, now: UInt64) -> Bool {
-        guard let link = links[name], link.deadline(after: 0, now: now) != nil else { return false }
-        return routes.mayAsk(name, for: id, heardAt: link.sync.heardAt, now: now)
+        guard let connection = links[name], connection.deadline(after: 0, now: now) != nil else {
+            return false
+        }
+        return routes.mayAsk(name, for: id, heardAt: connection.sync.heardAt, now: now)
     }
 
     func tickRequests(now: UInt64) {

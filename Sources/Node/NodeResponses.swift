@@ -172,19 +172,19 @@ extension Node {
         _ outcome: PeerResponse.Completion, to slot: ReplySlot, _ round: UInt64 = 0,
         seen: [ObservedShard] = []
     ) -> Bool {
-        guard let link = links[channel: slot.session & ~PeerConnection.sessionBit] else {
+        guard let connection = links[channel: slot.session & ~PeerConnection.sessionBit] else {
             return false
         }
         let response = PeerResponse(
             number: slot.number, round: round, outcome: outcome, seen: seen,
             time: latestTime)
-        if link.sendResponse(response) { return true }
+        if connection.sendResponse(response) { return true }
         let refusal = PeerResponse(number: slot.number, round: round, outcome: .failed(.overloaded))
-        if !link.refuse(refusal), !link.isGivenUp {
-            link.isGivenUp = true
+        if !connection.refuse(refusal), !connection.isGivenUp {
+            connection.isGivenUp = true
             ports.host.log(
-                .warn, "connection closed: the member reads no answers peer=\(link.name)")
-            link.channel.close()
+                .warn, "connection closed: the member reads no answers peer=\(connection.name)")
+            connection.channel.close()
         }
         return false
     }

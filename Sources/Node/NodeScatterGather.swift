@@ -346,7 +346,7 @@ extension Node {
             shardCalls[response.number]?.appendSeen(response.seen)
         case .found(let findings, let part, isLast: false)
         where part == call.found.count && part < Forwards.partsMax
-            && hasRoom(forPartBehind: part + (scatterGathers[call.slot]?.parts ?? 0)):
+            && hasCapacity(forPartBehind: part + (scatterGathers[call.slot]?.parts ?? 0)):
             shardCalls[response.number]?.found.append(findings)
         case .listed(let findings, let part, let missing) where part == call.found.count:
             shardCalls[response.number] = nil

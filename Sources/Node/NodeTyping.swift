@@ -11,7 +11,7 @@ extension Node {
         _ isOn: Bool, in conversation: ConversationID, by user: UserID, for slot: ReplySlot
     ) -> Result<Reply, OperationFailure> {
         let place = Typing.Place(conversation: conversation, user: user)
-        guard !isOn || typing.hasRoom(for: slot.session, at: place) else {
+        guard !isOn || typing.hasCapacity(for: slot.session, at: place) else {
             return .failure(.tooManyTyping)
         }
         let handling = handle(.participants(conversation), of: user, for: slot)

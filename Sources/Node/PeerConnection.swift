@@ -71,13 +71,13 @@ final class PeerConnection {
     /// - Parameter link: the state of the comparison with the peer; it begins now.
     init(
         channel: any Channel, cutter: EnvelopeCutter, process: RandomID, wire: UInt8,
-        isDialedByLesser: Bool, link: PeerSync, limits: PeerLimits, restRangesMax: Int
+        isDialedByLesser: Bool, sync: PeerSync, limits: PeerLimits, restRangesMax: Int
     ) {
         said = SaidVectors(restRangesMax: restRangesMax)
         heard = said
         answered = said
         heardAnswered = said
-        name = link.peer
+        name = sync.peer
         self.channel = channel
         self.cutter = cutter
         self.cutter.payloadBytesMax = Envelope.payloadBytesMax
@@ -85,8 +85,8 @@ final class PeerConnection {
         self.process = process
         self.wire = wire
         self.isDialedByLesser = isDialedByLesser
-        self.sync = link
-        since = link.heardAt
+        self.sync = sync
+        since = sync.heardAt
     }
 
     /// Takes bytes that have arrived.

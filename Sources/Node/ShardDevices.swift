@@ -97,16 +97,16 @@ extension ShardMachine {
         _ document: Document, in conversation: ConversationID, to user: UserID,
         _ world: ShardWorld
     ) throws(ShardFailure) -> Bool? {
-        guard let room = try find(.conversation(conversation), in: world)?.document.conversation,
+        guard let chat = try find(.conversation(conversation), in: world)?.document.conversation,
             let message = document.message
         else { return nil }
-        guard room.participants.contains(user) else {
-            return room.participants.removed.contains(user) ? false : nil
+        guard chat.participants.contains(user) else {
+            return chat.participants.removed.contains(user) ? false : nil
         }
         let participantState = try find(.participantState(user, in: conversation), in: world)?
             .document.participantState
-        return message.isShown(to: user, among: room.participants)
-            && !document.isSent(within: room.hiddenVector(of: user, in: participantState))
+        return message.isShown(to: user, among: chat.participants)
+            && !document.isSent(within: chat.hiddenVector(of: user, in: participantState))
     }
 
     /// Returns the oldest messages of a conversation of which the device may be notified, up to the
@@ -117,15 +117,15 @@ extension ShardMachine {
         _ query: DueQuery, in conversation: ConversationID, among pending: [Document],
         areAll: inout Bool, _ world: ShardWorld
     ) throws(ShardFailure) -> [NotificationCandidate] {
-        guard let room = try find(.conversation(conversation), in: world)?.document.conversation,
-            room.participants.contains(query.rule.user)
+        guard let chat = try find(.conversation(conversation), in: world)?.document.conversation,
+            chat.participants.contains(query.rule.user)
         else { return [] }
         let participantState = try find(
             .participantState(query.rule.user, in: conversation), in: world)?.document
             .participantState
-        let hidden = room.hiddenVector(of: query.rule.user, in: participantState)
+        let hidden = chat.hiddenVector(of: query.rule.user, in: participantState)
         let shown = Set(query.shown.lazy.filter { $0.conversation == conversation }.map(\.message))
-        let (minimum, vector) = (query.rule.minimum(in: room), replica.current.vector)
+        let (minimum, vector) = (query.rule.minimum(in: chat), replica.current.vector)
         // Otherwise a message may be here before its conversation or an invitation: it is not
         // looked at then.
         let isComplete = replica.isCausallyComplete(now: world.milliseconds)
@@ -148,7 +148,7 @@ extension ShardMachine {
             let dots = document.sendings
             guard let dot = dots.first, !shown.contains(position.id),
                 !document.isSent(within: hidden),
-                query.rule.notifies(of: message, sentBy: dots, in: conversation, room)
+                query.rule.notifies(of: message, sentBy: dots, in: conversation, chat)
             else { return true }
             let entry = ListedNotification(
                 dot: dot, conversation: conversation, message: position.id, at: position.time,

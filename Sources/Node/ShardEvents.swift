@@ -18,7 +18,7 @@ extension ShardMachine {
     /// The conversations and the read progress that the events of one batch refer to, each read
     /// once.
     private struct Stage {
-        var rooms: [ConversationID: Document] = [:]
+        var chats: [ConversationID: Document] = [:]
         var progress: [ConversationID: Progress] = [:]
         /// The changes up to which users have hidden a conversation; for those in `progress`.
         var hidden: [ConversationID: [UserID: Vector]] = [:]
@@ -29,8 +29,8 @@ extension ShardMachine {
         /// The vector is empty if the receiver has seen nothing of the document's conversation:
         /// without the conversation none of its documents was told.
         func told(of document: Document, from known: Vector) -> Vector {
-            guard let id = ConversationID(document.key.partition), let room = rooms[id],
-                document.conversation == nil, !room.isSeen(within: known)
+            guard let id = ConversationID(document.key.partition), let chat = chats[id],
+                document.conversation == nil, !chat.isSeen(within: known)
             else { return known }
             return Vector()
         }
@@ -116,9 +116,9 @@ extension ShardMachine {
     ///
     /// Nobody was told of their earlier state, so their changes cannot be told as differences.
     private func earlier(thanRoomsIn changes: [DocumentChange]) -> Set<DocumentKey> {
-        let rooms = changes.filter { $0.before == nil && $0.after.conversation != nil }
-        guard !rooms.isEmpty else { return [] }
-        let partitions = Set(rooms.map(\.after.key.partition))
+        let chats = changes.filter { $0.before == nil && $0.after.conversation != nil }
+        guard !chats.isEmpty else { return [] }
+        let partitions = Set(chats.map(\.after.key.partition))
         var (seen, earlier): (Set<DocumentKey>, Set<DocumentKey>) = ([], [])
         for change in committed where partitions.contains(change.after.key.partition) {
             let isFirst = seen.insert(change.after.key).inserted
@@ -340,36 +340,36 @@ extension ShardMachine {
     ) throws(StoreFailure) -> EventContext? {
         let document = change.after
         let time = HybridTimestamp(milliseconds: world.judge.wallMilliseconds)
-        if let room = document.conversation {
+        if let chat = document.conversation {
             // Everybody who was ever a participant is in one of the two.
             let isMeant =
-                room.participants.elements.contains(where: isWatched)
-                || room.participants.removed.contains(where: isWatched)
-            return isMeant ? EventContext(room: room, progress: Progress(), time: time) : nil
+                chat.participants.elements.contains(where: isWatched)
+                || chat.participants.removed.contains(where: isWatched)
+            return isMeant ? EventContext(chat: chat, progress: Progress(), time: time) : nil
         }
         if let item = document.item {
             let owners = [item.owner, change.before?.item?.owner].compactMap(\.self)
             guard owners.contains(where: isWatched) else { return nil }
-            return EventContext(room: nil, progress: Progress(), time: time)
+            return EventContext(chat: nil, progress: Progress(), time: time)
         }
         if document.profile != nil {
-            return EventContext(room: nil, progress: Progress(), time: time)
+            return EventContext(chat: nil, progress: Progress(), time: time)
         }
         guard let id = ConversationID(document.key.partition),
-            let room = try room(id, &stage, in: world),
-            room.participants.elements.contains(where: isWatched)
+            let chat = try chat(id, &stage, in: world),
+            chat.participants.elements.contains(where: isWatched)
         else { return nil }
         var progress = Progress()
         if document.message != nil {
-            progress = try self.progress(of: id, room, &stage, in: world)
+            progress = try self.progress(of: id, chat, &stage, in: world)
         }
-        return EventContext(room: room, progress: progress, time: time)
+        return EventContext(chat: chat, progress: progress, time: time)
     }
 
-    private mutating func room(
+    private mutating func chat(
         _ id: ConversationID, _ stage: inout Stage, in world: ShardWorld
     ) throws(StoreFailure) -> Conversation? {
-        if let room = stage.rooms[id] { return room.conversation }
+        if let chat = stage.chats[id] { return chat.conversation }
         let (key, shard) = (DocumentKey.conversation(id), replica.shard)
         let found: Document?
         if documents.pending[key] == nil {
@@ -377,12 +377,12 @@ extension ShardMachine {
         } else {
             found = try documents.stored(key) { () throws(StoreFailure) in nil }
         }
-        stage.rooms[id] = found
+        stage.chats[id] = found
         return found?.conversation
     }
 
     private func progress(
-        of id: ConversationID, _ room: Conversation, _ stage: inout Stage, in world: ShardWorld
+        of id: ConversationID, _ chat: Conversation, _ stage: inout Stage, in world: ShardWorld
     ) throws(StoreFailure) -> Progress {
         if let progress = stage.progress[id] { return progress }
         let participantStates = try world.reader.participantStates(of: id, in: replica.shard)
@@ -391,10 +391,10 @@ extension ShardMachine {
                     document.participantState.map { (user: user, participantState: $0) }
                 }
             }
-        let progress = Progress(of: participantStates, in: room)
+        let progress = Progress(of: participantStates, in: chat)
         stage.progress[id] = progress
         for (user, participantState) in participantStates {
-            if let vector = room.hiddenVector(of: user, in: participantState) {
+            if let vector = chat.hiddenVector(of: user, in: participantState) {
                 stage.hidden[id, default: [:]][user] = vector
             }
         }

@@ -26,8 +26,8 @@ extension ShardMachine {
     /// Throws if a document names more processes than all nodes together accept: no node sends
     /// that.
     func checkSize(of encodedDocument: EncodedDocument, _ theirs: Document) throws(ShardFailure) {
-        guard replica.hasRoom(for: theirs.changedBy),
-            replica.hasRoom(for: encodedDocument.superseded)
+        guard replica.hasCapacity(for: theirs.changedBy),
+            replica.hasCapacity(for: encodedDocument.superseded)
         else {
             throw .badFrame(.invalid("a number of processes"))
         }

@@ -12,9 +12,9 @@ extension ShardMachine {
         of user: UserID, _ shown: Query.Shown, finding search: WordSearch?, in world: ShardWorld
     ) throws(ShardFailure) -> [ChatView] {
         var views: [ChatView] = []
-        try eachConversation(of: user, shown, in: world) { id, room, isArchived, tally in
+        try eachConversation(of: user, shown, in: world) { id, chat, isArchived, tally in
             let view = ChatView(
-                of: room, as: id, unread: tally.unread, isArchived: isArchived, last: tally.last)
+                of: chat, as: id, unread: tally.unread, isArchived: isArchived, last: tally.last)
             if search?.matches(view.texts) ?? true { views.append(view) }
         }
         return views
@@ -23,19 +23,19 @@ extension ShardMachine {
     /// Returns one of the user's conversations, even if it is hidden, and the users who have
     /// archived it.
     mutating func chat(
-        _ id: ConversationID, _ room: Conversation, of user: UserID, in world: ShardWorld
+        _ id: ConversationID, _ chat: Conversation, of user: UserID, in world: ShardWorld
     ) throws(ShardFailure) -> ChatView {
         let participantStates = try participantStates(of: id, in: world)
         let participantState = participantStates.first { $0.user == user }?.participantState
-        let reading = Reading(user: user, room: room, participantState: participantState)
+        let reading = Reading(user: user, chat: chat, participantState: participantState)
         let tally = try tally(
             id, for: reading, among: pendingMessages(of: id), wantsLast: true, in: world)
         var view = ChatView(
-            of: room, as: id, unread: tally.unread,
+            of: chat, as: id, unread: tally.unread,
             isArchived: participantState?.isArchived ?? false, last: tally.last)
         view.archivedBy =
             participantStates.filter {
-                $0.participantState.isArchived && room.participants.contains($0.user)
+                $0.participantState.isArchived && chat.participants.contains($0.user)
             }
             .map(\.user).sorted()
         return view
@@ -59,12 +59,12 @@ extension ShardMachine {
     ///   - position: the position up to which the user has read; nil for none.
     ///   - hidden: the vector up to which the user has hidden the conversation; nil for none.
     mutating func unread(
-        in conversation: ConversationID, _ room: Conversation, of user: UserID,
+        in conversation: ConversationID, _ chat: Conversation, of user: UserID,
         readTo position: HistoryPosition?, hiding hidden: Vector?, in world: ShardWorld
     ) throws(ShardFailure) -> Int {
         try unread(
             in: conversation,
-            for: Reading(user: user, room: room, readTo: position, hidden: hidden),
+            for: Reading(user: user, chat: chat, readTo: position, hidden: hidden),
             among: pendingMessages(of: conversation), in: world)
     }
 
@@ -78,19 +78,19 @@ extension ShardMachine {
             grouping: documents.pending.values.map(\.document).filter { $0.key.kind == .message },
             by: \.key.partition)
         for id in try conversations(of: user, in: world) {
-            guard let room = try find(.conversation(id), in: world)?.document.conversation,
-                room.participants.contains(user)
+            guard let chat = try find(.conversation(id), in: world)?.document.conversation,
+                chat.participants.contains(user)
             else { continue }
             let participantState = try find(.participantState(user, in: id), in: world)?.document
                 .participantState
             let isArchived = participantState?.isArchived ?? false
             guard shown?.admits(isArchived: isArchived) ?? true else { continue }
             let tally = try tally(
-                id, for: Reading(user: user, room: room, participantState: participantState),
+                id, for: Reading(user: user, chat: chat, participantState: participantState),
                 among: pending[id.text] ?? [], wantsLast: shown != nil, in: world)
             // A hidden conversation is in no list until another message has arrived.
             guard tally.isSeen else { continue }
-            handing(id, room, isArchived, tally)
+            handing(id, chat, isArchived, tally)
         }
     }
 

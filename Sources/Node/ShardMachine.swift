@@ -142,17 +142,17 @@ extension ShardMachine {
             conversation?.document.isUnreadable ?? false
             || target?.document.isUnreadable ?? false
         guard !isUnreadable else { throw .unsupported }
-        let room = conversation?.document.conversation
-        let reached = try position(reachedBy: operation, attempt, in: room, world)
+        let chat = conversation?.document.conversation
+        let reached = try position(reachedBy: operation, attempt, in: chat, world)
         let isChange = try judge(
-            operation, attempt, conversation: room, target: target?.document, reached: reached,
+            operation, attempt, conversation: chat, target: target?.document, reached: reached,
             in: world)
         var findings = ParticipantFindings()
         var unread: Int?
         if mutation.marking != nil {
-            findings.mark = reached.flatMap { room?.mark(of: mutation.user, at: $0) }
+            findings.mark = reached.flatMap { chat?.mark(of: mutation.user, at: $0) }
             unread = try self.unread(
-                after: isChange ? mutation : nil, of: mutation, reached, in: room,
+                after: isChange ? mutation : nil, of: mutation, reached, in: chat,
                 target?.document.participantState, world)
         }
         guard isChange else {
@@ -166,7 +166,7 @@ extension ShardMachine {
         }
         if mutation.action == .participant(.hideChat) {
             findings.hidden = Hidden(
-                invitation: room?.invitation(of: mutation.user), vector: replica.current.vector)
+                invitation: chat?.invitation(of: mutation.user), vector: replica.current.vector)
         }
         try checkSize(of: mutation, over: target, hiding: findings.hidden)
         let (document, dot) = write(
@@ -188,14 +188,14 @@ extension ShardMachine {
     /// - Returns: nil without a conversation.
     private mutating func unread(
         after write: Mutation?, of mutation: Mutation, _ reached: HistoryPosition?,
-        in room: Conversation?, _ participantState: ParticipantState?, _ world: ShardWorld
+        in chat: Conversation?, _ participantState: ParticipantState?, _ world: ShardWorld
     ) throws(ShardFailure) -> Int? {
-        guard let room, let id = mutation.conversation else { return nil }
+        guard let chat, let id = mutation.conversation else { return nil }
         let user = mutation.user
-        var read = room.readPosition(of: user, in: participantState)
+        var read = chat.readPosition(of: user, in: participantState)
         if case .participant(.read) = write?.action { read = reached }
-        let hidden = room.hiddenVector(of: user, in: participantState)
-        return try unread(in: id, room, of: user, readTo: read, hiding: hidden, in: world)
+        let hidden = chat.hiddenVector(of: user, in: participantState)
+        return try unread(in: id, chat, of: user, readTo: read, hiding: hidden, in: world)
     }
 
     private mutating func write(
@@ -384,8 +384,8 @@ extension ShardMachine {
             if PlantedBug.ruleJudgedAtMerge.isOn {
                 let key = DocumentKey(
                     checked: .conversation, partition: document.key.partition, id: "")
-                let room = try find(key, in: world)?.document.conversation
-                return document.judgedAgain(by: world.judge, in: room)
+                let chat = try find(key, in: world)?.document.conversation
+                return document.judgedAgain(by: world.judge, in: chat)
             }
         #endif
         return document
@@ -454,7 +454,7 @@ extension ShardMachine {
         } catch {
             #if PlantedBugs
                 if PlantedBug.damagedIndexReadAsEmpty.isOn, error == .badIndex {
-                    return copy.onScanned([], next: nil, for: peer)
+                    return replica.onScanned([], next: nil, for: peer)
                 }
             #endif
             recordDamage(error)

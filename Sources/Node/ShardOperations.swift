@@ -53,7 +53,7 @@ extension ShardMachine {
     /// For the newest message, those after the operation's time do not count, so that a late
     /// execution reaches no further than a prompt one.
     mutating func position(
-        reachedBy operation: Operation, _ attempt: PeerRequest.Attempt, in room: Conversation?,
+        reachedBy operation: Operation, _ attempt: PeerRequest.Attempt, in chat: Conversation?,
         _ world: ShardWorld
     ) throws(ShardFailure) -> HistoryPosition? {
         let (mutation, time) = (operation.mutation, operation.stamp.time)
@@ -62,7 +62,7 @@ extension ShardMachine {
             return nil
         }
         // What a user read or hid before an invitation does not count after it.
-        if let invitation = room?.invitation(of: mutation.user), time < invitation.time {
+        if let invitation = chat?.invitation(of: mutation.user), time < invitation.time {
             throw .stale(invitation.time)
         }
         if case .message(let id)? = mutation.marking {

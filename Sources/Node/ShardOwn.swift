@@ -55,10 +55,10 @@ extension ShardMachine {
     ) throws(ShardFailure) -> [UserID] {
         var contacts: Set<UserID> = []
         for id in try conversations(of: user, in: world) {
-            guard let room = try find(.conversation(id), in: world)?.document.conversation,
-                room.participants.contains(user)
+            guard let chat = try find(.conversation(id), in: world)?.document.conversation,
+                chat.participants.contains(user)
             else { continue }
-            contacts.formUnion(room.participants.elements)
+            contacts.formUnion(chat.participants.elements)
         }
         contacts.remove(user)
         return contacts.sorted()

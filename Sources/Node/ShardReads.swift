@@ -128,18 +128,18 @@ extension ShardMachine {
         of conversation: ConversationID, for user: UserID, _ query: Query, _ world: ShardWorld
     ) throws(ShardFailure) -> Listing {
         let found = try find(.conversation(conversation), in: world)
-        guard let room = found?.document.conversation else { throw .refused(query.missing) }
-        guard room.participants.contains(user) else { throw .refused(.notParticipant) }
+        guard let chat = found?.document.conversation else { throw .refused(query.missing) }
+        guard chat.participants.contains(user) else { throw .refused(.notParticipant) }
         var progress = Progress()
         var hidden: Vector?
         if query.showsProgress {
             let participantStates = try participantStates(of: conversation, in: world)
-            progress = Progress(of: participantStates, in: room)
-            hidden = room.hiddenVector(
+            progress = Progress(of: participantStates, in: chat)
+            hidden = chat.hiddenVector(
                 of: user, in: participantStates.first { $0.user == user }?.participantState)
         }
         return Listing(
-            conversation: conversation, chat: room, user: user, progress: progress,
+            conversation: conversation, chat: chat, user: user, progress: progress,
             hidden: hidden)
     }
 

@@ -129,17 +129,17 @@ struct Reading {
     /// The vector up to which the user has hidden the conversation.
     let hidden: Vector?
 
-    init(user: UserID, room: Conversation, readTo: HistoryPosition?, hidden: Vector?) {
+    init(user: UserID, chat: Conversation, readTo: HistoryPosition?, hidden: Vector?) {
         self.user = user
-        self.chat = room
+        self.chat = chat
         self.readTo = readTo
         self.hidden = hidden
     }
 
-    init(user: UserID, room: Conversation, participantState: ParticipantState?) {
+    init(user: UserID, chat: Conversation, participantState: ParticipantState?) {
         self.init(
-            user: user, room: room, readTo: room.readPosition(of: user, in: participantState),
-            hidden: room.hiddenVector(of: user, in: participantState))
+            user: user, chat: chat, readTo: chat.readPosition(of: user, in: participantState),
+            hidden: chat.hiddenVector(of: user, in: participantState))
     }
 
     /// Whether the user hides all messages of a run, or none of them; nil if they have to be read.
@@ -256,7 +256,7 @@ extension Reading {
         }
         #if PlantedBugs
             if PlantedBug.previewIgnoresHide.isOn {
-                return !message.isDeletedForEveryone(among: room.participants)
+                return !message.isDeletedForEveryone(among: chat.participants)
             }
         #endif
         return message.isShown(to: user, among: chat.participants)

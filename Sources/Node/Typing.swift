@@ -101,7 +101,7 @@ package struct Typing: Sendable {
     // MARK: Said here
 
     /// Whether a connection may give another notice.
-    func hasRoom(for session: UInt64, at place: Place) -> Bool {
+    func hasCapacity(for session: UInt64, at place: Place) -> Bool {
         guard said[place]?.until[session] == nil else { return true }
         let mine = said.values.count { $0.until[session] != nil }
         return mine < Typing.ofConnectionMax && said.count < Typing.ofNodeMax

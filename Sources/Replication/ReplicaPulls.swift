@@ -90,7 +90,7 @@ extension ShardReplica {
         _ number: UInt64, batches: UInt64, _ claim: Frame.VersionClaim, from index: Int, now: UInt64
     ) {
         guard isOpen(number, from: peers[index].name), let open = pull else { return }
-        guard open.batches == batches || isLateDonePlanted, hasRoom(for: claim.vector) else {
+        guard open.batches == batches || isLateDonePlanted, hasCapacity(for: claim.vector) else {
             breakPull(now: now)
             return
         }

@@ -263,7 +263,7 @@ extension ShardReplica {
     /// Whether this replica's vector united with another one stays within
     /// `Vector.sharedReplicasMax`, the limit of a frame, as the vectors of all nodes that follow
     /// the protocol do.
-    public func hasRoom(for vector: Vector) -> Bool {
+    public func hasCapacity(for vector: Vector) -> Bool {
         let count = current.vector.entries.count
         return count + vector.entries.count <= Vector.sharedReplicasMax
             || current.vector.union(vector).entries.count <= Vector.sharedReplicasMax
@@ -271,7 +271,7 @@ extension ShardReplica {
 
     /// Whether this replica's vector united with the context of a document stays within the same
     /// limit.
-    public func hasRoom(for context: Context) -> Bool {
+    public func hasCapacity(for context: Context) -> Bool {
         let count = current.vector.entries.count
         if count + context.dots.count <= Vector.sharedReplicasMax { return true }
         let more = context.dots.count { current.vector.seqs(of: $0.replica).isEmpty }

@@ -11,10 +11,10 @@ extension DiskStore {
     var diskSpace: DiskSpace? {
         if let error = database.displaced { _ = failure(error) }
         do throws(StorageError) {
-            let room = try FolderSpace(of: folder)
+            let space = try FolderSpace(of: folder)
             return DiskSpace(
-                freeBytes: room.freeBytes, totalBytes: room.totalBytes, logBytes: room.logBytes,
-                isReserved: room.isReserved)
+                freeBytes: space.freeBytes, totalBytes: space.totalBytes, logBytes: space.logBytes,
+                isReserved: space.isReserved)
         } catch {
             return nil
         }

@@ -181,7 +181,7 @@ extension NodeHost {
         }
         let session = Session(
             connection.id, node: node, clock: clock, output: ClientOutput(connection),
-            executor: loop, ackLevel: command.ackLevel, authPolicy: authPolicy, room: memory)
+            executor: loop, ackLevel: command.ackLevel, authPolicy: authPolicy, memory: memory)
         node.assumeIsolated { $0.attach(session, as: session.id) }
         clients[connection.id] = Client(connection: connection, session: session)
         if isHoldingClients { session.assumeIsolated { $0.setHeld(true) } }
@@ -271,7 +271,7 @@ extension NodeHost {
 extension NodeHost {
     /// Continues sessions that yielded to others, and those for whose requests memory has become
     /// free; called at the end of each turn.
-    func makeRoom() {
+    func continueSessions() {
         memory.assumeIsolated { $0.endTurn() }
         while let id = memory.assumeIsolated({ $0.takeTurn() }) {
             clients[id]?.session.assumeIsolated { $0.onTurn() }
@@ -280,7 +280,7 @@ extension NodeHost {
         if isWaiting { turnAgain() }
         guard isAwaited else { return }
         while let id = memory.assumeIsolated({ $0.takeWaiting() }) {
-            clients[id]?.session.assumeIsolated { $0.onRoom() }
+            clients[id]?.session.assumeIsolated { $0.onMemoryFreed() }
         }
     }
 

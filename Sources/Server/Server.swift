@@ -123,7 +123,7 @@ package struct Server {
         store.reportFailures(node)
         try host.assumeIsolated { $0.start(node) }.get()
         loop.onTurnEnd {
-            host.assumeIsolated { $0.makeRoom() }
+            host.assumeIsolated { $0.continueSessions() }
             node.assumeIsolated { $0.onTurnEnd() }
             host.assumeIsolated { $0.continueEnd() }
             database.reader.endTurn()

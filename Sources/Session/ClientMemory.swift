@@ -34,7 +34,7 @@ package actor ClientMemory {
 
     func removeSession(_ id: UInt64) { change { $0.removeSession(id) } }
 
-    func hasRoom(for bytes: Int) -> Bool { held.hasRoom(for: bytes) }
+    func hasCapacity(for bytes: Int) -> Bool { held.hasCapacity(for: bytes) }
 
     func wait(_ id: UInt64, for bytes: Int) { held.wait(id, for: bytes) }
 
@@ -66,8 +66,8 @@ package actor ClientMemory {
 
     // MARK: Memory
 
-    /// Takes the next session for whose waiting request there is memory now; its `Session.onRoom`
-    /// has to be called.
+    /// Takes the next session for whose waiting request there is memory now; its
+    /// `Session.onMemoryFreed` has to be called.
     package func takeWaiting() -> UInt64? { held.takeWaiting() }
 
     /// Returns the sessions that hold too much; their `Session.onStill` has to be called.

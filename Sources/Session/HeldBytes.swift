@@ -84,7 +84,7 @@ struct HeldBytes: Sendable {
     ///
     /// A reply longer than half of the limit counts as half of it: otherwise it might wait for
     /// ever.
-    func hasRoom(for bytes: Int) -> Bool {
+    func hasCapacity(for bytes: Int) -> Bool {
         total + min(bytes, SessionLimits.heldBytesMax / 2) <= SessionLimits.heldBytesMax
     }
 
@@ -99,7 +99,7 @@ struct HeldBytes: Sendable {
     /// requests do not hold up all others.
     mutating func takeWaiting() -> UInt64? {
         guard let least = waiting.indices.min(by: { waiting[$0].bytes < waiting[$1].bytes }),
-            hasRoom(for: waiting[least].bytes)
+            hasCapacity(for: waiting[least].bytes)
         else { return nil }
         return waiting.remove(at: least).id
     }

@@ -62,15 +62,15 @@ package actor Session: ReplySink {
         _ id: UInt64, node: Node, clock: any Clock, output: any SessionOutput,
         executor: any SerialExecutor, ackLevel: Replication.AckLevel,
         authPolicy: AuthPolicy = .none,
-        room: ClientMemory? = nil
+        memory: ClientMemory? = nil
     ) {
         self.id = id
         self.node = node
         self.clock = clock
         self.output = output
         self.executor = executor
-        self.memory = room
-        waiting = WaitingEvents(on: output, sharing: room)
+        self.memory = memory
+        waiting = WaitingEvents(on: output, sharing: memory)
         admin = Admin(node, limits: SessionLimits.all)
         state = ConnectionState(ackLevel: ackLevel)
         signIn = SignIn(authPolicy)
@@ -114,7 +114,7 @@ package actor Session: ReplySink {
     }
 
     /// Continues with the request that waited for memory.
-    package func onRoom() {
+    package func onMemoryFreed() {
         guard let (request, asked) = crowdedOut else { return }
         crowdedOut = nil
         answer(request, asked)
@@ -263,7 +263,7 @@ extension Session {
 
     private func answer(_ request: Request, _ asked: RequestTrace) {
         let bytes = asked.replyBytesEstimated(of: request)
-        guard bytes == 0 || memory?.assumeIsolated({ $0.hasRoom(for: bytes) }) ?? true else {
+        guard bytes == 0 || memory?.assumeIsolated({ $0.hasCapacity(for: bytes) }) ?? true else {
             crowdedOut = (request, asked)
             memory?.assumeIsolated { [id] in $0.wait(id, for: bytes) }
             return

@@ -79,9 +79,9 @@ struct WaitingEvents {
     /// The number of empty entries at which the others move up.
     private static let emptyMax = 64
 
-    init(on output: any SessionOutput, sharing room: ClientMemory?) {
+    init(on output: any SessionOutput, sharing memory: ClientMemory?) {
         self.output = output
-        self.memory = room
+        self.memory = memory
     }
 
     private var count: Int { entries.count - next }

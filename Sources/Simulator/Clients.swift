@@ -159,21 +159,25 @@ extension World {
 
     private func mutation(by user: UserID) -> (Mutation, isFresh: Bool) {
         if workRandom.chance(percent: 10) { return (own(by: user), false) }
-        let room = workRandom.below(clients.conversations.count)
-        let conversation = clients.conversations[room]
+        let conversationIndex = workRandom.below(clients.conversations.count)
+        let conversation = clients.conversations[conversationIndex]
         let isCreated = ledger.entries(of: .conversation(conversation)).isEmpty == false
         let draw = isCreated ? workRandom.below(100) : workRandom.below(8)
         if draw < 5 { return (creation(of: conversation, by: user, isCreated), false) }
-        if draw < 34 { return sending(in: room, by: user) }
+        if draw < 34 { return sending(in: conversationIndex, by: user) }
         let action =
             draw < 80
-            ? aboutMessage(draw, in: room, by: user) : ofUser(draw, in: room, by: user)
+            ? aboutMessage(draw, in: conversationIndex, by: user)
+            : ofUser(draw, in: conversationIndex, by: user)
         return (Mutation(action, in: conversation, by: user), false)
     }
 
-    private func aboutMessage(_ draw: Int, in room: Int, by user: UserID) -> Mutation.Action {
+    private func aboutMessage(_ draw: Int, in conversationIndex: Int, by user: UserID)
+        -> Mutation.Action
+    {
         let isPinning = draw >= 69 && workRandom.chance(percent: 60)
-        let id = isPinning ? favorite(in: room) : target(in: room, by: user)
+        let id =
+            isPinning ? favorite(in: conversationIndex) : target(in: conversationIndex, by: user)
         switch draw {
         case ..<49: return .message(id, .edit(text: text()))
         case ..<57: return .message(id, .hide)
@@ -185,13 +189,15 @@ extension World {
     }
 
     /// Draws an action about a conversation's participants, or about the user's own state in it.
-    private func ofUser(_ draw: Int, in room: Int, by user: UserID) -> Mutation.Action {
+    private func ofUser(_ draw: Int, in conversationIndex: Int, by user: UserID) -> Mutation.Action
+    {
         let upTo =
-            workRandom.chance(percent: 50) ? nil : workRandom.pick(clients.messages[room])
+            workRandom.chance(percent: 50)
+            ? nil : workRandom.pick(clients.messages[conversationIndex])
         switch draw {
-        case ..<85: return .conversation(.invite(invitee(to: room)))
+        case ..<85: return .conversation(.invite(invitee(to: conversationIndex)))
         case ..<87:
-            clients.leavers[room].append(user)
+            clients.leavers[conversationIndex].append(user)
             return .conversation(.leave)
         case ..<91: return .participant(.archive)
         case ..<94: return .participant(.unarchive)
@@ -202,8 +208,8 @@ extension World {
     }
 
     /// Mostly a user who left: inviting a participant changes nothing.
-    private func invitee(to room: Int) -> UserID {
-        let leavers = clients.leavers[room]
+    private func invitee(to conversationIndex: Int) -> UserID {
+        let leavers = clients.leavers[conversationIndex]
         let isBack = !leavers.isEmpty && workRandom.chance(percent: 60)
         return workRandom.pick(isBack ? leavers : clients.users)
     }
@@ -217,35 +223,35 @@ extension World {
             .create(participants: users.sorted(), title: title), in: conversation, by: user)
     }
 
-    private func sending(in room: Int, by user: UserID) -> (Mutation, isFresh: Bool) {
-        let conversation = clients.conversations[room]
+    private func sending(in conversationIndex: Int, by user: UserID) -> (Mutation, isFresh: Bool) {
+        let conversation = clients.conversations[conversationIndex]
         let isFresh = workRandom.chance(percent: 35)
         let id: MessageID
         if isFresh {
             let time = HybridTimestamp(milliseconds: milliseconds)
             id = MessageID.minted(at: time, entropy: workRandom.next())
-            clients.messages[room].append(id)
+            clients.messages[conversationIndex].append(id)
         } else {
-            id = workRandom.pick(clients.messages[room])
+            id = workRandom.pick(clients.messages[conversationIndex])
         }
         let send = Message.Action.send(type: .text, item: nil, text: text())
         return (Mutation(send, of: id, in: conversation, by: user), isFresh)
     }
 
     /// Draws a message to act upon, preferably one of the user's own.
-    private func target(in room: Int, by user: UserID) -> MessageID {
-        let conversation = clients.conversations[room]
+    private func target(in conversationIndex: Int, by user: UserID) -> MessageID {
+        let conversation = clients.conversations[conversationIndex]
         for _ in 0..<4 {
-            let id = workRandom.pick(clients.messages[room])
+            let id = workRandom.pick(clients.messages[conversationIndex])
             let first = ledger.entries(of: .message(id, in: conversation)).first
             if first?.mutation.user == user { return id }
         }
-        return workRandom.pick(clients.messages[room])
+        return workRandom.pick(clients.messages[conversationIndex])
     }
 
     /// Draws one of the two messages that are pinned and unpinned all the time.
-    private func favorite(in room: Int) -> MessageID {
-        clients.messages[room][workRandom.below(2)]
+    private func favorite(in conversationIndex: Int) -> MessageID {
+        clients.messages[conversationIndex][workRandom.below(2)]
     }
 
     /// Returns a text that is no part of any other text.
@@ -257,22 +263,26 @@ extension World {
     // MARK: Reads
 
     private func ask(_ index: Int, at node: Int) throws(Violation) {
-        let room = workRandom.below(clients.conversations.count)
+        let conversationIndex = workRandom.below(clients.conversations.count)
         let query: Query
         if workRandom.chance(percent: 25) {
             let shown = workRandom.pick(Query.Shown.allCases)
             query = workRandom.pick(
                 [
-                    .pinned(clients.conversations[room]), .chats(shown), .unread, .actions,
+                    .pinned(clients.conversations[conversationIndex]), .chats(shown), .unread,
+                    .actions,
                     .profile(workRandom.pick(clients.users)),
                 ])
         } else if workRandom.chance(percent: 30) {
-            query = .edits(workRandom.pick(clients.messages[room]), in: clients.conversations[room])
+            query = .edits(
+                workRandom.pick(clients.messages[conversationIndex]),
+                in: clients.conversations[conversationIndex])
         } else {
-            let id = workRandom.pick(clients.messages[room])
+            let id = workRandom.pick(clients.messages[conversationIndex])
             let place = workRandom.pick([Query.Place.newest, .newest, .before(id), .after(id)])
             query = .history(
-                clients.conversations[room], place: place, limit: workRandom.pick([1, 3, 10, 100]))
+                clients.conversations[conversationIndex], place: place,
+                limit: workRandom.pick([1, 3, 10, 100]))
         }
         try ask(query, index, at: node)
     }

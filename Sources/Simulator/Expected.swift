@@ -8,35 +8,35 @@ import Wire
 /// As naive as `Model`, on which it builds: it reads everything each time and caches nothing.
 struct Expected {
     let id: ConversationID
-    private let room: Model
+    private let conversation: Model
     /// The messages in the order in which they were sent.
     private let messages: [(position: HistoryPosition, model: Model)]
     private let participantStates: [UserID: Model]
 
     /// Nil if the disk has no such conversation.
     init?(_ id: ConversationID, on disk: ShardDisk, in ledger: Ledger) {
-        var room: Model?
+        var conversation: Model?
         var messages: [(position: HistoryPosition, model: Model)] = []
         var participantStates: [UserID: Model] = [:]
         for key in disk.keys where key.partition == id.text {
             guard let stored = disk.documents[key] else { continue }
             let model = Model(of: key, changedBy: stored.changedBy, in: ledger)
             switch key.kind {
-            case .conversation: room = model
+            case .conversation: conversation = model
             case .participantState: participantStates[UserID(checked: key.id)] = model
             default:
                 let message = MessageID(checked: key.id)
                 messages.append((HistoryPosition(time: stored.time, id: message), model))
             }
         }
-        guard let room else { return nil }
+        guard let conversation else { return nil }
         self.id = id
-        self.room = room
+        self.conversation = conversation
         self.messages = messages.sorted { $0.position < $1.position }
         self.participantStates = participantStates
     }
 
-    var participants: [UserID] { room.participants }
+    var participants: [UserID] { conversation.participants }
 
     /// Returns the messages that `user` sees, oldest first, including those deleted for everyone.
     func shown(to user: UserID) -> [(position: HistoryPosition, model: Model)] {
@@ -55,7 +55,7 @@ struct Expected {
 
     private func hiddenVector(of user: UserID) -> Vector? {
         guard let hidden = participantStates[user]?.hidden,
-            hidden.invitation == room.invitation(of: user)
+            hidden.invitation == conversation.invitation(of: user)
         else { return nil }
         return hidden.vector
     }
@@ -64,7 +64,7 @@ struct Expected {
 
     private func reached(_ user: UserID, _ verb: String) -> HistoryPosition? {
         guard let mark = participantStates[user]?.greatestMark(of: verb),
-            mark.invitation == room.invitation(of: user)
+            mark.invitation == conversation.invitation(of: user)
         else { return nil }
         return mark.position
     }

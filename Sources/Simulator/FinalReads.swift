@@ -13,7 +13,7 @@ extension World {
                 Int(ShardID(of: $0.text, count: UInt16(plan.shards)).number) == shard
             }.compactMap { Expected($0, on: node.disk.state.shards[shard], in: ledger) }
             for user in clients.users {
-                for room in rooms { try checkRoom(room, for: user, shard, node) }
+                for conversation in rooms { try checkRoom(conversation, for: user, shard, node) }
                 try checkLists(rooms, for: user, shard, node)
                 try checkItems(of: user, shard, node)
             }
@@ -41,33 +41,34 @@ extension World {
     }
 
     private func checkRoom(
-        _ room: Expected, for user: UserID, _ shard: Int, _ node: SimNode
+        _ conversation: Expected, for user: UserID, _ shard: Int, _ node: SimNode
     ) throws(Violation) {
-        let history = Query.history(room.id, place: .newest, limit: 1_000)
+        let history = Query.history(conversation.id, place: .newest, limit: 1_000)
         let page = try found(history, for: user, shard, node)
-        let pins = try found(.pinned(room.id), for: user, shard, node)
-        guard room.participants.contains(user) else {
+        let pins = try found(.pinned(conversation.id), for: user, shard, node)
+        guard conversation.participants.contains(user) else {
             guard page == nil, pins == nil else {
-                throw shows(node, user, room, "a conversation of others")
+                throw shows(node, user, conversation, "a conversation of others")
             }
             return
         }
         guard case .messages(let views) = page, case .messages(let pinned) = pins else {
-            throw shows(node, user, room, "nothing, though \(user) is in it")
+            throw shows(node, user, conversation, "nothing, though \(user) is in it")
         }
-        try check(views, in: room, for: user, node)
-        guard pinned.map(\.id) == room.pinned(for: user) else {
+        try check(views, in: conversation, for: user, node)
+        guard pinned.map(\.id) == conversation.pinned(for: user) else {
             throw shows(
-                node, user, room, "the pins \(pinned.map(\.id)), not \(room.pinned(for: user))")
+                node, user, conversation,
+                "the pins \(pinned.map(\.id)), not \(conversation.pinned(for: user))")
         }
     }
 
     private func check(
-        _ views: [MessageView], in room: Expected, for user: UserID, _ node: SimNode
+        _ views: [MessageView], in conversation: Expected, for user: UserID, _ node: SimNode
     ) throws(Violation) {
         var shown: [MessageID: MessageView] = [:]
         for view in views { shown[view.id] = view }
-        let expected = room.shown(to: user)
+        let expected = conversation.shown(to: user)
         for (position, model) in expected {
             guard let view = shown[position.id], view.text == model.shownText else {
                 throw Violation(
@@ -76,11 +77,11 @@ extension World {
                         + "'\(shown[position.id]?.text ?? "nothing")' for \(position.id), not "
                         + "'\(model.shownText ?? "")'")
             }
-            guard view.readBy == room.readers(of: position, from: model.author),
-                view.deliveredTo == room.receivers(of: position, from: model.author)
+            guard view.readBy == conversation.readers(of: position, from: model.author),
+                view.deliveredTo == conversation.receivers(of: position, from: model.author)
             else {
                 throw shows(
-                    node, user, room,
+                    node, user, conversation,
                     "\(position.id) read by \(view.readBy), come to "
                         + "\(view.deliveredTo)")
             }
@@ -129,17 +130,17 @@ extension World {
                 explanation: "\(node.name) lists \(chats.map(\.id)) for \(user), who is in "
                     + "\(mine.map(\.id))")
         }
-        for room in mine {
-            guard let chat = chats.first(where: { $0.id == room.id }) else { continue }
-            let last = room.last(for: user)
-            let unread = room.unread(for: user)
-            guard chat.unread == unread, chat.isArchived == room.isArchived(by: user),
+        for conversation in mine {
+            guard let chat = chats.first(where: { $0.id == conversation.id }) else { continue }
+            let last = conversation.last(for: user)
+            let unread = conversation.unread(for: user)
+            guard chat.unread == unread, chat.isArchived == conversation.isArchived(by: user),
                 chat.last?.id == last?.id, chat.last?.text == last?.text,
-                chat.participants == room.participants,
-                counts.first(where: { $0.conversation == room.id })?.count ?? 0 == unread
+                chat.participants == conversation.participants,
+                counts.first(where: { $0.conversation == conversation.id })?.count ?? 0 == unread
             else {
                 throw shows(
-                    node, user, room,
+                    node, user, conversation,
                     "\(chat), not \(unread) unread and \(String(describing: last))"
                 )
             }
@@ -147,10 +148,11 @@ extension World {
     }
 
     private func shows(
-        _ node: SimNode, _ user: UserID, _ room: Expected, _ what: String
+        _ node: SimNode, _ user: UserID, _ conversation: Expected, _ what: String
     ) -> Violation {
         Violation(
-            invariant: .kept, explanation: "\(node.name) shows \(user) of \(room.id): \(what)")
+            invariant: .kept,
+            explanation: "\(node.name) shows \(user) of \(conversation.id): \(what)")
     }
 
     /// Counts the pairs of concurrent changes of one document, by verbs.

@@ -148,7 +148,7 @@ extension World {
         }
         trace(3, UInt64(bytes.count), "n\(shell.address.node + 1) → \(names[peer]) \(frame.name)")
         quiet.recordFrame(frame)
-        if shell.queues[peer].frames.isEmpty, hasRoom(connections[index], from: shell) {
+        if shell.queues[peer].frames.isEmpty, hasCapacity(connections[index], from: shell) {
             transmit(bytes, on: index, from: connections[index].end(of: shell.address.node))
         } else if shell.queues[peer].frames.count < SendQueue.framesMax {
             shell.queues[peer].frames.append(bytes)
@@ -163,7 +163,7 @@ extension World {
         }
     }
 
-    private func hasRoom(_ connection: Connection, from shell: Shell) -> Bool {
+    private func hasCapacity(_ connection: Connection, from shell: Shell) -> Bool {
         let end = connection.end(of: shell.address.node)
         let isNarrow = conditions.narrow[connection.nodes[end]][connection.nodes[1 - end]] > 0
         return connection.inFlight[end] < (isNarrow ? 1 : World.windowFrames)
@@ -220,7 +220,7 @@ extension World {
         else {
             return
         }
-        while hasRoom(connection, from: shell), !shell.queues[peer].frames.isEmpty {
+        while hasCapacity(connection, from: shell), !shell.queues[peer].frames.isEmpty {
             transmit(shell.queues[peer].frames.removeFirst(), on: index, from: end)
         }
         guard shell.queues[peer].frames.isEmpty else { return }

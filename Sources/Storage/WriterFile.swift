@@ -18,7 +18,7 @@ final class WriterFile {
     private let tables: LoggedTables
     /// The number of pages in the log, as of the last commit.
     private let logPages: UnsafeMutablePointer<Int32>
-    private var room = WALPreallocation()
+    private var preallocation = WALPreallocation()
     private let mark: LogMarkFile
     private let places: DataPlaces
     private let file: String
@@ -138,7 +138,7 @@ extension WriterFile {
 
     /// Allocates space in the log for the next commits.
     func keepLogReady() {
-        if failure == nil { room.keep(ahead: logPages.pointee, of: connection) }
+        if failure == nil { preallocation.keep(ahead: logPages.pointee, of: connection) }
     }
 
     /// Flushes a long log into the file, up to the part that readers still use.
@@ -179,7 +179,7 @@ extension WriterFile {
         purging.noteTruncation(succeeded: error == nil)
         guard error == nil else { return error }
         logPages.pointee = 0
-        room.noteTruncation()
+        preallocation.noteTruncation()
         // Pages in memory still contain the gaps that were zeroed only in the file; if changed
         // again, they would bring old texts back into the log.
         sqlite3_db_release_memory(connection.handle)

@@ -11,7 +11,7 @@ import Wire
     private let room = Conversation.among()
 
     private var around: EventContext {
-        EventContext(room: room, progress: Progress(), time: HybridTimestamp(milliseconds: 77))
+        EventContext(chat: room, progress: Progress(), time: HybridTimestamp(milliseconds: 77))
     }
 
     private func told(_ document: Document, since before: Document?) -> [String] {

@@ -44,7 +44,7 @@ struct IndexKeysTests {
             .leave, by: People.carol, to: author.apply(.leave, by: People.alice, to: left))
         for document in [created, left, empty] {
             let around = EventContext(
-                room: document.conversation, progress: Progress(),
+                chat: document.conversation, progress: Progress(),
                 time: HybridTimestamp(milliseconds: 1))
             let told = document.addressedEvents(beyond: Vector(), in: around)
             for user in People.all + [UserID(checked: "dave")] {

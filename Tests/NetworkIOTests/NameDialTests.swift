@@ -67,13 +67,13 @@ import Testing
 
     @Test func `a silent name server holds up the dial and nothing else`() async throws {
         let asked = Watched(0)
-        let gate = PeerAuthenticator()
+        let latch = Latch()
         try await withLoop { loop in
             let address = try await loop.listen { $0.close() }
             try await loop.perform {
                 loop.lookups = NameLookups { _, _ in
                     asked.change { $0 += 1 }
-                    gate.wait()
+                    latch.wait()
                     return .success([address])
                 }
             }
@@ -82,20 +82,20 @@ import Testing
             #expect(try await dial("n1:7101", on: loop, timeoutMilliseconds: 20) == .timedOut)
             #expect(try await dial(address.description, on: loop) == nil)
             #expect(asked.state == 1)
-            gate.open()
+            latch.open()
             #expect(try await dial("n1:7101", on: loop) == nil)
         }
     }
 
     @Test func `a loop stops while a name server is silent`() async throws {
-        let gate = PeerAuthenticator()
+        let latch = Latch()
         let failures = Watched<[NetworkError]>([])
         let thread = try LoopThread()
         let loop = thread.loop
         let endpoint = try #require(Endpoint("n1:7101"))
         try await loop.perform {
             loop.lookups = NameLookups { _, _ in
-                gate.wait()
+                latch.wait()
                 return .success([])
             }
             Connection.dial(endpoint, on: loop, timeoutMilliseconds: 60_000) { result in
@@ -105,15 +105,15 @@ import Testing
         }
         thread.join()
         #expect(failures.state.count == 1)
-        gate.open()
+        latch.open()
     }
 
     @Test func `no more names than a few are looked up at once`() async throws {
-        let gate = PeerAuthenticator()
+        let latch = Latch()
         try await withLoop { loop in
             try await loop.perform {
                 loop.lookups = NameLookups { name, _ in
-                    gate.wait()
+                    latch.wait()
                     return .failure(.unresolved(name, "no"))
                 }
             }
@@ -135,7 +135,7 @@ import Testing
                         "n\(NameLookups.underwayMax).example",
                         "too many names are being looked up")
                 ])
-            gate.open()
+            latch.open()
             _ = try await answers.wait { $0.count == NameLookups.underwayMax + 1 }
         }
     }
@@ -152,7 +152,7 @@ import Testing
 }
 
 /// A latch that blocks threads until it is opened.
-private final class PeerAuthenticator: Sendable {
+private final class Latch: Sendable {
     private let condition = NSCondition()
     private let isOpen = Lock(false)
 

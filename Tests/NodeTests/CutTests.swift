@@ -42,7 +42,7 @@ private func makeRoom(_ number: UInt64, at participantState: NodeSeat, in world:
 }
 
 /// Whether the conversation is on the disk of a node.
-private func hasRoom(_ number: UInt64, _ participantState: NodeSeat) -> Bool {
+private func hasCapacity(_ number: UInt64, _ participantState: NodeSeat) -> Bool {
     let key = DocumentKey.conversation(ConversationID(checked: "c\(number)"))
     return participantState.held.contains { participantState.stored(of: $0)[key] != nil }
 }
@@ -57,8 +57,8 @@ private func hasRoom(_ number: UInt64, _ participantState: NodeSeat) -> Bool {
         makeRoom(1, at: participantStates[0], in: world)
         makeRoom(2, at: participantStates[1], in: world)
         world.settle()
-        #expect(hasRoom(1, participantStates[1]) == (direction == .in))
-        #expect(hasRoom(2, participantStates[0]) == (direction == .out))
+        #expect(hasCapacity(1, participantStates[1]) == (direction == .in))
+        #expect(hasCapacity(2, participantStates[0]) == (direction == .out))
         world.run(milliseconds: milliseconds)
         let isLong = milliseconds > Timing.silenceKills
         if direction != .out { #expect((participantStates[0].state(of: "n2") == .dead) == isLong) }
@@ -69,7 +69,7 @@ private func hasRoom(_ number: UInt64, _ participantState: NodeSeat) -> Bool {
         world.run(milliseconds: 1_000)
         for participantState in participantStates {
             #expect(participantState.living == 2)
-            #expect((1...4).allSatisfy { hasRoom($0, participantState) })
+            #expect((1...4).allSatisfy { hasCapacity($0, participantState) })
         }
         #expect(participantStates[0].digest == participantStates[1].digest)
     }
@@ -80,7 +80,7 @@ private func hasRoom(_ number: UInt64, _ participantState: NodeSeat) -> Bool {
         world.run(milliseconds: 9_000)
         makeRoom(1, at: participantStates[0], in: world)
         world.run(milliseconds: 1_000)
-        #expect(hasRoom(1, participantStates[1]))
+        #expect(hasCapacity(1, participantStates[1]))
         let lines = participantStates.flatMap(\.host.lines)
         #expect(!lines.contains { $0.hasPrefix("member dead") })
         #expect(participantStates[0].unblock(nil) == nil)

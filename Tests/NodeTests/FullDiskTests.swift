@@ -9,7 +9,7 @@ import Wire
     private let size: UInt64 = 1 << 30
     private let minimum = DiskPressure.minimumBytesMax
 
-    private func room(
+    private func space(
         _ free: UInt64, of total: UInt64? = nil, log: UInt64 = 0, isReserved: Bool = true
     ) -> DiskSpace {
         DiskSpace(
@@ -18,46 +18,53 @@ import Wire
 
     @Test func `below the floor only deletions are taken, until there is a quarter more`() {
         var pressure = DiskPressure()
-        _ = pressure.onRoom(room(minimum), now: 0)
+        _ = pressure.onSpaceMeasured(space(minimum), now: 0)
         #expect(!pressure.isLow)
-        _ = pressure.onRoom(room(minimum - 1), now: 1)
+        _ = pressure.onSpaceMeasured(space(minimum - 1), now: 1)
         #expect(pressure.isLow)
-        _ = pressure.onRoom(room(minimum + minimum / 4 - 1), now: 2)
+        _ = pressure.onSpaceMeasured(space(minimum + minimum / 4 - 1), now: 2)
         #expect(pressure.isLow, "who is at the edge does not flap")
-        _ = pressure.onRoom(room(minimum + minimum / 4), now: 3)
+        _ = pressure.onSpaceMeasured(space(minimum + minimum / 4), now: 3)
         #expect(!pressure.isLow)
     }
 
     @Test func `the floor of a small disk is a sixteenth of it`() {
         var pressure = DiskPressure()
-        _ = pressure.onRoom(room(1 << 20, of: 16 << 20), now: 0)
+        _ = pressure.onSpaceMeasured(space(1 << 20, of: 16 << 20), now: 0)
         #expect(!pressure.isLow)
-        _ = pressure.onRoom(room((1 << 20) - 1, of: 16 << 20), now: 0)
+        _ = pressure.onSpaceMeasured(space((1 << 20) - 1, of: 16 << 20), now: 0)
         #expect(pressure.isLow)
     }
 
     @Test func `a reserve that was given up is taken again once there is room for it`() {
         var pressure = DiskPressure()
-        #expect(pressure.onRoom(room(2 * minimum - 1, isReserved: false), now: 0) == [])
+        #expect(pressure.onSpaceMeasured(space(2 * minimum - 1, isReserved: false), now: 0) == [])
         #expect(pressure.isLow)
-        #expect(pressure.onRoom(room(2 * minimum, isReserved: false), now: 1) == [.makeReserve])
-        #expect(!pressure.isLow, "so much is enough without one")
-        #expect(pressure.onRoom(room(2 * minimum, isReserved: false), now: 2) == [], "not at once")
         #expect(
-            pressure.onRoom(
-                room(2 * minimum, isReserved: false), now: 1 + DiskPressure.reserveMilliseconds)
+            pressure.onSpaceMeasured(space(2 * minimum, isReserved: false), now: 1) == [
+                .makeReserve
+            ])
+        #expect(!pressure.isLow, "so much is enough without one")
+        #expect(
+            pressure.onSpaceMeasured(space(2 * minimum, isReserved: false), now: 2) == [],
+            "not at once")
+        #expect(
+            pressure.onSpaceMeasured(
+                space(2 * minimum, isReserved: false), now: 1 + DiskPressure.reserveMilliseconds)
                 == [.makeReserve])
     }
 
     @Test func `the log is folded while there is room for what is in it`() {
         var pressure = DiskPressure()
-        #expect(pressure.onRoom(room(minimum + 200, log: 100), now: 0) == [])
-        #expect(pressure.onRoom(room(minimum + 199, log: 100), now: 1) == [.emptyLog])
+        #expect(pressure.onSpaceMeasured(space(minimum + 200, log: 100), now: 0) == [])
+        #expect(pressure.onSpaceMeasured(space(minimum + 199, log: 100), now: 1) == [.emptyLog])
         #expect(!pressure.isLow)
-        #expect(pressure.onRoom(room(minimum + 101, log: 100), now: 2) == [], "it is under way")
+        #expect(
+            pressure.onSpaceMeasured(space(minimum + 101, log: 100), now: 2) == [],
+            "it is under way")
         #expect(!pressure.isLow)
         pressure.onLogEmptied()
-        #expect(pressure.onRoom(room(minimum + 99, log: 100), now: 3) == [.emptyLog])
+        #expect(pressure.onSpaceMeasured(space(minimum + 99, log: 100), now: 3) == [.emptyLog])
         #expect(pressure.isLow)
     }
 }

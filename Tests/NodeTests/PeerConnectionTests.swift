@@ -19,7 +19,7 @@ import Wire
         channel.queuedBytes = limits.queueBytesMax
         let link = PeerConnection(
             channel: channel, cutter: EnvelopeCutter(), process: RandomID(high: 1, low: 1),
-            wire: 1, isDialedByLesser: true, link: PeerSync(to: NodeName(checked: "n2"), now: 0),
+            wire: 1, isDialedByLesser: true, sync: PeerSync(to: NodeName(checked: "n2"), now: 0),
             limits: limits, restRangesMax: 64)
         return (link, other)
     }

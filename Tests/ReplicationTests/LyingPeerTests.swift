@@ -89,7 +89,7 @@ import Wire
         _ = copy.onCommitFailed(now: 0)
         copy.noteMerge(nil, naming: Context(), superseding: replicas(0..<16_000), from: peer)
         #expect(!copy.mayNumber)
-        #expect(copy.hasRoom(for: replicas(16_000..<16_384)))
-        #expect(!copy.hasRoom(for: replicas(16_000..<16_385)))
+        #expect(copy.hasCapacity(for: replicas(16_000..<16_384)))
+        #expect(!copy.hasCapacity(for: replicas(16_000..<16_385)))
     }
 }

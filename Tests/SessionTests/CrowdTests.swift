@@ -15,7 +15,7 @@ import Testing
         for hog in hogs { hog.feed(half) }
         let refused = hogs.filter { $0.heard() == ["ERR 503 \(LineError.noRoomForLine.sentence)"] }
         #expect(refused.count > 20)
-        #expect(node.room.assumeIsolated { $0.heldBytes } <= SessionLimits.heldBytesMax + 60_000)
+        #expect(node.memory.assumeIsolated { $0.heldBytes } <= SessionLimits.heldBytesMax + 60_000)
         let other = node.connectShared()
         #expect(other.ask("CREATE c alice,bob", "SEND c alice hello").count == 2)
         // A refused line is skipped to its end, and the connection stays usable.
@@ -32,10 +32,10 @@ import Testing
         node.clearRoom()
         let refused = hogs.filter { $0.heard().first?.hasPrefix("ERR 503 ") ?? false }
         #expect(refused.count > 50)
-        #expect(!node.room.assumeIsolated { $0.isTight })
+        #expect(!node.memory.assumeIsolated { $0.isTight })
     }
 
-    @Test func `who does not read is let go, and who waited for room is answered`() {
+    @Test func `who does not read is let go, and who waited for memory is answered`() {
         let writer = node.connectShared()
         #expect(writer.ask("CREATE c alice,bob") == ["OK"])
         let text = String(repeating: "x", count: 16_384)
@@ -46,7 +46,7 @@ import Testing
             client.feed("HISTORY c bob limit=100\n")
         }
         #expect(
-            node.room.assumeIsolated { $0.heldBytes } <= SessionLimits.heldBytesMax + 2 << 20)
+            node.memory.assumeIsolated { $0.heldBytes } <= SessionLimits.heldBytesMax + 2 << 20)
         let reader = node.connectShared()
         reader.feed("HISTORY c bob limit=100\n")
         node.endTurn()
@@ -72,7 +72,7 @@ import Testing
         let text = String(repeating: "x", count: 16_384)
         for number in 0..<4 {
             #expect(writer.ask("SEND c alice id=m\(number) \(text)").count == 1)
-            let held = node.room.assumeIsolated { $0.heldBytes }
+            let held = node.memory.assumeIsolated { $0.heldBytes }
             // Each session may hold a little whatever the others hold, and one event more.
             #expect(
                 held < SessionLimits.heldBytesMax + deaf.count * 2 * SessionLimits.freeBytes)

@@ -85,10 +85,10 @@ import Testing
     }
 
     @Test mutating func `a reply longer than everything may have is made once half is free`() {
-        #expect(held.hasRoom(for: .max / 2))
+        #expect(held.hasCapacity(for: .max / 2))
         held.recordHeld(
             1, holds: SessionLimits.heldBytesMax / 2 + 1, isItsTurn: true, taken: 0, now: 0)
-        #expect(!held.hasRoom(for: .max / 2))
+        #expect(!held.hasCapacity(for: .max / 2))
     }
 
     @Test mutating func `who is gone waits no longer`() {

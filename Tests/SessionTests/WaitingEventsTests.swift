@@ -32,7 +32,7 @@ import Wire
     private let world = World()
     private let writer: TestClient
     private var node: TestNode { world.n1 }
-    private var heldBytes: Int { node.room.assumeIsolated { $0.heldBytes } }
+    private var heldBytes: Int { node.memory.assumeIsolated { $0.heldBytes } }
 
     init() {
         writer = world.n1.connect()
@@ -202,7 +202,7 @@ import Wire
         let isCutOff = ![.reads, .closes, .endsAndReads].contains(ending)
         let areAsExpected = deaf.allSatisfy { $0.isAborted == isCutOff }
         #expect(areAsExpected)
-        node.room.assumeIsolated { $0.removeSession(Self.other) }
+        node.memory.assumeIsolated { $0.removeSession(Self.other) }
         #expect(heldBytes == 0)
         // Nothing is kept for them afterwards, either.
         send(30..<32)
@@ -211,7 +211,7 @@ import Wire
 
     /// Has other sessions, which do not stall, hold so many bytes.
     private func others(hold bytes: Int) {
-        node.room.assumeIsolated {
+        node.memory.assumeIsolated {
             $0.recordHeld(Self.other, holds: bytes, sharing: 0, isItsTurn: false, taken: 0, now: 0)
         }
     }

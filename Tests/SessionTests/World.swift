@@ -12,7 +12,7 @@ final class TestNode {
     let address: String
     let clock: FakeClock
     let executor: InlineExecutor
-    let room: ClientMemory
+    let memory: ClientMemory
     private var sessions: UInt64 = 0
     /// The clients that share the node's memory.
     private var sharing: [UInt64: TestClient] = [:]
@@ -26,7 +26,7 @@ final class TestNode {
         self.executor = executor
         address = name + ":7101"
         store = MemoryStore(on: executor)
-        room = ClientMemory(executor: executor) { _ in }
+        memory = ClientMemory(executor: executor) { _ in }
         host = FakeHost(on: executor)
         node = Node(
             NodeOptions(
@@ -46,26 +46,26 @@ final class TestNode {
 
     /// Connects a client that shares memory with all others connected in this way.
     func connectShared() -> TestClient {
-        let client = connect(sharing: room)
+        let client = connect(sharing: memory)
         sharing[client.session.id] = client
         return client
     }
 
     /// Ends a turn for the clients that share memory.
     func endTurn() {
-        room.assumeIsolated { $0.endTurn() }
-        while let id = room.assumeIsolated({ $0.takeTurn() }) {
+        memory.assumeIsolated { $0.endTurn() }
+        while let id = memory.assumeIsolated({ $0.takeTurn() }) {
             sharing[id]?.session.assumeIsolated { $0.onTurn() }
         }
-        _ = room.assumeIsolated { $0.openTurn() }
-        while let id = room.assumeIsolated({ $0.takeWaiting() }) {
-            sharing[id]?.session.assumeIsolated { $0.onRoom() }
+        _ = memory.assumeIsolated { $0.openTurn() }
+        while let id = memory.assumeIsolated({ $0.takeWaiting() }) {
+            sharing[id]?.session.assumeIsolated { $0.onMemoryFreed() }
         }
     }
 
     /// Makes a tick for the clients that share memory.
     func clearRoom() {
-        let still = room.assumeIsolated { [clock] in $0.takeStill(now: clock.milliseconds) }
+        let still = memory.assumeIsolated { [clock] in $0.takeStill(now: clock.milliseconds) }
         for client in still.compactMap({ sharing[$0] }) {
             client.session.assumeIsolated { $0.onStill() }
             guard client.output.assumeIsolated({ $0.isAborted }) else { continue }
@@ -74,13 +74,13 @@ final class TestNode {
     }
 
     private func connect(
-        sharing room: ClientMemory?, _ authPolicy: AuthPolicy = .none
+        sharing memory: ClientMemory?, _ authPolicy: AuthPolicy = .none
     ) -> TestClient {
         sessions += 1
         let output = FakeOutput(on: executor)
         let session = Session(
             sessions, node: node, clock: clock, output: output, executor: executor,
-            ackLevel: .majority, authPolicy: authPolicy, room: room)
+            ackLevel: .majority, authPolicy: authPolicy, memory: memory)
         node.assumeIsolated { $0.attach(session, as: session.id) }
         return TestClient(session, output, of: self)
     }
