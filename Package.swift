@@ -37,6 +37,7 @@ let package = Package(
         core("LineProtocol", ["Chat", "CRDT", "Wire"]),
         core("ChatClient", ["LineProtocol"]),
         core("Manual", []),
+        core("HTTP", ["Wire"]),
 
         // Edges: each touches one foreign thing.
         library("CLibuv", pkgConfig: "libuv", package: "libuv1-dev"),
@@ -80,7 +81,7 @@ let package = Package(
             "Fuzz",
             [
                 "Server", "Node", "LineProtocol", "Membership", "Replication", "Chat", "CRDT",
-                "Wire", "NetworkIO",
+                "HTTP", "Wire", "NetworkIO",
             ]),
         program("grapevine", ["Server", "LineClient", "Manual"]),
         program("grapevine-sim", ["Simulator"]),
@@ -108,6 +109,7 @@ let package = Package(
             "ChatClientTests", ["ChatClient", "CNcurses", "LineProtocol"],
             exclude: ["Transcripts"]),
         tests("ManualTests", ["Manual"]),
+        tests("HTTPTests", ["TestKit", "HTTP", "Wire"]),
         tests("NetworkIOTests", ["NetworkIO", "CSystem"]),
         tests("TLSTests", ["TLS", "COpenSSL", "NetworkIO"]),
         tests(

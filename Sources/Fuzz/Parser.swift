@@ -12,6 +12,10 @@ package enum Parser: String, CaseIterable, Sendable {
     case option
     /// The frames of a member, received by a running node.
     case peer
+    /// The requests of clients of the port for apps.
+    case http
+    /// The frames of their WebSockets.
+    case webSocket = "websocket"
 
     /// The limit of input bytes: enough for every limit that is not a mere length.
     package static let inputBytesMax = 8 << 10
@@ -24,6 +28,8 @@ package enum Parser: String, CaseIterable, Sendable {
         case .record: RecordLaws.check(input)
         case .option: OptionLaws.check(input)
         case .peer: PeerLaws.check(input)
+        case .http: HTTPLaws.check(requests: input)
+        case .webSocket: HTTPLaws.check(frames: input)
         }
     }
 }

@@ -113,7 +113,7 @@ extension Node {
                 .error,
                 "\(ClusterTime.sentence(offset)); writes are refused until it is corrected")
         case (true, nil):
-            ports.host.log(.info, "the clock agrees with the cluster's again; writes are taken")
+            ports.host.log(.info, "the clock agrees with the cluster again; writes are accepted")
         default: break
         }
         // The measurements may be older than a sleep of this machine, or than a correction.

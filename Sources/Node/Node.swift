@@ -468,7 +468,7 @@ extension Node {
         }
         if !isCommitting {
             isCommitting = true
-            ports.host.log(.info, "commits work again")
+            ports.host.log(.info, "commits succeed again")
         }
         tally.isDiskFull = false
         pressure.isLocked = false

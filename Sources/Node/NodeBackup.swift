@@ -40,7 +40,7 @@ extension Node {
             outcome = .backedUp(
                 BackupReport(file: file, bytes: bytes, milliseconds: milliseconds))
         case .failure(let failure):
-            ports.host.log(.error, "not backed up: \(failure)")
+            ports.host.log(.error, "backup failed: \(failure)")
             outcome = .refused(.backup(failure))
         }
         sinks[running.slot.session]?.onSettled(running.slot.number, outcome)

@@ -38,9 +38,9 @@ extension Node {
         ports.store.setUrgent(isLow)
         for shard in shards { within(shard) { $0.setFull(isLow) } }
         if isLow {
-            ports.host.log(.error, "disk full: only deletions are taken free=\(free)")
+            ports.host.log(.error, "disk full: only deletions are accepted free=\(free)")
         } else {
-            ports.host.log(.info, "there is room on the disk again free=\(free)")
+            ports.host.log(.info, "disk space is sufficient again free=\(free)")
         }
     }
 

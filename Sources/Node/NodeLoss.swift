@@ -20,7 +20,8 @@ extension Node {
     func noteLoss() {
         guard let loss else { return }
         guard !options.acceptsDataLoss else {
-            ports.host.log(.error, "\(loss): going on without acknowledged writes, as told")
+            ports.host.log(
+                .error, "\(loss): continues without acknowledged writes (--accept-data-loss)")
             return endLoss()
         }
         ports.host.log(

@@ -59,7 +59,7 @@ extension Node {
                 .error,
                 "another process has this node's name, gossip=\(member.gossip); stop one of them")
         case .refuted(let incarnation):
-            ports.host.log(.info, "said to be alive incarnation=\(incarnation)")
+            ports.host.log(.info, "declared itself alive incarnation=\(incarnation)")
         }
     }
 }

@@ -212,7 +212,8 @@ extension Node {
         strangersSeen += 1
         guard now >= strangersLoggableFrom else { return }
         ports.host.log(
-            .info, "connection closed: not a node's: \(error) connections=\(strangersSeen)")
+            .info,
+            "connections closed: not the bytes of a node: \(error) connections=\(strangersSeen)")
         strangersLoggableFrom = now + 1_000
         strangersSeen = 0
     }

@@ -17,7 +17,7 @@ struct Repair: Sendable {
 extension Node {
     /// Handles a shard header that is damaged or does not match the shard's documents.
     func onBadHeader(of shard: ShardID) {
-        ports.host.log(.error, "header damaged, counting anew shard=\(shard)")
+        ports.host.log(.error, "header damaged; it is recomputed from the documents shard=\(shard)")
         onBadRecords([], in: shard)
     }
 
@@ -36,7 +36,7 @@ extension Node {
     /// index has been made anew from the documents.
     package func onBadIndex(of shard: ShardID) {
         guard repairs[shard] == nil else { return }
-        ports.host.log(.error, "index damaged, making it anew shard=\(shard)")
+        ports.host.log(.error, "index damaged; it is rebuilt shard=\(shard)")
         onBadRecords([], in: shard)
     }
 

@@ -183,7 +183,8 @@ extension Node {
         if !connection.refuse(refusal), !connection.isGivenUp {
             connection.isGivenUp = true
             ports.host.log(
-                .warn, "connection closed: the member reads no answers peer=\(connection.name)")
+                .warn,
+                "connection closed: the member does not read its responses peer=\(connection.name)")
             connection.channel.close()
         }
         return false

@@ -105,7 +105,7 @@ extension Node {
         for record in part.unindexed {
             ports.host.log(
                 .error,
-                "index damaged, written again shard=\(id) partition=\(record.key.partition) "
+                "index damaged; it was written again shard=\(id) partition=\(record.key.partition) "
                     + "id=\(record.key.id)")
         }
         scrub.scrubber.noteIndexed(part.unindexed.count)

@@ -46,7 +46,7 @@ private func fill(_ participantState: NodeSeat, in world: NodeWorld, rooms: Clos
         #expect(Set(participantStates[0].held).isDisjoint(with: participantStates[1].held))
         #expect(
             participantStates[0].host.lines.contains {
-                $0.hasPrefix("index damaged, making it anew shard=")
+                $0.hasPrefix("index damaged; it is rebuilt shard=")
             })
     }
 

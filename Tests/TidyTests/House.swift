@@ -48,6 +48,7 @@ struct House {
             Room("LineProtocol", .core, "Chat CRDT Wire"),
             Room("ChatClient", .core, "LineProtocol"),
             Room("Manual", .core),
+            Room("HTTP", .core, "Wire"),
 
             Room("CLibuv", .foreign),
             Room("CNcurses", .foreign),
@@ -86,7 +87,8 @@ struct House {
             Room(
                 "Fuzz", .program,
                 """
-                Server Node LineProtocol Membership Placement Replication Chat CRDT Wire NetworkIO
+                Server Node LineProtocol Membership Placement Replication Chat CRDT HTTP Wire
+                NetworkIO
                 """),
             Room("grapevine", .program, "Server LineClient Manual NetworkIO"),
             Room("grapevine-sim", .program, "Simulator"),

@@ -1,0 +1,60 @@
+/// The part of a file that a request asks for (RFC 9110, section 14).
+public enum ByteRange: Hashable, Sendable {
+    /// All of it: no range was asked for, or not one that is understood.
+    case whole
+    case part(Range<UInt64>)
+    /// Nothing of the file: 416.
+    case outside
+
+    /// Reads the value of `Range`.
+    ///
+    /// Several ranges at once, another unit, and what cannot be read are answered with the whole
+    /// file, as the RFC allows.
+    ///
+    /// - Parameter size: the file's size in bytes.
+    public init(_ value: String?, of size: UInt64) {
+        guard let value, value.hasPrefix("bytes=") else {
+            self = .whole
+            return
+        }
+        let ends = value.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
+        guard ends.count == 2, ends.allSatisfy(ByteRange.isNumber), ends != ["", ""] else {
+            self = .whole
+            return
+        }
+        guard let first = UInt64(ends[0]) else {
+            let length = min(UInt64(ends[1]) ?? 0, size)
+            self = length == 0 ? .outside : .part(size - length..<size)
+            return
+        }
+        let last = UInt64(ends[1]) ?? .max
+        guard first <= last else {
+            self = .whole
+            return
+        }
+        self = first < size ? .part(first..<min(last, size - 1) + 1) : .outside
+    }
+
+    private static func isNumber(_ text: Substring) -> Bool {
+        text.utf8.count <= 18 && text.utf8.allSatisfy(\.isDigit)
+    }
+}
+
+/// The name of a file's present content (RFC 9110, section 8.8.3).
+public struct EntityTag: Hashable, Sendable {
+    /// With its quotes, as the header field has it.
+    public let text: String
+
+    /// - Parameter name: letters, digits and `-`.
+    public init(_ name: String) { text = "\"\(name)\"" }
+
+    /// Whether a client that sent `If-None-Match` has the content already.
+    ///
+    /// - Parameter values: the values of the header field.
+    public func isHeld(by values: [String]) -> Bool {
+        values.flatMap { $0.split(separator: ",") }.contains { element in
+            let element = trimmed(element)
+            return element == "*" || element == text || element == "W/" + text
+        }
+    }
+}

@@ -1,0 +1,74 @@
+/// The header fields of a request, in order.
+public struct Fields: Hashable, Sendable {
+    /// A header field.
+    struct Field: Hashable, Sendable {
+        /// In lower case.
+        let name: String
+        /// Without white space around it.
+        let value: String
+    }
+
+    private var fields: [Field] = []
+
+    public var count: Int { fields.count }
+
+    private mutating func append(_ name: String, _ value: String) {
+        fields.append(Field(name: name, value: value))
+    }
+
+    /// Returns the values of the fields with a name, in order.
+    ///
+    /// - Parameter name: in lower case.
+    public func values(of name: String) -> [String] {
+        fields.filter { $0.name == name }.map(\.value)
+    }
+
+    /// Returns the value of the only field with a name; nil for none.
+    ///
+    /// - Parameter name: in lower case.
+    /// - Throws: 400 for several: which of them counts would depend on the reader.
+    public func only(_ name: String) throws(HTTPError) -> String? {
+        let found = values(of: name)
+        guard found.count <= 1 else {
+            throw HTTPError(.badRequest, "The header field \(name) may be given once only")
+        }
+        return found.first
+    }
+
+    /// Returns the elements of the comma-separated lists in the fields with a name, in lower case
+    /// and without white space around them; empty elements are left out.
+    public func elements(of name: String) -> [String] {
+        values(of: name).flatMap { $0.split(separator: ",") }
+            .map { trimmed($0).lowercased() }.filter { !$0.isEmpty }
+    }
+}
+
+extension Fields {
+    /// Reads a line of the head: a name, a colon, a value.
+    ///
+    /// A line that begins with white space continued the one before until RFC 9112 ended that; it
+    /// is refused.
+    mutating func append(line: Slice<UnsafeRawBufferPointer>) throws(HTTPError) {
+        let name = line.prefix(while: \.isTokenCharacter)
+        let behind = line.dropFirst(name.count)
+        guard !name.isEmpty, behind.first == .colon else {
+            throw HTTPError(.badRequest, "A header field has a name, a colon and a value")
+        }
+        let value = behind.dropFirst()
+        guard value.allSatisfy(\.isValueCharacter),
+            let text = String(validating: value, as: UTF8.self)
+        else {
+            throw HTTPError(
+                .badRequest, "A header field has to be UTF-8 without control characters")
+        }
+        append(String(decoding: name, as: UTF8.self).lowercased(), String(trimmed(text[...])))
+    }
+}
+
+/// Returns a text without spaces and tabs at its ends.
+func trimmed(_ text: Substring) -> Substring {
+    var text = text
+    while let first = text.utf8.first, first == 0x20 || first == 0x09 { text.removeFirst() }
+    while let last = text.utf8.last, last == 0x20 || last == 0x09 { text.removeLast() }
+    return text
+}

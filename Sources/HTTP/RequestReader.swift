@@ -1,0 +1,126 @@
+/// The reader of one connection's requests, without I/O.
+///
+/// Bytes may arrive in any pieces; a body is handed on as it arrives and never held. Between two
+/// requests at most `HTTPLimits.headBytesMax` bytes are held.
+public struct RequestReader: Sendable {
+    /// The part of a request that has arrived.
+    public enum Event {
+        case head(RequestHead)
+        /// Bytes of the body; valid as long as those that were read.
+        case body(Slice<UnsafeRawBufferPointer>)
+        /// The end of the request, also of one without a body.
+        case end
+    }
+
+    private enum State: Sendable {
+        case head
+        /// The bytes of the body that are still to come.
+        case length(UInt64)
+        case chunked(ChunkReader)
+        case failed
+    }
+
+    private var state = State.head
+    /// What has arrived of the head.
+    private var head: [UInt8] = []
+
+    public init() {}
+
+    /// Whether no request has begun.
+    public var isBetweenRequests: Bool {
+        if case .head = state { head.isEmpty } else { false }
+    }
+
+    /// Returns the next part of a request, and removes its bytes from `bytes`; nil if more bytes
+    /// are needed.
+    ///
+    /// - Throws: the error to answer with before the connection is closed; after it nothing is
+    ///   read.
+    public mutating func next(
+        _ bytes: inout Slice<UnsafeRawBufferPointer>
+    ) throws(HTTPError) -> Event? {
+        do throws(HTTPError) {
+            return try read(&bytes)
+        } catch {
+            state = .failed
+            head = []
+            throw error
+        }
+    }
+
+    private mutating func read(
+        _ bytes: inout Slice<UnsafeRawBufferPointer>
+    ) throws(HTTPError) -> Event? {
+        switch state {
+        case .head: return try readHead(&bytes).map(Event.head)
+        case .length(0):
+            state = .head
+            return .end
+        case .length(let rest):
+            guard !bytes.isEmpty else { return nil }
+            let part = bytes.prefix(Int(clamping: rest))
+            bytes = bytes.dropFirst(part.count)
+            state = .length(rest - UInt64(part.count))
+            return .body(part)
+        case .chunked(var chunks):
+            let part = try chunks.next(&bytes)
+            state = chunks.isAtEnd ? .length(0) : .chunked(chunks)
+            if let part { return .body(part) }
+            return chunks.isAtEnd ? try read(&bytes) : nil
+        case .failed:
+            bytes = bytes.dropFirst(bytes.count)
+            return nil
+        }
+    }
+
+    /// Reads up to the end of the head; nil if it has not arrived.
+    private mutating func readHead(
+        _ bytes: inout Slice<UnsafeRawBufferPointer>
+    ) throws(HTTPError) -> RequestHead? {
+        while let end = bytes.firstIndex(of: .lineFeed) {
+            let line = bytes[...end]
+            bytes = bytes[(end + 1)...]
+            try append(line)
+            guard head.count >= 2, head[head.count - 2] == .carriageReturn else {
+                throw HTTPError(.badRequest, "Each line has to end with CR LF")
+            }
+            guard head.suffix(4).elementsEqual("\r\n\r\n".utf8) else {
+                // An empty line before a request may be passed over (RFC 9112, section 2.2); not
+                // every reader does.
+                guard head.count > 2 else {
+                    throw HTTPError(.badRequest, "A request has to begin with a request line")
+                }
+                continue
+            }
+            return try finishHead()
+        }
+        try append(bytes)
+        bytes = bytes.dropFirst(bytes.count)
+        return nil
+    }
+
+    private mutating func append(_ part: Slice<UnsafeRawBufferPointer>) throws(HTTPError) {
+        guard head.count + part.count <= HTTPLimits.headBytesMax else {
+            let isLine = !head.contains(.lineFeed)
+            throw HTTPError(
+                isLine ? .targetTooLong : .fieldsTooLarge,
+                "A request's head has at most \(HTTPLimits.headBytesMax) bytes")
+        }
+        head += part
+    }
+
+    private mutating func finishHead() throws(HTTPError) -> RequestHead {
+        let result = head.withUnsafeBytes { bytes in
+            Result { () throws(HTTPError) in
+                try RequestHead(UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count - 2)]))
+            }
+        }
+        let request = try result.get()
+        head.removeAll(keepingCapacity: true)
+        switch request.body {
+        case .length(let length): state = .length(length)
+        case .chunked: state = .chunked(ChunkReader())
+        }
+        return request
+    }
+}

@@ -1,0 +1,91 @@
+/// The path and query of a request.
+public struct RequestTarget: Hashable, Sendable {
+    /// A `name=value` of the query, decoded.
+    public struct Parameter: Hashable, Sendable {
+        public let name: String
+        public let value: String
+    }
+
+    /// The parts between the slashes of the path, decoded; empty for `/`.
+    ///
+    /// A part may contain a slash that was escaped.
+    public let segments: [String]
+    /// In order; a parameter without `=` has an empty value.
+    public let query: [Parameter]
+
+    /// Reads the target of a request line.
+    ///
+    /// - Parameter bytes: in origin form (`/v1/chats?find=x`) or absolute form
+    ///   (`http://host/v1/chats`); what the latter says before its path is ignored (RFC 9112, 3.2).
+    init(_ bytes: Slice<UnsafeRawBufferPointer>) throws(HTTPError) {
+        let bytes = try RequestTarget.origin(bytes)
+        guard bytes.first == .slash else {
+            throw HTTPError(.badRequest, "The target of a request has to begin with /")
+        }
+        let path = bytes.prefix { $0 != .questionMark }
+        var segments: [String] = []
+        for part in path.dropFirst().split(separator: .slash, omittingEmptySubsequences: false) {
+            segments.append(try RequestTarget.decoded(part, isQuery: false))
+        }
+        guard !segments.contains(where: { $0 == "." || $0 == ".." }) else {
+            throw HTTPError(.badRequest, "A path may not contain . or .. as a part")
+        }
+        self.segments = segments == [""] ? [] : segments
+        var query: [Parameter] = []
+        for part in bytes.dropFirst(path.count + 1).split(separator: .ampersand) {
+            let name = part.prefix { $0 != .equals }
+            query.append(
+                Parameter(
+                    name: try RequestTarget.decoded(name, isQuery: true),
+                    value: try RequestTarget.decoded(
+                        part.dropFirst(name.count + 1), isQuery: true)))
+        }
+        self.query = query
+    }
+
+    /// Returns what follows the scheme and authority of an absolute form.
+    private static func origin(
+        _ bytes: Slice<UnsafeRawBufferPointer>
+    ) throws(HTTPError) -> Slice<UnsafeRawBufferPointer> {
+        for scheme in ["http://", "https://"] where bytes.starts(with: scheme.utf8) {
+            let behind = bytes.dropFirst(scheme.utf8.count)
+            let authority = behind.prefix { $0 != .slash }
+            guard !authority.isEmpty, authority.allSatisfy(\.mayBeInAuthority) else {
+                throw HTTPError(.badRequest, "The host of the target is not one")
+            }
+            return behind.dropFirst(authority.count)
+        }
+        return bytes
+    }
+
+    /// Decodes `%41` and, in a query, `+`.
+    private static func decoded(
+        _ part: Slice<UnsafeRawBufferPointer>, isQuery: Bool
+    ) throws(HTTPError) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity(part.count)
+        var rest = part
+        while let byte = rest.popFirst() {
+            switch byte {
+            case .percent:
+                guard let high = rest.popFirst()?.hexadecimalValue,
+                    let low = rest.popFirst()?.hexadecimalValue
+                else { throw HTTPError(.badRequest, "Two hexadecimal digits have to follow %") }
+                text.append(high << 4 | low)
+            case .plus where isQuery: text.append(.space)
+            default:
+                guard byte.mayBeInTarget else {
+                    throw HTTPError(.badRequest, "A character of the target has to be escaped")
+                }
+                text.append(byte)
+            }
+        }
+        guard text.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }),
+            let decoded = String(validating: text, as: UTF8.self)
+        else {
+            throw HTTPError(
+                .badRequest, "The target has to be UTF-8 without control characters")
+        }
+        return decoded
+    }
+}

@@ -1,0 +1,86 @@
+import Wire
+
+/// The codes with which a WebSocket is closed (RFC 6455, section 7.4.1).
+public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable {
+    public let rawValue: UInt16
+
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    public static let normal = WebSocketCloseCode(rawValue: 1000)
+    public static let goingAway = WebSocketCloseCode(rawValue: 1001)
+    public static let protocolError = WebSocketCloseCode(rawValue: 1002)
+    public static let unsupportedData = WebSocketCloseCode(rawValue: 1003)
+    public static let notUTF8 = WebSocketCloseCode(rawValue: 1007)
+    public static let policy = WebSocketCloseCode(rawValue: 1008)
+    public static let tooLarge = WebSocketCloseCode(rawValue: 1009)
+    public static let tryAgainLater = WebSocketCloseCode(rawValue: 1013)
+
+    /// Whether an endpoint may send the code.
+    var mayBeSent: Bool {
+        switch rawValue {
+        case 1000...1003, 1007...1014, 3000...4999: true
+        default: false
+        }
+    }
+}
+
+/// The kind of a frame.
+enum WebSocketOpcode: UInt8, Hashable, Sendable {
+    case continuation = 0
+    case text = 1
+    case binary = 2
+    case close = 8
+    case ping = 9
+    case pong = 10
+
+    var isControl: Bool { rawValue >= 8 }
+}
+
+extension ByteWriter {
+    /// Writes a text as one message.
+    public mutating func write(webSocketText text: UnsafeRawBufferPointer) {
+        write(.text, text)
+    }
+
+    /// Writes a ping.
+    public mutating func writeWebSocketPing() {
+        write(.ping, UnsafeRawBufferPointer(start: nil, count: 0))
+    }
+
+    /// Writes the answer to a ping.
+    ///
+    /// - Parameter payload: what the ping carried.
+    public mutating func write(webSocketPong payload: [UInt8]) {
+        payload.withUnsafeBytes { write(.pong, $0) }
+    }
+
+    /// Writes the frame that ends the connection.
+    ///
+    /// - Parameter reason: at most 123 bytes of UTF-8; more is left out.
+    public mutating func write(webSocketClose code: WebSocketCloseCode, _ reason: String) {
+        var payload = [UInt8(truncatingIfNeeded: code.rawValue >> 8)]
+        payload.append(UInt8(truncatingIfNeeded: code.rawValue))
+        for character in reason {
+            guard payload.count + character.utf8.count <= WebSocketReader.controlBytesMax else {
+                break
+            }
+            payload += character.utf8
+        }
+        payload.withUnsafeBytes { write(.close, $0) }
+    }
+
+    /// Writes a whole frame; a server's frames are not masked.
+    private mutating func write(_ opcode: WebSocketOpcode, _ payload: UnsafeRawBufferPointer) {
+        write(0x80 | opcode.rawValue)
+        switch payload.count {
+        case ...125: write(UInt8(payload.count))
+        case ...Int(UInt16.max):
+            write(126 as UInt8)
+            write(fixed: UInt16(payload.count))
+        default:
+            write(127 as UInt8)
+            write(fixed: UInt64(payload.count))
+        }
+        write(raw: payload)
+    }
+}

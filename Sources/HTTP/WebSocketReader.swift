@@ -1,0 +1,216 @@
+/// The error of a frame that no client may send, with the code to close the connection with.
+public struct WebSocketError: Error, Hashable, Sendable {
+    public let code: WebSocketCloseCode
+    /// A sentence for the developer of the client.
+    public let message: String
+
+    init(_ code: WebSocketCloseCode, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+}
+
+/// The reader of a client's WebSocket frames (RFC 6455), without I/O.
+///
+/// Bytes may arrive in any pieces. At most one message and one control frame are held.
+public struct WebSocketReader: Sendable {
+    /// A message, or a control frame.
+    public enum Event: Hashable, Sendable {
+        /// A text, checked to be UTF-8.
+        case text([UInt8])
+        case binary([UInt8])
+        case ping([UInt8])
+        case pong([UInt8])
+        /// The client closes; nil for no code.
+        case close(WebSocketCloseCode?)
+    }
+
+    /// The head of a frame.
+    private struct Head: Sendable {
+        let opcode: WebSocketOpcode
+        let isLast: Bool
+        let length: Int
+        let mask: (UInt8, UInt8, UInt8, UInt8)
+        /// The number of payload bytes that have arrived.
+        var count = 0
+    }
+
+    /// The payload of a control frame, in bytes (RFC 6455, section 5.5).
+    static let controlBytesMax = 125
+
+    private let messageBytesMax: Int
+    /// What has arrived of the head of the next frame.
+    private var headBytes: [UInt8] = []
+    private var head: Head?
+    private var message: [UInt8] = []
+    /// The kind of the message that is in the middle of its frames; nil between messages.
+    private var messageOpcode: WebSocketOpcode?
+    private var control: [UInt8] = []
+    private var hasFailed = false
+
+    /// - Parameter messageBytesMax: the most bytes of a message, over all of its frames.
+    public init(messageBytesMax: Int) { self.messageBytesMax = messageBytesMax }
+
+    /// The bytes that are held until the rest of a message arrives.
+    public var heldBytes: Int { headBytes.count + message.count + control.count }
+
+    /// Returns the next message or control frame, and removes what was read from `bytes`; nil if
+    /// more bytes are needed.
+    ///
+    /// - Throws: the error to close the connection with; after it nothing is read.
+    public mutating func next(
+        _ bytes: inout Slice<UnsafeRawBufferPointer>
+    ) throws(WebSocketError) -> Event? {
+        do throws(WebSocketError) {
+            while !hasFailed {
+                if head == nil, try !readHead(&bytes) { return nil }
+                guard readPayload(&bytes) else { return nil }
+                if let event = try finishFrame() { return event }
+            }
+        } catch {
+            hasFailed = true
+            (message, control, headBytes) = ([], [], [])
+            throw error
+        }
+        bytes = bytes.dropFirst(bytes.count)
+        return nil
+    }
+
+    /// - Returns: whether the head is complete.
+    private mutating func readHead(
+        _ bytes: inout Slice<UnsafeRawBufferPointer>
+    ) throws(WebSocketError) -> Bool {
+        while headBytes.count < WebSocketReader.headLength(headBytes) {
+            guard let byte = bytes.popFirst() else { return false }
+            headBytes.append(byte)
+        }
+        head = try parsedHead()
+        headBytes.removeAll(keepingCapacity: true)
+        return true
+    }
+
+    /// Returns the length of a head, as far as its first bytes tell.
+    private static func headLength(_ bytes: [UInt8]) -> Int {
+        guard bytes.count >= 2 else { return 2 }
+        let mask = bytes[1] & 0x80 == 0 ? 0 : 4
+        switch bytes[1] & 0x7F {
+        case 126: return 4 + mask
+        case 127: return 10 + mask
+        default: return 2 + mask
+        }
+    }
+
+    private func parsedHead() throws(WebSocketError) -> Head {
+        guard headBytes[0] & 0x70 == 0, let opcode = WebSocketOpcode(rawValue: headBytes[0] & 0x0F)
+        else { throw WebSocketError(.protocolError, "No extensions were agreed on") }
+        guard headBytes[1] & 0x80 != 0 else {
+            throw WebSocketError(.protocolError, "A client has to mask its frames")
+        }
+        let isLast = headBytes[0] & 0x80 != 0
+        let length = try payloadLength()
+        if opcode.isControl {
+            guard isLast, length <= WebSocketReader.controlBytesMax else {
+                throw WebSocketError(
+                    .protocolError, "A control frame is whole and has at most 125 bytes")
+            }
+        } else {
+            guard (opcode == .continuation) == (messageOpcode != nil) else {
+                throw WebSocketError(
+                    .protocolError, "The frames of a message follow each other")
+            }
+            guard length <= messageBytesMax - message.count else {
+                throw WebSocketError(
+                    .tooLarge, "A message has at most \(messageBytesMax) bytes")
+            }
+        }
+        let mask = headBytes.suffix(4)
+        let first = mask.startIndex
+        return Head(
+            opcode: opcode, isLast: isLast, length: length,
+            mask: (mask[first], mask[first + 1], mask[first + 2], mask[first + 3]))
+    }
+
+    private func payloadLength() throws(WebSocketError) -> Int {
+        let short = Int(headBytes[1] & 0x7F)
+        guard short > 125 else { return short }
+        let digits = short == 126 ? 2 : 8
+        let length = headBytes[2..<2 + digits].reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+        guard length > (short == 126 ? 125 : UInt64(UInt16.max)) else {
+            throw WebSocketError(.protocolError, "A length has to be as short as possible")
+        }
+        return Int(clamping: length)
+    }
+
+    /// - Returns: whether the payload is complete.
+    private mutating func readPayload(_ bytes: inout Slice<UnsafeRawBufferPointer>) -> Bool {
+        guard var head else { return false }
+        let part = bytes.prefix(head.length - head.count)
+        if head.opcode.isControl {
+            WebSocketReader.append(part, to: &control, head)
+        } else {
+            WebSocketReader.append(part, to: &message, head)
+        }
+        head.count += part.count
+        self.head = head
+        bytes = bytes.dropFirst(part.count)
+        return head.count == head.length
+    }
+
+    /// Appends payload bytes without their mask.
+    private static func append(
+        _ part: Slice<UnsafeRawBufferPointer>, to payload: inout [UInt8], _ head: Head
+    ) {
+        let start = payload.count
+        payload += part
+        let mask = [head.mask.0, head.mask.1, head.mask.2, head.mask.3]
+        payload.withUnsafeMutableBufferPointer { payload in
+            var place = head.count & 3
+            for index in start..<payload.count {
+                payload[index] ^= mask[place]
+                place = (place + 1) & 3
+            }
+        }
+    }
+
+    /// - Returns: the event that the frame completes; nil for a message that continues.
+    private mutating func finishFrame() throws(WebSocketError) -> Event? {
+        guard let frame = head else { return nil }
+        head = nil
+        guard !frame.opcode.isControl else {
+            defer { control = [] }
+            return try controlEvent(frame.opcode)
+        }
+        let opcode = messageOpcode ?? frame.opcode
+        guard frame.isLast else {
+            messageOpcode = opcode
+            return nil
+        }
+        messageOpcode = nil
+        defer { message = [] }
+        guard opcode == .text else { return .binary(message) }
+        guard String(validating: message, as: UTF8.self) != nil else {
+            throw WebSocketError(.notUTF8, "A text has to be UTF-8")
+        }
+        return .text(message)
+    }
+
+    private func controlEvent(_ opcode: WebSocketOpcode) throws(WebSocketError) -> Event {
+        switch opcode {
+        case .ping: return .ping(control)
+        case .pong: return .pong(control)
+        default: break
+        }
+        guard !control.isEmpty else { return .close(nil) }
+        guard control.count >= 2 else {
+            throw WebSocketError(.protocolError, "The code of a close has two bytes")
+        }
+        let code = WebSocketCloseCode(rawValue: UInt16(control[0]) << 8 | UInt16(control[1]))
+        guard code.mayBeSent else {
+            throw WebSocketError(.protocolError, "The code of the close may not be sent")
+        }
+        guard String(validating: control.dropFirst(2), as: UTF8.self) != nil else {
+            throw WebSocketError(.notUTF8, "The reason of a close has to be UTF-8")
+        }
+        return .close(code)
+    }
+}
