@@ -56,6 +56,7 @@ let package = Package(
             "Admin",
             ["Node", "LineProtocol", "Membership", "Replication", "Chat", "CRDT", "Wire"]),
         room("Session", ["Admin", "LineProtocol", "Node", "Replication", "Chat", "Wire"]),
+        room("Gateway", ["Session", "Admin", "HTTP", "LineProtocol", "Node", "Wire"]),
         room(
             "Simulator",
             [
@@ -69,7 +70,7 @@ let package = Package(
             [
                 "Session", "Admin", "Node", "LineProtocol", "Membership", "Placement",
                 "Replication", "Chat", "CRDT", "Wire", "NetworkIO", "TLS", "Storage", "CSystem",
-                "Manual",
+                "Gateway", "HTTP", "Manual",
             ]),
         room(
             "LineClient",
@@ -109,6 +110,7 @@ let package = Package(
             "ChatClientTests", ["ChatClient", "CNcurses", "LineProtocol"],
             exclude: ["Transcripts"]),
         tests("ManualTests", ["Manual"]),
+        tests("GatewayTests", ["Gateway", "Session", "LineProtocol", "Node"]),
         tests("HTTPTests", ["TestKit", "HTTP", "Wire"]),
         tests("NetworkIOTests", ["NetworkIO", "CSystem"]),
         tests("TLSTests", ["TLS", "COpenSSL", "NetworkIO"]),

@@ -69,13 +69,23 @@ extension Admin {
     }
 
     private func ready(_ writer: inout ReplyWriter) {
-        guard let reason = node.assumeIsolated({ $0.unreadiness }) else { return writer.ok() }
-        writer.error(LineError(reason))
+        guard let reason = unreadiness() else { return writer.ok() }
+        writer.error(reason)
+    }
+
+    /// Returns why the node should get no requests; nil if it should.
+    package func unreadiness() -> LineError? {
+        node.assumeIsolated({ $0.unreadiness }).map { LineError($0) }
     }
 
     private func metrics(_ writer: inout ReplyWriter) {
-        writer.raw(MetricsText(of: node.assumeIsolated { $0.metrics() }).bytes)
+        writer.raw(metricsText())
         writer.ok()
+    }
+
+    /// The figures of the node in the format of Prometheus.
+    package func metricsText() -> [UInt8] {
+        MetricsText(of: node.assumeIsolated { $0.metrics() }).bytes
     }
 
     private func members(_ writer: inout ReplyWriter) {

@@ -12,6 +12,8 @@ package struct NodeCommand: Sendable {
     package var folder: String
     package var gossip: SocketAddress
     package var admin: SocketAddress
+    /// The address for probes and the collectors of figures; nil for none.
+    package var ops: SocketAddress?
     /// The host that others dial, where it is not the one at which the node listens.
     package var advertise: String?
     package var join: [String] = []
@@ -43,6 +45,8 @@ package struct NodeCommand: Sendable {
         adminKeyFile = try options.optional("--admin-key-file", "a path") { $0.isEmpty ? nil : $0 }
         gossip = try NodeCommand.address("--gossip", options)
         admin = try NodeCommand.address("--admin", options)
+        // Without users' data on it, the port needs no key.
+        ops = try options.optional("--ops", "host:port") { SocketAddress($0) }
         join =
             try options.optional("--join", "host:port, between commas") { value in
                 let addresses = value.split(separator: ",", omittingEmptySubsequences: false)

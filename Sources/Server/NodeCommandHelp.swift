@@ -6,13 +6,14 @@ extension NodeCommand {
         "node", "runs one node of a cluster",
         synopsis: [
             "grapevine node --name <node> --data <folder> --gossip <host:port> --admin <host:port>",
-            "[--advertise <host>] [--join <gossip host:port>[,…] [--bootstrap]]",
+            "[--ops <host:port>] [--advertise <host>]",
+            "[--join <gossip host:port>[,…] [--bootstrap]]",
             "[--cluster <name>] [--replicas 3|all] [--shards 64] [--ack local|majority|all]",
             "[--edit-window 15m] [--evict-after 10m|never] [--max-offset 500ms]",
             "[--key-file <file>] [--admin-key-file <file>] [--faults] [--accept-data-loss]",
             "[--log error|warn|info|debug] [--core-dumps]",
         ],
-        "Runs one node. Once it serves it prints: ready name=… gossip=… admin=…",
+        "Runs one node. Once it serves it prints: ready name=… gossip=… admin=… ops=…",
         addresses + members + rules + keysAndFaults)
 
     private static let addresses = [
@@ -26,6 +27,10 @@ extension NodeCommand {
             "the IP address and port for other nodes; port 0 asks for a free one"),
         CommandHelp.Option(
             "--admin", .text("host:port"), "the same for clients, with nc for instance"),
+        CommandHelp.Option(
+            "--ops", .text("host:port"),
+            "the same for probes and collectors of figures, over HTTP: /healthz, /readyz and "
+                + "/metrics; none of them shows users' data, and none needs a key"),
         CommandHelp.Option(
             "--advertise", .text("host"),
             "the host that others reach both ports at: a name or an IP address (the one that is "

@@ -30,6 +30,7 @@ actor NodeHost: Host {
     private nonisolated let startedAtMilliseconds = EventLoop.wallMilliseconds()
     private let peerListener: Listener
     private let clientListener: Listener
+    private let ops: OpsPort?
     /// The authentication of other nodes; nil where the node has no key.
     private let authenticator: PeerAuthenticator?
     private var clientKeys: ClientKeys?
@@ -72,6 +73,11 @@ actor NodeHost: Host {
         }
         peerListener = try Listener(command.gossip, on: loop)
         clientListener = try Listener(command.admin, on: loop)
+        if let address = command.ops {
+            ops = try OpsPort(address, on: loop, clock: clock)
+        } else {
+            ops = nil
+        }
         hostLimits = HostLimits(descriptors: Int(max(0, csystem_raise_descriptor_limit())))
         lingeringCloses = LingeringCloses(atMost: hostLimits.lingeringCloses)
         memory = ClientMemory(executor: loop) { isTight in
@@ -100,6 +106,12 @@ actor NodeHost: Host {
             }
             try clientListener.start { [self] connection in
                 assumeIsolated { $0.takeClient(connection) }
+            }
+            if let ops {
+                let result = ops.assumeIsolated { ops in
+                    Result { () throws(NetworkError) in try ops.start(node) }
+                }
+                try result.get()
             }
             return .success(())
         } catch {
@@ -336,7 +348,8 @@ extension NodeHost {
         do throws(NetworkError) {
             // The reader of standard output may have stopped reading; that must not stop the node.
             let output = try LineWriter(1) { "lines dropped: \($0)" }
-            output.write("ready name=\(command.name) gossip=\(gossip) admin=\(admin)")
+            let ops = ops.map { port in " ops=\(port.assumeIsolated { $0.address })" } ?? ""
+            output.write("ready name=\(command.name) gossip=\(gossip) admin=\(admin)\(ops)")
         } catch {
             log(.error, "ready, and could not say so on standard output: \(error)")
         }
@@ -351,6 +364,9 @@ extension NodeHost {
     nonisolated var isDebugging: Bool { writeLog.isDebugging }
 
     nonisolated func log(_ level: LogLevel, _ line: String) { writeLog.write(level, line) }
+
+    /// Closes connections of the port for operations that take too long; called at each tick.
+    func watchOps() { ops?.assumeIsolated { $0.onTick() } }
 
     func logWithheld() { writeLog.writeWithheld() }
 
@@ -374,6 +390,7 @@ extension NodeHost {
         endingSince = clock.milliseconds
         peerListener.close()
         clientListener.close()
+        ops?.assumeIsolated { $0.drain() }
         guard ending == .shutdown else { return loop.stop() }
         log(.info, "stopping")
         node?.assumeIsolated { $0.stopWaiting() }

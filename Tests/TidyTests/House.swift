@@ -64,12 +64,13 @@ struct House {
             // Node and Replication, here and in Session: they define what a reply waits for.
             Room("Admin", .node, "Node LineProtocol Membership Replication Chat CRDT Wire"),
             Room("Session", .node, "Admin LineProtocol Node Replication Chat Wire"),
+            Room("Gateway", .node, "Session Admin HTTP LineProtocol Node Wire"),
 
             Room(
                 "Server", .program,
                 """
                 Wire CRDT Chat Membership Placement Replication LineProtocol
-                NetworkIO TLS Storage CSystem Node Admin Session Manual
+                NetworkIO TLS Storage CSystem Node Admin Session Gateway HTTP Manual
                 """),
             Room(
                 "Simulator", .node,

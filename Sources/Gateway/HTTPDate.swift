@@ -1,0 +1,21 @@
+import LineProtocol
+
+/// Times as HTTP writes them (RFC 9110, section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
+enum HTTPDate {
+    private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+
+    /// - Parameter milliseconds: since 1970.
+    static func text(of milliseconds: UInt64) -> String {
+        let time = Int64(clamping: milliseconds)
+        let parts = LineTime.text(time).utf8.split { !(0x30...0x39).contains($0) }
+            .compactMap { Substring($0) }
+        // The first of January 1970 was a Thursday.
+        let day = days[Int(min(time, LineTime.latest) / 86_400_000 % 7)]
+        let month = months[(Int(parts[1]) ?? 1) - 1]
+        return "\(day), \(parts[2]) \(month) \(parts[0]) "
+            + "\(parts[3]):\(parts[4]):\(parts[5]) GMT"
+    }
+}

@@ -1,0 +1,188 @@
+import HTTP
+import Node
+import Session
+import Wire
+
+/// A connection to the port for operations, without its socket.
+///
+/// Requests are answered one a turn, in their order: a page such as `/metrics` takes some
+/// milliseconds of the loop's thread, and a client that asks for many at once must not delay the
+/// others.
+package actor OpsConnection {
+    /// The most milliseconds from the first byte of a request to its end; then 408.
+    static let requestMillisecondsMax: UInt64 = 10_000
+    /// The most milliseconds without a request; then the connection is closed.
+    static let idleMillisecondsMax: UInt64 = 60_000
+    /// The bytes of responses that the client has not taken from which on none is made for it.
+    static let queuedBytesMax = 64 << 10
+
+    private let reports: any NodeReports
+    private let clock: any Clock
+    private let output: any SessionOutput
+    private nonisolated let executor: any SerialExecutor
+    /// Has `onTurn` called in the loop's next turn.
+    private let askForTurn: @Sendable () -> Void
+
+    private var reader = RequestReader()
+    /// The request whose end has not arrived.
+    private var request: RequestHead?
+    /// What was read and not answered yet: at most one read of the socket.
+    private var backlog: [UInt8] = []
+    /// When the last request was answered, or the present one began.
+    private var since: UInt64
+    private var isTurnAwaited = false
+    private var hasEnded = false
+    private var isClosing = false
+
+    package init(
+        showing reports: any NodeReports, clock: any Clock, output: any SessionOutput,
+        executor: any SerialExecutor,
+        askForTurn: @escaping @Sendable () -> Void
+    ) {
+        self.reports = reports
+        self.clock = clock
+        self.output = output
+        self.executor = executor
+        self.askForTurn = askForTurn
+        since = clock.milliseconds
+    }
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+        executor.asUnownedSerialExecutor()
+    }
+
+    // MARK: Events
+
+    package func onBytes(_ bytes: UnsafeRawBufferPointer) {
+        guard !isClosing else { return }
+        if reader.isBetweenRequests, backlog.isEmpty { since = clock.milliseconds }
+        backlog += bytes
+        proceed()
+    }
+
+    package func onTurn() {
+        isTurnAwaited = false
+        proceed()
+    }
+
+    package func onDrained() { proceed() }
+
+    /// Handles the end of what the client sends; what it asked for is still answered.
+    package func onEnd() {
+        hasEnded = true
+        proceed()
+    }
+
+    package func onClosed() {
+        isClosing = true
+        backlog = []
+    }
+
+    /// Closes a connection that takes too long; called at each tick.
+    package func onTick() {
+        guard !isClosing, !isTurnAwaited else { return }
+        let now = clock.milliseconds
+        if reader.isBetweenRequests, backlog.isEmpty {
+            if now >= since + OpsConnection.idleMillisecondsMax { close() }
+        } else if now >= since + OpsConnection.requestMillisecondsMax {
+            guard output.queuedBytes == 0 else { return abort() }
+            fail(HTTPError(.requestTimeout, "The request did not arrive in time"))
+        }
+    }
+
+    /// Ends the connection after the present response: the process is about to end.
+    package func drain() {
+        if !isClosing { close() }
+    }
+}
+
+// MARK: Requests
+
+extension OpsConnection {
+    /// Answers the next request, if it has arrived and the client takes its responses.
+    private func proceed() {
+        guard !isClosing, !isTurnAwaited else { return }
+        if output.queuedBytes < OpsConnection.queuedBytesMax { answerNext() }
+        guard !isClosing else { return }
+        output.setReadingPaused(!backlog.isEmpty)
+        if hasEnded, backlog.isEmpty { close() }
+    }
+
+    private func answerNext() {
+        var rest = backlog.count
+        let result: Result<RequestHead?, HTTPError> = backlog.withUnsafeBytes { bytes in
+            var slice = bytes[...]
+            defer { rest = slice.count }
+            do throws(HTTPError) {
+                return .success(try readRequest(&slice))
+            } catch {
+                return .failure(error)
+            }
+        }
+        backlog.removeFirst(backlog.count - rest)
+        switch result {
+        case .failure(let error): fail(error)
+        case .success(nil): break
+        case .success(let head?): answer(head)
+        }
+    }
+
+    /// Returns the next request once its end has arrived.
+    private func readRequest(
+        _ bytes: inout Slice<UnsafeRawBufferPointer>
+    ) throws(HTTPError) -> RequestHead? {
+        while let event = try reader.next(&bytes) {
+            switch event {
+            case .head(let head):
+                request = head
+                // The answer is an error, and needs no body to be known.
+                if head.hasBody { return head }
+            case .body: break
+            case .end:
+                defer { request = nil }
+                return request
+            }
+        }
+        return nil
+    }
+
+    private func answer(_ head: RequestHead) {
+        let closes = !head.keepsAlive || head.hasBody
+        write(OpsPage(for: head, of: reports), isHead: head.method == .head, closes: closes)
+        since = clock.milliseconds
+        if closes { return close() }
+        guard !backlog.isEmpty else { return }
+        isTurnAwaited = true
+        askForTurn()
+    }
+
+    private func fail(_ error: HTTPError) {
+        write(OpsPage(error), isHead: false, closes: true)
+        close()
+    }
+
+    private func write(_ page: OpsPage, isHead: Bool, closes: Bool) {
+        var head = ResponseHead(page.status, body: .length(UInt64(page.body.count)))
+        head.closes = closes
+        head.add("Content-Type", page.contentType)
+        head.add("Cache-Control", "no-store")
+        head.add("X-Content-Type-Options", "nosniff")
+        if let allowed = page.allowed { head.add("Allow", allowed) }
+        var writer = ByteWriter(reserving: page.body.count + 512)
+        writer.write(head, date: HTTPDate.text(of: clock.wallMilliseconds))
+        if !isHead { writer.write(raw: page.body) }
+        output.write(writer.bytes)
+    }
+
+    private func close() {
+        isClosing = true
+        backlog = []
+        output.finish()
+    }
+
+    private func abort() {
+        isClosing = true
+        backlog = []
+        output.abort()
+    }
+}

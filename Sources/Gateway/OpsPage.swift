@@ -1,0 +1,77 @@
+import Admin
+import HTTP
+import LineProtocol
+
+/// The state of a node that the port for operations shows.
+package protocol NodeReports: Sendable {
+    /// The node's figures in the format of Prometheus.
+    func metricsText() -> [UInt8]
+    /// Why the node should get no requests; nil if it should.
+    func unreadiness() -> LineError?
+}
+
+extension Admin: NodeReports {}
+
+/// The answer of the port for operations to one request, before it is written.
+struct OpsPage: Equatable {
+    let status: HTTPStatus
+    let contentType: String
+    let body: [UInt8]
+    /// The methods that the path has, for a 405.
+    var allowed: String?
+
+    /// Answers a request; every page is about the node, and none contains users' data.
+    init(for request: RequestHead, of reports: any NodeReports) {
+        guard !request.hasBody else {
+            self.init(HTTPError(.badRequest, "A request to this port has no body"))
+            return
+        }
+        let write: () -> OpsPage
+        switch request.target.segments {
+        case ["metrics"]:
+            write = {
+                OpsPage(
+                    status: .ok, contentType: "text/plain; version=0.0.4; charset=utf-8",
+                    body: reports.metricsText())
+            }
+        case ["healthz"]: write = { OpsPage(text: "ok") }
+        case ["readyz"]:
+            write = { reports.unreadiness().map { OpsPage(unready: $0) } ?? OpsPage(text: "ready") }
+        default:
+            self.init(HTTPError(.notFound, "This port has /metrics, /healthz and /readyz"))
+            return
+        }
+        guard request.method == .get || request.method == .head else {
+            self.init(HTTPError(.methodNotAllowed, "This path can only be read"))
+            allowed = "GET, HEAD"
+            return
+        }
+        self = write()
+    }
+
+    init(_ error: HTTPError) {
+        status = error.status
+        contentType = "application/json"
+        // The sentences are ours and need no escapes.
+        let object = "{\"code\":\(error.status.rawValue),\"message\":\"\(error.message)\"}"
+        body = Array("{\"error\":\(object)}\n".utf8)
+    }
+
+    private init(text: String) {
+        self.init(
+            status: .ok, contentType: "text/plain; charset=utf-8", body: Array("\(text)\n".utf8))
+    }
+
+    /// A page for a balancer that passes the node over, and for the person who asks why.
+    private init(unready reason: LineError) {
+        self.init(
+            status: .unavailable, contentType: "text/plain; charset=utf-8",
+            body: Array("\(reason.sentence)\n".utf8))
+    }
+
+    private init(status: HTTPStatus, contentType: String, body: [UInt8]) {
+        self.status = status
+        self.contentType = contentType
+        self.body = body
+    }
+}

@@ -1,0 +1,93 @@
+import Admin
+import Gateway
+import NetworkIO
+import Node
+import Session
+
+/// The port for operations: it answers probes and the collectors of figures over HTTP.
+actor OpsPort {
+    /// The most connections at once; a further one is closed.
+    static let connectionsMax = 64
+
+    private struct Client {
+        let connection: Connection
+        let requests: OpsConnection
+    }
+
+    private nonisolated let loop: EventLoop
+    private let clock: SystemClock
+    private let listener: Listener
+    private var clients: [UInt64: Client] = [:]
+
+    init(_ address: SocketAddress, on loop: EventLoop, clock: SystemClock) throws(NetworkError) {
+        self.loop = loop
+        self.clock = clock
+        listener = try Listener(address, on: loop)
+    }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    var address: SocketAddress { listener.address }
+
+    func start(_ node: Node) throws(NetworkError) {
+        try listener.start { [self] connection in assumeIsolated { $0.take(connection, for: node) }
+        }
+    }
+
+    /// Closes connections that take too long; called at each tick.
+    func onTick() {
+        for client in clients.values { client.requests.assumeIsolated { $0.onTick() } }
+    }
+
+    /// Closes the port, and each connection after its present response.
+    func drain() {
+        listener.close()
+        for client in clients.values { client.requests.assumeIsolated { $0.drain() } }
+    }
+
+    private func take(_ connection: Connection, for node: Node) {
+        guard clients.count < OpsPort.connectionsMax else { return connection.close() }
+        let id = connection.id
+        let requests = OpsConnection(
+            showing: Admin(node), clock: clock, output: ClientOutput(connection), executor: loop,
+            askForTurn: { [self] in loop.post { self.assumeIsolated { $0.onTurn(id) } } })
+        clients[id] = Client(connection: connection, requests: requests)
+        connection.delegate = OpsEvents(requests) { [self] in
+            assumeIsolated { $0.clients[id] = nil }
+        }
+    }
+
+    private func onTurn(_ id: UInt64) {
+        clients[id]?.requests.assumeIsolated { $0.onTurn() }
+    }
+}
+
+/// A delegate that passes the events of a connection to the reader of its requests.
+private final class OpsEvents: ConnectionDelegate {
+    private let requests: OpsConnection
+    private let onClose: () -> Void
+
+    init(_ requests: OpsConnection, onClose: @escaping () -> Void) {
+        self.requests = requests
+        self.onClose = onClose
+    }
+
+    func connection(_ connection: Connection, didRead bytes: UnsafeRawBufferPointer) {
+        // SAFETY: the bytes are copied during this call, on the loop's thread.
+        nonisolated(unsafe) let bytes = bytes
+        requests.assumeIsolated { $0.onBytes(bytes) }
+    }
+
+    func connectionDidReachEnd(_ connection: Connection) {
+        requests.assumeIsolated { $0.onEnd() }
+    }
+
+    func connection(_ connection: Connection, didDrainTo queuedBytes: Int) {
+        requests.assumeIsolated { $0.onDrained() }
+    }
+
+    func connectionDidClose(_ connection: Connection, error: NetworkError?) {
+        requests.assumeIsolated { $0.onClosed() }
+        onClose()
+    }
+}
