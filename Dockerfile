@@ -29,8 +29,8 @@ RUN apt-get update \
 COPY --from=build /usr/local/bin/grapevine /usr/local/bin/grapevine
 USER 10001:10001
 VOLUME /data
-# 7101 for other nodes, 7201 for clients.
-EXPOSE 7101 7201
+# 7101 for other nodes, 7201 for clients, 7401 for probes and figures where --ops says so.
+EXPOSE 7101 7201 7401
 # Who answers OK to READY at the admin port should get requests. GRAPEVINE_KEY_FILE is the key of
 # that port, where it has one, as it has wherever it can be reached from beyond this container.
 ENV GRAPEVINE_KEY_FILE=

@@ -1,9 +1,9 @@
 # Sourced by every script here, which first sets `usage` and `set -eu`: where things are, and how
-# to start, find and ask a node. Node nK has gossip port 7100+K, admin port 7200+K, its data in
-# .cluster/nK/, its process id in .cluster/nK.pid and its output in .cluster/nK.log (.log.1 is the
-# output of its life before). A second cluster beside it has GRAPEVINE_STATE, another folder in
-# place of .cluster, and GRAPEVINE_PORTS, another number in place of 7100. With GRAPEVINE_KEY_FILE
-# the nodes prove that key to each other and encrypt.
+# to start, find and ask a node. Node nK has gossip port 7100+K, admin port 7200+K, the port 7400+K
+# for probes and figures, its data in .cluster/nK/, its process id in .cluster/nK.pid and its output
+# in .cluster/nK.log (.log.1 is the output of its life before). A second cluster beside it has
+# GRAPEVINE_STATE, another folder in place of .cluster, and GRAPEVINE_PORTS, another number in place
+# of 7100. With GRAPEVINE_KEY_FILE the nodes prove that key to each other and encrypt.
 # shellcheck shell=sh disable=SC2154 # the scripts set usage
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
@@ -38,6 +38,10 @@ gossip() {
 
 admin_port() {
     echo "$((ports + 100 + ${1#n}))"
+}
+
+ops_port() {
+    echo "$((ports + 300 + ${1#n}))"
 }
 
 # The one argument of kill, start, wipe, pause and resume.
@@ -115,6 +119,7 @@ launch() {
     # shellcheck disable=SC2086 # options are words
     setsid "$binary" node --name "$name" --data "$state/$name" \
         --gossip "$(gossip "$name")" --admin "127.0.0.1:$(admin_port "$name")" \
+        --ops "127.0.0.1:$(ops_port "$name")" \
         ${join:+--join "$join"} ${key_file:+--key-file "$key_file"} $options \
         </dev/null >"$state/$name.log" 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
     echo "$!" >"$state/$name.pid"
