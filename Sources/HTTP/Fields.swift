@@ -12,6 +12,9 @@ public struct Fields: Hashable, Sendable {
 
     public var count: Int { fields.count }
 
+    /// The names, in lower case, and the values of all fields, in order.
+    public var all: [(name: String, value: String)] { fields.map { ($0.name, $0.value) } }
+
     private mutating func append(_ name: String, _ value: String) {
         fields.append(Field(name: name, value: value))
     }

@@ -21,10 +21,13 @@ public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Int32 
 }
 
 #if !FUZZING
-    /// The command without libFuzzer: it checks the files given as arguments, one after another.
+    /// The command without libFuzzer: it checks the files given as arguments, one after another;
+    /// with `--requests`, it prints the HTTP requests in each line of hexadecimal digits that it
+    /// reads, and an empty line behind them.
     @main
     enum Fuzzer {
         static func main() {
+            guard CommandLine.arguments.dropFirst() != ["--requests"] else { return dumpRequests() }
             for path in CommandLine.arguments.dropFirst() {
                 guard let file = fopen(path, "re") else {
                     perror("grapevine-fuzz: \(path)")
@@ -34,6 +37,17 @@ public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Int32 
                 let count = fread(&input, 1, input.count, file)
                 fclose(file)
                 parser.check(Array(input[..<count]))
+            }
+        }
+
+        private static func dumpRequests() {
+            while let line = readLine() {
+                let digits = line.compactMap(\.hexDigitValue)
+                let input = stride(from: 0, to: digits.count - 1, by: 2).map { index in
+                    UInt8(digits[index] << 4 | digits[index + 1])
+                }
+                for line in RequestDump.lines(for: input) { print(line) }
+                print()
             }
         }
     }

@@ -18,8 +18,9 @@ func unknownTargets(sources: [String], tests: [String], house: House) -> [Offenc
         Offence("Sources/\($0)", "is in no table: add the room to House.swift with its imports")
     }
     let orphans = tests.filter { name in
-        // `rows` contains scripts that query real nodes, and is no target.
-        guard name != "TidyTests", name != "rows", name != house.support.name else { return false }
+        // Scripts that query real nodes, or compare programs; no targets.
+        let isExempt = ["TidyTests", "rows", "differential", house.support.name].contains(name)
+        guard !isExempt else { return false }
         guard let tested = Place(path: "Tests/\(name)/-")?.testedRoom else { return true }
         return !sources.contains(tested)
     }
