@@ -10,11 +10,11 @@ import Wire
 /// others.
 package actor OpsConnection {
     /// The most milliseconds from the first byte of a request to its end; then 408.
-    static let requestMillisecondsMax: UInt64 = 10_000
+    package static let requestMillisecondsMax: UInt64 = 10_000
     /// The most milliseconds without a request; then the connection is closed.
-    static let idleMillisecondsMax: UInt64 = 60_000
+    package static let idleMillisecondsMax: UInt64 = 60_000
     /// The bytes of responses that the client has not taken from which on none is made for it.
-    static let queuedBytesMax = 64 << 10
+    package static let queuedBytesMax = 64 << 10
 
     private let reports: any NodeReports
     private let clock: any Clock

@@ -376,7 +376,9 @@ extension NodeHost {
         ProcessUsage(startedAtMilliseconds: startedAtMilliseconds)
     }
 
-    nonisolated var limits: [Limit] { Limit.ofTheProcess + Limit.ofUnauthenticated }
+    nonisolated var limits: [Limit] {
+        Limit.ofTheProcess + Limit.ofUnauthenticated + (ops == nil ? [] : Limit.ofOps)
+    }
 }
 
 // MARK: The end

@@ -1,4 +1,6 @@
 import CSystem
+import Gateway
+import HTTP
 import Node
 import Storage
 
@@ -50,5 +52,23 @@ extension Limit {
         Limit(
             "sign-in", NodeHost.signInMillisecondsMax, "milliseconds",
             "401, and the connection is closed"),
+    ]
+
+    static let ofOps: [Limit] = [
+        Limit(
+            "ops-connections", OpsPort.connectionsMax, "connections to the port of --ops",
+            "a further one is closed"),
+        Limit(
+            "ops-unread", OpsConnection.queuedBytesMax, "bytes that such a client has not read",
+            "no more requests are answered until it reads"),
+        Limit(
+            "ops-request", OpsConnection.requestMillisecondsMax, "milliseconds for a request",
+            "408, and the connection is closed"),
+        Limit(
+            "ops-idle", OpsConnection.idleMillisecondsMax, "milliseconds without a request",
+            "the connection is closed"),
+        Limit(
+            "ops-head", HTTPLimits.headBytesMax, "bytes of a request's line and fields",
+            "414 or 431, and the connection is closed"),
     ]
 }
