@@ -87,9 +87,14 @@ extension Conversation {
 }
 
 extension Document {
-    /// Whether the document is a message whose sending `vector` includes; false where it is nil.
+    /// Whether the document is a message of which `vector` includes a sending; false for nil.
+    ///
+    /// Any of them counts: a message that was repeated at another owner, and hidden there, stays
+    /// hidden when its first sending arrives and wins.
     public func isSent(within vector: Vector?) -> Bool {
-        guard let vector, let header = message?.header else { return false }
-        return vector.contains(header.dot)
+        guard let vector, let message else { return false }
+        if vector.contains(message.header.dot) { return true }
+        return !message.losingSends.isEmpty
+            && message.losingSends.dots.contains { vector.contains($0) }
     }
 }

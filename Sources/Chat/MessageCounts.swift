@@ -99,8 +99,11 @@ public struct MessageCounts: Hashable, Sendable {
             change(sender) { $0.own += sign }
         }
         guard sign > 0 else { return }
-        let dot = message.header.dot
-        widen(Sent(replica: dot.replica, seqs: dot.seq...dot.seq))
+        widen(message.header.dot)
+        // Most messages were sent once.
+        if !message.losingSends.isEmpty {
+            for dot in message.losingSends.dots { widen(dot) }
+        }
     }
 
     public mutating func add(_ other: MessageCounts, times sign: Int = 1) {
@@ -136,6 +139,10 @@ public struct MessageCounts: Hashable, Sendable {
         }
         body(&shares[index])
         if shares[index].isEmpty { shares.remove(at: index) }
+    }
+
+    private mutating func widen(_ dot: Dot) {
+        widen(Sent(replica: dot.replica, seqs: dot.seq...dot.seq))
     }
 
     private mutating func widen(_ entry: Sent) {

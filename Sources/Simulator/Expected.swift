@@ -42,9 +42,10 @@ struct Expected {
     func shown(to user: UserID) -> [(position: HistoryPosition, model: Model)] {
         let hidden = hiddenVector(of: user)
         return messages.filter { message in
-            guard let sending = message.model.header?.dot else { return false }
-            return !message.model.hiddenBy.contains(user)
-                && !(hidden?.contains(sending) ?? false)
+            guard message.model.header != nil, !message.model.hiddenBy.contains(user) else {
+                return false
+            }
+            return !message.model.sendings.contains { hidden?.contains($0) ?? false }
         }
     }
 

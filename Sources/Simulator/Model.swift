@@ -41,6 +41,9 @@ struct Model {
         }
     }
 
+    /// The dots by which a message was sent; several if that was repeated elsewhere.
+    var sendings: [Dot] { entries.filter { $0.mutation.action.isCreation }.map(\.dot) }
+
     var isRetracted: Bool { entries.contains { $0.mutation.action.verb == "retract" } }
 
     /// The users who hide the message: those with a hide that no restore undid.

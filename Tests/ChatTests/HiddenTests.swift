@@ -42,6 +42,23 @@ struct HiddenTests {
         #expect(!elsewhere.isSent(within: hidden))
     }
 
+    @Test func `a message that was sent twice is hidden by either sending`() throws {
+        var (one, other) = (Author(1), Author(2))
+        let first = one.apply(.send("hello"), by: People.alice, to: nil)
+        let second = other.apply(.send("hello"), by: People.alice, to: nil)
+        let merged = first.merged(with: second)
+        let dots = merged.sendings
+        #expect(dots.count == 2)
+        var counts = MessageCounts()
+        counts.add(merged)
+        for dot in dots {
+            #expect(merged.isSent(within: vector(dot)))
+            #expect(counts.areSent(within: vector(dot)) == nil, "to be looked at one by one")
+        }
+        #expect(!merged.isSent(within: Vector()) && counts.areSent(within: Vector()) == false)
+        #expect(counts.areSent(within: vector(dots[0], dots[1])) == true)
+    }
+
     @Test func `a header names the dot that sent it, by a replica that changed the document`()
         throws
     {
