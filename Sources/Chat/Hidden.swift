@@ -92,9 +92,7 @@ extension Document {
     /// Any of them counts: a message that was repeated at another owner, and hidden there, stays
     /// hidden when its first sending arrives and wins.
     public func isSent(within vector: Vector?) -> Bool {
-        guard let vector, let message else { return false }
-        if vector.contains(message.header.dot) { return true }
-        return !message.losingSends.isEmpty
-            && message.losingSends.dots.contains { vector.contains($0) }
+        guard let vector else { return false }
+        return sendings.contains { vector.contains($0) }
     }
 }

@@ -10,8 +10,7 @@ enum HTTPDate {
     /// - Parameter milliseconds: since 1970.
     static func text(of milliseconds: UInt64) -> String {
         let time = Int64(clamping: milliseconds)
-        let parts = LineTime.text(time).utf8.split { !(0x30...0x39).contains($0) }
-            .compactMap { Substring($0) }
+        let parts = LineTime.text(time).split { !("0"..."9").contains($0) }
         // The first of January 1970 was a Thursday.
         let day = days[Int(min(time, LineTime.latest) / 86_400_000 % 7)]
         let month = months[(Int(parts[1]) ?? 1) - 1]

@@ -8,7 +8,7 @@ import Wire
 /// Requests are answered one a turn, in their order: a page such as `/metrics` takes some
 /// milliseconds of the loop's thread, and a client that asks for many at once must not delay the
 /// others.
-package actor OpsConnection {
+package actor OpsConnection: SessionInput {
     /// The most milliseconds from the first byte of a request to its end; then 408.
     package static let requestMillisecondsMax: UInt64 = 10_000
     /// The most milliseconds without a request; then the connection is closed.

@@ -34,9 +34,13 @@ struct OpsPage: Equatable {
                     status: .ok, contentType: "text/plain; version=0.0.4; charset=utf-8",
                     body: reports.metricsText())
             }
-        case ["healthz"]: write = { OpsPage(text: "ok") }
+        case ["healthz"]: write = { OpsPage(.ok, text: "ok") }
         case ["readyz"]:
-            write = { reports.unreadiness().map { OpsPage(unready: $0) } ?? OpsPage(text: "ready") }
+            write = {
+                let reason = reports.unreadiness()
+                return OpsPage(
+                    reason == nil ? .ok : .unavailable, text: reason?.sentence ?? "ready")
+            }
         default:
             self.init(HTTPError(.notFound, "This port has /metrics, /healthz and /readyz"))
             return
@@ -57,16 +61,9 @@ struct OpsPage: Equatable {
         body = Array("{\"error\":\(object)}\n".utf8)
     }
 
-    private init(text: String) {
+    private init(_ status: HTTPStatus, text: String) {
         self.init(
-            status: .ok, contentType: "text/plain; charset=utf-8", body: Array("\(text)\n".utf8))
-    }
-
-    /// A page for a balancer that passes the node over, and for the person who asks why.
-    private init(unready reason: LineError) {
-        self.init(
-            status: .unavailable, contentType: "text/plain; charset=utf-8",
-            body: Array("\(reason.sentence)\n".utf8))
+            status: status, contentType: "text/plain; charset=utf-8", body: Array("\(text)\n".utf8))
     }
 
     private init(status: HTTPStatus, contentType: String, body: [UInt8]) {

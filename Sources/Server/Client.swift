@@ -22,32 +22,33 @@ final class ClientOutput: SessionOutput {
     func abort() { connection.close() }
 }
 
-/// A delegate that passes the events of a client's connection to its session.
-final class ClientEvents: ConnectionDelegate {
-    private let session: Session
+/// A delegate that passes the events of a client's connection to its session, or to what reads its
+/// requests on another port.
+final class ClientEvents<Input: SessionInput>: ConnectionDelegate {
+    private let input: Input
     private let onClose: () -> Void
 
-    init(_ session: Session, onClose: @escaping () -> Void) {
-        self.session = session
+    init(_ input: Input, onClose: @escaping () -> Void) {
+        self.input = input
         self.onClose = onClose
     }
 
     func connection(_ connection: Connection, didRead bytes: UnsafeRawBufferPointer) {
-        // SAFETY: the session reads the loop's buffer during this call, on the loop's thread, only.
+        // SAFETY: the input reads the loop's buffer during this call, on the loop's thread, only.
         nonisolated(unsafe) let bytes = bytes
-        session.assumeIsolated { $0.onBytes(bytes) }
+        input.assumeIsolated { $0.onBytes(bytes) }
     }
 
     func connectionDidReachEnd(_ connection: Connection) {
-        session.assumeIsolated { $0.onEnd() }
+        input.assumeIsolated { $0.onEnd() }
     }
 
     func connection(_ connection: Connection, didDrainTo queuedBytes: Int) {
-        session.assumeIsolated { $0.onDrained() }
+        input.assumeIsolated { $0.onDrained() }
     }
 
     func connectionDidClose(_ connection: Connection, error: NetworkError?) {
-        session.assumeIsolated { $0.onClosed() }
+        input.assumeIsolated { $0.onClosed() }
         onClose()
     }
 }

@@ -30,7 +30,8 @@ actor OpsPort {
     var address: SocketAddress { listener.address }
 
     func start(_ node: Node) throws(NetworkError) {
-        try listener.start { [self] connection in assumeIsolated { $0.take(connection, for: node) }
+        try listener.start { [self] connection in
+            assumeIsolated { $0.take(connection, for: node) }
         }
     }
 
@@ -52,42 +53,12 @@ actor OpsPort {
             showing: Admin(node), clock: clock, output: ClientOutput(connection), executor: loop,
             askForTurn: { [self] in loop.post { self.assumeIsolated { $0.onTurn(id) } } })
         clients[id] = Client(connection: connection, requests: requests)
-        connection.delegate = OpsEvents(requests) { [self] in
+        connection.delegate = ClientEvents(requests) { [self] in
             assumeIsolated { $0.clients[id] = nil }
         }
     }
 
     private func onTurn(_ id: UInt64) {
         clients[id]?.requests.assumeIsolated { $0.onTurn() }
-    }
-}
-
-/// A delegate that passes the events of a connection to the reader of its requests.
-private final class OpsEvents: ConnectionDelegate {
-    private let requests: OpsConnection
-    private let onClose: () -> Void
-
-    init(_ requests: OpsConnection, onClose: @escaping () -> Void) {
-        self.requests = requests
-        self.onClose = onClose
-    }
-
-    func connection(_ connection: Connection, didRead bytes: UnsafeRawBufferPointer) {
-        // SAFETY: the bytes are copied during this call, on the loop's thread.
-        nonisolated(unsafe) let bytes = bytes
-        requests.assumeIsolated { $0.onBytes(bytes) }
-    }
-
-    func connectionDidReachEnd(_ connection: Connection) {
-        requests.assumeIsolated { $0.onEnd() }
-    }
-
-    func connection(_ connection: Connection, didDrainTo queuedBytes: Int) {
-        requests.assumeIsolated { $0.onDrained() }
-    }
-
-    func connectionDidClose(_ connection: Connection, error: NetworkError?) {
-        requests.assumeIsolated { $0.onClosed() }
-        onClose()
     }
 }

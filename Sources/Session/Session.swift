@@ -9,7 +9,7 @@ import Wire
 ///
 /// Each line has a slot in a ring; its reply leaves when it is settled and at the head. While a
 /// client does not read, or has asked for too much at once, its lines wait unread.
-package actor Session: ReplySink {
+package actor Session: ReplySink, SessionInput {
     package nonisolated let id: UInt64
     private nonisolated let executor: any SerialExecutor
     private let node: Node
