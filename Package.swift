@@ -38,8 +38,11 @@ let package = Package(
         core("ChatClient", ["LineProtocol"]),
         core("Manual", []),
         core("HTTP", ["Wire"]),
+        core("JSON", ["CJansson"]),
+        core("Crypto", ["COpenSSL"]),
 
         // Edges: each touches one foreign thing.
+        library("CJansson", pkgConfig: "jansson", package: "libjansson-dev"),
         library("CLibuv", pkgConfig: "libuv", package: "libuv1-dev"),
         library("CNcurses", pkgConfig: "ncursesw", package: "libncurses-dev"),
         library("COpenSSL", pkgConfig: "openssl", package: "libssl-dev"),
@@ -56,7 +59,9 @@ let package = Package(
             "Admin",
             ["Node", "LineProtocol", "Membership", "Replication", "Chat", "CRDT", "Wire"]),
         room("Session", ["Admin", "LineProtocol", "Node", "Replication", "Chat", "Wire"]),
-        room("Gateway", ["Session", "Admin", "HTTP", "LineProtocol", "Node", "Wire"]),
+        room(
+            "Gateway",
+            ["Session", "Admin", "Crypto", "HTTP", "JSON", "LineProtocol", "Node", "Wire"]),
         room(
             "Simulator",
             [
@@ -110,8 +115,16 @@ let package = Package(
             "ChatClientTests", ["ChatClient", "CNcurses", "LineProtocol"],
             exclude: ["Transcripts"]),
         tests("ManualTests", ["Manual"]),
-        tests("GatewayTests", ["Gateway", "Session", "LineProtocol", "Node"]),
+        tests(
+            "GatewayTests",
+            [
+                "TestKit", "Gateway", "Session", "Chat", "Crypto", "HTTP", "JSON", "LineProtocol",
+                "Node",
+                "Wire",
+            ]),
         tests("HTTPTests", ["TestKit", "HTTP", "Wire"]),
+        tests("JSONTests", ["JSON"]),
+        tests("CryptoTests", ["Crypto", "Wire"]),
         tests("NetworkIOTests", ["NetworkIO", "CSystem"]),
         tests("TLSTests", ["TLS", "COpenSSL", "NetworkIO"]),
         tests(

@@ -13,6 +13,14 @@ public struct RequestTarget: Hashable, Sendable {
     /// In order; a parameter without `=` has an empty value.
     public let query: [Parameter]
 
+    /// Reads a path and query, as a request line has it.
+    public init(_ text: String) throws(HTTPError) {
+        let result = Array(text.utf8).withUnsafeBytes { bytes in
+            Result { () throws(HTTPError) in try RequestTarget(bytes[...]) }
+        }
+        self = try result.get()
+    }
+
     /// Reads the target of a request line.
     ///
     /// - Parameter bytes: in origin form (`/v1/chats?find=x`) or absolute form

@@ -1,15 +1,15 @@
 import Chat
 
 /// An option of a verb, as data: `key=value`.
-struct Option: Sendable {
+public struct Option: Sendable {
     let keyword: Keyword
-    let name: String
+    public let name: String
     /// The placeholder of the value, which `HELP` shows after the `=`.
-    let placeholder: String
+    public let placeholder: String
     /// Whether the verb cannot do without it.
-    let isRequired: Bool
+    public let isRequired: Bool
     /// Whether an empty value clears the field; elsewhere it is refused.
-    let isClearable: Bool
+    public let isClearable: Bool
 
     init(
         _ name: String, _ placeholder: String, isRequired: Bool = false, isClearable: Bool = false

@@ -51,11 +51,11 @@ public final class Verb: Sendable {
     public let about: String
 
     /// The required and the optional arguments, as usage shows them: `<user>`.
-    let required: [String]
-    let optional: [String]
-    let options: [Option]
+    public let required: [String]
+    public let optional: [String]
+    public let options: [Option]
     /// The text at the end of the line, as usage shows it; nil where there is none.
-    let text: String?
+    public let text: String?
     let build: Build
 
     let first: Keyword

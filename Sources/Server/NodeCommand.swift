@@ -12,6 +12,12 @@ package struct NodeCommand: Sendable {
     package var folder: String
     package var gossip: SocketAddress
     package var admin: SocketAddress
+    /// The address for apps; nil for none.
+    package var http: SocketAddress?
+    /// The file with the keys of access tokens; nil where nobody can sign in at that port.
+    package var jwtKeyFile: String?
+    /// The origins whose pages may send requests to that port.
+    package var origins: Set<String> = []
     /// The address for probes and the collectors of figures; nil for none.
     package var ops: SocketAddress?
     /// The host that others dial, where it is not the one at which the node listens.
@@ -45,6 +51,7 @@ package struct NodeCommand: Sendable {
         adminKeyFile = try options.optional("--admin-key-file", "a path") { $0.isEmpty ? nil : $0 }
         gossip = try NodeCommand.address("--gossip", options)
         admin = try NodeCommand.address("--admin", options)
+        try readHTTP(options)
         // Without users' data on it, the port needs no key.
         ops = try options.optional("--ops", "host:port") { SocketAddress($0) }
         join =
@@ -94,6 +101,24 @@ package struct NodeCommand: Sendable {
             LogLevel(rawValue: $0)
         }
         if let log { logLevel = log }
+    }
+
+    private mutating func readHTTP(_ options: Options) throws(UsageError) {
+        http = try options.optional("--http", "host:port") { SocketAddress($0) }
+        jwtKeyFile = try options.optional("--jwt-key", "a path") { $0.isEmpty ? nil : $0 }
+        let origins = try options.optional("--origin", "https://host, between commas") { value in
+            let origins = value.split(separator: ",", omittingEmptySubsequences: false)
+            let isValid = origins.allSatisfy { origin in
+                ["https://", "http://"].contains { origin.hasPrefix($0) && origin != $0 }
+                    && origin.split(separator: "/").count == 2 && origin.last != "/"
+            }
+            return isValid ? Set(origins.map(String.init)) : nil
+        }
+        self.origins = origins ?? []
+        guard let http, !http.isLoopback, !options.has("--http-behind-proxy") else { return }
+        throw UsageError(
+            "--http cannot be '\(http)': an address that is not loopback needs "
+                + "--http-behind-proxy, and a proxy in front of it that speaks TLS")
     }
 
     /// The value of `--evict-after`.

@@ -6,6 +6,7 @@ extension NodeCommand {
         "node", "runs one node of a cluster",
         synopsis: [
             "grapevine node --name <node> --data <folder> --gossip <host:port> --admin <host:port>",
+            "[--http <host:port> --jwt-key <file> [--http-behind-proxy] [--origin <url>[,…]]]",
             "[--ops <host:port>] [--advertise <host>]",
             "[--join <gossip host:port>[,…] [--bootstrap]]",
             "[--cluster <name>] [--replicas 3|all] [--shards 64] [--ack local|majority|all]",
@@ -13,7 +14,7 @@ extension NodeCommand {
             "[--key-file <file>] [--admin-key-file <file>] [--faults] [--accept-data-loss]",
             "[--log error|warn|info|debug] [--core-dumps]",
         ],
-        "Runs one node. Once it serves it prints: ready name=… gossip=… admin=… ops=…",
+        "Runs one node. Once it serves it prints: ready name=… gossip=… admin=… http=… ops=…",
         addresses + members + rules + keysAndFaults)
 
     private static let addresses = [
@@ -27,6 +28,21 @@ extension NodeCommand {
             "the IP address and port for other nodes; port 0 asks for a free one"),
         CommandHelp.Option(
             "--admin", .text("host:port"), "the same for clients, with nc for instance"),
+        CommandHelp.Option(
+            "--http", .text("host:port"),
+            "the same for apps, over HTTP and WebSockets; beyond this machine with "
+                + "--http-behind-proxy only"),
+        CommandHelp.Option(
+            "--jwt-key", .file,
+            "the keys with which access tokens of apps are signed, a JSON Web Key Set with HS256, "
+                + "RS256, ES256 or EdDSA; its user alone may read it; SIGHUP has the node read it "
+                + "again"),
+        CommandHelp.Option(
+            "--http-behind-proxy", .none,
+            "lets --http listen beyond this machine without TLS, for a proxy that speaks it"),
+        CommandHelp.Option(
+            "--origin", .text("url,…"),
+            "the sites whose pages may send requests to --http, such as https://chat.example.org"),
         CommandHelp.Option(
             "--ops", .text("host:port"),
             "the same for probes and collectors of figures, over HTTP: /healthz, /readyz and "

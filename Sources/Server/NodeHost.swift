@@ -1,4 +1,5 @@
 import CSystem
+import Gateway
 import LineProtocol
 import NetworkIO
 import Node
@@ -31,6 +32,7 @@ actor NodeHost: Host {
     private let peerListener: Listener
     private let clientListener: Listener
     private let ops: OpsPort?
+    private let apps: AppPort?
     /// The authentication of other nodes; nil where the node has no key.
     private let authenticator: PeerAuthenticator?
     private var clientKeys: ClientKeys?
@@ -83,6 +85,13 @@ actor NodeHost: Host {
         memory = ClientMemory(executor: loop) { isTight in
             loop.readBytes = isTight ? EventLoop.readBytesTight : EventLoop.readBytesMax
         }
+        if let address = command.http {
+            apps = try AppPort(
+                address, command: command, keys: keys.ofTokens, on: loop, clock: clock,
+                memory: memory)
+        } else {
+            apps = nil
+        }
     }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -106,6 +115,12 @@ actor NodeHost: Host {
             }
             try clientListener.start { [self] connection in
                 assumeIsolated { $0.takeClient(connection) }
+            }
+            if let apps {
+                let result = apps.assumeIsolated { apps in
+                    Result { () throws(NetworkError) in try apps.start(node, in: self) }
+                }
+                try result.get()
             }
             if let ops {
                 let result = ops.assumeIsolated { ops in
@@ -187,7 +202,7 @@ actor NodeHost: Host {
 extension NodeHost {
     private func takeClient(_ connection: Connection) {
         guard let node, ending == nil else { return connection.close() }
-        guard clients.count < hostLimits.clients else {
+        guard hasClientPlace else {
             let sentence = "Too many connections: this node takes at most \(hostLimits.clients)"
             return lingeringCloses.dismiss(connection, saying: LineError(429, sentence).reply)
         }
@@ -210,6 +225,16 @@ extension NodeHost {
         if let evictee {
             clients[evictee]?.connection.close()
         }
+    }
+
+    /// Whether there is a place for another client, on whichever port it arrives.
+    var hasClientPlace: Bool {
+        clients.count + (apps?.assumeIsolated { $0.clientCount } ?? 0) < hostLimits.clients
+    }
+
+    /// Returns the session with a number, on whichever port its client is.
+    private func session(_ id: UInt64) -> Session? {
+        clients[id]?.session ?? apps?.assumeIsolated { $0.session(id) }
     }
 
     private func onClientClosed(_ id: UInt64) {
@@ -236,6 +261,7 @@ extension NodeHost {
         isHoldingClients = isHeld
         guard ending == nil || isHeld else { return }
         for client in clients.values { client.session.assumeIsolated { $0.setHeld(isHeld) } }
+        apps?.assumeIsolated { $0.hold(isHeld) }
     }
 }
 
@@ -260,8 +286,9 @@ extension NodeHost {
     nonisolated func rereadKeys() { assumeIsolated { $0.changeKeys() } }
 
     private func changeKeys() {
-        guard command.keyFile != nil || command.adminKeyFile != nil else {
-            return log(.info, "nothing to read again: this node has no --key-file")
+        guard command.keyFile != nil || command.adminKeyFile != nil || command.jwtKeyFile != nil
+        else {
+            return log(.info, "nothing to read again: this node has no key files")
         }
         let keys: NodeKeys
         do throws(NodeKeys.Unusable) {
@@ -273,8 +300,10 @@ extension NodeHost {
         if let ofClients = keys.ofClients {
             for id in clientKeys?.change(to: ofClients) ?? [] { clients[id]?.connection.close() }
         }
+        apps?.assumeIsolated { $0.change(to: keys.ofTokens) }
         let counts = [keys.ofNodes, keys.ofClients].map { $0?.keys.count ?? 0 }
-        log(.info, "keys read again: nodes=\(counts[0]) clients=\(counts[1])")
+        let tokens = keys.ofTokens?.count ?? 0
+        log(.info, "keys read again: nodes=\(counts[0]) clients=\(counts[1]) tokens=\(tokens)")
     }
 }
 
@@ -286,13 +315,13 @@ extension NodeHost {
     func continueSessions() {
         memory.assumeIsolated { $0.endTurn() }
         while let id = memory.assumeIsolated({ $0.takeTurn() }) {
-            clients[id]?.session.assumeIsolated { $0.onTurn() }
+            session(id)?.assumeIsolated { $0.onTurn() }
         }
         let (isWaiting, isAwaited) = memory.assumeIsolated { ($0.openTurn(), $0.isAwaited) }
         if isWaiting { turnAgain() }
         guard isAwaited else { return }
         while let id = memory.assumeIsolated({ $0.takeWaiting() }) {
-            clients[id]?.session.assumeIsolated { $0.onMemoryFreed() }
+            session(id)?.assumeIsolated { $0.onMemoryFreed() }
         }
     }
 
@@ -303,7 +332,13 @@ extension NodeHost {
         isRoomTight = memory.assumeIsolated { $0.isTight }
         if wasTight, !isRoomTight { csystem_return_free_memory() }
         let still = memory.assumeIsolated { [clock] in $0.takeStill(now: clock.milliseconds) }
-        for id in still { clients[id]?.session.assumeIsolated { $0.onStill() } }
+        for id in still {
+            if let client = clients[id] {
+                client.session.assumeIsolated { $0.onStill() }
+            } else {
+                apps?.assumeIsolated { $0.onStill(id) }
+            }
+        }
         guard !still.isEmpty else { return }
         log(.info, "clients stand still while memory is tight, let go clients=\(still.count)")
     }
@@ -348,8 +383,9 @@ extension NodeHost {
         do throws(NetworkError) {
             // The reader of standard output may have stopped reading; that must not stop the node.
             let output = try LineWriter(1) { "lines dropped: \($0)" }
+            let http = apps.map { port in " http=\(port.assumeIsolated { $0.address })" } ?? ""
             let ops = ops.map { port in " ops=\(port.assumeIsolated { $0.address })" } ?? ""
-            output.write("ready name=\(command.name) gossip=\(gossip) admin=\(admin)\(ops)")
+            output.write("ready name=\(command.name) gossip=\(gossip) admin=\(admin)\(http)\(ops)")
         } catch {
             log(.error, "ready, and could not say so on standard output: \(error)")
         }
@@ -365,8 +401,11 @@ extension NodeHost {
 
     nonisolated func log(_ level: LogLevel, _ line: String) { writeLog.write(level, line) }
 
-    /// Closes connections of the port for operations that take too long; called at each tick.
-    func watchOps() { ops?.assumeIsolated { $0.onTick() } }
+    /// Closes connections over HTTP that take too long; called at each tick.
+    func watchHTTP() {
+        ops?.assumeIsolated { $0.onTick() }
+        apps?.assumeIsolated { $0.onTick() }
+    }
 
     func logWithheld() { writeLog.writeWithheld() }
 
@@ -377,7 +416,8 @@ extension NodeHost {
     }
 
     nonisolated var limits: [Limit] {
-        Limit.ofTheProcess + Limit.ofUnauthenticated + (ops == nil ? [] : Limit.ofOps)
+        Limit.ofTheProcess + Limit.ofUnauthenticated + (apps == nil ? [] : Limit.ofApps)
+            + (ops == nil ? [] : Limit.ofOps)
     }
 }
 
@@ -393,6 +433,7 @@ extension NodeHost {
         peerListener.close()
         clientListener.close()
         ops?.assumeIsolated { $0.drain() }
+        apps?.assumeIsolated { $0.drain() }
         guard ending == .shutdown else { return loop.stop() }
         log(.info, "stopping")
         node?.assumeIsolated { $0.stopWaiting() }
@@ -409,15 +450,18 @@ extension NodeHost {
             isFlushing = true
             endingSince = now
             for client in clients.values { client.connection.closeAfterFlush() }
+            apps?.assumeIsolated { $0.closeAll() }
         }
         guard isFlushing else { return }
         // Closing while the client still writes resets the connection, and the client may lose the
         // last replies.
-        if clients.isEmpty || now >= endingSince + NodeHost.flushMillisecondsMax { loop.stop() }
+        let isEmpty = clients.isEmpty && apps?.assumeIsolated { $0.clientCount } ?? 0 == 0
+        if isEmpty || now >= endingSince + NodeHost.flushMillisecondsMax { loop.stop() }
     }
 
     /// Whether a client still waits for a reply.
     private var isAnswering: Bool {
         clients.values.contains { $0.session.assumeIsolated { $0.isAnswering } }
+            || apps?.assumeIsolated { $0.isAnswering } ?? false
     }
 }

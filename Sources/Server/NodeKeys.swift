@@ -1,3 +1,4 @@
+import Gateway
 import NetworkIO
 import TLS
 
@@ -9,6 +10,11 @@ struct NodeKeys: Sendable {
     ///
     /// A person who knows only the keys in that file cannot act as a node.
     let ofClients: KeyRing?
+    /// The keys in `--jwt-key`, with which access tokens are signed; nil where it is not given.
+    let ofTokens: KeySet?
+
+    /// The most bytes of the file of `--jwt-key`.
+    private static let keySetBytesMax = 64 << 10
 
     /// The reason why the files cannot be used, for the person who named them.
     struct Unusable: Error {
@@ -16,6 +22,7 @@ struct NodeKeys: Sendable {
     }
 
     init(of command: NodeCommand) throws(Unusable) {
+        ofTokens = try NodeKeys.readKeySet(command.jwtKeyFile)
         ofNodes = try NodeKeys.read(command.keyFile, "--key-file")
         guard let path = command.adminKeyFile else {
             ofClients = ofNodes
@@ -28,6 +35,22 @@ struct NodeKeys: Sendable {
                     + "could act as a node")
         }
         ofClients = keys
+    }
+
+    private static func readKeySet(_ path: String?) throws(Unusable) -> KeySet? {
+        guard let path else { return nil }
+        let text: [UInt8]
+        do throws(KeyFileError) {
+            text = try KeyFile.contents(of: path, bytesMax: keySetBytesMax)
+        } catch {
+            throw Unusable(sentence: error.sentence(of: path, option: "--jwt-key"))
+        }
+        do throws(KeySet.Unusable) {
+            return try KeySet(reading: text)
+        } catch {
+            throw Unusable(
+                sentence: "--jwt-key \(path) is not a set of keys (RFC 7517): \(error.sentence)")
+        }
     }
 
     private static func read(

@@ -54,6 +54,32 @@ extension Limit {
             "401, and the connection is closed"),
     ]
 
+    static let ofApps: [Limit] = [
+        Limit(
+            "http-body", AppLimits.bodyBytesMax, "bytes of a request's body or message",
+            "413, or the close code 1009, and the connection is closed"),
+        Limit(
+            "http-request", AppLimits.requestMillisecondsMax, "milliseconds for a request",
+            "408, and the connection is closed"),
+        Limit(
+            "http-idle", AppLimits.idleMillisecondsMax, "milliseconds without a request",
+            "the connection is closed"),
+        Limit(
+            "http-stalled", AppLimits.stalledMillisecondsMax,
+            "milliseconds in which a client reads nothing", "the connection is closed"),
+        Limit(
+            "http-silent", AppLimits.silentMillisecondsMax,
+            "milliseconds in which a WebSocket answers no ping", "the connection is closed"),
+        Limit(
+            "http-waiting", AppLimits.waitingRequestsMax,
+            "requests of a WebSocket that wait for their answers",
+            "no more are read until some are answered"),
+        Limit("http-token", AccessToken.bytesMax, "bytes of an access token", "401"),
+        Limit(
+            "http-head", HTTPLimits.headBytesMax, "bytes of a request's line and fields",
+            "414 or 431, and the connection is closed"),
+    ]
+
     static let ofOps: [Limit] = [
         Limit(
             "ops-connections", OpsPort.connectionsMax, "connections to the port of --ops",

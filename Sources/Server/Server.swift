@@ -132,7 +132,7 @@ package struct Server {
             node.assumeIsolated { $0.onTick() }
             host.assumeIsolated {
                 $0.watchUnauthenticated()
-                $0.watchOps()
+                $0.watchHTTP()
                 $0.clearRoom()
                 $0.logWithheld()
             }

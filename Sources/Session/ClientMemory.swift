@@ -17,10 +17,10 @@ package actor ClientMemory {
 
     package var isTight: Bool { held.isTight }
     package var isAwaited: Bool { held.isAwaited }
-    var isSpent: Bool { held.isSpent }
+    package var isSpent: Bool { held.isSpent }
     var heldBytes: Int { held.total }
 
-    func recordHeld(
+    package func recordHeld(
         _ id: UInt64, holds bytes: Int, sharing: Int, isItsTurn: Bool, taken: UInt64, now: UInt64
     ) {
         change {
@@ -32,7 +32,7 @@ package actor ClientMemory {
     /// Notes that shared lines of events wait, or have left; each line counts once.
     func addBytes(shared bytes: Int) { change { $0.addBytes(shared: bytes) } }
 
-    func removeSession(_ id: UInt64) { change { $0.removeSession(id) } }
+    package func removeSession(_ id: UInt64) { change { $0.removeSession(id) } }
 
     func hasCapacity(for bytes: Int) -> Bool { held.hasCapacity(for: bytes) }
 

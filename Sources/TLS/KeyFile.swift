@@ -75,6 +75,13 @@ package enum KeyFile {
     ///
     /// Only its owner may have access to it, as with the private keys of OpenSSH.
     package static func read(_ path: String) throws(KeyFileError) -> KeyRing {
+        try parse(contents(of: path, bytesMax: bytesMax))
+    }
+
+    /// Reads a file that holds a secret, with the same condition.
+    package static func contents(
+        of path: String, bytesMax: Int
+    ) throws(KeyFileError) -> [UInt8] {
         // Does not wait for the writer of a pipe.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw .unreadable(errno) }
@@ -83,10 +90,12 @@ package enum KeyFile {
         guard fstat(descriptor, &status) == 0 else { throw .unreadable(errno) }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile }
         guard status.st_mode & (S_IRWXG | S_IRWXO) == 0 else { throw .open }
-        return try parse(contents(of: descriptor))
+        return try contents(of: descriptor, bytesMax: bytesMax)
     }
 
-    private static func contents(of descriptor: Int32) throws(KeyFileError) -> [UInt8] {
+    private static func contents(
+        of descriptor: Int32, bytesMax: Int
+    ) throws(KeyFileError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: bytesMax + 1)
         var count = 0
         while count < bytes.count {

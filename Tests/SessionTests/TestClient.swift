@@ -36,7 +36,9 @@ struct TestClient {
     /// Returns the lines that came since the last call.
     func heard() -> [String] {
         let text = String(decoding: output.assumeIsolated { $0.take() }, as: UTF8.self)
-        return text.split(separator: "\n").map(String.init)
+        let lines = text.split(separator: "\n").map(String.init)
+        for line in lines { checkShape(of: line) }
+        return lines
     }
 
     /// Takes what was written, and lets the session write more, which then waits.

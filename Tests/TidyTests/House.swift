@@ -49,7 +49,10 @@ struct House {
             Room("ChatClient", .core, "LineProtocol"),
             Room("Manual", .core),
             Room("HTTP", .core, "Wire"),
+            Room("JSON", .core, "CJansson"),
+            Room("Crypto", .core, "COpenSSL"),
 
+            Room("CJansson", .foreign),
             Room("CLibuv", .foreign),
             Room("CNcurses", .foreign),
             Room("COpenSSL", .foreign),
@@ -64,7 +67,7 @@ struct House {
             // Node and Replication, here and in Session: they define what a reply waits for.
             Room("Admin", .node, "Node LineProtocol Membership Replication Chat CRDT Wire"),
             Room("Session", .node, "Admin LineProtocol Node Replication Chat Wire"),
-            Room("Gateway", .node, "Session Admin HTTP LineProtocol Node Wire"),
+            Room("Gateway", .node, "Session Admin Crypto HTTP JSON LineProtocol Node Wire"),
 
             Room(
                 "Server", .program,

@@ -1,0 +1,162 @@
+import COpenSSL
+
+/// A key that verifies signatures of one algorithm (RFC 7518, section 3; RFC 8037).
+public enum SignatureKey: Sendable {
+    /// HMAC with SHA-256.
+    case hs256([UInt8])
+    /// RSA with PKCS #1 v1.5 and SHA-256.
+    case rs256(PublicKey)
+    /// ECDSA on the curve P-256 with SHA-256.
+    case es256(PublicKey)
+    /// Ed25519.
+    case edDSA(PublicKey)
+
+    /// The least length of a secret, in bytes (RFC 7518, section 3.2).
+    public static let secretBytesMin = 32
+    /// The least length of an RSA modulus, in bits (RFC 7518, section 3.3).
+    public static let rsaBitsMin = 2_048
+    /// The greatest; a longer one would hold up the caller.
+    public static let rsaBitsMax = 8_192
+
+    /// The name of the algorithm in a token's header.
+    public var algorithm: String {
+        switch self {
+        case .hs256: "HS256"
+        case .rs256: "RS256"
+        case .es256: "ES256"
+        case .edDSA: "EdDSA"
+        }
+    }
+
+    /// Whether this is the signature of the message.
+    public func verifies(_ signature: [UInt8], of message: [UInt8]) -> Bool {
+        switch self {
+        case .hs256(let secret):
+            Digest.areEqual(signature, Digest.hmacSHA256(message, key: secret))
+        case .rs256(let key): key.verifies(signature, of: message, with: EVP_sha256())
+        case .es256(let key):
+            SignatureKey.der(ofRaw: signature).map {
+                key.verifies($0, of: message, with: EVP_sha256())
+            } ?? false
+        case .edDSA(let key): key.verifies(signature, of: message, with: nil)
+        }
+    }
+
+    /// Returns an ECDSA signature as OpenSSL reads it; nil for one that is not two numbers of 32
+    /// bytes.
+    private static func der(ofRaw signature: [UInt8]) -> [UInt8]? {
+        guard signature.count == 64, let pair = ECDSA_SIG_new() else { return nil }
+        defer { ECDSA_SIG_free(pair) }
+        let numbers = [signature[..<32], signature[32...]].map { BN_bin2bn(Array($0), 32, nil) }
+        // From here on the pair owns the numbers.
+        guard ECDSA_SIG_set0(pair, numbers[0], numbers[1]) == 1 else {
+            for number in numbers { BN_free(number) }
+            return nil
+        }
+        var start: UnsafeMutablePointer<UInt8>?
+        let count = i2d_ECDSA_SIG(pair, &start)
+        guard count > 0, let start else { return nil }
+        defer { CRYPTO_free(start, nil, 0) }
+        return Array(UnsafeBufferPointer(start: start, count: Int(count)))
+    }
+}
+
+/// A public key of OpenSSL.
+public final class PublicKey: Sendable {
+    // SAFETY: it is only read after it was made, which OpenSSL allows on several threads at once.
+    nonisolated(unsafe) private let key: OpaquePointer
+
+    private init(_ key: OpaquePointer) { self.key = key }
+
+    deinit { EVP_PKEY_free(key) }
+
+    /// Makes an RSA key; nil for a modulus that is too short or too long.
+    public static func rsa(modulus: [UInt8], exponent: [UInt8]) -> PublicKey? {
+        guard modulus.count <= SignatureKey.rsaBitsMax / 8, exponent.count <= 4 else { return nil }
+        let numbers = [modulus, exponent].map { (bytes: [UInt8]) in
+            BN_bin2bn(bytes, Int32(bytes.count), nil)
+        }
+        defer { for number in numbers { BN_free(number) } }
+        let key = make("RSA") { builder in
+            OSSL_PARAM_BLD_push_BN(builder, Name.modulus.start, numbers[0])
+            OSSL_PARAM_BLD_push_BN(builder, Name.exponent.start, numbers[1])
+        }
+        guard let key, EVP_PKEY_get_bits(key.key) >= SignatureKey.rsaBitsMin else { return nil }
+        return key
+    }
+
+    /// Makes a key on the curve P-256; nil for a point that is not on it.
+    public static func p256(x: [UInt8], y: [UInt8]) -> PublicKey? {
+        guard x.count == 32, y.count == 32 else { return nil }
+        let point = [4] + x + y
+        return point.withUnsafeBytes { point in
+            make("EC") { builder in
+                OSSL_PARAM_BLD_push_utf8_string(
+                    builder, Name.group.start, Name.p256.start, 0)
+                OSSL_PARAM_BLD_push_octet_string(
+                    builder, Name.point.start, point.baseAddress, point.count)
+            }
+        }
+    }
+
+    /// Makes an Ed25519 key; nil for bytes of another length.
+    public static func ed25519(_ bytes: [UInt8]) -> PublicKey? {
+        guard bytes.count == 32 else { return nil }
+        return EVP_PKEY_new_raw_public_key(NID_ED25519, nil, bytes, bytes.count)
+            .map(PublicKey.init)
+    }
+
+    /// The names of parameters and their values; the builder keeps pointers to them.
+    private enum Name {
+        static let modulus: StaticString = "n"
+        static let exponent: StaticString = "e"
+        static let group: StaticString = "group"
+        static let p256: StaticString = "prime256v1"
+        static let point: StaticString = "pub"
+    }
+
+    /// - Parameter build: adds the parameters, which have to be valid as long as this runs.
+    private static func make(
+        _ kind: String, _ build: (OpaquePointer) -> Void
+    ) -> PublicKey? {
+        guard let builder = OSSL_PARAM_BLD_new() else { return nil }
+        defer { OSSL_PARAM_BLD_free(builder) }
+        build(builder)
+        guard let parameters = OSSL_PARAM_BLD_to_param(builder),
+            let context = EVP_PKEY_CTX_new_from_name(nil, kind, nil)
+        else { return nil }
+        defer {
+            OSSL_PARAM_free(parameters)
+            EVP_PKEY_CTX_free(context)
+        }
+        var key: OpaquePointer?
+        // The macro for the parameters of a public key is not imported.
+        let publicKey = OSSL_KEYMGMT_SELECT_DOMAIN_PARAMETERS | OSSL_KEYMGMT_SELECT_PUBLIC_KEY
+        guard EVP_PKEY_fromdata_init(context) == 1,
+            EVP_PKEY_fromdata(context, &key, publicKey, parameters) == 1, let key
+        else { return nil }
+        return PublicKey(key)
+    }
+
+    /// - Parameter digest: nil for an algorithm that hashes by itself.
+    func verifies(
+        _ signature: [UInt8], of message: [UInt8], with digest: OpaquePointer?
+    ) -> Bool {
+        guard let context = EVP_MD_CTX_new() else { return false }
+        defer {
+            EVP_MD_CTX_free(context)
+            // A wrong signature leaves errors that nobody reads.
+            ERR_clear_error()
+        }
+        return EVP_DigestVerifyInit(context, nil, digest, nil, key) == 1
+            && EVP_DigestVerify(
+                context, signature, signature.count, message, message.count) == 1
+    }
+}
+
+extension StaticString {
+    /// The first of the bytes, which end with a zero and live as long as the process.
+    var start: UnsafePointer<CChar> {
+        UnsafeRawPointer(utf8Start).assumingMemoryBound(to: CChar.self)
+    }
+}

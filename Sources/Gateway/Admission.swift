@@ -1,0 +1,130 @@
+import HTTP
+import LineProtocol
+import Node
+import Wire
+
+/// The decision about a request, made from its head alone.
+enum Admission {
+    case refused(AppResponse)
+    case resource(Route, UserID)
+    /// The description of the API, which needs no sign-in.
+    case description
+    case socket(AccessToken)
+}
+
+extension AppConnection {
+    /// Decides about a request; what it is refused for is the same whether it has a body or not.
+    func admit(_ head: RequestHead) -> Admission {
+        guard let origin = allowedOrigin(of: head) else {
+            return .refused(
+                AppResponse(LineError(403, "Pages of this origin may not use this node")))
+        }
+        var result = decide(head)
+        if case .refused(var response) = result {
+            response.origin = origin
+            if head.method == .options, origin != nil { response.isPreflight = true }
+            result = .refused(response)
+        }
+        return result
+    }
+
+    private func decide(_ head: RequestHead) -> Admission {
+        let path = head.target.segments
+        if head.method == .options {
+            var response = AppResponse(.noContent, body: [])
+            response.allowed = allowed(path)
+            return .refused(response)
+        }
+        let isDescription = path == ["v1", "openapi.json"]
+        let isSocket = path == ["v1", "socket"]
+        if isDescription || isSocket {
+            guard head.method == .get || head.method == .head && isDescription else {
+                var response = AppResponse(
+                    LineError(405, "This path does not have this method"))
+                response.allowed = allowed(path)
+                return .refused(response)
+            }
+            if isDescription { return .description }
+        }
+        do throws(LineError) {
+            let access = try self.access(head, onSocket: isSocket)
+            return isSocket ? .socket(access) : resource(head, access.user)
+        } catch {
+            return .refused(AppResponse(error))
+        }
+    }
+
+    private func resource(_ head: RequestHead, _ user: UserID) -> Admission {
+        do throws(HTTPError) {
+            return .resource(try Route(head.method, head.target.segments), user)
+        } catch {
+            var response = AppResponse(error)
+            if error.status == .methodNotAllowed {
+                response.allowed = allowed(head.target.segments)
+            }
+            return .refused(response)
+        }
+    }
+
+    private func allowed(_ path: [String]) -> String {
+        let methods =
+            path == ["v1", "openapi.json"] || path == ["v1", "socket"]
+            ? [.get] : Route.methods(of: path)
+        let more: [Method] = (methods.contains(.get) ? [.head] : []) + [.options]
+        return (methods + more).map(\.rawValue).joined(separator: ", ")
+    }
+
+    /// Returns the origin of the page that sends a request, or nil for no page; the outer nil for
+    /// one that is not allowed.
+    ///
+    /// No request of a page elsewhere is executed, whether the page could read the answer or not.
+    func allowedOrigin(of head: RequestHead) -> String?? {
+        let origins = head.fields.values(of: "origin")
+        guard let origin = origins.first else { return .some(nil) }
+        guard origins.count == 1 else { return nil }
+        if host.origins.contains(origin) { return origin }
+        let own = head.fields.values(of: "host").first ?? ""
+        return origin == "https://\(own)" || origin == "http://\(own)" ? .some(nil) : nil
+    }
+
+    /// Returns who the client is.
+    ///
+    /// - Throws: 401.
+    private func access(_ head: RequestHead, onSocket: Bool) throws(LineError) -> AccessToken {
+        let token = try accessToken(head, onSocket: onSocket)
+        let now = Int64(clamping: clock.wallMilliseconds)
+        if let signedIn, signedIn.token == token, now < signedIn.access.expiresAt {
+            return signedIn.access
+        }
+        signedIn = nil
+        guard let keys = host.keys else { throw .tokenRefused }
+        let access = try AccessToken(token, signedBy: keys, now: now)
+        signedIn = (token, access)
+        host.onSignIn(id)
+        return access
+    }
+
+    /// Returns the access token of a request.
+    ///
+    /// A page cannot set header fields of its own where it opens a WebSocket: there the token may
+    /// be offered as a protocol, `bearer.<token>`.
+    private func accessToken(_ head: RequestHead, onSocket: Bool) throws(LineError) -> String {
+        let values = head.fields.values(of: "authorization")
+        if let value = values.first {
+            let words = value.split(separator: " ")
+            guard values.count == 1, words.count == 2, words[0].lowercased() == "bearer" else {
+                throw .tokenMissing
+            }
+            return String(words[1])
+        }
+        guard onSocket else { throw .tokenMissing }
+        // Not through `elements`, which are in lower case.
+        for value in head.fields.values(of: "sec-websocket-protocol") {
+            for word in value.split(whereSeparator: { $0 == "," || $0 == " " })
+            where word.hasPrefix("bearer.") {
+                return String(word.dropFirst("bearer.".count))
+            }
+        }
+        throw .tokenMissing
+    }
+}

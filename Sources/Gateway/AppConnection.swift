@@ -1,0 +1,333 @@
+import HTTP
+import LineProtocol
+import Node
+import Session
+import Wire
+
+/// A connection to the port for apps, without its socket.
+///
+/// Each request becomes a line of the line protocol, which a session answers; so what holds there
+/// holds here. Requests of one connection are answered one after the other, each by a session of
+/// its own, since a proxy may send those of many users over one connection. A WebSocket and a
+/// stream of events keep one session.
+package actor AppConnection: SessionInput {
+    enum Phase {
+        case reading
+        case answering(Exchange)
+        case events(EventStream)
+        case socket(Socket)
+        case closing
+    }
+
+    /// The bytes of responses that the client has not taken from which on none is made for it.
+    static let queuedBytesMax = 64 << 10
+
+    package nonisolated let id: UInt64
+    let host: any AppHost
+    let clock: any Clock
+    let output: any SessionOutput
+    private nonisolated let executor: any SerialExecutor
+    private let memory: ClientMemory?
+
+    var phase = Phase.reading
+    private var reader = RequestReader()
+    /// The request whose end has not arrived.
+    private var request: AppRequest?
+    /// What was read and not used yet: at most one read of the socket.
+    var backlog: [UInt8] = []
+    var session: Session?
+    var cutter = ReplyCutter()
+    /// The last access token, and who it says the client is.
+    var signedIn: (token: String, access: AccessToken)?
+    /// When the last request was answered, or the present one began.
+    private var since: UInt64
+    /// When the client last sent, and last took, something.
+    var readAt: UInt64
+    private var takenAt: UInt64
+    private var queuedBefore = 0
+    private var written: UInt64 = 0
+    var isTurnAwaited = false
+    /// Whether the session takes no more lines for now.
+    var isSessionFull = false
+    private var hasEnded = false
+
+    package init(
+        _ id: UInt64, host: any AppHost, clock: any Clock, output: any SessionOutput,
+        executor: any SerialExecutor, memory: ClientMemory? = nil
+    ) {
+        self.id = id
+        self.host = host
+        self.clock = clock
+        self.output = output
+        self.executor = executor
+        self.memory = memory
+        since = clock.milliseconds
+        readAt = since
+        takenAt = since
+    }
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+        executor.asUnownedSerialExecutor()
+    }
+
+    // MARK: Events
+
+    package func onBytes(_ bytes: UnsafeRawBufferPointer) {
+        readAt = clock.milliseconds
+        switch phase {
+        case .closing, .events: return
+        case .reading where reader.isBetweenRequests && backlog.isEmpty: since = readAt
+        case .reading, .answering, .socket: break
+        }
+        backlog += bytes
+        proceed()
+    }
+
+    package func onTurn() {
+        isTurnAwaited = false
+        finishExchange()
+        proceed()
+    }
+
+    package func onDrained() {
+        session?.assumeIsolated { $0.onDrained() }
+        proceed()
+    }
+
+    package func onEnd() {
+        hasEnded = true
+        switch phase {
+        case .reading, .answering: proceed()
+        case .events, .socket: close()
+        case .closing: break
+        }
+    }
+
+    package func onClosed() {
+        phase = .closing
+        backlog = []
+        endSession()
+        memory?.assumeIsolated { [id] in $0.removeSession(id) }
+    }
+
+    /// Ends the connection of a client that stands still while memory is tight.
+    package func onStill() { abort() }
+
+    /// Closes a connection that takes too long; called at each tick.
+    package func onTick() {
+        let now = clock.milliseconds
+        noteTaken(now)
+        if output.queuedBytes > 0, now >= takenAt + AppLimits.stalledMillisecondsMax {
+            return abort()
+        }
+        switch phase {
+        case .reading:
+            guard !isTurnAwaited else { return }
+            if reader.isBetweenRequests, backlog.isEmpty {
+                if now >= since + AppLimits.idleMillisecondsMax { close() }
+            } else if now >= since + AppLimits.requestMillisecondsMax {
+                fail(HTTPError(.requestTimeout, "The request did not arrive in time"))
+            }
+        case .events(let stream): keepAlive(stream, now: now)
+        case .socket(let socket): keepAlive(socket, now: now)
+        case .answering, .closing: break
+        }
+    }
+
+    /// Ends the connection after the present response: the process is about to end.
+    package func drain() {
+        switch phase {
+        case .reading, .events: close()
+        case .answering(let exchange): exchange.closes = true
+        case .socket: closeSocket(.goingAway, "The node stops; connect to another")
+        case .closing: break
+        }
+    }
+
+    /// Whether a request waits for its answer.
+    package var isAnswering: Bool { if case .answering = phase { true } else { false } }
+
+    /// Continues with what was read.
+    private func proceed() {
+        switch phase {
+        case .reading where !isTurnAwaited && output.queuedBytes < AppConnection.queuedBytesMax:
+            answerNext()
+        case .socket: readFrames()
+        case .reading, .answering, .events, .closing: break
+        }
+        noteHeld()
+        updateReading()
+    }
+
+    private func updateReading() {
+        switch phase {
+        case .closing, .events: break
+        case .answering: output.setReadingPaused(true)
+        case .socket: output.setReadingPaused(isSessionFull || !backlog.isEmpty)
+        case .reading:
+            output.setReadingPaused(!backlog.isEmpty)
+            if hasEnded, backlog.isEmpty, !isTurnAwaited { close() }
+        }
+    }
+}
+
+// MARK: Requests
+
+extension AppConnection {
+    /// Answers the next request, if it has arrived.
+    private func answerNext() {
+        var rest = backlog.count
+        let result: Result<AppRequest?, HTTPError> = backlog.withUnsafeBytes { bytes in
+            var slice = bytes[...]
+            defer { rest = slice.count }
+            do throws(HTTPError) {
+                return .success(try readRequest(&slice))
+            } catch {
+                return .failure(error)
+            }
+        }
+        backlog.removeFirst(backlog.count - rest)
+        switch result {
+        case .failure(let error): fail(error)
+        case .success(nil): break
+        case .success(let request?): answer(request)
+        }
+    }
+
+    /// Returns the next request once its end has arrived, or its head if that is to be refused.
+    private func readRequest(
+        _ bytes: inout Slice<UnsafeRawBufferPointer>
+    ) throws(HTTPError) -> AppRequest? {
+        while let event = try reader.next(&bytes) {
+            switch event {
+            case .head(let head):
+                let arrived = AppRequest(head, admit(head))
+                request = arrived
+                guard head.hasBody else { continue }
+                // Nothing is read of a body that will not be used.
+                if case .refused = arrived.admission { return arrived }
+                if case .length(let length) = head.body { try AppRequest.check(length) }
+                if head.expectsContinue { send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
+            case .body(let part): try request?.append(part)
+            case .end:
+                defer { request = nil }
+                return request
+            }
+        }
+        return nil
+    }
+
+    private func answer(_ request: AppRequest) {
+        let head = request.head
+        let closes = !head.keepsAlive || request.isUnread
+        let isHead = head.method == .head
+        switch request.admission {
+        case .refused(var response):
+            response.closes = closes
+            respond(response, isHead: isHead)
+        case .description:
+            var response = AppResponse(.ok, body: OpenAPI.document)
+            response.closes = closes
+            respond(response, isHead: isHead)
+        case .socket(let access): beginSocket(head, access)
+        case .resource(let route, let user):
+            do throws(LineError) {
+                try begin(request, route, by: user)
+            } catch {
+                var response = AppResponse(error)
+                response.closes = closes
+                response.origin = allowedOrigin(of: head) ?? nil
+                respond(response, isHead: isHead)
+            }
+        }
+    }
+
+    /// Answers a request that cannot be read, and closes the connection.
+    func fail(_ error: HTTPError) {
+        var response = AppResponse(error)
+        response.closes = true
+        respond(response, isHead: false)
+    }
+
+    /// Writes a response, and makes the next request wait for its turn.
+    func respond(_ response: AppResponse, isHead: Bool) {
+        let date = HTTPDate.text(of: clock.wallMilliseconds)
+        send(response.bytes(date: date, isHead: isHead))
+        since = clock.milliseconds
+        if response.closes { return close() }
+        phase = .reading
+        if !backlog.isEmpty || session != nil { askForTurn() }
+    }
+
+    func askForTurn() {
+        guard !isTurnAwaited else { return }
+        isTurnAwaited = true
+        host.askForTurn(of: id)
+    }
+
+    func send(_ bytes: [UInt8]) {
+        written += UInt64(bytes.count)
+        output.write(bytes)
+    }
+
+    /// Ends the connection once what was written has been sent.
+    func close() {
+        phase = .closing
+        backlog = []
+        // The session is still writing where this is called by its reply.
+        askForTurn()
+        output.finish()
+    }
+
+    func abort() {
+        phase = .closing
+        backlog = []
+        askForTurn()
+        output.abort()
+    }
+
+    /// Ends the session that answered the last request.
+    func endSession() {
+        guard let session else { return }
+        self.session = nil
+        host.closeSession(session)
+    }
+}
+
+// MARK: Memory
+
+extension AppConnection {
+    private func noteTaken(_ now: UInt64) {
+        let queued = output.queuedBytes
+        if queued < queuedBefore || queued == 0 { takenAt = now }
+        queuedBefore = queued
+    }
+
+    /// Reports to `ClientMemory` what this connection holds beside its session.
+    func noteHeld() {
+        guard let memory else { return }
+        var held = backlog.count + cutter.heldBytes + (request?.body.count ?? 0)
+        var isItsTurn = request != nil
+        let queued = output.queuedBytes
+        switch phase {
+        case .reading:
+            held += queued
+            isItsTurn = isItsTurn || queued > 0
+        case .answering(let exchange): held += exchange.heldBytes + queued
+        case .socket(let socket): held += socket.heldBytes
+        case .events: break
+        case .closing:
+            held += queued
+            isItsTurn = true
+        }
+        let taken = written - min(written, UInt64(queued))
+        let now = clock.milliseconds
+        memory.assumeIsolated { [id, held, isItsTurn] in
+            $0.recordHeld(
+                id, holds: held, sharing: 0, isItsTurn: isItsTurn, taken: taken, now: now)
+        }
+    }
+
+    /// Whether there is no memory for requests that are longer than short ones.
+    private var isMemorySpent: Bool { memory?.assumeIsolated { $0.isSpent } ?? false }
+}

@@ -1,0 +1,21 @@
+import LineProtocol
+import Session
+
+/// The surroundings of the connections to the port for apps.
+package protocol AppHost: AnyObject, Sendable {
+    /// Opens a session of the line protocol.
+    ///
+    /// - Parameter output: what its replies are written to.
+    func openSession(replyingTo output: any SessionOutput) -> Session
+    func closeSession(_ session: Session)
+    /// Has `AppConnection.onTurn` called in the loop's next turn.
+    func askForTurn(of connection: UInt64)
+    /// Notes that the client of a connection has shown a valid access token.
+    func onSignIn(_ connection: UInt64)
+    /// Makes an id that no other thing has.
+    func makeID() -> String
+    /// The keys of access tokens; nil where nobody can sign in.
+    var keys: KeySet? { get }
+    /// The origins whose pages may send requests, such as `https://chat.example.org`.
+    var origins: Set<String> { get }
+}

@@ -1,0 +1,21 @@
+/// The limits of the port for apps, each with what happens beyond it.
+package enum AppLimits {
+    /// The most bytes of a request's body (413): the longest text, each of its characters escaped.
+    package static let bodyBytesMax = 128 << 10
+    /// The most milliseconds from the first byte of a request to its end (408).
+    package static let requestMillisecondsMax: UInt64 = 10_000
+    /// The most milliseconds without a request; then the connection is closed.
+    package static let idleMillisecondsMax: UInt64 = 60_000
+    /// The most milliseconds in which a client takes nothing of its response; then the connection
+    /// is closed.
+    package static let stalledMillisecondsMax: UInt64 = 10_000
+    /// The milliseconds after which a stream in which nothing was sent gets a sign of life.
+    package static let heartbeatMilliseconds: UInt64 = 20_000
+    /// The most milliseconds without a byte from the client of a WebSocket, which answers pings;
+    /// then the connection is closed.
+    package static let silentMillisecondsMax: UInt64 = 60_000
+    /// The most requests of one WebSocket that wait for their answers; then no more are read.
+    package static let waitingRequestsMax = 1_024
+    /// The most bytes of a request's id on a WebSocket (400).
+    package static let requestIDBytesMax = 64
+}

@@ -1,0 +1,88 @@
+import HTTP
+import JSON
+import LineProtocol
+import Wire
+
+/// A request to the port for apps, whose body is held.
+struct AppRequest {
+    let head: RequestHead
+    private(set) var body: [UInt8] = []
+    let admission: Admission
+
+    init(_ head: RequestHead, _ admission: Admission) {
+        self.head = head
+        self.admission = admission
+    }
+
+    /// Whether the request has a body, which is left unread.
+    var isUnread: Bool {
+        if case .refused = admission { head.hasBody } else { false }
+    }
+
+    mutating func append(_ part: Slice<UnsafeRawBufferPointer>) throws(HTTPError) {
+        try AppRequest.check(UInt64(body.count + part.count))
+        body += part
+    }
+
+    /// - Throws: 413 for a body of more bytes than are taken.
+    static func check(_ length: UInt64) throws(HTTPError) {
+        guard length <= AppLimits.bodyBytesMax else {
+            throw HTTPError(
+                .contentTooLarge, "A body has at most \(AppLimits.bodyBytesMax) bytes")
+        }
+    }
+
+    /// The session token that the request brings; nil for none.
+    static func sessionToken(_ head: RequestHead) throws(LineError) -> String? {
+        let values = head.fields.values(of: "grapevine-token")
+        guard let token = values.first else { return nil }
+        guard values.count == 1 else { throw .tokenBad }
+        return try checked(sessionToken: token)
+    }
+
+    /// Returns a token that may stand in a line as it is.
+    static func checked(sessionToken token: String) throws(LineError) -> String {
+        guard !token.isEmpty, token.utf8.count <= 512, Base64.decode(token) != nil else {
+            throw .tokenBad
+        }
+        return token
+    }
+
+    /// Returns the parameters of a resource, from the body or the query.
+    func parameters(of resource: Resource) throws(LineError) -> [JSONValue.Member] {
+        let query = try AppRequest.members(of: head.target.query)
+        guard resource.hasBody else {
+            guard body.isEmpty else { throw LineError(400, "This request has no body") }
+            return query
+        }
+        guard query.isEmpty else {
+            throw LineError(400, "This request takes its keys in the body, and no query")
+        }
+        guard !body.isEmpty else { return [] }
+        do throws(JSONError) {
+            return try AppRequest.members(of: try JSONValue(reading: body))
+        } catch {
+            throw LineError(400, error.message)
+        }
+    }
+
+    /// Returns the parameters of a query as members; a name may occur once.
+    static func members(
+        of query: [RequestTarget.Parameter]
+    ) throws(LineError) -> [JSONValue.Member] {
+        var names: Set<String> = []
+        guard query.allSatisfy({ names.insert($0.name).inserted }) else {
+            throw LineError(400, "A parameter of the query may be given once only")
+        }
+        return query.map { JSONValue.Member($0.name, .text($0.value)) }
+    }
+
+    private static func members(of value: JSONValue) throws(JSONError) -> [JSONValue.Member] {
+        guard case .object(let members) = value else { throw .notObject }
+        return members
+    }
+}
+
+extension JSONError {
+    static let notObject = JSONError(message: "The body has to be an object of JSON")
+}

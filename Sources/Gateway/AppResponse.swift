@@ -1,0 +1,81 @@
+import HTTP
+import LineProtocol
+import Wire
+
+/// A response of the port for apps, before it is written.
+struct AppResponse: Sendable {
+    var status: HTTPStatus
+    var contentType = "application/json"
+    var body: [UInt8] = []
+    /// The token that stands for what the request has seen and done.
+    var token: String?
+    /// The methods that the path has, where the request's is none of them.
+    var allowed: String?
+    /// The seconds after which the request may be repeated.
+    var retryAfter: Int?
+    /// The origin whose page may read the response.
+    var origin: String?
+    /// Whether a browser asks what a page of `origin` may send.
+    var isPreflight = false
+    var closes = false
+
+    init(_ status: HTTPStatus, body: [UInt8]) {
+        self.status = status
+        self.body = body
+    }
+
+    init(_ error: LineError) {
+        self.init(HTTPStatus(rawValue: error.code), body: error.json)
+        if error.code == 429 || error.code == 503 { retryAfter = 1 }
+    }
+
+    init(_ error: HTTPError) {
+        self.init(LineError(error.status.rawValue, error.message))
+    }
+
+    /// The head, with the fields that keep browsers from guessing what a response is.
+    ///
+    /// - Parameter length: the form of the body.
+    func head(_ length: ResponseHead.Body) -> ResponseHead {
+        var head = ResponseHead(status, body: length)
+        head.closes = closes
+        head.add("Content-Type", contentType)
+        head.add("Cache-Control", "no-store")
+        head.add("X-Content-Type-Options", "nosniff")
+        head.add("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+        head.add("Referrer-Policy", "no-referrer")
+        if let token { head.add("Grapevine-Token", token) }
+        if let allowed { head.add("Allow", allowed) }
+        if let retryAfter { head.add("Retry-After", "\(retryAfter)") }
+        if status == .unauthorized { head.add("WWW-Authenticate", "Bearer") }
+        head.add(origin: origin)
+        if isPreflight {
+            head.add("Access-Control-Allow-Methods", allowed ?? "")
+            head.add(
+                "Access-Control-Allow-Headers",
+                "Authorization, Content-Type, Grapevine-Token, Last-Event-ID")
+            head.add("Access-Control-Max-Age", "600")
+        }
+        return head
+    }
+
+    /// Returns the response as it is sent.
+    ///
+    /// - Parameter isHead: whether the body is left out, as the method HEAD wants.
+    func bytes(date: String, isHead: Bool) -> [UInt8] {
+        var writer = ByteWriter(reserving: body.count + 512)
+        writer.write(head(.length(UInt64(body.count))), date: date)
+        if !isHead { writer.write(raw: body) }
+        return writer.bytes
+    }
+}
+
+extension ResponseHead {
+    /// Adds what lets a page of this origin read the response.
+    mutating func add(origin: String?) {
+        guard let origin else { return }
+        add("Access-Control-Allow-Origin", origin)
+        add("Access-Control-Expose-Headers", "Grapevine-Token, Retry-After")
+        add("Vary", "Origin")
+    }
+}

@@ -1,0 +1,333 @@
+import Crypto
+import HTTP
+import JSON
+import LineProtocol
+import Node
+import Session
+import Wire
+
+/// A WebSocket over which a client sends requests and gets answers and events.
+final class Socket {
+    /// A request that waits for its reply.
+    struct Waiting {
+        /// As the client wrote it.
+        let id: JSONValue
+        var answer: AnswerWriter
+    }
+
+    let user: UserID
+    /// The end of the access token, in milliseconds since 1970.
+    let expiresAt: Int64
+    var reader = WebSocketReader(messageBytesMax: AppLimits.bodyBytesMax)
+    /// In the order of their lines, which is that of their replies.
+    private var waiting: [Waiting] = []
+    private var first = 0
+    /// What was not handed to the network yet.
+    var frames = ByteWriter()
+    var sentAt: UInt64
+
+    init(of access: AccessToken, now: UInt64) {
+        user = access.user
+        expiresAt = access.expiresAt
+        sentAt = now
+    }
+
+    var waitingCount: Int { waiting.count - first }
+
+    var heldBytes: Int {
+        reader.heldBytes + (first < waiting.count ? waiting[first].answer.heldBytes : 0)
+    }
+
+    func append(_ request: Waiting) { waiting.append(request) }
+
+    /// Adds a data line to the answer of the first request.
+    func append(_ fields: ReplyFields) {
+        if first < waiting.count { waiting[first].answer.append(fields) }
+    }
+
+    func removeFirst() -> Waiting? {
+        guard first < waiting.count else { return nil }
+        let request = waiting[first]
+        first += 1
+        if first == waiting.count {
+            waiting.removeAll(keepingCapacity: waiting.count <= 64)
+            first = 0
+        } else if first >= AppLimits.waitingRequestsMax {
+            waiting.removeFirst(first)
+            first = 0
+        }
+        return request
+    }
+
+    /// Writes the answer to a request.
+    func write(_ id: JSONValue, _ status: Int, body: [UInt8]) {
+        var writer = JSONWriter(reserving: body.count + 64)
+        writer.object {
+            $0.pair("id", id)
+            $0.pair("status", status)
+            $0.name("body")
+            $0.write(raw: body)
+        }
+        write(writer)
+    }
+
+    func write(_ writer: JSONWriter) {
+        writer.bytes.withUnsafeBytes { frames.write(webSocketText: $0) }
+    }
+}
+
+// MARK: The handshake
+
+extension AppConnection {
+    /// What a client and a server of WebSocket both know (RFC 6455, section 1.3).
+    private static let handshakeID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+    /// The protocol that a client offers beside its token.
+    private static let protocolName = "grapevine.v1"
+
+    /// Makes the connection a WebSocket.
+    func beginSocket(_ head: RequestHead, _ access: AccessToken) {
+        let fields = head.fields
+        guard fields.elements(of: "upgrade").contains("websocket"),
+            fields.elements(of: "connection").contains("upgrade")
+        else {
+            return refuse(head, HTTPError(.upgradeRequired, "This path is a WebSocket"))
+        }
+        guard fields.values(of: "sec-websocket-version") == ["13"],
+            let key = fields.values(of: "sec-websocket-key").first,
+            fields.values(of: "sec-websocket-key").count == 1, key.utf8.count == 24
+        else {
+            return refuse(
+                head, HTTPError(.badRequest, "A WebSocket of version 13 has one key of 24 bytes"))
+        }
+        let since: String?
+        do throws(LineError) {
+            since = try sinceToken(head)
+        } catch {
+            return respond(AppResponse(error), isHead: false)
+        }
+        var response = ResponseHead(.switchingProtocols, body: .upgrade)
+        response.add("Upgrade", "websocket")
+        response.add("Connection", "Upgrade")
+        response.add("Sec-WebSocket-Accept", AppConnection.accept(key))
+        if fields.elements(of: "sec-websocket-protocol").contains(AppConnection.protocolName) {
+            response.add("Sec-WebSocket-Protocol", AppConnection.protocolName)
+        }
+        var writer = ByteWriter()
+        writer.write(response, date: HTTPDate.text(of: clock.wallMilliseconds))
+        send(writer.bytes)
+        let socket = Socket(of: access, now: clock.milliseconds)
+        phase = .socket(socket)
+        session = host.openSession(replyingTo: SessionReplies(of: self))
+        guard let since else { return }
+        // Its reply is an answer without an id.
+        socket.append(Socket.Waiting(id: .null, answer: AnswerWriter(.status([]), newID: nil)))
+        feed(Array("SINCE \(since)\n".utf8))
+    }
+
+    private func refuse(_ head: RequestHead, _ error: HTTPError) {
+        var response = AppResponse(error)
+        response.closes = !head.keepsAlive
+        respond(response, isHead: false)
+    }
+
+    /// Returns the session token in the header or the query.
+    private func sinceToken(_ head: RequestHead) throws(LineError) -> String? {
+        let query = head.target.query
+        guard query.count <= 1, query.allSatisfy({ $0.name == "since" }) else {
+            throw LineError(400, "Unknown key; the keys of this request are: since")
+        }
+        if let parameter = query.first {
+            return try AppRequest.checked(sessionToken: parameter.value)
+        }
+        return try AppRequest.sessionToken(head)
+    }
+
+    private static func accept(_ key: String) -> String {
+        let text = Base64.encode(Digest.sha1((key + handshakeID).utf8))
+        let standard = text.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
+        // Twenty bytes are 27 characters and one of padding.
+        return String(standard) + "="
+    }
+}
+
+// MARK: Requests
+
+extension AppConnection {
+    /// Handles the frames that have arrived, until the session takes no more.
+    func readFrames() {
+        guard case .socket(let socket) = phase else { return }
+        var bytes: [UInt8] = []
+        swap(&bytes, &backlog)
+        var lines: [UInt8] = []
+        var rest = 0
+        let error: WebSocketError? = bytes.withUnsafeBytes { bytes in
+            var slice = bytes[...]
+            defer { rest = slice.count }
+            do throws(WebSocketError) {
+                while !isSessionFull, socket.waitingCount < AppLimits.waitingRequestsMax,
+                    let event = try socket.reader.next(&slice)
+                {
+                    if case .close(let code) = event {
+                        onClose(code, of: socket)
+                        slice = slice.dropFirst(slice.count)
+                        break
+                    }
+                    handle(event, of: socket, &lines)
+                }
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if !lines.isEmpty { feed(lines) }
+        guard case .socket = phase else { return }
+        if let error { return closeSocket(error.code, error.message) }
+        backlog = rest == bytes.count ? bytes : Array(bytes[(bytes.count - rest)...])
+        sendFrames(of: socket)
+    }
+
+    private func handle(_ event: WebSocketReader.Event, of socket: Socket, _ lines: inout [UInt8]) {
+        switch event {
+        case .text(let text): request(text, of: socket, &lines)
+        case .ping(let payload): socket.frames.write(webSocketPong: payload)
+        case .binary:
+            socket.write(
+                .null, 400, body: LineError(400, "A request is a text, not binary").json)
+        case .pong, .close: break
+        }
+    }
+
+    /// Appends the line of a request, or answers it with the reason why there is none.
+    private func request(_ text: [UInt8], of socket: Socket, _ lines: inout [UInt8]) {
+        var id = JSONValue.null
+        do throws(LineError) {
+            let message = try AppConnection.message(text)
+            if let value = message["id"] { id = try AppConnection.checked(id: value) }
+            let (route, parameters) = try AppConnection.route(of: message)
+            let translated = try route.translate(
+                parameters, by: socket.user, makeID: host.makeID)
+            lines += translated.line
+            lines.append(UInt8(ascii: "\n"))
+            socket.append(
+                Socket.Waiting(
+                    id: id,
+                    answer: AnswerWriter(route.resource.answer, newID: translated.newID)))
+        } catch {
+            socket.write(id, error.code, body: error.json)
+        }
+    }
+
+    private static func message(_ text: [UInt8]) throws(LineError) -> JSONValue {
+        do throws(JSONError) {
+            let message = try JSONValue(reading: text)
+            if case .object = message { return message }
+        } catch {
+            throw LineError(400, error.message)
+        }
+        throw LineError(400, "A request is an object of JSON with id, method, path and body")
+    }
+
+    private static func checked(id: JSONValue) throws(LineError) -> JSONValue {
+        switch id {
+        case .integer: return id
+        case .text(let text) where text.utf8.count <= AppLimits.requestIDBytesMax: return id
+        default:
+            throw LineError(
+                400,
+                "An id is a whole number, or a text of at most \(AppLimits.requestIDBytesMax) bytes"
+            )
+        }
+    }
+
+    private static func route(
+        of message: JSONValue
+    ) throws(LineError) -> (Route, [JSONValue.Member]) {
+        guard case .object(let members) = message,
+            members.allSatisfy({ ["id", "method", "path", "body"].contains($0.name) })
+        else { throw LineError(400, "The keys of a request are id, method, path and body") }
+        var method = Method.get
+        if case .text(let name)? = message["method"] {
+            guard let known = Method(rawValue: name) else {
+                throw LineError(405, "This path does not have this method")
+            }
+            method = known
+        }
+        guard case .text(let path)? = message["path"] else { throw LineError(400, "Missing path") }
+        let target: RequestTarget
+        let route: Route
+        do throws(HTTPError) {
+            target = try RequestTarget(path)
+            route = try Route(method, target.segments)
+        } catch {
+            throw LineError(error.status.rawValue, error.message)
+        }
+        let query = try AppRequest.members(of: target.query)
+        switch message["body"] {
+        case nil, .null?: return (route, query)
+        case .object(let members)? where route.resource.hasBody && query.isEmpty:
+            return (route, members)
+        default: throw LineError(400, "A body is an object of JSON, for requests that have one")
+        }
+    }
+}
+
+// MARK: Replies
+
+extension AppConnection {
+    func onReply(_ line: ReplyLine, to socket: Socket) {
+        switch line {
+        case .data("EVENT", let fields):
+            var writer = JSONWriter(reserving: 512)
+            writer.object {
+                $0.object("event") { $0.write(pairs: fields, of: .event) }
+            }
+            socket.write(writer)
+        case .data(_, let fields): socket.append(fields)
+        case .ok(let status):
+            guard var request = socket.removeFirst() else { return }
+            socket.write(request.id, 200, body: request.answer.finish(status))
+        case .error(let error):
+            guard let request = socket.removeFirst() else { return }
+            socket.write(request.id, error.code, body: error.json)
+        }
+    }
+
+    /// Hands the frames of this moment to the network, in one piece.
+    func sendFrames(of socket: Socket) {
+        guard socket.frames.count > 0 else { return }
+        socket.sentAt = clock.milliseconds
+        send(socket.frames.bytes)
+        socket.frames.removeAll()
+    }
+
+    /// Answers the client's close, which ends the connection.
+    private func onClose(_ code: WebSocketCloseCode?, of socket: Socket) {
+        socket.frames.write(webSocketClose: code ?? .normal, "")
+        sendFrames(of: socket)
+        close()
+    }
+
+    func closeSocket(_ code: WebSocketCloseCode, _ reason: String) {
+        guard case .socket(let socket) = phase else { return }
+        socket.frames.write(webSocketClose: code, reason)
+        sendFrames(of: socket)
+        close()
+    }
+
+    /// Sends a ping where nothing was sent for a while, and closes a WebSocket that is silent or
+    /// whose access token has expired.
+    func keepAlive(_ socket: Socket, now: UInt64) {
+        if Int64(clamping: clock.wallMilliseconds) >= socket.expiresAt {
+            return closeSocket(.tokenExpired, "The access token has expired")
+        }
+        guard now < readAt + AppLimits.silentMillisecondsMax else { return abort() }
+        guard now >= socket.sentAt + AppLimits.heartbeatMilliseconds else { return }
+        socket.frames.writeWebSocketPing()
+        sendFrames(of: socket)
+    }
+}
+
+extension WebSocketCloseCode {
+    /// The access token has expired: the client has to connect with a new one.
+    static let tokenExpired = WebSocketCloseCode(rawValue: 4401)
+}

@@ -1,0 +1,77 @@
+import HTTP
+import JSON
+import LineProtocol
+import Node
+import Session
+import Wire
+
+/// A response that tells of events as they happen (Server-Sent Events, HTML standard, section 9.2).
+final class EventStream {
+    /// The origin whose page may read the response.
+    let origin: String?
+    /// Whether the head of the response was written.
+    var hasBegun = false
+    var sentAt: UInt64
+
+    init(origin: String?, now: UInt64) {
+        self.origin = origin
+        sentAt = now
+    }
+}
+
+extension AppConnection {
+    /// Has a session watch a user's events.
+    func beginEvents(_ line: [UInt8], origin: String?) {
+        phase = .events(EventStream(origin: origin, now: clock.milliseconds))
+        session = host.openSession(replyingTo: SessionReplies(of: self))
+        feed(line + [UInt8(ascii: "\n")])
+    }
+
+    func onReply(_ line: ReplyLine, to stream: EventStream) {
+        switch line {
+        case .ok(let status) where !stream.hasBegun:
+            stream.hasBegun = true
+            var response = AppResponse(.ok, body: [])
+            response.contentType = "text/event-stream"
+            response.origin = stream.origin
+            // The length is not known, and the end of the connection ends it.
+            response.closes = true
+            var writer = ByteWriter()
+            writer.write(
+                response.head(.upgrade), date: HTTPDate.text(of: clock.wallMilliseconds))
+            send(writer.bytes)
+            send(status, of: .status, as: "watching", on: stream)
+        case .data("EVENT", let fields):
+            send(fields, of: .event, as: fields["kind"] ?? "", on: stream)
+        case .error(let error):
+            var response = AppResponse(error)
+            response.closes = true
+            response.origin = stream.origin
+            respond(response, isHead: false)
+        case .ok, .data: break
+        }
+    }
+
+    private func send(
+        _ fields: ReplyFields, of shape: LineShape, as kind: String, on stream: EventStream
+    ) {
+        var json = JSONWriter(reserving: 512)
+        json.object { $0.write(pairs: fields, of: shape) }
+        var writer = ByteWriter(reserving: json.bytes.count + 256)
+        if let token = fields["token"] { writer.write(raw: "id: \(token)\n".utf8) }
+        writer.write(raw: "event: \(kind)\ndata: ".utf8)
+        writer.write(raw: json.bytes)
+        writer.write(raw: "\n\n".utf8)
+        stream.sentAt = clock.milliseconds
+        send(writer.bytes)
+    }
+
+    /// Sends a comment where nothing was sent for a while, so that proxies keep the connection.
+    func keepAlive(_ stream: EventStream, now: UInt64) {
+        guard stream.hasBegun, now >= stream.sentAt + AppLimits.heartbeatMilliseconds else {
+            return
+        }
+        stream.sentAt = now
+        send(Array(":\n\n".utf8))
+    }
+}

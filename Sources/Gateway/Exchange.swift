@@ -1,0 +1,156 @@
+import HTTP
+import JSON
+import LineProtocol
+import Node
+import Session
+import Wire
+
+/// A request over HTTP that a session answers.
+final class Exchange {
+    enum Stage {
+        /// The session has to take the client's token before it answers.
+        case since
+        /// The token was taken; the line has to be handed to the session.
+        case taken
+        case answer
+        /// The answer is there, and waits for the token that stands for it.
+        case token([UInt8])
+    }
+
+    let line: [UInt8]
+    let isHead: Bool
+    let origin: String?
+    var closes: Bool
+    var stage: Stage
+    var answer: AnswerWriter
+
+    init(
+        _ request: TranslatedRequest, of resource: Resource, head: RequestHead, origin: String?,
+        stage: Stage
+    ) {
+        line = request.line
+        isHead = head.method == .head
+        closes = !head.keepsAlive
+        answer = AnswerWriter(resource.answer, newID: request.newID)
+        self.origin = origin
+        self.stage = stage
+    }
+
+    /// The bytes of the answer.
+    var heldBytes: Int {
+        if case .token(let body) = stage { body.count } else { answer.heldBytes }
+    }
+}
+
+extension AppConnection {
+    /// Has a session answer a request.
+    func begin(_ request: AppRequest, _ route: Route, by user: UserID) throws(LineError) {
+        let resource = route.resource
+        guard !resource.isForSockets else {
+            throw LineError(400, "This request needs a WebSocket: GET /v1/socket opens one")
+        }
+        let parameters = try request.parameters(of: resource)
+        let since = try AppRequest.sessionToken(request.head)
+        if resource.verb.name == "WATCH" {
+            let last = request.head.fields.values(of: "last-event-id").first
+            let translated = try route.translate(
+                parameters.isEmpty
+                    ? last.map { [JSONValue.Member("since", .text($0))] } ?? [] : parameters,
+                by: user, makeID: host.makeID)
+            return beginEvents(translated.line, origin: allowedOrigin(of: request.head) ?? nil)
+        }
+        let translated = try route.translate(parameters, by: user, makeID: host.makeID)
+        let exchange = Exchange(
+            translated, of: resource, head: request.head,
+            origin: allowedOrigin(of: request.head) ?? nil, stage: since == nil ? .answer : .since)
+        phase = .answering(exchange)
+        session = host.openSession(replyingTo: SessionReplies(of: self))
+        if let since {
+            feed(Array("SINCE \(since)\n".utf8))
+        } else {
+            feed(exchange)
+        }
+    }
+
+    /// Hands the line of a request to the session, and asks for the token behind it.
+    private func feed(_ exchange: Exchange) {
+        exchange.stage = .answer
+        feed(exchange.line + Array("\nTOKEN\n".utf8))
+    }
+
+    /// Hands lines to the session.
+    func feed(_ lines: [UInt8]) {
+        guard let session else { return }
+        lines.withUnsafeBytes { bytes in
+            // SAFETY: the session reads the bytes during this call, on the loop's thread, only.
+            nonisolated(unsafe) let bytes = bytes
+            session.assumeIsolated { $0.onBytes(bytes) }
+        }
+    }
+
+    /// Does what an exchange left for the next turn.
+    func finishExchange() {
+        switch phase {
+        case .answering(let exchange):
+            if case .taken = exchange.stage { feed(exchange) }
+        case .reading, .closing: endSession()
+        case .events, .socket: break
+        }
+    }
+
+    // MARK: Replies
+
+    /// Handles what the session writes.
+    func onReplies(_ bytes: [UInt8]) {
+        var cutter = ReplyCutter()
+        swap(&cutter, &self.cutter)
+        cutter.cut(bytes) { line in
+            switch phase {
+            case .answering(let exchange): onReply(line, to: exchange)
+            case .events(let stream): onReply(line, to: stream)
+            case .socket(let socket): onReply(line, to: socket)
+            case .reading, .closing: break
+            }
+        }
+        self.cutter = cutter
+        if case .socket(let socket) = phase { sendFrames(of: socket) }
+        noteHeld()
+    }
+
+    private func onReply(_ line: ReplyLine, to exchange: Exchange) {
+        switch (line, exchange.stage) {
+        case (.error(let error), _): finish(exchange, AppResponse(error))
+        case (.ok, .since):
+            exchange.stage = .taken
+            askForTurn()
+        case (.ok(let status), .answer): exchange.stage = .token(exchange.answer.finish(status))
+        case (.ok(let status), .token(let body)):
+            var response = AppResponse(.ok, body: body)
+            response.token = status["token"]
+            finish(exchange, response)
+        case (.data(_, let fields), .answer): exchange.answer.append(fields)
+        case (.data, _), (.ok, .taken): break
+        }
+    }
+
+    private func finish(_ exchange: Exchange, _ response: AppResponse) {
+        var response = response
+        response.closes = exchange.closes
+        response.origin = exchange.origin
+        respond(response, isHead: exchange.isHead)
+    }
+
+    /// What of a stream the client has not taken; an answer is held as a whole and counted apart.
+    var bytesOfStream: Int {
+        switch phase {
+        case .events, .socket: output.queuedBytes + cutter.heldBytes
+        case .reading, .answering, .closing: 0
+        }
+    }
+
+    /// Notes whether the session takes more lines.
+    func onSessionFull(_ isFull: Bool) {
+        isSessionFull = isFull
+        if !isFull, case .socket = phase { askForTurn() }
+    }
+}

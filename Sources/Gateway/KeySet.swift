@@ -1,0 +1,95 @@
+import Crypto
+import JSON
+import Wire
+
+/// The keys with which access tokens are signed (JSON Web Key Set, RFC 7517).
+package struct KeySet: Sendable {
+    /// The error of a text that is no usable set of keys.
+    package struct Unusable: Error, Hashable {
+        /// A description for the person who wrote the file; it repeats no key.
+        package let sentence: String
+    }
+
+    struct Entry: Sendable {
+        let name: String?
+        let key: SignatureKey
+    }
+
+    /// The most keys of a set; each may have to be tried for a token.
+    package static let keysMax = 32
+
+    private var entries: [Entry] = []
+
+    package var count: Int { entries.count }
+
+    /// Reads `{"keys":[…]}`, or a single key.
+    package init(reading text: [UInt8]) throws(Unusable) {
+        let value: JSONValue
+        do throws(JSONError) {
+            value = try JSONValue(reading: text)
+        } catch {
+            throw Unusable(sentence: error.message)
+        }
+        let keys: [JSONValue]
+        if case .list(let list)? = value["keys"] { keys = list } else { keys = [value] }
+        guard (1...KeySet.keysMax).contains(keys.count) else {
+            throw Unusable(sentence: "A set has 1 to \(KeySet.keysMax) keys")
+        }
+        for (index, key) in keys.enumerated() {
+            do throws(Unusable) {
+                entries.append(try Entry(key))
+            } catch {
+                throw Unusable(sentence: "Key \(index + 1): \(error.sentence)")
+            }
+        }
+    }
+
+    /// Whether one of the keys verifies the signature of a message.
+    ///
+    /// - Parameters:
+    ///   - algorithm: the one that the token names; a key is used with its own alone.
+    ///   - keyName: the key that the token names; nil for none.
+    func verifies(
+        _ signature: [UInt8], of message: [UInt8], algorithm: String, keyName: String?
+    ) -> Bool {
+        entries.contains { entry in
+            entry.key.algorithm == algorithm
+                && (keyName == nil || entry.name == nil || entry.name == keyName)
+                && entry.key.verifies(signature, of: message)
+        }
+    }
+}
+
+extension KeySet.Entry {
+    init(_ value: JSONValue) throws(KeySet.Unusable) {
+        func text(_ name: String) -> String? {
+            if case .text(let text)? = value[name] { text } else { nil }
+        }
+        func bytes(_ name: String) -> [UInt8] { text(name).flatMap(Base64.decode) ?? [] }
+        let key: SignatureKey?
+        switch (text("kty"), text("crv")) {
+        case ("oct", _):
+            let secret = bytes("k")
+            guard secret.count >= SignatureKey.secretBytesMin else {
+                throw .init(
+                    sentence:
+                        "k has to be \(SignatureKey.secretBytesMin) bytes or more, in base64url")
+            }
+            key = .hs256(secret)
+        case ("RSA", _):
+            key = PublicKey.rsa(modulus: bytes("n"), exponent: bytes("e")).map(SignatureKey.rs256)
+        case ("EC", "P-256"):
+            key = PublicKey.p256(x: bytes("x"), y: bytes("y")).map(SignatureKey.es256)
+        case ("OKP", "Ed25519"):
+            key = PublicKey.ed25519(bytes("x")).map(SignatureKey.edDSA)
+        default:
+            throw .init(
+                sentence: "kty has to be oct, RSA, EC with crv P-256, or OKP with crv Ed25519")
+        }
+        guard let key else { throw .init(sentence: "its numbers are not those of such a key") }
+        if let algorithm = text("alg"), algorithm != key.algorithm {
+            throw .init(sentence: "alg has to be \(key.algorithm)")
+        }
+        self.init(name: text("kid"), key: key)
+    }
+}

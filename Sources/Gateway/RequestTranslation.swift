@@ -1,0 +1,150 @@
+import HTTP
+import JSON
+import LineProtocol
+import Wire
+
+/// A request of the API as a line of the line protocol.
+struct TranslatedRequest {
+    /// Without its end.
+    let line: [UInt8]
+    /// The id of what the request creates, where the reply does not tell it.
+    var newID: String?
+}
+
+extension Route {
+    /// Writes the line of a request.
+    ///
+    /// - Parameters:
+    ///   - parameters: the members of the body, or the parameters of the query.
+    ///   - makeID: makes the id of what the request creates, where the client leaves it out.
+    /// - Throws: 400 for what cannot be said in a line; what the line says is checked where it is
+    ///   read.
+    func translate(
+        _ parameters: [JSONValue.Member], by user: UserID, makeID: () -> String
+    ) throws(LineError) -> TranslatedRequest {
+        let keys = resource.keys
+        guard parameters.allSatisfy({ keys.contains($0.name) }) else {
+            let known = keys.isEmpty ? "none" : keys.joined(separator: ", ")
+            throw LineError(400, "Unknown key; the keys of this request are: \(known)")
+        }
+        var writer = LineWriter(parameters: parameters, line: Array(resource.verb.name.utf8))
+        for (index, source) in resource.sources.enumerated() {
+            let isRequired = index < resource.verb.required.count
+            try writer.append(
+                source, of: self, by: user, isRequired: isRequired, makeID: makeID)
+        }
+        for option in resource.verb.options { try writer.append(option) }
+        if let key = resource.textKey { try writer.append(textOf: key) }
+        return TranslatedRequest(line: writer.line, newID: writer.newID)
+    }
+}
+
+/// A line that is being written from the parameters of a request.
+private struct LineWriter {
+    let parameters: [JSONValue.Member]
+    var line: [UInt8]
+    var newID: String?
+
+    mutating func append(
+        _ source: Resource.Source, of route: Route, by user: UserID, isRequired: Bool,
+        makeID: () -> String
+    ) throws(LineError) {
+        switch source {
+        case .user: append(word: user.text)
+        case .path(let name): try append(name: route.values[name] ?? "", of: name)
+        case .key(let key):
+            guard let text = try text(of: key) else {
+                if isRequired { throw .missing(key) }
+                return
+            }
+            try append(name: text, of: key)
+        case .newID(let key):
+            let id = try text(of: key) ?? makeID()
+            try append(name: id, of: key)
+            newID = id
+        case .userAnd(let key): try append(users: key, with: user)
+        case .toggle(let key):
+            switch value(of: key) {
+            case .flag(let isOn)?: append(word: isOn ? "on" : "off")
+            case nil: throw .missing(key)
+            default: throw LineError(400, "The value of \(key) has to be true or false")
+            }
+        }
+    }
+
+    mutating func append(_ option: Option) throws(LineError) {
+        guard let value = value(of: option.name) else { return }
+        let text: String
+        switch value {
+        case .null where option.isClearable: text = ""
+        case .null: return
+        case .text(let value): text = value
+        case .integer(let number): text = "\(number)"
+        default: throw .notText(option.name)
+        }
+        line += " \(option.name)=".utf8
+        line += text.asLineValue.utf8
+    }
+
+    mutating func append(textOf key: String) throws(LineError) {
+        guard let text = try text(of: key) else { return }
+        // A text that is too long is refused here, since the line might be too long as well.
+        guard text.utf8.count <= LineLimits.textBytesMax else { throw .textTooLong }
+        line += " -- ".utf8
+        line += text.asLineText.utf8
+    }
+
+    /// Appends the users that a key lists, behind the one who asks.
+    private mutating func append(users key: String, with user: UserID) throws(LineError) {
+        append(word: user.text)
+        guard let value = value(of: key) else { return }
+        guard case .list(let users) = value else { throw .notNames(key) }
+        for other in users {
+            guard case .text(let name) = other, isName(name.utf8) else { throw .notNames(key) }
+            line.append(UInt8(ascii: ","))
+            line += name.utf8
+        }
+    }
+
+    private mutating func append(name: String, of key: String) throws(LineError) {
+        guard isName(name.utf8) else { throw .notName(key) }
+        append(word: name)
+    }
+
+    private mutating func append(word: String) {
+        line.append(UInt8(ascii: " "))
+        line += word.utf8
+    }
+
+    private func value(of key: String) -> JSONValue? {
+        parameters.first { $0.name == key }?.value
+    }
+
+    /// Returns the text of a key; nil where it is missing or null.
+    private func text(of key: String) throws(LineError) -> String? {
+        switch value(of: key) {
+        case nil, .null?: return nil
+        case .text(let text)?: return text
+        default: throw .notText(key)
+        }
+    }
+}
+
+extension LineError {
+    static func missing(_ key: String) -> LineError {
+        LineError(400, "Missing \(key)")
+    }
+
+    static func notText(_ key: String) -> LineError {
+        LineError(400, "The value of \(key) has to be a text")
+    }
+
+    static func notName(_ key: String) -> LineError {
+        LineError(
+            400, "The value of \(key) has to be 1-\(nameBytesMax) of A-Z a-z 0-9 _ . : @ -")
+    }
+
+    static func notNames(_ key: String) -> LineError {
+        LineError(400, "The value of \(key) has to be a list of users")
+    }
+}

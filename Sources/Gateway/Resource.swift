@@ -1,0 +1,155 @@
+import HTTP
+import JSON
+import LineProtocol
+import Wire
+
+/// A request of the API: a method and a path, and the verb of the line protocol that answers it.
+///
+/// What the request takes follows from the verb's row: its options and its text are keys of the
+/// body, or of the query where the method has no body.
+struct Resource: Sendable {
+    /// The part of a path between two slashes.
+    enum Segment: Sendable, Equatable {
+        case word(String)
+        case parameter(String)
+    }
+
+    /// The origin of an argument of the verb's line.
+    enum Source: Sendable, Equatable {
+        /// The user who is signed in.
+        case user
+        case path(String)
+        case key(String)
+        /// A key; without it an id is made, which the answer shows.
+        case newID(String)
+        /// The user who is signed in, and the users that a key lists.
+        case userAnd(String)
+        /// A key with a flag, as `on` or `off`.
+        case toggle(String)
+    }
+
+    /// The content of the answer.
+    enum Answer: Sendable {
+        /// The pairs of the status line with these keys.
+        case status([String])
+        /// The only data line.
+        case one(LineShape)
+        /// All data lines, under this key, and the pairs of the status line with these keys.
+        case list(String, LineShape, [String])
+    }
+
+    let method: Method
+    let segments: [Segment]
+    let verb: Verb
+    /// For each argument of the verb.
+    let sources: [Source]
+    let answer: Answer
+    /// Whether the request concerns the connection that it is sent on, and so needs one that stays.
+    let isForSockets: Bool
+
+    /// - Parameters:
+    ///   - path: below `/v1`, its parameters in braces. Each has the name of an argument.
+    ///   - sources: those of arguments that are neither in the path nor the signed-in user, by
+    ///     their index; by default a key with the argument's name.
+    init(
+        _ method: Method, _ path: String, _ verbName: String, _ answer: Answer,
+        sources: [Int: Source] = [:], isForSockets: Bool = false
+    ) {
+        guard let verb = Verb.all.first(where: { $0.name == verbName }) else {
+            preconditionFailure("a resource names a verb of the table")
+        }
+        let segments = path.split(separator: "/").map { part in
+            part.first == "{"
+                ? Segment.parameter(String(part.dropFirst().dropLast())) : .word(String(part))
+        }
+        self.method = method
+        self.segments = segments
+        self.verb = verb
+        self.answer = answer
+        self.isForSockets = isForSockets
+        self.sources = (verb.required + verb.optional).enumerated().map { index, label in
+            let name = String(label.dropFirst().prefix { $0 != ">" })
+            if let source = sources[index] { return source }
+            if segments.contains(.parameter(name)) { return .path(name) }
+            return name == "user" || name == "by" ? .user : .key(name)
+        }
+    }
+
+    /// The path as documents show it: `/v1/chats/{conversation}`.
+    var path: String {
+        segments.reduce("/v1") { path, segment in
+            switch segment {
+            case .word(let word): path + "/" + word
+            case .parameter(let name): path + "/{\(name)}"
+            }
+        }
+    }
+
+    /// Whether the parameters come in a body.
+    var hasBody: Bool {
+        switch method {
+        case .post, .put, .patch: !keys.isEmpty
+        case .get, .head, .delete, .options: false
+        }
+    }
+
+    /// The keys of the body or the query.
+    var keys: [String] {
+        let ofSources: [String] = sources.compactMap {
+            switch $0 {
+            case .user, .path: nil
+            case .key(let key), .newID(let key), .userAnd(let key), .toggle(let key): key
+            }
+        }
+        return ofSources + verb.options.map(\.name) + (textKey.map { [$0] } ?? [])
+    }
+
+    /// The key of the text; nil for a verb without one.
+    var textKey: String? { verb.text.map { String($0.dropFirst().dropLast()) } }
+
+    /// Returns the values of the path's parameters, by their names; nil where this is not the path.
+    func match(_ path: ArraySlice<String>) -> [String: String]? {
+        guard path.count == segments.count else { return nil }
+        var values: [String: String] = [:]
+        for (part, segment) in zip(path, segments) {
+            switch segment {
+            case .word(let word): guard part == word else { return nil }
+            case .parameter(let name): values[name] = part
+            }
+        }
+        return values
+    }
+}
+
+/// The resource of a request, with the values in its path.
+struct Route {
+    let resource: Resource
+    let values: [String: String]
+
+    /// Finds the resource of a request.
+    ///
+    /// - Parameter path: the parts of the path, `v1` first.
+    /// - Throws: 404 for an unknown path, and 405 for a method that the path does not have.
+    init(_ method: Method, _ path: [String]) throws(HTTPError) {
+        let method = method == .head ? .get : method
+        let rest = path.first == "v1" ? path.dropFirst() : []
+        for resource in Resource.all where resource.method == method {
+            guard let values = resource.match(rest) else { continue }
+            self.resource = resource
+            self.values = values
+            return
+        }
+        guard Route.methods(of: path).isEmpty else {
+            throw HTTPError(.methodNotAllowed, "This path does not have this method")
+        }
+        throw HTTPError(.notFound, "No such path; GET /v1/openapi.json lists all")
+    }
+
+    /// Returns the methods that a path has; none for an unknown path.
+    static func methods(of path: [String]) -> [Method] {
+        let rest = path.first == "v1" ? path.dropFirst() : []
+        return Method.allCases.filter { method in
+            Resource.all.contains { $0.method == method && $0.match(rest) != nil }
+        }
+    }
+}

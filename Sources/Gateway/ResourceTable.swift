@@ -1,0 +1,96 @@
+import HTTP
+import LineProtocol
+
+/// The requests of the API, each with the verb that answers it.
+///
+/// A chat is a user's own view of a conversation; a conversation is what its participants share.
+extension Resource {
+    static let all: [Resource] = conversations + messages + chats + items + devices + session
+
+    private static let conversations: [Resource] = [
+        Resource(
+            .post, "conversations", "CREATE", .status(["id"]),
+            sources: [0: .newID("id"), 1: .userAnd("participants")]),
+        Resource(
+            .put, "conversations/{conversation}/participants/{user}", "INVITE", .status([]),
+            sources: [1: .user]),
+        Resource(
+            .delete, "conversations/{conversation}/participants/me", "LEAVECHAT", .status([])),
+        Resource(
+            .get, "conversations/{conversation}/marks", "MARKS", .list("marks", .mark, [])),
+        Resource(
+            .put, "conversations/{conversation}/marks/read", "READ", .status(["unread"])),
+        Resource(
+            .put, "conversations/{conversation}/marks/delivered", "DELIVERED",
+            .status(["unread"])),
+        Resource(
+            .put, "conversations/{conversation}/typing", "TYPING", .status([]),
+            sources: [2: .toggle("on")], isForSockets: true),
+    ]
+
+    private static let messages: [Resource] = [
+        Resource(
+            .post, "conversations/{conversation}/messages", "SEND",
+            .status(["id", "at", "replicas"])),
+        Resource(
+            .get, "conversations/{conversation}/messages", "HISTORY",
+            .list("messages", .message, [])),
+        Resource(
+            .patch, "conversations/{conversation}/messages/{message}", "EDIT", .status(["at"])),
+        Resource(
+            .delete, "conversations/{conversation}/messages/{message}", "DELETE", .status([])),
+        Resource(
+            .get, "conversations/{conversation}/messages/{message}/edits", "EDITS",
+            .list("edits", .edit, [])),
+        Resource(
+            .post, "conversations/{conversation}/messages/{message}/restore", "RESTORE",
+            .status([])),
+        Resource(
+            .get, "conversations/{conversation}/pins", "PINNED",
+            .list("messages", .message, [])),
+        Resource(.put, "conversations/{conversation}/pins/{message}", "PIN", .status([])),
+        Resource(.delete, "conversations/{conversation}/pins/{message}", "UNPIN", .status([])),
+    ]
+
+    private static let chats: [Resource] = [
+        Resource(.get, "chats", "CHATS", .list("chats", .chat, ["partial"])),
+        Resource(.get, "chats/{conversation}", "CHAT", .one(.chat)),
+        Resource(.delete, "chats/{conversation}", "HIDECHAT", .status([])),
+        Resource(.put, "chats/{conversation}/archive", "ARCHIVE", .status([])),
+        Resource(.delete, "chats/{conversation}/archive", "UNARCHIVE", .status([])),
+        Resource(.get, "unread", "UNREAD", .list("unread", .unread, ["total", "partial"])),
+    ]
+
+    private static let items: [Resource] = [
+        Resource(.get, "profile", "PROFILE", .one(.profile)),
+        Resource(.patch, "profile", "PROFILE", .status([])),
+        Resource(.post, "items", "ACTION ADD", .status(["id"])),
+        Resource(.get, "items", "ACTIONS", .list("items", .action, [])),
+        Resource(.patch, "items/{item}", "ACTION EDIT", .status(["id"])),
+        Resource(.delete, "items/{item}", "ACTION DELETE", .status(["id"])),
+        Resource(.put, "items/{item}/done", "ACTION DONE", .status(["id"])),
+        Resource(.delete, "items/{item}/done", "ACTION UNDONE", .status(["id"])),
+    ]
+
+    private static let devices: [Resource] = [
+        Resource(.get, "devices", "DEVICES", .list("devices", .device, [])),
+        Resource(.put, "devices/{device}", "DEVICE ADD", .status([])),
+        Resource(.delete, "devices/{device}", "DEVICE REMOVE", .status([])),
+        Resource(.put, "devices/{device}/viewing", "VIEWING", .status([])),
+        Resource(
+            .get, "devices/{device}/notifications", "NOTIFICATIONS",
+            .list("notifications", .notification, [])),
+        Resource(.delete, "devices/{device}/notifications/{id}", "NOTIFIED", .status([])),
+    ]
+
+    private static let session: [Resource] = [
+        Resource(.get, "token", "TOKEN", .status(["token"])),
+        Resource(.get, "events", "WATCH", .status(["token"])),
+        Resource(.delete, "events", "UNWATCH", .status([]), isForSockets: true),
+    ]
+
+    /// The verbs of users that no resource has, each with the reason.
+    static let verbsWithout: [String: String] = [
+        "SEED": "writes as two users at once"
+    ]
+}

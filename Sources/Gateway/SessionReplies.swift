@@ -1,0 +1,25 @@
+import Session
+
+/// The output of a session that answers the requests of a connection to the port for apps.
+///
+/// It is called while the session works: the connection writes to its own output at once, and does
+/// everything that needs the session in its next turn.
+final class SessionReplies: SessionOutput {
+    private unowned let connection: AppConnection
+
+    init(of connection: AppConnection) { self.connection = connection }
+
+    func write(_ bytes: [UInt8]) { connection.assumeIsolated { $0.onReplies(bytes) } }
+
+    func flush() { connection.assumeIsolated { $0.output.flush() } }
+
+    var queuedBytes: Int { connection.assumeIsolated { $0.bytesOfStream } }
+
+    func setReadingPaused(_ isPaused: Bool) {
+        connection.assumeIsolated { $0.onSessionFull(isPaused) }
+    }
+
+    func finish() { connection.assumeIsolated { $0.close() } }
+
+    func abort() { connection.assumeIsolated { $0.abort() } }
+}

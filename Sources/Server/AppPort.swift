@@ -1,0 +1,167 @@
+import Gateway
+import LineProtocol
+import NetworkIO
+import Node
+import Replication
+import Session
+
+/// The port for apps: it answers users' requests over HTTP and WebSockets.
+actor AppPort: AppHost {
+    private struct Client {
+        let connection: Connection
+        let requests: AppConnection
+    }
+
+    /// The bit that distinguishes the numbers of its sessions from those of connections.
+    private static let sessionBit: UInt64 = 1 << 63
+
+    private nonisolated let loop: EventLoop
+    private nonisolated let clock: SystemClock
+    private let listener: Listener
+    private nonisolated let memory: ClientMemory
+    private nonisolated let ackLevel: Replication.AckLevel
+    nonisolated let origins: Set<String>
+    private var keySet: KeySet?
+    private var node: Node?
+    private var clients: [UInt64: Client] = [:]
+    private var sessions: [UInt64: Session] = [:]
+    private var lastSession = AppPort.sessionBit
+    /// Whether lines wait unread because the node has too much to do.
+    private var isHeld = false
+    /// The clients whose access token was not seen yet.
+    private var unauthenticated = HandshakeQueue(
+        placesMax: NodeHost.unauthenticatedMax, millisecondsMax: NodeHost.signInMillisecondsMax)
+
+    init(
+        _ address: SocketAddress, command: NodeCommand, keys: KeySet?, on loop: EventLoop,
+        clock: SystemClock, memory: ClientMemory
+    ) throws(NetworkError) {
+        self.loop = loop
+        self.clock = clock
+        self.memory = memory
+        ackLevel = command.ackLevel
+        origins = command.origins
+        keySet = keys
+        listener = try Listener(address, on: loop)
+    }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    var address: SocketAddress { listener.address }
+    var clientCount: Int { clients.count }
+
+    /// - Parameter host: the process, which knows whether it has a place for another client.
+    func start(_ node: Node, in host: NodeHost) throws(NetworkError) {
+        self.node = node
+        try listener.start { [self] connection in
+            guard host.assumeIsolated({ $0.hasClientPlace }) else { return connection.close() }
+            assumeIsolated { $0.take(connection) }
+        }
+    }
+
+    /// Sets the keys of access tokens that are accepted from here on.
+    func change(to keys: KeySet?) { keySet = keys }
+
+    private func take(_ connection: Connection) {
+        let id = connection.id
+        let requests = AppConnection(
+            id, host: self, clock: clock, output: ClientOutput(connection), executor: loop,
+            memory: memory)
+        clients[id] = Client(connection: connection, requests: requests)
+        connection.delegate = ClientEvents(requests) { [self] in
+            assumeIsolated { $0.onClosed(id) }
+        }
+        let source = connection.peerAddress.hostText
+        let evictee = unauthenticated.onArrival(id, from: source, now: clock.milliseconds) { id in
+            clients[id]?.connection.hasRead ?? false
+        }
+        if let evictee { clients[evictee]?.connection.close() }
+    }
+
+    private func onClosed(_ id: UInt64) {
+        clients[id] = nil
+        unauthenticated.onEnd(of: id)
+    }
+
+    // MARK: Time
+
+    /// Closes connections that take too long; called at each tick.
+    func onTick() {
+        for id in unauthenticated.onTime(clock.milliseconds) { clients[id]?.connection.close() }
+        for client in clients.values { client.requests.assumeIsolated { $0.onTick() } }
+    }
+
+    /// Closes the port, and each connection after its present response.
+    func drain() {
+        listener.close()
+        for client in clients.values { client.requests.assumeIsolated { $0.drain() } }
+    }
+
+    /// Closes all connections once what was written has been sent.
+    func closeAll() { for client in clients.values { client.connection.closeAfterFlush() } }
+
+    var isAnswering: Bool {
+        clients.values.contains { $0.requests.assumeIsolated { $0.isAnswering } }
+    }
+
+    // MARK: Sessions
+
+    func session(_ id: UInt64) -> Session? { sessions[id] }
+
+    func hold(_ isHeld: Bool) {
+        self.isHeld = isHeld
+        for session in sessions.values { session.assumeIsolated { $0.setHeld(isHeld) } }
+    }
+
+    /// Disconnects a client that stands still while memory is tight.
+    func onStill(_ id: UInt64) {
+        if let session = sessions[id] { return session.assumeIsolated { $0.onStill() } }
+        clients[id]?.requests.assumeIsolated { $0.onStill() }
+    }
+
+    private func open(_ output: any SessionOutput) -> Session? {
+        guard let node else { return nil }
+        lastSession += 1
+        let session = Session(
+            lastSession, node: node, clock: clock, output: output, executor: loop,
+            ackLevel: ackLevel, memory: memory)
+        sessions[lastSession] = session
+        node.assumeIsolated { $0.attach(session, as: session.id) }
+        if isHeld { session.assumeIsolated { $0.setHeld(true) } }
+        return session
+    }
+
+    private func close(_ session: Session) {
+        sessions[session.id] = nil
+        session.assumeIsolated { $0.onClosed() }
+    }
+}
+
+// MARK: AppHost
+
+extension AppPort {
+    nonisolated func openSession(replyingTo output: any SessionOutput) -> Session {
+        guard let session = assumeIsolated({ $0.open(output) }) else {
+            preconditionFailure("connections are taken once there is a node")
+        }
+        return session
+    }
+
+    nonisolated func closeSession(_ session: Session) { assumeIsolated { $0.close(session) } }
+
+    nonisolated func askForTurn(of connection: UInt64) {
+        loop.post { [self] in assumeIsolated { $0.onTurn(connection) } }
+    }
+
+    private func onTurn(_ id: UInt64) {
+        clients[id]?.requests.assumeIsolated { $0.onTurn() }
+    }
+
+    nonisolated func onSignIn(_ connection: UInt64) {
+        assumeIsolated { $0.unauthenticated.onEnd(of: connection) }
+    }
+
+    nonisolated func makeID() -> String { assumeIsolated { $0.node?.mintID() ?? "" } }
+
+    nonisolated var keys: KeySet? { assumeIsolated { $0.keySet } }
+}

@@ -1,0 +1,56 @@
+import HTTP
+import LineProtocol
+import Testing
+
+@testable import Gateway
+
+@Suite struct ResourceTests {
+    @Test func `each verb of users has a resource, or a reason for none`() {
+        let named = Set(Resource.all.map(\.verb.name))
+        let ofOperators: Set = [
+            "HELP", "AUTH", "PING", "STATUS", "READY", "METRICS", "MEMBERS", "SHARDS", "OWNERS",
+            "DIGEST", "VECTOR", "SET", "WAIT", "SINCE", "BLOCK", "UNBLOCK", "JOIN", "LEAVE",
+            "FORGET", "BACKUP", "SCRUB", "SHUTDOWN",
+        ]
+        let all = Set(Verb.all.map(\.name))
+        #expect(
+            all.subtracting(named).subtracting(ofOperators) == Set(Resource.verbsWithout.keys))
+        #expect(named.isDisjoint(with: ofOperators))
+    }
+
+    @Test func `no two resources answer the same request`() {
+        let requests = Resource.all.map { "\($0.method.rawValue) \($0.path)" }
+        #expect(Set(requests).count == requests.count)
+    }
+
+    @Test func `each parameter of a path is an argument, and each user is the one signed in`() {
+        for resource in Resource.all {
+            for case .parameter(let name) in resource.segments {
+                #expect(resource.sources.contains(.path(name)), "\(resource.path)")
+            }
+            let invites = resource.verb.name == "INVITE"
+            for (label, source) in zip(resource.verb.required, resource.sources)
+            where label == "<user>" || label == "<by>" {
+                let isPath = invites && label == "<user>"
+                #expect(source == (isPath ? .path("user") : .user), "\(resource.path)")
+            }
+        }
+    }
+
+    @Test func `a request without a body takes its keys in the query`() {
+        for resource in Resource.all where [.get, .delete].contains(resource.method) {
+            #expect(!resource.hasBody && resource.textKey == nil, "\(resource.path)")
+        }
+    }
+
+    @Test func `paths and methods are found, and others are told apart`() throws {
+        let route = try Route(.get, ["v1", "conversations", "c1", "messages", "m1", "edits"])
+        #expect(route.resource.verb.name == "EDITS")
+        #expect(route.values == ["conversation": "c1", "message": "m1"])
+        #expect(try Route(.head, ["v1", "chats"]).resource.verb.name == "CHATS")
+        #expect(throws: HTTPError.self) { try Route(.get, ["v1", "users"]) }
+        #expect(throws: HTTPError.self) { try Route(.get, ["chats"]) }
+        #expect(throws: HTTPError.self) { try Route(.get, []) }
+        #expect(Route.methods(of: ["v1", "items", "i1"]) == [.patch, .delete])
+    }
+}

@@ -1,0 +1,120 @@
+import Chat
+import HTTP
+import JSON
+import LineProtocol
+import TestKit
+import Testing
+import Wire
+
+@testable import Gateway
+
+@Suite struct TranslationTests {
+    private func translate(
+        _ method: Method, _ path: String, _ body: String = "{}"
+    ) throws -> String {
+        let target = try RequestTarget(path)
+        let route = try Route(method, target.segments)
+        guard case .object(let members) = try JSONValue(reading: Array(body.utf8)) else {
+            return ""
+        }
+        let parameters = members + (try AppRequest.members(of: target.query))
+        let request = try route.translate(parameters, by: UserID(checked: "alice")) { "new1" }
+        return String(decoding: request.line, as: UTF8.self)
+    }
+
+    @Test func `requests are lines of the protocol`() throws {
+        #expect(
+            try translate(
+                .post, "/v1/conversations", #"{"participants":["bob"],"title":"a \"b\""}"#)
+                == #"CREATE new1 alice,bob title="a \"b\"""#)
+        #expect(
+            try translate(.post, "/v1/conversations/c1/messages", #"{"id":"m1","text":"a=b\n\\n"}"#)
+                == #"SEND c1 alice id=m1 -- a=b\n\\n"#)
+        #expect(
+            try translate(.get, "/v1/conversations/c1/messages?limit=5&before=m1")
+                == "HISTORY c1 alice limit=5 before=m1")
+        #expect(
+            try translate(.delete, "/v1/conversations/c1/messages/m1?for=everyone")
+                == "DELETE c1 m1 alice for=everyone")
+        #expect(
+            try translate(.put, "/v1/conversations/c1/participants/bob") == "INVITE c1 alice bob")
+        #expect(
+            try translate(.patch, "/v1/items/i1", #"{"due":null,"priority":""}"#)
+                == #"ACTION EDIT alice i1 due="" priority="""#)
+        #expect(
+            try translate(.put, "/v1/conversations/c1/typing", #"{"on":false}"#)
+                == "TYPING c1 alice off")
+        #expect(try translate(.put, "/v1/conversations/c1/marks/read") == "READ c1 alice")
+        #expect(
+            try translate(.put, "/v1/devices/phone/viewing", #"{"conversation":"c1"}"#)
+                == "VIEWING alice phone c1")
+    }
+
+    @Test(arguments: [
+        (Method.post, "/v1/conversations/c1/messages", #"{"text":"x","user":"bob"}"#),
+        (.post, "/v1/conversations/c1/messages", #"{"text":7}"#),
+        (.post, "/v1/conversations/a%20b/messages", #"{"text":"x"}"#),
+        (.post, "/v1/conversations/a%0Ab/messages", #"{"text":"x"}"#),
+        (.post, "/v1/conversations//messages", #"{"text":"x"}"#),
+        (.post, "/v1/conversations", #"{"participants":"bob"}"#),
+        (.post, "/v1/conversations", #"{"participants":["bob,carol"]}"#),
+        (.post, "/v1/conversations", #"{"participants":["bob x"]}"#),
+        (.put, "/v1/conversations/c1/typing", #"{"on":"yes"}"#),
+        (.put, "/v1/conversations/c1/typing", "{}"),
+        (.delete, "/v1/devices/phone/notifications/n%201", "{}"),
+    ])
+    func `what cannot be said in a line is refused`(
+        method: Method, path: String, body: String
+    ) {
+        #expect(throws: (any Error).self) { try translate(method, path, body) }
+    }
+
+    /// Whatever a client sends becomes one line of the resource's verb, about the user who is
+    /// signed in: no value can end the line, or stand for an argument or an option.
+    @Test func `no value leaves its place in the line`() throws {
+        var random = SplitMix64(seed: 3)
+        let pieces = [
+            "a", "\n", "\r\n", " ", "\"", "\\", "=", " id=", "-- ", "for=everyone", "bob", ",",
+            "é", "\u{85}", "\u{2028}", "\u{1F}", "SEND c1 bob x", "\t", "\u{7F}", "'", "\\n",
+        ]
+        func text() -> String {
+            (0..<Int.random(in: 0...6, using: &random)).map { _ in
+                pieces[Int.random(in: 0..<pieces.count, using: &random)]
+            }.joined()
+        }
+        var accepted = 0
+        for _ in 0..<20_000 {
+            let resource = Resource.all[Int.random(in: 0..<Resource.all.count, using: &random)]
+            let path = resource.segments.map { segment in
+                if case .word(let word) = segment { return word }
+                return Bool.random(using: &random) ? "c1" : text()
+            }
+            let route = try Route(resource.method, ["v1"] + path)
+            let values = resource.keys.map { ($0, text()) }
+            let members = values.map { JSONValue.Member($0.0, .text($0.1)) }
+            guard
+                let line = try? route.translate(
+                    members, by: UserID(checked: "alice"),
+                    makeID: {
+                        "new1"
+                    }
+                ).line
+            else { continue }
+            #expect(!line.contains(UInt8(ascii: "\n")))
+            var traits: Verb.Traits?
+            let request = line.withUnsafeBytes { bytes in
+                Result { () throws(LineError) in
+                    try Request.parse(bytes, traits: &traits) { "minted" }
+                }
+            }
+            #expect(traits.map { Verb.all[Int($0.index)].name } == route.resource.verb.name)
+            guard case .success(let request?) = request else { continue }
+            accepted += 1
+            if case .write(let mutation, _) = request {
+                #expect(mutation.user == UserID(checked: "alice"))
+            }
+            if case .read(_, let user) = request { #expect(user == UserID(checked: "alice")) }
+        }
+        #expect(accepted > 1_000)
+    }
+}
