@@ -86,18 +86,14 @@ extension AppConnection {
 
     /// Makes the connection a WebSocket.
     func beginSocket(_ head: RequestHead, _ access: AccessToken) {
-        let fields = head.fields
-        guard fields.elements(of: "upgrade").contains("websocket"),
-            fields.elements(of: "connection").contains("upgrade")
-        else {
-            return refuse(head, HTTPError(.upgradeRequired, "This path is a WebSocket"))
+        let key: String?
+        do throws(HTTPError) {
+            key = try head.webSocketKey()
+        } catch {
+            return refuse(head, error)
         }
-        guard fields.values(of: "sec-websocket-version") == ["13"],
-            let key = fields.values(of: "sec-websocket-key").first,
-            fields.values(of: "sec-websocket-key").count == 1, key.utf8.count == 24
-        else {
-            return refuse(
-                head, HTTPError(.badRequest, "A WebSocket of version 13 has one key of 24 bytes"))
+        guard let key else {
+            return refuse(head, HTTPError(.upgradeRequired, "This path is a WebSocket"))
         }
         let since: String?
         do throws(LineError) {
@@ -109,7 +105,7 @@ extension AppConnection {
         response.add("Upgrade", "websocket")
         response.add("Connection", "Upgrade")
         response.add("Sec-WebSocket-Accept", AppConnection.accept(key))
-        if fields.elements(of: "sec-websocket-protocol").contains(AppConnection.protocolName) {
+        if head.fields.elements(of: "sec-websocket-protocol").contains(AppConnection.protocolName) {
             response.add("Sec-WebSocket-Protocol", AppConnection.protocolName)
         }
         var writer = ByteWriter()
@@ -247,10 +243,7 @@ extension AppConnection {
         else { throw LineError(400, "The keys of a request are id, method, path and body") }
         var method = Method.get
         if case .text(let name)? = message["method"] {
-            guard let known = Method(rawValue: name) else {
-                throw LineError(405, "This path does not have this method")
-            }
-            method = known
+            method = Method(rawValue: name)
         }
         guard case .text(let path)? = message["path"] else { throw LineError(400, "Missing path") }
         let target: RequestTarget

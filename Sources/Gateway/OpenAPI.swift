@@ -1,4 +1,364 @@
+import HTTP
+import JSON
+import LineProtocol
+import Wire
+
 /// The description of the API (OpenAPI 3.1), made from the table of resources.
 enum OpenAPI {
-    static let document: [UInt8] = []
+    static let document: [UInt8] = {
+        var writer = JSONWriter(reserving: 64 << 10)
+        writer.object {
+            $0.pair("openapi", "3.1.0")
+            $0.object("info") {
+                $0.pair("title", "Grapevine")
+                $0.pair("version", "1")
+                $0.pair("description", about)
+            }
+            $0.object("paths") { write(paths: &$0) }
+            $0.object("components") { write(components: &$0) }
+            $0.list("security") { $0.object { $0.list("bearer") { _ in } } }
+        }
+        return writer.bytes
+    }()
+
+    private static let about = """
+        A chat backend of equal nodes; each node answers every request. The same requests go over \
+        a WebSocket at /v1/socket: a message {"id":…,"method":…,"path":…,"body":…} is answered by \
+        {"id":…,"status":…,"body":…}, in any order, and events arrive as {"event":…} after GET \
+        /v1/events. These requests exist there alone: \(socketRequests). False flags and missing \
+        values are left out of answers.
+        """
+
+    private static let socketRequests = Resource.all.filter(\.isForSockets)
+        .map { "\($0.method.rawValue) \($0.path)" }.joined(separator: ", ")
+
+    /// The shapes of data lines that answers consist of.
+    private static let shapes: [LineShape] = LineShape.all.filter { $0.noun != "OK" }
+
+    // MARK: Paths
+
+    private static func write(paths writer: inout JSONWriter) {
+        var paths: [String] = []
+        let resources = Resource.all.filter { !$0.isForSockets }
+        for resource in resources where !paths.contains(resource.path) {
+            paths.append(resource.path)
+        }
+        for path in paths {
+            let resources = resources.filter { $0.path == path }
+            writer.object(path) { writer in
+                if let first = resources.first { write(parametersOf: first, &writer) }
+                for resource in resources {
+                    writer.object(resource.method.rawValue.lowercased()) {
+                        write(resource, &$0)
+                    }
+                }
+            }
+        }
+    }
+
+    private static func write(parametersOf resource: Resource, _ writer: inout JSONWriter) {
+        writer.list("parameters") { list in
+            for case .parameter(let name) in resource.segments {
+                list.object {
+                    $0.pair("name", name)
+                    $0.pair("in", "path")
+                    $0.pair("required", true)
+                    $0.object("schema") { $0.pair("$ref", "#/components/schemas/Name") }
+                }
+            }
+            list.object { $0.pair("$ref", "#/components/parameters/Token") }
+        }
+    }
+
+    private static func write(_ resource: Resource, _ writer: inout JSONWriter) {
+        let words = resource.verb.name.lowercased().split(separator: " ").map(String.init)
+        // One verb may read and write.
+        writer.pair(
+            "operationId",
+            ([resource.method.rawValue.lowercased()] + words).joined(separator: "-"))
+        writer.pair("summary", resource.verb.about)
+        let keys = parameters(of: resource)
+        if resource.hasBody {
+            let isRequired = keys.contains(where: \.isRequired)
+            writer.object("requestBody") {
+                $0.pair("required", isRequired)
+                $0.object("content") {
+                    $0.object("application/json") {
+                        $0.object("schema") { write(schemaOf: keys, &$0) }
+                    }
+                }
+            }
+        } else if !keys.isEmpty {
+            writer.list("parameters") { list in
+                for key in keys {
+                    list.object {
+                        $0.pair("name", key.name)
+                        $0.pair("in", "query")
+                        $0.pair("required", key.isRequired)
+                        $0.object("schema", key.schema)
+                    }
+                }
+            }
+        }
+        writer.object("responses") { write(responsesOf: resource, &$0) }
+    }
+
+    private static func write(responsesOf resource: Resource, _ writer: inout JSONWriter) {
+        let isStream = resource.verb.name == "WATCH"
+        writer.object("200") {
+            $0.pair("description", isStream ? "Events, as they happen" : "Done")
+            $0.object("content") {
+                $0.object(isStream ? "text/event-stream" : "application/json") {
+                    $0.object("schema") { write(answer: resource, &$0) }
+                }
+            }
+            guard !isStream else { return }
+            $0.object("headers") {
+                $0.object("Grapevine-Token") {
+                    $0.pair("$ref", "#/components/headers/Token")
+                }
+            }
+        }
+        writer.object("default") { $0.pair("$ref", "#/components/responses/Error") }
+    }
+
+    private static func write(answer resource: Resource, _ writer: inout JSONWriter) {
+        switch resource.answer {
+        case _ where resource.verb.name == "WATCH": writer.pair("type", "string")
+        case .one(let shape): writer.pair("$ref", "#/components/schemas/\(shape.title)")
+        case .status(let keys):
+            let more = resource.sources.contains { if case .newID = $0 { true } else { false } }
+            write(status: keys, &writer, required: more ? ["id"] : []) { _ in }
+        case .list(let name, let shape, let keys):
+            write(status: keys, &writer, required: [name]) {
+                $0.object(name) {
+                    $0.pair("type", "array")
+                    $0.object("items") { $0.pair("$ref", "#/components/schemas/\(shape.title)") }
+                }
+            }
+        }
+    }
+
+    private static func write(
+        status keys: [String], _ writer: inout JSONWriter, required: [String],
+        _ more: (inout JSONWriter) -> Void
+    ) {
+        writer.pair("type", "object")
+        writer.object("properties") {
+            more(&$0)
+            for key in LineShape.status.keys where keys.contains(key.name) {
+                $0.object(key.name, schema(of: key.type))
+            }
+        }
+        writer.list("required") { list in for name in required { list.write(name) } }
+        writer.pair("additionalProperties", false)
+    }
+
+    // MARK: Components
+
+    private static func write(components writer: inout JSONWriter) {
+        writer.object("securitySchemes") {
+            $0.object("bearer") {
+                $0.pair("type", "http")
+                $0.pair("scheme", "bearer")
+                $0.pair("bearerFormat", "JWT")
+            }
+        }
+        writer.object("parameters") {
+            $0.object("Token") {
+                $0.pair("name", "Grapevine-Token")
+                $0.pair("in", "header")
+                $0.pair("description", "The token of an earlier answer: nothing older is shown")
+                $0.object("schema") {
+                    $0.pair("type", "string")
+                    $0.pair("pattern", "^[A-Za-z0-9_-]{1,512}$")
+                }
+            }
+        }
+        writer.object("headers") {
+            $0.object("Token") {
+                $0.pair("description", "Stands for all that the request has seen and done")
+                $0.object("schema") { $0.pair("type", "string") }
+            }
+        }
+        writer.object("responses") {
+            $0.object("Error") {
+                $0.pair("description", "The reason why the request was not answered")
+                $0.object("content") {
+                    $0.object("application/json") {
+                        $0.object("schema") { $0.pair("$ref", "#/components/schemas/Error") }
+                    }
+                }
+            }
+        }
+        writer.object("schemas") { write(schemas: &$0) }
+    }
+
+    private static func write(schemas writer: inout JSONWriter) {
+        writer.object("Name") {
+            $0.pair("type", "string")
+            $0.pair("pattern", "^[A-Za-z0-9_.:@-]{1,\(nameBytesMax)}$")
+        }
+        writer.object("Error") {
+            $0.pair("type", "object")
+            $0.object("properties") {
+                $0.object("error") {
+                    $0.pair("type", "object")
+                    $0.object("properties") {
+                        $0.object("code") { $0.pair("type", "integer") }
+                        $0.object("message") { $0.pair("type", "string") }
+                    }
+                    $0.list("required") {
+                        $0.write("code")
+                        $0.write("message")
+                    }
+                }
+            }
+            $0.list("required") { $0.write("error") }
+        }
+        for shape in shapes {
+            writer.object(shape.title) {
+                $0.pair("type", "object")
+                $0.object("properties") {
+                    for key in shape.keys { $0.object(key.name, schema(of: key.type)) }
+                }
+                $0.list("required") { list in
+                    for key in shape.keys where key.isRequired { list.write(key.name) }
+                }
+                $0.pair("additionalProperties", false)
+            }
+        }
+    }
+}
+
+// MARK: Schemas
+
+extension OpenAPI {
+    typealias Schema = (inout JSONWriter) -> Void
+
+    /// The texts that are taken, as regular expressions.
+    private enum Pattern {
+        /// Not only white space, and no U+0000, which no text may contain.
+        static let body = #"^[^\u0000]*[^\u0000\s][^\u0000]*$"#
+        static let clearable = #"^[^\u0000]*$"#
+        /// Not only white space, and no control characters.
+        static let query =
+            #"^[^\u0000-\u001F\u007F]*[^\u0000-\u001F\u007F\s][^\u0000-\u001F\u007F]*$"#
+    }
+
+    /// A key of a body or a query.
+    private struct Parameter {
+        let name: String
+        let isRequired: Bool
+        let schema: Schema
+    }
+
+    private static func schema(of type: LineShape.ValueType) -> Schema {
+        switch type {
+        case .text: { $0.pair("type", "string") }
+        case .name: { $0.pair("$ref", "#/components/schemas/Name") }
+        case .time: { time(&$0) }
+        case .number: { $0.pair("type", "integer") }
+        case .flag: { $0.pair("type", "boolean") }
+        case .set: { names(&$0) }
+        }
+    }
+
+    private static func time(_ writer: inout JSONWriter) {
+        writer.pair("type", "string")
+        writer.pair("format", "date-time")
+    }
+
+    private static func names(_ writer: inout JSONWriter) {
+        writer.pair("type", "array")
+        writer.object("items") { $0.pair("$ref", "#/components/schemas/Name") }
+    }
+
+    private static func parameters(of resource: Resource) -> [Parameter] {
+        let ofSources: [Parameter] = resource.sources.enumerated().compactMap { index, source in
+            switch source {
+            case .user, .path: return nil
+            case .key(let key):
+                return Parameter(
+                    name: key, isRequired: index < resource.verb.required.count,
+                    schema: schema(of: .name))
+            case .newID(let key):
+                return Parameter(name: key, isRequired: false, schema: schema(of: .name))
+            case .userAnd(let key):
+                return Parameter(name: key, isRequired: false, schema: schema(of: .set))
+            case .toggle(let key):
+                return Parameter(name: key, isRequired: true, schema: schema(of: .flag))
+            }
+        }
+        let options = resource.options.map {
+            Parameter(
+                name: $0.name, isRequired: $0.isRequired,
+                schema: schema(of: $0, isQuery: !resource.hasBody))
+        }
+        guard let key = resource.textKey else { return ofSources + options }
+        let text = Parameter(name: key, isRequired: true) {
+            $0.pair("type", "string")
+            $0.pair("pattern", Pattern.body)
+        }
+        return ofSources + options + [text]
+    }
+
+    /// Returns the schema of an option, from what usage shows behind its name.
+    ///
+    /// - Parameter isQuery: whether the option is a parameter of a query.
+    private static func schema(of option: Option, isQuery: Bool) -> Schema {
+        let placeholder = option.placeholder
+        if option.isChoice {
+            let words = placeholder.split(separator: "|").map(String.init)
+            return {
+                $0.list("enum") { list in
+                    for word in words { list.write(word) }
+                    if option.isClearable { list.writeNull() }
+                }
+            }
+        }
+        if let number = Int(placeholder) {
+            return {
+                $0.pair("type", "integer")
+                $0.pair("minimum", 1)
+                $0.pair("maximum", LineLimits.historyMax)
+                $0.pair("default", number)
+            }
+        }
+        let isTime = placeholder == "<time>"
+        guard option.isFreeText || isTime else { return schema(of: .name) }
+        return {
+            $0.list("type") { list in
+                list.write("string")
+                if option.isClearable { list.write("null") }
+            }
+            if isTime { return $0.pair("format", "date-time") }
+            if option.isClearable { return $0.pair("pattern", Pattern.clearable) }
+            $0.pair("pattern", isQuery ? Pattern.query : Pattern.body)
+        }
+    }
+
+    private static func write(schemaOf keys: [Parameter], _ writer: inout JSONWriter) {
+        writer.pair("type", "object")
+        writer.object("properties") {
+            for key in keys { $0.object(key.name, key.schema) }
+        }
+        writer.list("required") { list in
+            for key in keys where key.isRequired { list.write(key.name) }
+        }
+        writer.pair("additionalProperties", false)
+    }
+}
+
+extension Option {
+    /// Whether the value is one of the words that usage shows.
+    var isChoice: Bool { placeholder.contains("|") }
+
+    /// Whether the value is any text: usage shows no kind of value.
+    var isFreeText: Bool { !isChoice && (placeholder.first != "<" || placeholder == "<token>") }
+}
+
+extension LineShape {
+    /// The name of the shape in the description of the API: `Message`.
+    var title: String { noun.prefix(1) + noun.dropFirst().lowercased() }
 }

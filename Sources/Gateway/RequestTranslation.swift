@@ -33,7 +33,7 @@ extension Route {
             try writer.append(
                 source, of: self, by: user, isRequired: isRequired, makeID: makeID)
         }
-        for option in resource.verb.options { try writer.append(option) }
+        for option in resource.options { try writer.append(option) }
         if let key = resource.textKey { try writer.append(textOf: key) }
         return TranslatedRequest(line: writer.line, newID: writer.newID)
     }
@@ -77,9 +77,8 @@ private struct LineWriter {
         let text: String
         switch value {
         case .null where option.isClearable: text = ""
-        case .null: return
-        case .text(let value): text = value
-        case .integer(let number): text = "\(number)"
+        // An empty text clears a text; what is none is cleared by null alone.
+        case .text(let value) where !value.isEmpty || option.isFreeText: text = value
         default: throw .notText(option.name)
         }
         line += " \(option.name)=".utf8
@@ -120,10 +119,10 @@ private struct LineWriter {
         parameters.first { $0.name == key }?.value
     }
 
-    /// Returns the text of a key; nil where it is missing or null.
+    /// Returns the text of a key; nil where it is missing.
     private func text(of key: String) throws(LineError) -> String? {
         switch value(of: key) {
-        case nil, .null?: return nil
+        case nil: return nil
         case .text(let text)?: return text
         default: throw .notText(key)
         }

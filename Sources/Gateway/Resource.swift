@@ -44,6 +44,8 @@ struct Resource: Sendable {
     /// For each argument of the verb.
     let sources: [Source]
     let answer: Answer
+    /// The options of the verb that the request may have.
+    let options: [Option]
     /// Whether the request concerns the connection that it is sent on, and so needs one that stays.
     let isForSockets: Bool
 
@@ -51,9 +53,10 @@ struct Resource: Sendable {
     ///   - path: below `/v1`, its parameters in braces. Each has the name of an argument.
     ///   - sources: those of arguments that are neither in the path nor the signed-in user, by
     ///     their index; by default a key with the argument's name.
+    ///   - hasOptions: whether the request has the options of the verb, which may make it a write.
     init(
         _ method: Method, _ path: String, _ verbName: String, _ answer: Answer,
-        sources: [Int: Source] = [:], isForSockets: Bool = false
+        sources: [Int: Source] = [:], isForSockets: Bool = false, hasOptions: Bool = true
     ) {
         guard let verb = Verb.all.first(where: { $0.name == verbName }) else {
             preconditionFailure("a resource names a verb of the table")
@@ -67,6 +70,7 @@ struct Resource: Sendable {
         self.verb = verb
         self.answer = answer
         self.isForSockets = isForSockets
+        options = hasOptions ? verb.options : []
         self.sources = (verb.required + verb.optional).enumerated().map { index, label in
             let name = String(label.dropFirst().prefix { $0 != ">" })
             if let source = sources[index] { return source }
@@ -87,10 +91,7 @@ struct Resource: Sendable {
 
     /// Whether the parameters come in a body.
     var hasBody: Bool {
-        switch method {
-        case .post, .put, .patch: !keys.isEmpty
-        case .get, .head, .delete, .options: false
-        }
+        [.post, .put, .patch].contains(method) && !keys.isEmpty
     }
 
     /// The keys of the body or the query.
@@ -101,7 +102,7 @@ struct Resource: Sendable {
             case .key(let key), .newID(let key), .userAnd(let key), .toggle(let key): key
             }
         }
-        return ofSources + verb.options.map(\.name) + (textKey.map { [$0] } ?? [])
+        return ofSources + options.map(\.name) + (textKey.map { [$0] } ?? [])
     }
 
     /// The key of the text; nil for a verb without one.
@@ -148,8 +149,6 @@ struct Route {
     /// Returns the methods that a path has; none for an unknown path.
     static func methods(of path: [String]) -> [Method] {
         let rest = path.first == "v1" ? path.dropFirst() : []
-        return Method.allCases.filter { method in
-            Resource.all.contains { $0.method == method && $0.match(rest) != nil }
-        }
+        return Resource.all.filter { $0.match(rest) != nil }.map(\.method)
     }
 }

@@ -15,7 +15,7 @@ extension Resource {
             .put, "conversations/{conversation}/participants/{user}", "INVITE", .status([]),
             sources: [1: .user]),
         Resource(
-            .delete, "conversations/{conversation}/participants/me", "LEAVECHAT", .status([])),
+            .post, "conversations/{conversation}/leave", "LEAVECHAT", .status([])),
         Resource(
             .get, "conversations/{conversation}/marks", "MARKS", .list("marks", .mark, [])),
         Resource(
@@ -62,7 +62,7 @@ extension Resource {
     ]
 
     private static let items: [Resource] = [
-        Resource(.get, "profile", "PROFILE", .one(.profile)),
+        Resource(.get, "profile", "PROFILE", .one(.profile), hasOptions: false),
         Resource(.patch, "profile", "PROFILE", .status([])),
         Resource(.post, "items", "ACTION ADD", .status(["id"])),
         Resource(.get, "items", "ACTIONS", .list("items", .action, [])),

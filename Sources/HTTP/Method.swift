@@ -1,10 +1,14 @@
-/// The method of a request; all others are answered 501.
-public enum Method: String, CaseIterable, Hashable, Sendable {
-    case get = "GET"
-    case head = "HEAD"
-    case post = "POST"
-    case put = "PUT"
-    case patch = "PATCH"
-    case delete = "DELETE"
-    case options = "OPTIONS"
+/// The method of a request (RFC 9110, section 9); which ones a path has is not decided here.
+public struct Method: RawRepresentable, Hashable, Sendable {
+    public let rawValue: String
+
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    public static let get = Method(rawValue: "GET")
+    public static let head = Method(rawValue: "HEAD")
+    public static let post = Method(rawValue: "POST")
+    public static let put = Method(rawValue: "PUT")
+    public static let patch = Method(rawValue: "PATCH")
+    public static let delete = Method(rawValue: "DELETE")
+    public static let options = Method(rawValue: "OPTIONS")
 }

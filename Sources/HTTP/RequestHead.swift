@@ -61,15 +61,12 @@ extension RequestHead {
     }
 
     private init(_ line: RequestLine, _ fields: Fields) throws(HTTPError) {
-        guard let method = line.method else {
-            throw HTTPError(.notImplemented, "The method is not supported")
-        }
         let hosts = fields.values(of: "host").count
         guard hosts == 1 || hosts == 0 && line.minorVersion == 0 else {
             throw HTTPError(.badRequest, "A request needs exactly one Host")
         }
         let connection = fields.elements(of: "connection")
-        self.method = method
+        method = line.method
         target = line.target
         self.fields = fields
         body = try RequestHead.body(fields, line.minorVersion)
@@ -115,8 +112,7 @@ extension RequestHead {
 
 /// The first line of a request.
 private struct RequestLine {
-    /// Nil for one that is not supported.
-    let method: Method?
+    let method: Method
     let target: RequestTarget
     /// 0 or 1, of HTTP/1.x.
     let minorVersion: UInt8

@@ -40,6 +40,7 @@ extension Option {
     static let limit = Option("limit", "\(LineLimits.historyDefault)")
     static let message = Option("message", "<id>")
     static let name = Option("name", "\"…\"", isClearable: true)
+    static let newTitle = Option("title", "\"…\"")
     static let photo = Option("photo", "…", isClearable: true)
     static let priority = Option(
         "priority", choices(of: ItemPriority.self), isClearable: true)

@@ -32,12 +32,12 @@ extension Verb {
                     isMinted: item == nil)
             }),
         Verb(
-            "ACTION EDIT", .writes, ["<user>", "<item>"], options: [.due, .priority, .title],
+            "ACTION EDIT", .writes, ["<user>", "<item>"], options: [.due, .priority, .newTitle],
             example: "ACTION EDIT bob i1 priority= title=\"reserve a large table\"",
             about: "Changes the fields of an action item that are given."
         ) { words throws(LineError) in
             let (user, item) = try words.userAndItem()
-            let title = try words.field(.title)
+            let title = try words.field(.newTitle)
             if let title, isWhite(title) { throw .titleEmpty }
             let edit = Item.Edit(
                 title: title.map { FieldText($0) }, due: try words.time(.due),

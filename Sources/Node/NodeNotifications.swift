@@ -44,8 +44,6 @@ struct NotificationRequest: Sendable {
     /// The most requests at a time: each holds a list of at most a few megabytes, nearly always of
     /// a few lines.
     static let countMax = 4_096
-    /// The bit that is set in the session numbers of steps, and in no client's.
-    static let sessionBit: UInt64 = 1 << 62
 }
 
 extension Node {
@@ -57,7 +55,7 @@ extension Node {
         guard notifyings.count < NotificationRequest.countMax else {
             return tellLater(.failed(.overloaded), to: slot)
         }
-        let id = NotificationRequest.sessionBit | nextNotifying
+        let id = SessionBit.notification | nextNotifying
         nextNotifying += 1
         notifyings[id] = NotificationRequest(
             slot: slot, user: user, device: device, level: level, sessionVectors: sessionVectors)

@@ -238,7 +238,7 @@ extension Node {
 
     /// Ends all that was on its way on a lost connection to a member.
     func onLinkLost(_ channel: UInt64, to name: NodeName) {
-        let session = PeerConnection.sessionBit | channel
+        let session = SessionBit.peer | channel
         for slot in pendingResponses.keys where slot.session == session {
             pendingResponses[slot] = nil
         }

@@ -172,7 +172,7 @@ extension Node {
         _ outcome: PeerResponse.Completion, to slot: ReplySlot, _ round: UInt64 = 0,
         seen: [ObservedShard] = []
     ) -> Bool {
-        guard let connection = links[channel: slot.session & ~PeerConnection.sessionBit] else {
+        guard let connection = links[channel: slot.session & ~SessionBit.peer] else {
             return false
         }
         let response = PeerResponse(
@@ -293,5 +293,5 @@ extension Completion {
 
 extension ReplySlot {
     /// Whether another member waits for the reply, and not a client of this node.
-    var isOfMember: Bool { session & PeerConnection.sessionBit != 0 }
+    var isOfMember: Bool { session & SessionBit.peer != 0 }
 }

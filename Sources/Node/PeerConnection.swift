@@ -62,8 +62,6 @@ final class PeerConnection {
     static let clockMilliseconds: UInt64 = 10_000
     /// How often a peer whose request came too late is told this node's clock, in milliseconds.
     static let clockAgainMilliseconds: UInt64 = 100
-    /// The bit that is set in the number of a session that stands for a peer.
-    static let sessionBit: UInt64 = 1 << 63
     /// How long a connection has to have lasted for its end to count as a fault of the network, in
     /// milliseconds: then the next one is dialled at once.
     static let steadyMilliseconds: UInt64 = 5_000
@@ -165,7 +163,7 @@ final class PeerConnection {
     }
 
     /// The session number of the slots for the peer's requests.
-    var session: UInt64 { PeerConnection.sessionBit | channel.id }
+    var session: UInt64 { SessionBit.peer | channel.id }
 
     /// Sends a response; if the queue is full, the response waits behind those before it.
     ///

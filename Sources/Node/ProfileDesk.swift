@@ -76,8 +76,6 @@ struct ProfileDesk: Sendable {
     private var sumsLeft = ProfileDesk.sumsPerTick
     private var next: UInt64 = 0
 
-    /// The bit that is set in the session numbers of the jobs' queries, and in no client's.
-    static let sessionBit: UInt64 = 1 << 61
     /// The most jobs that are underway.
     static let runningMax = 16
     /// The most changes that wait: when there are more, all watchers are surveyed instead.
@@ -172,7 +170,7 @@ struct ProfileDesk: Sendable {
         now: UInt64
     ) -> UInt64 {
         next += 1
-        let id = ProfileDesk.sessionBit | next
+        let id = SessionBit.profile | next
         // The feeds may have been closed and opened anew since.
         let old = kept?.positions.count == positions.count ? kept?.positions : nil
         let minimums = StartPositions(

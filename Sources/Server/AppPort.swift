@@ -12,9 +12,6 @@ actor AppPort: AppHost {
         let requests: AppConnection
     }
 
-    /// The bit that distinguishes the numbers of its sessions from those of connections.
-    private static let sessionBit: UInt64 = 1 << 63
-
     private nonisolated let loop: EventLoop
     private nonisolated let clock: SystemClock
     private let listener: Listener
@@ -25,7 +22,7 @@ actor AppPort: AppHost {
     private var node: Node?
     private var clients: [UInt64: Client] = [:]
     private var sessions: [UInt64: Session] = [:]
-    private var lastSession = AppPort.sessionBit
+    private var lastSession = SessionBit.app
     /// Whether lines wait unread because the node has too much to do.
     private var isHeld = false
     /// The clients whose access token was not seen yet.

@@ -39,8 +39,11 @@ import Wire
         #expect(
             try translate(.put, "/v1/conversations/c1/participants/bob") == "INVITE c1 alice bob")
         #expect(
-            try translate(.patch, "/v1/items/i1", #"{"due":null,"priority":""}"#)
+            try translate(.patch, "/v1/items/i1", #"{"due":null,"priority":null}"#)
                 == #"ACTION EDIT alice i1 due="" priority="""#)
+        #expect(
+            try translate(.patch, "/v1/profile", #"{"name":"","email":null}"#)
+                == #"PROFILE alice name="" email="""#)
         #expect(
             try translate(.put, "/v1/conversations/c1/typing", #"{"on":false}"#)
                 == "TYPING c1 alice off")
@@ -61,6 +64,9 @@ import Wire
         (.post, "/v1/conversations", #"{"participants":["bob x"]}"#),
         (.put, "/v1/conversations/c1/typing", #"{"on":"yes"}"#),
         (.put, "/v1/conversations/c1/typing", "{}"),
+        (.patch, "/v1/items/i1", #"{"due":""}"#),
+        (.patch, "/v1/items/i1", #"{"title":null}"#),
+        (.post, "/v1/conversations/c1/messages", #"{"id":null,"text":"x"}"#),
         (.delete, "/v1/devices/phone/notifications/n%201", "{}"),
     ])
     func `what cannot be said in a line is refused`(
@@ -111,6 +117,7 @@ import Wire
             guard case .success(let request?) = request else { continue }
             accepted += 1
             if case .write(let mutation, _) = request {
+                #expect(route.resource.method != .get, "a GET that writes")
                 #expect(mutation.user == UserID(checked: "alice"))
             }
             if case .read(_, let user) = request { #expect(user == UserID(checked: "alice")) }

@@ -38,7 +38,8 @@ struct OwnRequestTests {
     @Test func `a title is neither empty nor too long`() {
         #expect(refused("ACTION ADD alice")?.code == 400)
         #expect(refused("ACTION ADD alice  \u{3000}") == .titleEmpty)
-        #expect(refused("ACTION EDIT alice i title=") == .titleEmpty)
+        #expect(refused("ACTION EDIT alice i title=")?.code == 400)
+        #expect(refused("ACTION EDIT alice i title=\" \"") == .titleEmpty)
         let long = String(repeating: "x", count: LineLimits.fieldBytesMax + 1)
         #expect(refused("ACTION ADD alice \(long)")?.code == 413)
         #expect(refused("ACTION EDIT alice i title=\(long)")?.code == 413)

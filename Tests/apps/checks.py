@@ -1,0 +1,516 @@
+#!/usr/bin/env python3
+"""Checks what apps see of a cluster of three real nodes, over HTTP, WebSockets and event streams.
+
+usage: checks.py BINARY [NAME…]    all checks, or those whose names contain one of these words
+"""
+
+import asyncio
+import json
+import socket
+import sys
+import time
+import traceback
+
+import websockets
+
+from cluster import App, Cluster, token, until
+
+CHECKS = []
+
+
+def check(function):
+    CHECKS.append(function)
+    return function
+
+
+def chat(cluster, name, *users):
+    """Creates a conversation, and returns a client on the first node for each user."""
+    apps = [App(cluster.nodes[0], user) for user in users]
+    apps[0].post("conversations", {"id": name, "participants": list(users[1:])})
+    return apps
+
+
+def send(app, conversation, text, **more):
+    path = f"conversations/{conversation}/messages"
+    return app.post(path, {"text": text} | more).json
+
+
+def texts(app, conversation):
+    messages = app.get(f"conversations/{conversation}/messages").json["messages"]
+    return [message["text"] for message in messages]
+
+
+# MARK: Identity
+
+
+@check
+def nothing_without_a_valid_token(cluster):
+    """R-30: without a valid token 401 and no data, on each path of the description."""
+    alice, = chat(cluster, "secret", "alice")
+    send(alice, "secret", "nobody else reads this")
+    description = alice.get("openapi.json").json
+    wrong = [
+        None, "x", token("alice") + "x", token("alice", exp=int(time.time()) - 1),
+        token("alice", nbf=int(time.time()) + 60), token("a b"),
+    ]
+    for bearer in wrong:
+        nobody = App(cluster.nodes[0], "alice")
+        nobody.bearer = bearer
+        for path, methods in description["paths"].items():
+            path = path.removeprefix("/v1/").replace("{conversation}", "secret")
+            for name in ("message", "item", "device", "id", "user"):
+                path = path.replace("{%s}" % name, "x1")
+            for method in methods.keys() - {"parameters"}:
+                answer = nobody.request(method.upper(), path, status=401)
+                assert b"nobody else" not in answer.text
+                assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
+@check
+def participants_alone_may_read_and_write(cluster):
+    """R-25, R-27: 403 for each request of one who is not a participant."""
+    alice, bob, carol = chat(cluster, "two", "alice", "bob"), None, None
+    alice, bob = alice
+    message = send(alice, "two", "between us")["id"]
+    carol = App(cluster.nodes[0], "carol")
+    requests = [
+        ("GET", "messages", None), ("POST", "messages", {"text": "x"}),
+        ("PATCH", f"messages/{message}", {"text": "x"}), ("DELETE", f"messages/{message}", None),
+        ("GET", f"messages/{message}/edits", None), ("POST", f"messages/{message}/restore", None),
+        ("PUT", f"pins/{message}", None), ("DELETE", f"pins/{message}", None),
+        ("GET", "pins", None), ("GET", "marks", None), ("PUT", "marks/read", {}),
+        ("PUT", "marks/delivered", {}), ("POST", "leave", None), ("PUT", "participants/dave", None),
+    ]
+    for method, path, body in requests:
+        answer = carol.request(method, f"conversations/two/{path}", body, status=403)
+        assert answer.error == "Only participants can do this"
+    for method, path in [("GET", ""), ("DELETE", ""), ("PUT", "/archive"), ("DELETE", "/archive")]:
+        carol.request(method, "chats/two" + path, status=403)
+    assert texts(bob, "two") == ["between us"]
+    alice.put("conversations/two/participants/carol")
+    assert texts(carol, "two") == ["between us"]
+    carol.post("conversations/two/leave")
+    carol.get("conversations/two/messages", status=403)
+
+
+@check
+def what_belongs_to_a_user_is_his_alone(cluster):
+    """Items, devices, chats and profile belong to their user."""
+    erin, fred = App(cluster.nodes[0], "erin"), App(cluster.nodes[0], "fred")
+    item = erin.post("items", {"title": "mine", "priority": "high"}).json["id"]
+    erin.put("devices/phone", {"token": "t1"})
+    erin.patch("profile", {"name": "Erin", "email": "erin@example.org"})
+    assert fred.get("items").json["items"] == [] and fred.get("devices").json["devices"] == []
+    assert fred.get("chats").json["chats"] == []
+    fred.get("profile", status=404)
+    fred.patch(f"items/{item}", {"title": "his"}, status=403)
+    fred.delete(f"items/{item}", status=403)
+    assert erin.get("items").json["items"] == [{"id": item, "title": "mine", "priority": "high"}]
+    assert erin.get("profile").json["email"] == "erin@example.org"
+    # No request lists users, and nobody can name another as himself.
+    fred.post("items", {"title": "x", "user": "erin"}, status=400)
+    fred.get("profile?user=erin", status=400)
+    fred.get("users", status=404)
+
+
+# MARK: Messages
+
+
+@check
+def the_same_id_is_the_same_message(cluster):
+    alice, bob = chat(cluster, "again", "alice", "bob")
+    first = send(alice, "again", "once", id="m1")
+    assert send(alice, "again", "once", id="m1")["at"] == first["at"]
+    alice.post("conversations/again/messages", {"id": "m1", "text": "other"}, status=409)
+    assert texts(bob, "again") == ["once"]
+
+
+@check
+def messages_live_as_on_the_line_protocol(cluster):
+    alice, bob = chat(cluster, "life", "alice", "bob")
+    first, second = (send(alice, "life", text)["id"] for text in ("one", "two\n\"2\" \\ é"))
+    unread = bob.get("unread").json
+    assert {"conversation": "life", "count": 2} in unread["unread"]
+    assert unread["total"] == sum(each["count"] for each in unread["unread"])
+    assert bob.put("conversations/life/marks/read", {"message": first}).json == {"unread": 1}
+    alice.patch(f"conversations/life/messages/{first}", {"text": "eins"})
+    answer = bob.patch(f"conversations/life/messages/{first}", {"text": "x"}, status=403)
+    assert answer.error == "You can only edit your own messages within 15 minutes"
+    edits = bob.get(f"conversations/life/messages/{first}/edits").json["edits"]
+    assert [edit["text"] for edit in edits] == ["one", "eins"]
+    bob.put(f"conversations/life/pins/{second}")
+    assert bob.get("conversations/life/pins").json["messages"][0]["pinnedBy"] == "bob"
+    bob.delete(f"conversations/life/messages/{first}")
+    assert texts(bob, "life") == ["two\n\"2\" \\ é"] and len(texts(alice, "life")) == 2
+    bob.post(f"conversations/life/messages/{first}/restore")
+    assert texts(bob, "life")[0] == "eins"
+    answer = bob.delete(f"conversations/life/messages/{first}?for=everyone", status=403)
+    assert answer.error == "Only the sender can delete for everyone"
+    alice.delete(f"conversations/life/messages/{first}?for=everyone")
+    assert texts(bob, "life")[0] == "[Message deleted]"
+    assert bob.get("chats/life").json["participants"] == ["alice", "bob"]
+    answer = alice.post("conversations/life/messages", {"text": " \n"}, status=400)
+    assert answer.error == "Message cannot be empty"
+    alice.post("conversations/life/messages", {"text": "x" * 16_385}, status=413)
+    answer = alice.post("conversations/none/messages", {"text": "x"}, status=404)
+    assert answer.error == "Conversation not found"
+
+
+@check
+def pages_follow_each_other(cluster):
+    alice, = chat(cluster, "pages", "alice")
+    ids = [send(alice, "pages", str(number))["id"] for number in range(7)]
+    page = alice.get("conversations/pages/messages?limit=3").json["messages"]
+    assert [message["id"] for message in page] == ids[4:]
+    page = alice.get(f"conversations/pages/messages?limit=3&before={ids[4]}").json["messages"]
+    assert [message["id"] for message in page] == ids[1:4]
+    alice.get("conversations/pages/messages?limit=0", status=400)
+    alice.get("conversations/pages/messages?limit=1&limit=2", status=400)
+
+
+@check
+def a_token_carries_a_session_to_another_node(cluster):
+    """A client sees its own writes on whichever node it asks next."""
+    alice, = chat(cluster, "travel", "alice")
+    others = [App(node, "alice") for node in cluster.nodes]
+    session = alice.session
+    for number in range(60):
+        app = others[number % 3]
+        app.session = session
+        send(app, "travel", str(number))
+        reader = others[(number + 1) % 3]
+        reader.session = app.session
+        assert texts(reader, "travel")[-1] == str(number)
+        session = reader.session
+    alice.get("chats", headers={"Grapevine-Token": "no token"}, status=400)
+    alice.get("chats", headers={"Grapevine-Token": "bm8"}, status=400)
+
+
+# MARK: HTTP
+
+
+def raw(node, request, pieces=1):
+    """Sends bytes as they are; returns all that comes until the node closes."""
+    with socket.create_connection(("127.0.0.1", node.http), timeout=10) as line:
+        step = -(-len(request) // pieces)
+        for start in range(0, len(request), step):
+            line.sendall(request[start:start + step])
+            if pieces > 1:
+                time.sleep(0.001)
+        line.shutdown(socket.SHUT_WR)
+        return line.makefile("rb").read()
+
+
+def head(app, method, path, *more):
+    fields = [f"{method} /v1/{path} HTTP/1.1", "Host: a", f"Authorization: Bearer {app.bearer}"]
+    return "\r\n".join([*fields, *more, "", ""]).encode()
+
+
+@check
+def requests_in_any_form_are_answered_in_their_order(cluster):
+    alice, = chat(cluster, "forms", "alice")
+    path = "conversations/forms/messages"
+    whole = b""
+    for number in range(20):
+        body = json.dumps({"text": f"t{number}"}).encode()
+        if number % 2:
+            whole += head(alice, "POST", path, f"Content-Length: {len(body)}") + body
+        else:
+            whole += head(alice, "POST", path, "Transfer-Encoding: chunked")
+            for byte in body:
+                whole += b"1\r\n" + bytes([byte]) + b"\r\n"
+            whole += b"0\r\n\r\n"
+    whole += head(alice, "GET", path + "?limit=1") + head(alice, "HEAD", path)
+    for pieces in (1, 300):
+        text = raw(cluster.nodes[0], whole, pieces)
+        assert text.count(b"HTTP/1.1 200 OK\r\n") == 22, text
+        assert text.count(b'"text":"t19"') == 1 and text.endswith(b"\r\n\r\n")
+    assert texts(alice, "forms")[:20] == [f"t{number}" for number in range(20)]
+
+
+@check
+def a_body_that_is_refused_is_not_read(cluster):
+    node = cluster.nodes[0]
+    alice, = chat(cluster, "refused", "alice")
+    path = "conversations/refused/messages"
+    large = raw(node, head(alice, "POST", path, "Content-Length: 999999999"))
+    assert large.startswith(b"HTTP/1.1 413 ") and b"Connection: close" in large
+    chunks = b"10000\r\n" + b"x" * 65_536 + b"\r\n"
+    large = raw(node, head(alice, "POST", path, "Transfer-Encoding: chunked") + chunks * 3)
+    assert large.startswith(b"HTTP/1.1 413 ")
+    body = b'{"text":"continued"}'
+    expected = head(alice, "POST", path, "Expect: 100-continue", f"Content-Length: {len(body)}")
+    assert raw(node, expected + body).startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK")
+    alice.bearer = "wrong"
+    refused = raw(node, head(alice, "POST", path, "Expect: 100-continue", "Content-Length: 20"))
+    assert refused.startswith(b"HTTP/1.1 401 ") and b"100 Continue" not in refused
+
+
+@check
+def what_two_readers_could_read_in_two_ways_is_refused(cluster):
+    node = cluster.nodes[0]
+    alice, = chat(cluster, "smuggled", "alice")
+    inner = head(alice, "POST", "conversations/smuggled/messages", "Content-Length: 12")
+    inner += b'{"text":"x"}'
+    path = "chats"
+    for fields in [
+        (f"Content-Length: {len(inner)}", "Transfer-Encoding: chunked"),
+        ("Content-Length: 0", f"Content-Length: {len(inner)}"),
+        ("Transfer-Encoding: chunked", "Transfer-Encoding: identity"),
+        ("Transfer-Encoding : chunked",), ("Transfer-Encoding: xchunked",),
+        ("Content-Length: +0",), ("Content-Length: 0x0",), (" folded: 1",), ("Host: b",),
+    ]:
+        text = raw(node, head(alice, "GET", path, *fields) + b"0\r\n\r\n" + inner)
+        assert text.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 501 ")), (fields, text)
+        assert text.count(b"HTTP/1.1 ") == 1, (fields, text)
+    assert texts(alice, "smuggled") == []
+
+
+@check
+def pages_of_other_sites_are_refused(cluster):
+    alice, = chat(cluster, "sites", "alice")
+    for origin in ("https://evil.example", "null", "http://chat.example.org"):
+        alice.get("chats", headers={"Origin": origin}, status=403)
+        alice.post("conversations", {"id": "evil"}, headers={"Origin": origin}, status=403)
+    alice.get("chats/evil", status=404)
+    ours = {"Origin": "https://chat.example.org"}
+    answer = alice.get("chats", headers=ours)
+    assert answer.headers["Access-Control-Allow-Origin"] == ours["Origin"]
+    answer = alice.request("OPTIONS", "conversations/sites/messages", headers=ours, status=204)
+    assert "POST" in answer.headers["Access-Control-Allow-Methods"]
+    assert "Access-Control-Allow-Origin" not in alice.get("chats").headers
+    same = {"Origin": f"http://127.0.0.1:{cluster.nodes[0].http}"}
+    alice.get("chats", headers=same)
+    for answer in (alice.get("chats"), alice.get("nowhere", status=404)):
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+        assert "Server" not in answer.headers
+
+
+@check
+def methods_and_paths_are_told_apart(cluster):
+    alice = App(cluster.nodes[0], "alice")
+    assert alice.request("PUT", "chats", status=405).headers["Allow"] == "GET, HEAD, OPTIONS"
+    alice.request("BREW", "chats", status=405)
+    alice.get("nope", status=404)
+    alice.get("conversations/a%20b/messages", status=400)
+    alice.get("../etc/passwd", status=400)
+    answer = alice.put("conversations/c/typing", {"on": True}, status=400)
+    assert "WebSocket" in answer.error
+    alice.get("socket", status=426)
+
+
+# MARK: Sockets
+
+
+def connect(node, user, query=""):
+    return websockets.connect(
+        f"ws://127.0.0.1:{node.http}/v1/socket{query}", max_size=None, close_timeout=1,
+        additional_headers={"Authorization": "Bearer " + token(user)})
+
+
+async def ask(line, method, path, body=None, id=1):
+    await line.send(json.dumps(
+        {"id": id, "method": method, "path": "/v1/" + path} | ({"body": body} if body else {})))
+    events = []
+    while True:
+        message = json.loads(await asyncio.wait_for(line.recv(), 10))
+        if "event" in message:
+            events.append(message["event"])
+        else:
+            assert message["id"] == id, message
+            return message["status"], message["body"], events
+
+
+async def next_event(line):
+    while True:
+        message = json.loads(await asyncio.wait_for(line.recv(), 10))
+        if "event" in message:
+            return message["event"]
+
+
+@check
+def a_socket_answers_and_tells_of_events(cluster):
+    async def run():
+        first, second = cluster.nodes[:2]
+        async with connect(first, "alice") as alice, connect(second, "bob") as bob:
+            status, body, _ = await ask(alice, "POST", "conversations",
+                                        {"id": "live", "participants": ["bob"]}, "create")
+            assert (status, body) == (200, {"id": "live"})
+            status, body, _ = await ask(bob, "GET", "events")
+            assert status == 200 and body["token"]
+            await ask(alice, "PUT", "conversations/live/typing", {"on": True})
+            await ask(alice, "POST", "conversations/live/messages", {"id": "m1", "text": "hi"})
+            kinds = []
+            while "message" not in kinds:
+                event = await next_event(bob)
+                if event["conversation"] == "live":
+                    kinds.append(event["kind"])
+            assert kinds[-2:] == ["typing", "message"] or "typing" in kinds
+            assert event["text"] == "hi" and event["from"] == "alice" and event["token"]
+            # Typing ends with the connection that set it.
+            await ask(alice, "PUT", "conversations/live/typing", {"on": True})
+        async with connect(second, "bob") as bob:
+            for text in ("[]", "{}", "x", '{"id":1}', '{"id":[],"path":"/v1/chats"}',
+                         '{"id":1,"path":"/v1/chats","user":"alice"}',
+                         '{"id":1,"path":"/v1/chats","method":"PUT"}',
+                         '{"id":1,"path":"chats"}', '{"id":1,"path":"/v1/chats","body":{"a":1}}'):
+                await bob.send(text)
+                message = json.loads(await bob.recv())
+                assert message["status"] in (400, 404, 405), (text, message)
+            # A socket that was sent nonsense still works.
+            status, body, _ = await ask(bob, "GET", "conversations/live/messages")
+            assert status == 200 and [each["id"] for each in body["messages"]] == ["m1"]
+    asyncio.run(run())
+
+
+@check
+def many_requests_at_once_are_all_answered(cluster):
+    async def run():
+        async with connect(cluster.nodes[0], "alice") as line:
+            await ask(line, "POST", "conversations", {"id": "many"})
+            for number in range(3_000):
+                await line.send(json.dumps({
+                    "id": number, "method": "POST", "path": "/v1/conversations/many/messages",
+                    "body": {"id": f"m{number}", "text": "x"}}))
+            answered = [json.loads(await line.recv()) for _ in range(3_000)]
+            assert sorted(each["id"] for each in answered) == list(range(3_000))
+            assert all(each["status"] == 200 for each in answered)
+    asyncio.run(run())
+
+
+@check
+def a_socket_of_nobody_is_refused(cluster):
+    async def run():
+        node = cluster.nodes[0]
+        for headers in ({}, {"Authorization": "Bearer x"},
+                        {"Authorization": "Bearer " + token("alice"), "Origin": "https://evil"}):
+            try:
+                async with websockets.connect(
+                        f"ws://127.0.0.1:{node.http}/v1/socket", additional_headers=headers):
+                    raise AssertionError("it was opened")
+            except websockets.InvalidStatus as error:
+                assert error.response.status_code in (401, 403)
+        # Its user's time is over.
+        short = token("alice", exp=int(time.time()) + 2)
+        async with websockets.connect(
+                f"ws://127.0.0.1:{node.http}/v1/socket", subprotocols=["grapevine.v1",
+                                                                       "bearer." + short]) as line:
+            assert line.subprotocol == "grapevine.v1"
+            try:
+                await asyncio.wait_for(line.recv(), 10)
+                raise AssertionError("it stayed open")
+            except websockets.ConnectionClosed as error:
+                assert error.rcvd.code == 4401
+    asyncio.run(run())
+
+
+@check
+def events_go_on_elsewhere_when_a_node_dies(cluster):
+    """Nothing is missing behind a token, whichever node tells of it."""
+    async def run():
+        first, second, third = cluster.nodes
+        alice, _ = chat(cluster, "failover", "alice", "bob")
+        seen, since = set(), ""
+        async with connect(third, "bob") as line:
+            status, body, _ = await ask(line, "GET", "events")
+            since = body["token"]
+            for number in range(30):
+                send(alice, "failover", str(number), id=f"a{number}")
+            while len(seen) < 20:
+                event = await next_event(line)
+                since = event["token"]
+                if event["kind"] == "message" and event["conversation"] == "failover":
+                    seen.add(event["id"])
+            third.kill()
+        for number in range(30, 40):
+            send(alice, "failover", str(number), id=f"a{number}")
+        async with connect(second, "bob") as line:
+            status, _, events = await ask(line, "GET", f"events?since={since}")
+            assert status == 200
+            while len(seen) < 40:
+                event = await next_event(line)
+                if event["kind"] == "message" and event["conversation"] == "failover":
+                    seen.add(event["id"])
+        third.start(*cluster.nodes)
+        until(lambda: third.ask("READY") == ["OK"], "n3 is ready again")
+    asyncio.run(run())
+
+
+@check
+def a_stream_of_events_is_resumed(cluster):
+    alice, bob = chat(cluster, "stream", "alice", "bob")
+    send(alice, "stream", "before")
+
+    def stream(last=None):
+        more = [f"Last-Event-ID: {last}"] if last else []
+        line = socket.create_connection(("127.0.0.1", cluster.nodes[1].http), timeout=10)
+        line.sendall(head(bob, "GET", "events", *more))
+        return line, line.makefile(encoding="utf-8")
+
+    def events(lines):
+        event = {}
+        for each in lines:
+            each = each.rstrip("\n")
+            if not each and "data" in event:
+                yield event
+                event = {}
+            elif ": " in each:
+                key, value = each.split(": ", 1)
+                event[key] = value
+
+    line, lines = stream()
+    told = events(lines)
+    last = next(told)
+    assert last["event"] == "watching"
+    send(alice, "stream", "first")
+    while last["event"] != "message" or json.loads(last["data"])["text"] != "first":
+        last = next(told)
+    line.close()
+    send(alice, "stream", "second")
+    line, lines = stream(last["id"])
+    told = events(lines)
+    new = [json.loads(event["data"]) for event in (next(told), next(told))]
+    assert new[1]["text"] == "second", new
+    line.close()
+
+
+# MARK: The node
+
+
+@check
+def a_node_that_stops_answers_what_it_was_asked(cluster):
+    node = cluster.nodes[2]
+    app = App(node, "alice")
+    app.get("chats")
+    node.process.terminate()
+    assert node.process.wait(timeout=5) == 0
+    node.start(*cluster.nodes)
+    until(lambda: node.ask("READY") == ["OK"], "n3 is ready again")
+
+
+def main():
+    binary, names = sys.argv[1], sys.argv[2:]
+    failed = 0
+    with Cluster(binary, 3) as cluster:
+        for each in CHECKS:
+            if names and not any(name in each.__name__ for name in names):
+                continue
+            began = time.monotonic()
+            try:
+                each(cluster)
+                verdict = "holds"
+            except Exception:
+                traceback.print_exc()
+                failed += 1
+                verdict = "FAILS"
+            name = each.__name__.replace("_", " ")
+            print(f"{verdict}  {name}  ({time.monotonic() - began:.1f} s)", flush=True)
+        # Whatever was asked, no node has died and all hold the same.
+        until(lambda: len({str(node.ask("DIGEST")) for node in cluster.nodes}) == 1,
+              "the nodes hold the same")
+    sys.exit(1 if failed else 0)
+
+
+main()
