@@ -82,7 +82,10 @@ let package = Package(
             ["ChatClient", "CNcurses", "LineProtocol", "Manual", "NetworkIO", "TLS", "Wire"]),
         room(
             "Benchmarks",
-            ["LineClient", "LineProtocol", "NetworkIO", "Node", "Membership", "Wire", "CSystem"]),
+            [
+                "LineClient", "LineProtocol", "NetworkIO", "Node", "Membership", "Crypto", "Wire",
+                "CSystem",
+            ]),
         room(
             "Fuzz",
             [

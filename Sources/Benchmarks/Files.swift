@@ -17,6 +17,17 @@ enum Files {
         }
     }
 
+    /// Writes a file that its owner alone may read.
+    static func write(_ text: String, to path: String) throws(BenchError) {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        guard descriptor >= 0 else { throw failure("creating \(path)") }
+        defer { close(descriptor) }
+        let bytes = Array(text.utf8)
+        guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
+            throw failure("writing \(path)")
+        }
+    }
+
     /// Removes the folder with its contents; a missing folder is no error.
     static func remove(folder: String) throws(BenchError) {
         guard let stream = opendir(folder) else {

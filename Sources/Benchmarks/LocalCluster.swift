@@ -25,6 +25,7 @@ import NetworkIO
         }
         self.options = ["--replicas", replicas] + options
         folder = try Files.temporaryFolder()
+        try Files.write(AppIdentity.keySet, to: LocalNode.keySet(in: folder))
         if let logs { try Files.make(folder: logs) }
         for number in 1...(count + spares) {
             nodes.append(

@@ -7,6 +7,7 @@ final class LocalNode {
     let name: String
     let gossip: SocketAddress
     let admin: SocketAddress
+    let http: SocketAddress
     let data: String
     /// The file of its standard error, over all its processes.
     let log: String
@@ -16,6 +17,8 @@ final class LocalNode {
     private(set) var process: ChildProcess?
     private let program: String
     private let output: String
+    /// The file of the keys of access tokens.
+    private let keySet: String
 
     init(
         _ name: String, program: String, folder: String, logs: String
@@ -24,10 +27,15 @@ final class LocalNode {
         self.program = program
         gossip = try freeAddress()
         admin = try freeAddress()
+        http = try freeAddress()
+        keySet = LocalNode.keySet(in: folder)
         data = "\(folder)/\(name)"
         output = "\(folder)/\(name).out"
         log = "\(logs)/\(name).log"
     }
+
+    /// Returns the file of the keys of access tokens, which the nodes of a cluster share.
+    static func keySet(in folder: String) -> String { "\(folder)/keys.json" }
 
     var isRunning: Bool { process != nil }
 
@@ -39,7 +47,7 @@ final class LocalNode {
             program,
             [
                 "node", "--name", name, "--data", data, "--gossip", gossip.description,
-                "--admin", admin.description,
+                "--admin", admin.description, "--http", http.description, "--jwt-key", keySet,
             ] + (join.isEmpty ? [] : ["--join", join]) + LocalNode.measurable + options,
             output: output, errors: log)
     }

@@ -7,6 +7,7 @@ import NetworkIO
 /// and one clock reading per read.
 final class SendLoad {
     struct Shape: Sendable {
+        var way = SendWay.lines
         var connections = 50
         var inFlight = 16
         /// The level of `SET ack=`; nil keeps the node's own.
@@ -124,26 +125,38 @@ private final class SendClient: ConnectionDelegate {
     private var sentNanoseconds: [UInt64]
     /// The number of replies to expect that belong to no send.
     private var foreignReplies = 0
-    private var isMidLine = false
+    private var replies: ReplyCounter
 
     init(_ number: Int, _ connection: Connection, _ load: SendLoad) {
         self.connection = connection
         self.load = load
         sentNanoseconds = .init(repeating: 0, count: load.shape.inFlight)
+        replies = ReplyCounter(load.shape.way)
         let text = String(repeating: "0123456789", count: SendLoad.textBytes / 10)
         let zeros = String(repeating: "0", count: Self.idDigits)
-        let id = load.shape.isWithIDs ? " id=\(Self.idHead(number))\(zeros)" : ""
+        let id = load.shape.isWithIDs ? "\(Self.idHead(number))\(zeros)" : nil
         for index in 0..<load.shape.conversations {
             let name = SendLoad.conversation((index + number) % load.shape.conversations)
-            let head = "SEND \(name) alice\(id)"
-            if load.shape.isWithIDs { idStart = head.utf8.count - Self.idDigits }
-            requests.append(Array("\(head) \(text)\n".utf8))
+            let request = load.shape.way.request(name, id: id, text)
+            // Conversations have names of one length, so the digits have one place.
+            if id != nil { idStart = request.firstRange(of: zeros.utf8)?.lowerBound }
+            requests.append(request)
         }
         connection.delegate = self
+        if let opening = load.shape.way.opening {
+            foreignReplies = 1
+            connection.write(opening)
+            return
+        }
         if let level = load.shape.ackLevel {
             foreignReplies = 1
             connection.write(Array("SET ack=\(level)\n".utf8))
         }
+        fill()
+    }
+
+    /// Sends as many requests as may be in flight.
+    private func fill() {
         let now = load.loop.nanoseconds
         for _ in 0..<load.shape.inFlight { send(now) }
     }
@@ -176,24 +189,19 @@ private final class SendClient: ConnectionDelegate {
 
     func connection(_ connection: Connection, didRead bytes: UnsafeRawBufferPointer) {
         let now = load.loop.nanoseconds
-        var start = 0
-        while start < bytes.count {
-            let rest = UnsafeRawBufferPointer(rebasing: bytes[start...])
-            // The first byte of a line that began in an earlier read was examined there.
-            if !isMidLine, rest[0] != UInt8(ascii: "O") { load.onRefusal(rest) }
-            guard let base = rest.baseAddress, let end = memchr(base, 0x0A, rest.count) else {
-                isMidLine = true
-                return
-            }
-            isMidLine = false
-            start += base.distance(to: UnsafeRawPointer(end)) + 1
+        var counter = ReplyCounter(load.shape.way)
+        swap(&counter, &replies)
+        counter.read(bytes) { reply, isGood in
+            if !isGood { load.onRefusal(reply) }
             onReply(now)
         }
+        replies = counter
     }
 
     private func onReply(_ now: UInt64) {
         guard foreignReplies == 0 else {
             foreignReplies -= 1
+            if load.shape.way.opening != nil { fill() }
             return
         }
         load.onReply(nanoseconds: now - sentNanoseconds[replied % sentNanoseconds.count])

@@ -27,7 +27,7 @@ struct SendFigures {
     /// - Parameter nodes: the nodes over which the connections are spread.
     init(_ shape: SendLoad.Shape, on nodes: [LocalNode]) {
         load = SendLoad(shape, on: Stage.loop)
-        addresses = nodes.map(\.admin)
+        addresses = nodes.map { shape.way == .lines ? $0.admin : $0.http }
     }
 
     /// Starts the load, and measures it for `seconds` after the warm-up.

@@ -5,6 +5,7 @@ struct SendsCommand: Sendable {
     static let usage = """
         usage: grapevine-bench sends [--nodes 1] [--connections 50] [--inflight 16] [--seconds 5]
                [--runs 3] [--ack local|majority|all] [--with-ids] [--one-client]
+               [--way lines|http|socket]
                [--key-file FILE] [--grapevine PATH]
                grapevine-bench first [--seconds 5] [--runs 3] [--grapevine PATH]
 
@@ -15,6 +16,7 @@ struct SendsCommand: Sendable {
           --seconds      how long each run measures, after one second of the same load
           --ack          what SET ack= says on each connection; without it the node decides
           --with-ids     the client names the messages
+          --way          over the line protocol, HTTP or a WebSocket
           --one-client   one connection, one send at a time
           --key-file     has the nodes prove this key to each other, and encrypt
           --grapevine    the binary; without it the one beside this
@@ -44,7 +46,8 @@ struct SendsCommand: Sendable {
             : "\(shape.connections) connections, \(shape.inFlight) sends in flight on each"
         let ack = shape.ackLevel.map { ", ack=\($0)" } ?? ""
         let ids = shape.isWithIDs ? ", with ids" : ""
-        say("\(cluster), \(load)\(ack)\(ids)\(keyFile == nil ? "" : ", encrypted")")
+        let way = shape.way == .lines ? "" : ", way=\(shape.way.rawValue)"
+        say("\(cluster), \(load)\(way)\(ack)\(ids)\(keyFile == nil ? "" : ", encrypted")")
         say("  sends/s     \(Spread(runs.map(\.sendsPerSecond)).text(digits: 0))")
         say("  p50 ms      \(Spread(runs.map(\.p50)).text(digits: 2))")
         say("  p99 ms      \(Spread(runs.map(\.p99)).text(digits: 2))")
@@ -76,6 +79,7 @@ extension SendsCommand {
         seconds = try arguments.removeNumber("--seconds", in: 1...600) ?? seconds
         runs = try arguments.removeNumber("--runs", in: 1...99) ?? runs
         shape.isWithIDs = arguments.remove(flag: "--with-ids")
+        shape.way = try arguments.take("--way") { SendWay(rawValue: $0) } ?? .lines
         shape.ackLevel = try arguments.take("--ack") {
             ["local", "majority", "all"].contains($0) ? $0 : nil
         }

@@ -114,6 +114,8 @@ extension AppConnection {
         let socket = Socket(of: access, now: clock.milliseconds)
         phase = .socket(socket)
         session = host.openSession(replyingTo: SessionReplies(of: self))
+        // A client that does not wait for the answer has sent frames already.
+        if !backlog.isEmpty { askForTurn() }
         guard let since else { return }
         // Its reply is an answer without an id.
         socket.append(Socket.Waiting(id: .null, answer: AnswerWriter(.status([]), newID: nil)))

@@ -87,7 +87,7 @@ struct House {
             // Node and Membership: hostile frames are made of the same types as honest ones.
             Room(
                 "Benchmarks", .program,
-                "LineClient LineProtocol NetworkIO Node Membership Placement CSystem Wire"),
+                "LineClient LineProtocol NetworkIO Node Membership Placement Crypto CSystem Wire"),
             Room(
                 "Fuzz", .program,
                 """
