@@ -84,6 +84,10 @@ extension Row {
         "one node, 50 connections, 16 sends in flight on each")
     static let oneNodeP50 = Row(.figures, "one-node-p50", "ms", digits: 1, "the same load")
     static let oneNodeP99 = Row(.figures, "one-node-p99", "ms", digits: 1, "the same load")
+    static let socketSends = Row(
+        .figures, "socket-sends", "/s", "the same load over WebSockets, as JSON")
+    static let httpSends = Row(
+        .figures, "http-sends", "/s", "the same load over HTTP, 16 requests in flight on each")
     static let eventP50 = Row(
         .figures, "event-p50", "ms", digits: 2,
         "five nodes, 100 sends a second to all in turn, a watcher on each: from the sender's line "
@@ -188,15 +192,21 @@ struct Ratio: Sendable {
     let figure: Row
     let ceiling: Row
 
-    init(_ name: String, _ figure: Row, _ ceiling: Row, unit: String = "x") {
+    init(
+        _ name: String, _ figure: Row, _ ceiling: Row, unit: String = "x",
+        aim: Row.Bound? = nil
+    ) {
         row = Row(
-            .ratios, name, unit, digits: 2, "\(figure.name) over \(ceiling.name), pass by pass")
+            .ratios, name, unit, digits: 2, aim: aim,
+            "\(figure.name) over \(ceiling.name), pass by pass")
         self.figure = figure
         self.ceiling = ceiling
     }
 
     static let all = [
         Ratio("one-node-sends/sync", .oneNodeSends, .syncRate),
+        Ratio("socket-sends/lines", .socketSends, .oneNodeSends, aim: .atLeast(0.7)),
+        Ratio("http-sends/lines", .httpSends, .oneNodeSends),
         Ratio("three-nodes-sends/sync", .threeNodesSends, .syncRate),
         Ratio("one-node-sends/core", .oneNodeSends, .coreSpeed, unit: "/Mround"),
         Ratio("three-nodes-sends/core", .threeNodesSends, .coreSpeed, unit: "/Mround"),

@@ -34,6 +34,11 @@ import NetworkIO
             await step("three nodes, one client, one send at a time", measureOneClient)
             await step("three nodes, 50 connections, 16 sends in flight on each", measureThree)
             await step("one node, the same load", measureOne)
+            for (way, row) in [(SendWay.socket, Row.socketSends), (.http, .httpSends)] {
+                await step("one node, the same load over \(way)") {
+                    () async throws(BenchError) in try await self.measureOne(over: way, row)
+                }
+            }
             await step("kill -9 of one of three nodes under load", measureKill)
             await step("five nodes, 100 sends a second, a watcher on each", measureEvents)
             for sends in plan.missed where pass <= plan.runs(missing: sends) {

@@ -35,6 +35,17 @@ extension Suite {
         }
     }
 
+    func measureOne(over way: SendWay, _ row: Row) async throws(BenchError) {
+        // The level of the port for apps is the node's own, which is this one.
+        let shape = SendLoad.Shape(way: way)
+        try await withCluster(of: 1, conversations: shape.conversations) {
+            (cluster) async throws(BenchError) in
+            let run = SendRun(shape, on: cluster.nodes)
+            defer { run.stop() }
+            record(row, try await run.measure(seconds: plan.seconds).sendsPerSecond)
+        }
+    }
+
     func measureThree() async throws(BenchError) {
         let shape = Self.fullLoad
         try await withCluster(of: 3, conversations: shape.conversations) {

@@ -46,6 +46,8 @@ package actor AppConnection: SessionInput {
     private var takenAt: UInt64
     private var queuedBefore = 0
     private var written: UInt64 = 0
+    /// The bytes that `ClientMemory` was last told of.
+    private var notedBytes = 0
     var isTurnAwaited = false
     /// Whether the session takes no more lines for now.
     var isSessionFull = false
@@ -320,6 +322,9 @@ extension AppConnection {
             held += queued
             isItsTurn = true
         }
+        // What is little is not counted there.
+        guard max(held, notedBytes) > SessionLimits.freeBytes else { return }
+        notedBytes = held
         let taken = written - min(written, UInt64(queued))
         let now = clock.milliseconds
         memory.assumeIsolated { [id, held, isItsTurn] in

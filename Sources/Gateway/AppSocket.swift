@@ -41,8 +41,8 @@ final class Socket {
     func append(_ request: Waiting) { waiting.append(request) }
 
     /// Adds a data line to the answer of the first request.
-    func append(_ fields: ReplyFields) {
-        if first < waiting.count { waiting[first].answer.append(fields) }
+    func append(_ line: LineView) {
+        if first < waiting.count { waiting[first].answer.append(line) }
     }
 
     func removeFirst() -> Waiting? {
@@ -61,18 +61,17 @@ final class Socket {
 
     /// Writes the answer to a request.
     func write(_ id: JSONValue, _ status: Int, body: [UInt8]) {
-        var writer = JSONWriter(reserving: body.count + 64)
-        writer.object {
-            $0.pair("id", id)
-            $0.pair("status", status)
-            $0.name("body")
-            $0.write(raw: body)
-        }
-        write(writer)
+        var head = JSONWriter(reserving: 64)
+        head.begin("{")
+        head.pair("id", id)
+        head.pair("status", status)
+        head.name("body")
+        // Written in parts: a copy of the body into a whole would cost as much as all else.
+        frames.write(webSocketText: head.bytes, body, [UInt8(ascii: "}")])
     }
 
     func write(_ writer: JSONWriter) {
-        writer.bytes.withUnsafeBytes { frames.write(webSocketText: $0) }
+        frames.write(webSocketText: writer.bytes)
     }
 }
 
@@ -118,7 +117,7 @@ extension AppConnection {
         if !backlog.isEmpty { askForTurn() }
         guard let since else { return }
         // Its reply is an answer without an id.
-        socket.append(Socket.Waiting(id: .null, answer: AnswerWriter(.status([]), newID: nil)))
+        socket.append(Socket.Waiting(id: .null, answer: AnswerWriter(.taken, newID: nil)))
         feed(Array("SINCE \(since)\n".utf8))
     }
 
@@ -209,7 +208,7 @@ extension AppConnection {
             socket.append(
                 Socket.Waiting(
                     id: id,
-                    answer: AnswerWriter(route.resource.answer, newID: translated.newID)))
+                    answer: AnswerWriter(route.resource, newID: translated.newID)))
         } catch {
             socket.write(id, error.code, body: error.json)
         }
@@ -269,21 +268,21 @@ extension AppConnection {
 // MARK: Replies
 
 extension AppConnection {
-    func onReply(_ line: ReplyLine, to socket: Socket) {
-        switch line {
-        case .data("EVENT", let fields):
+    func onReply(_ line: LineView, to socket: Socket) {
+        if line.isOK {
+            guard var request = socket.removeFirst() else { return }
+            socket.write(request.id, 200, body: request.answer.finish(line))
+        } else if line.isEvent {
             var writer = JSONWriter(reserving: 512)
             writer.object {
-                $0.object("event") { $0.write(pairs: fields, of: .event) }
+                $0.object("event") { $0.write(pairsOf: line, of: .event) }
             }
             socket.write(writer)
-        case .data(_, let fields): socket.append(fields)
-        case .ok(let status):
-            guard var request = socket.removeFirst() else { return }
-            socket.write(request.id, 200, body: request.answer.finish(status))
-        case .error(let error):
+        } else if let error = line.error {
             guard let request = socket.removeFirst() else { return }
             socket.write(request.id, error.code, body: error.json)
+        } else {
+            socket.append(line)
         }
     }
 

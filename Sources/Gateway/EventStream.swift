@@ -27,38 +27,39 @@ extension AppConnection {
         feed(line + [UInt8(ascii: "\n")])
     }
 
-    func onReply(_ line: ReplyLine, to stream: EventStream) {
-        switch line {
-        case .ok(let status) where !stream.hasBegun:
-            stream.hasBegun = true
-            var response = AppResponse(.ok, body: [])
-            response.contentType = "text/event-stream"
-            response.origin = stream.origin
-            // The length is not known, and the end of the connection ends it.
-            response.closes = true
-            var writer = ByteWriter()
-            writer.write(
-                response.head(.upgrade), date: HTTPDate.text(of: clock.wallMilliseconds))
-            send(writer.bytes)
-            send(status, of: .status, as: "watching", on: stream)
-        case .data("EVENT", let fields):
-            send(fields, of: .event, as: fields["kind"] ?? "", on: stream)
-        case .error(let error):
+    func onReply(_ line: LineView, to stream: EventStream) {
+        if let error = line.error {
             var response = AppResponse(error)
             response.closes = true
             response.origin = stream.origin
             respond(response, isHead: false)
-        case .ok, .data: break
+        } else if line.isEvent {
+            send(line, of: .event, as: line.plainValue(of: "kind") ?? "", on: stream)
+        } else if line.isOK, !stream.hasBegun {
+            begin(stream)
+            send(line, of: .status, as: "watching", on: stream)
         }
     }
 
+    private func begin(_ stream: EventStream) {
+        stream.hasBegun = true
+        var response = AppResponse(.ok, body: [])
+        response.contentType = "text/event-stream"
+        response.origin = stream.origin
+        // The length is not known, and the end of the connection ends it.
+        response.closes = true
+        var writer = ByteWriter()
+        writer.write(response.head(.upgrade), date: HTTPDate.text(of: clock.wallMilliseconds))
+        send(writer.bytes)
+    }
+
     private func send(
-        _ fields: ReplyFields, of shape: LineShape, as kind: String, on stream: EventStream
+        _ line: LineView, of shape: LineShape, as kind: String, on stream: EventStream
     ) {
         var json = JSONWriter(reserving: 512)
-        json.object { $0.write(pairs: fields, of: shape) }
+        json.object { $0.write(pairsOf: line, of: shape) }
         var writer = ByteWriter(reserving: json.bytes.count + 256)
-        if let token = fields["token"] { writer.write(raw: "id: \(token)\n".utf8) }
+        if let token = line.plainValue(of: "token") { writer.write(raw: "id: \(token)\n".utf8) }
         writer.write(raw: "event: \(kind)\ndata: ".utf8)
         writer.write(raw: json.bytes)
         writer.write(raw: "\n\n".utf8)

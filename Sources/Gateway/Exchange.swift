@@ -31,7 +31,7 @@ final class Exchange {
         line = request.line
         isHead = head.method == .head
         closes = !head.keepsAlive
-        answer = AnswerWriter(resource.answer, newID: request.newID)
+        answer = AnswerWriter(resource, newID: request.newID)
         self.origin = origin
         self.stage = stage
     }
@@ -117,19 +117,19 @@ extension AppConnection {
         noteHeld()
     }
 
-    private func onReply(_ line: ReplyLine, to exchange: Exchange) {
-        switch (line, exchange.stage) {
-        case (.error(let error), _): finish(exchange, AppResponse(error))
-        case (.ok, .since):
+    private func onReply(_ line: LineView, to exchange: Exchange) {
+        if let error = line.error { return finish(exchange, AppResponse(error)) }
+        guard line.isOK else { return exchange.answer.append(line) }
+        switch exchange.stage {
+        case .since:
             exchange.stage = .taken
             askForTurn()
-        case (.ok(let status), .answer): exchange.stage = .token(exchange.answer.finish(status))
-        case (.ok(let status), .token(let body)):
+        case .taken: break
+        case .answer: exchange.stage = .token(exchange.answer.finish(line))
+        case .token(let body):
             var response = AppResponse(.ok, body: body)
-            response.token = status["token"]
+            response.token = line.plainValue(of: "token")
             finish(exchange, response)
-        case (.data(_, let fields), .answer): exchange.answer.append(fields)
-        case (.data, _), (.ok, .taken): break
         }
     }
 

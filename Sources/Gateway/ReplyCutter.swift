@@ -9,19 +9,19 @@ struct ReplyCutter {
     var heldBytes: Int { rest.count }
 
     /// Calls `body` with each line that the bytes complete.
-    mutating func cut(_ bytes: [UInt8], _ body: (ReplyLine) -> Void) {
+    mutating func cut(_ bytes: [UInt8], _ body: (LineView) -> Void) {
         bytes.withUnsafeBytes { bytes in
             var start = 0
             while let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) {
                 let part = UnsafeRawBufferPointer(rebasing: bytes[start..<end])
                 start = end + 1
                 if rest.isEmpty {
-                    if let line = ReplyLine(part) { body(line) }
+                    if let line = LineView(part) { body(line) }
                 } else {
                     rest += part
                     let whole = rest
                     rest = []
-                    if let line = ReplyLine(whole) { body(line) }
+                    whole.withUnsafeBytes { if let line = LineView($0) { body(line) } }
                 }
             }
             rest += bytes[start...]

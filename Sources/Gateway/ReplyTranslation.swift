@@ -3,13 +3,14 @@ import LineProtocol
 
 /// The answer to a request of the API, made of the lines of its reply.
 struct AnswerWriter {
-    private let answer: Resource.Answer
+    private let resource: Resource
     private let newID: String?
     private var writer = JSONWriter()
     private var hasBegun = false
 
-    init(_ answer: Resource.Answer, newID: String?) {
-        self.answer = answer
+    /// - Parameter newID: the id of what the request creates, where the reply does not tell it.
+    init(_ resource: Resource, newID: String?) {
+        self.resource = resource
         self.newID = newID
     }
 
@@ -17,28 +18,24 @@ struct AnswerWriter {
     var heldBytes: Int { writer.bytes.count }
 
     /// Adds a data line.
-    mutating func append(_ fields: ReplyFields) {
-        switch answer {
+    mutating func append(_ line: LineView) {
+        switch resource.answer {
         case .status: break
         case .one(let shape):
             begin()
-            writer.write(pairs: fields, of: shape)
+            writer.write(pairsOf: line, of: shape)
         case .list(_, let shape, _):
             begin()
-            writer.object { $0.write(pairs: fields, of: shape) }
+            writer.object { $0.write(pairsOf: line, of: shape) }
         }
     }
 
     /// Returns the whole answer, for the status line of a success.
-    mutating func finish(_ status: ReplyFields) -> [UInt8] {
+    mutating func finish(_ status: LineView) -> [UInt8] {
         begin()
-        if case .list = answer { writer.end("]") }
+        if case .list = resource.answer { writer.end("]") }
         if let newID { writer.pair("id", newID) }
-        switch answer {
-        case .one: break
-        case .status(let keys), .list(_, _, let keys):
-            writer.write(pairs: status, of: .status, where: keys.contains)
-        }
+        writer.write(pairsOf: status, of: resource.status)
         writer.end("}")
         return writer.bytes
     }
@@ -46,30 +43,60 @@ struct AnswerWriter {
     private mutating func begin() {
         guard !hasBegun else { return }
         hasBegun = true
+        writer = JSONWriter(reserving: 128)
         writer.begin("{")
-        guard case .list(let name, _, _) = answer else { return }
+        guard case .list(let name, _, _) = resource.answer else { return }
         writer.name(name)
         writer.begin("[")
     }
 }
 
 extension JSONWriter {
-    /// Writes the pairs of a line as members, each value with the type of its key.
-    mutating func write(
-        pairs fields: ReplyFields, of shape: LineShape,
-        where isShown: (String) -> Bool = { _ in true }
-    ) {
-        for pair in fields.pairs where isShown(pair.key) {
-            switch shape.type(of: pair.key) {
-            case .number?: self.pair(pair.key, Int64(pair.value) ?? 0)
-            case .flag?: self.pair(pair.key, pair.value == "true")
-            case .set?:
-                list(pair.key) { list in
-                    for name in pair.value.split(separator: ",") { list.write(String(name)) }
+    /// Writes the pairs of a line as members, each value with the type of its key; keys that the
+    /// shape does not have are left out.
+    mutating func write(pairsOf line: LineView, of shape: LineShape) {
+        line.forEachPair { key, value in
+            guard let type = shape.type(of: key) else { return }
+            name(spelt: key)
+            switch type {
+            case .number, .flag: write(raw: value)
+            case .set:
+                list { list in
+                    for name in value.split(separator: UInt8(ascii: ",")) {
+                        list.write(spelt: UnsafeRawBufferPointer(rebasing: name))
+                    }
                 }
-            case .text?, .name?, .time?, nil: self.pair(pair.key, pair.value)
+            case .text, .name, .time: write(line: value)
             }
         }
+    }
+
+    /// Writes a value as a line spells it: as JSON does, but for `\u{…}`, which stands for a
+    /// control character.
+    private mutating func write(line value: UnsafeRawBufferPointer) {
+        guard hasNumbered(value) else { return write(spelt: value) }
+        var text: [UInt8] = []
+        var rest = value[...]
+        while let byte = rest.popFirst() {
+            text.append(byte)
+            guard byte == UInt8(ascii: "\\"), let letter = rest.popFirst() else { continue }
+            text.append(letter)
+            guard letter == UInt8(ascii: "u") else { continue }
+            let digits = rest.dropFirst().prefix { $0 != UInt8(ascii: "}") }
+            text += [UInt8](repeating: UInt8(ascii: "0"), count: max(0, 4 - digits.count))
+            text += digits
+            rest = rest.dropFirst(digits.count + 2)
+        }
+        text.withUnsafeBytes { write(spelt: $0) }
+    }
+
+    private func hasNumbered(_ value: UnsafeRawBufferPointer) -> Bool {
+        var rest = value[...]
+        while let place = rest.firstIndex(of: UInt8(ascii: "\\")) {
+            if rest[place...].starts(with: #"\u"#.utf8) { return true }
+            rest = rest[place...].dropFirst(2)
+        }
+        return false
     }
 
     /// Writes an error as the API shows it.

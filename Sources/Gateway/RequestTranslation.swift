@@ -27,7 +27,9 @@ extension Route {
             let known = keys.isEmpty ? "none" : keys.joined(separator: ", ")
             throw LineError(400, "Unknown key; the keys of this request are: \(known)")
         }
-        var writer = LineWriter(parameters: parameters, line: Array(resource.verb.name.utf8))
+        var writer = LineWriter(parameters: parameters, line: [])
+        writer.line.reserveCapacity(256)
+        writer.line += resource.verb.name.utf8
         for (index, source) in resource.sources.enumerated() {
             let isRequired = index < resource.verb.required.count
             try writer.append(
@@ -51,7 +53,7 @@ private struct LineWriter {
     ) throws(LineError) {
         switch source {
         case .user: append(word: user.text)
-        case .path(let name): try append(name: route.values[name] ?? "", of: name)
+        case .path(let name): try append(name: route.value(of: name), of: name)
         case .key(let key):
             guard let text = try text(of: key) else {
                 if isRequired { throw .missing(key) }
@@ -82,7 +84,7 @@ private struct LineWriter {
         default: throw .notText(option.name)
         }
         line += " \(option.name)=".utf8
-        line += text.asLineValue.utf8
+        line.appendValue(text)
     }
 
     mutating func append(textOf key: String) throws(LineError) {
@@ -90,7 +92,7 @@ private struct LineWriter {
         // A text that is too long is refused here, since the line might be too long as well.
         guard text.utf8.count <= LineLimits.textBytesMax else { throw .textTooLong }
         line += " -- ".utf8
-        line += text.asLineText.utf8
+        line.appendText(text)
     }
 
     /// Appends the users that a key lists, behind the one who asks.

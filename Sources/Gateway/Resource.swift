@@ -7,7 +7,9 @@ import Wire
 ///
 /// What the request takes follows from the verb's row: its options and its text are keys of the
 /// body, or of the query where the method has no body.
-struct Resource: Sendable {
+///
+/// A class, though it is immutable, for the reason that `Verb` is one: each request passes it on.
+final class Resource: Sendable {
     /// The part of a path between two slashes.
     enum Segment: Sendable, Equatable {
         case word(String)
@@ -26,6 +28,14 @@ struct Resource: Sendable {
         case userAnd(String)
         /// A key with a flag, as `on` or `off`.
         case toggle(String)
+
+        /// The key of the body or the query; nil for an argument that is found elsewhere.
+        var key: String? {
+            switch self {
+            case .user, .path: nil
+            case .key(let key), .newID(let key), .userAnd(let key), .toggle(let key): key
+            }
+        }
     }
 
     /// The content of the answer.
@@ -44,10 +54,20 @@ struct Resource: Sendable {
     /// For each argument of the verb.
     let sources: [Source]
     let answer: Answer
+    /// The pairs of the status line that the answer shows.
+    let status: LineShape
     /// The options of the verb that the request may have.
     let options: [Option]
     /// Whether the request concerns the connection that it is sent on, and so needs one that stays.
     let isForSockets: Bool
+    /// The path as documents show it: `/v1/chats/{conversation}`.
+    let path: String
+    /// The keys of the body or the query.
+    let keys: [String]
+    /// The key of the text; nil for a verb without one.
+    let textKey: String?
+    /// Whether the parameters come in a body.
+    let hasBody: Bool
 
     /// - Parameters:
     ///   - path: below `/v1`, its parameters in braces. Each has the name of an argument.
@@ -65,67 +85,46 @@ struct Resource: Sendable {
             part.first == "{"
                 ? Segment.parameter(String(part.dropFirst().dropLast())) : .word(String(part))
         }
-        self.method = method
-        self.segments = segments
-        self.verb = verb
-        self.answer = answer
-        self.isForSockets = isForSockets
-        options = hasOptions ? verb.options : []
-        self.sources = (verb.required + verb.optional).enumerated().map { index, label in
+        let sources: [Source] = (verb.required + verb.optional).enumerated().map { index, label in
             let name = String(label.dropFirst().prefix { $0 != ">" })
             if let source = sources[index] { return source }
             if segments.contains(.parameter(name)) { return .path(name) }
             return name == "user" || name == "by" ? .user : .key(name)
         }
-    }
-
-    /// The path as documents show it: `/v1/chats/{conversation}`.
-    var path: String {
-        segments.reduce("/v1") { path, segment in
-            switch segment {
-            case .word(let word): path + "/" + word
-            case .parameter(let name): path + "/{\(name)}"
-            }
+        let textKey = verb.text.map { String($0.dropFirst().dropLast()) }
+        let options = hasOptions ? verb.options : []
+        self.method = method
+        self.path = "/v1/" + path
+        self.segments = segments
+        self.verb = verb
+        self.sources = sources
+        self.options = options
+        self.textKey = textKey
+        self.answer = answer
+        switch answer {
+        case .one: status = .status.only([])
+        case .status(let keys), .list(_, _, let keys): status = .status.only(keys)
         }
+        self.isForSockets = isForSockets
+        keys = sources.compactMap(\.key) + options.map(\.name) + (textKey.map { [$0] } ?? [])
+        hasBody = [.post, .put, .patch].contains(method) && !keys.isEmpty
     }
 
-    /// Whether the parameters come in a body.
-    var hasBody: Bool {
-        [.post, .put, .patch].contains(method) && !keys.isEmpty
-    }
-
-    /// The keys of the body or the query.
-    var keys: [String] {
-        let ofSources: [String] = sources.compactMap {
-            switch $0 {
-            case .user, .path: nil
-            case .key(let key), .newID(let key), .userAnd(let key), .toggle(let key): key
-            }
-        }
-        return ofSources + options.map(\.name) + (textKey.map { [$0] } ?? [])
-    }
-
-    /// The key of the text; nil for a verb without one.
-    var textKey: String? { verb.text.map { String($0.dropFirst().dropLast()) } }
-
-    /// Returns the values of the path's parameters, by their names; nil where this is not the path.
-    func match(_ path: ArraySlice<String>) -> [String: String]? {
-        guard path.count == segments.count else { return nil }
-        var values: [String: String] = [:]
+    /// Whether the path is this resource's, whatever stands at its parameters.
+    func matches(_ path: ArraySlice<String>) -> Bool {
+        guard path.count == segments.count else { return false }
         for (part, segment) in zip(path, segments) {
-            switch segment {
-            case .word(let word): guard part == word else { return nil }
-            case .parameter(let name): values[name] = part
-            }
+            if case .word(let word) = segment, word != part { return false }
         }
-        return values
+        return true
     }
 }
 
 /// The resource of a request, with the values in its path.
 struct Route {
     let resource: Resource
-    let values: [String: String]
+    /// The parts of the path behind `v1`.
+    private let path: ArraySlice<String>
 
     /// Finds the resource of a request.
     ///
@@ -134,10 +133,10 @@ struct Route {
     init(_ method: Method, _ path: [String]) throws(HTTPError) {
         let method = method == .head ? .get : method
         let rest = path.first == "v1" ? path.dropFirst() : []
-        for resource in Resource.all where resource.method == method {
-            guard let values = resource.match(rest) else { continue }
-            self.resource = resource
-            self.values = values
+        let found = Resource.all.first { $0.method == method && $0.matches(rest) }
+        if let found {
+            resource = found
+            self.path = rest
             return
         }
         guard Route.methods(of: path).isEmpty else {
@@ -149,6 +148,15 @@ struct Route {
     /// Returns the methods that a path has; none for an unknown path.
     static func methods(of path: [String]) -> [Method] {
         let rest = path.first == "v1" ? path.dropFirst() : []
-        return Resource.all.filter { $0.match(rest) != nil }.map(\.method)
+        return Resource.all.filter { $0.matches(rest) }.map(\.method)
+    }
+
+    /// Returns the value of a parameter of the path; empty for one that the path does not have.
+    func value(of parameter: String) -> String {
+        for (part, segment) in zip(path, resource.segments)
+        where segment == .parameter(parameter) {
+            return part
+        }
+        return ""
     }
 }

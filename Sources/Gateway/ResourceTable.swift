@@ -89,6 +89,9 @@ extension Resource {
         Resource(.delete, "events", "UNWATCH", .status([]), isForSockets: true),
     ]
 
+    /// The token that a WebSocket is opened with.
+    static let taken = Resource(.put, "token", "SINCE", .status([]))
+
     /// The verbs of users that no resource has, each with the reason.
     static let verbsWithout: [String: String] = [
         "SEED": "writes as two users at once"

@@ -30,17 +30,21 @@ public struct RequestTarget: Hashable, Sendable {
         guard bytes.first == .slash else {
             throw HTTPError(.badRequest, "The target of a request has to begin with /")
         }
-        let path = bytes.prefix { $0 != .questionMark }
+        let end = bytes.firstIndex(of: .questionMark) ?? bytes.endIndex
         var segments: [String] = []
-        for part in path.dropFirst().split(separator: .slash, omittingEmptySubsequences: false) {
-            segments.append(try RequestTarget.decoded(part, isQuery: false))
+        segments.reserveCapacity(6)
+        var start = bytes.startIndex + 1
+        while start <= end {
+            let slash = bytes[start..<end].firstIndex(of: .slash) ?? end
+            segments.append(try RequestTarget.decoded(bytes[start..<slash], isQuery: false))
+            start = slash + 1
         }
         guard !segments.contains(where: { $0 == "." || $0 == ".." }) else {
             throw HTTPError(.badRequest, "A path may not contain . or .. as a part")
         }
         self.segments = segments == [""] ? [] : segments
         var query: [Parameter] = []
-        for part in bytes.dropFirst(path.count + 1).split(separator: .ampersand) {
+        for part in bytes[end...].dropFirst().split(separator: .ampersand) {
             let name = part.prefix { $0 != .equals }
             query.append(
                 Parameter(
@@ -70,6 +74,10 @@ public struct RequestTarget: Hashable, Sendable {
     private static func decoded(
         _ part: Slice<UnsafeRawBufferPointer>, isQuery: Bool
     ) throws(HTTPError) -> String {
+        // Nearly every part stands for itself.
+        if part.allSatisfy({ $0.mayBeInTarget && $0 != .percent && $0 != .plus }) {
+            return String(decoding: UnsafeRawBufferPointer(rebasing: part), as: UTF8.self)
+        }
         var text: [UInt8] = []
         text.reserveCapacity(part.count)
         var rest = part

@@ -37,9 +37,10 @@ enum WebSocketOpcode: UInt8, Hashable, Sendable {
 }
 
 extension ByteWriter {
-    /// Writes a text as one message.
-    public mutating func write(webSocketText text: UnsafeRawBufferPointer) {
-        write(.text, text)
+    /// Writes a text, given in parts, as one message.
+    public mutating func write(webSocketText parts: [UInt8]...) {
+        writeHead(.text, count: parts.reduce(0) { $0 + $1.count })
+        for part in parts { write(raw: part) }
     }
 
     /// Writes a ping.
@@ -71,16 +72,20 @@ extension ByteWriter {
 
     /// Writes a whole frame; a server's frames are not masked.
     private mutating func write(_ opcode: WebSocketOpcode, _ payload: UnsafeRawBufferPointer) {
+        writeHead(opcode, count: payload.count)
+        write(raw: payload)
+    }
+
+    private mutating func writeHead(_ opcode: WebSocketOpcode, count: Int) {
         write(0x80 | opcode.rawValue)
-        switch payload.count {
-        case ...125: write(UInt8(payload.count))
+        switch count {
+        case ...125: write(UInt8(count))
         case ...Int(UInt16.max):
             write(126 as UInt8)
-            write(fixed: UInt16(payload.count))
+            write(fixed: UInt16(count))
         default:
             write(127 as UInt8)
-            write(fixed: UInt64(payload.count))
+            write(fixed: UInt64(count))
         }
-        write(raw: payload)
     }
 }

@@ -30,7 +30,8 @@ public struct WebSocketReader: Sendable {
         let opcode: WebSocketOpcode
         let isLast: Bool
         let length: Int
-        let mask: (UInt8, UInt8, UInt8, UInt8)
+        /// The four bytes of the mask, twice, the first in the lowest place.
+        let mask: UInt64
         /// The number of payload bytes that have arrived.
         var count = 0
     }
@@ -123,11 +124,8 @@ public struct WebSocketReader: Sendable {
                     .tooLarge, "A message has at most \(messageBytesMax) bytes")
             }
         }
-        let mask = headBytes.suffix(4)
-        let first = mask.startIndex
-        return Head(
-            opcode: opcode, isLast: isLast, length: length,
-            mask: (mask[first], mask[first + 1], mask[first + 2], mask[first + 3]))
+        let mask = headBytes.suffix(4).reversed().reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+        return Head(opcode: opcode, isLast: isLast, length: length, mask: mask << 32 | mask)
     }
 
     private func payloadLength() throws(WebSocketError) -> Int {
@@ -162,12 +160,23 @@ public struct WebSocketReader: Sendable {
     ) {
         let start = payload.count
         payload += part
-        let mask = [head.mask.0, head.mask.1, head.mask.2, head.mask.3]
-        payload.withUnsafeMutableBufferPointer { payload in
-            var place = head.count & 3
-            for index in start..<payload.count {
-                payload[index] ^= mask[place]
-                place = (place + 1) & 3
+        // The mask from the first byte of this part on.
+        let shift = UInt64(head.count & 3) * 8
+        let mask = shift == 0 ? head.mask : head.mask >> shift | head.mask << (64 - shift)
+        guard mask != 0 else { return }
+        payload.withUnsafeMutableBytes { payload in
+            var index = start
+            while index + 8 <= payload.count {
+                let word = payload.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+                let unmasked = UInt64(littleEndian: word) ^ mask
+                payload.storeBytes(
+                    of: unmasked.littleEndian, toByteOffset: index, as: UInt64.self)
+                index += 8
+            }
+            while index < payload.count {
+                let byte = UInt64((index - start) & 7) * 8
+                payload[index] ^= UInt8(truncatingIfNeeded: mask >> byte)
+                index += 1
             }
         }
     }
@@ -188,7 +197,7 @@ public struct WebSocketReader: Sendable {
         messageOpcode = nil
         defer { message = [] }
         guard opcode == .text else { return .binary(message) }
-        guard String(validating: message, as: UTF8.self) != nil else {
+        guard message.isASCII || String(validating: message, as: UTF8.self) != nil else {
             throw WebSocketError(.notUTF8, "A text has to be UTF-8")
         }
         return .text(message)

@@ -46,8 +46,6 @@ extension JSONValue {
     /// - Throws: where the text is something else, contains U+0000 or a number out of range, or is
     ///   nested more deeply than `depthMax`.
     public init(reading text: UnsafeRawBufferPointer) throws(JSONError) {
-        // The library recurses; so deep a text is refused before.
-        guard JSONValue.depth(of: text) <= JSONValue.depthMax else { throw .tooDeep }
         var error = json_error_t()
         let root = json_loadb(
             text.baseAddress?.assumingMemoryBound(to: CChar.self), text.count,
@@ -56,7 +54,8 @@ extension JSONValue {
             throw JSONError(message: "Not valid JSON at line \(error.line), column \(error.column)")
         }
         defer { json_decref(root) }
-        self = JSONValue(root)
+        // The library has a limit of its own, of 2,048.
+        self = try JSONValue(root, depth: 1)
     }
 
     public init(reading text: [UInt8]) throws(JSONError) {
@@ -66,8 +65,8 @@ extension JSONValue {
         self = try result.get()
     }
 
-    /// - Parameter value: not nested more deeply than `depthMax`.
-    private init(_ value: UnsafeMutablePointer<json_t>) {
+    /// - Parameter depth: in how many values this one is, counted with itself.
+    private init(_ value: UnsafeMutablePointer<json_t>, depth: Int) throws(JSONError) {
         switch value.pointee.type {
         case JSON_TRUE: self = .flag(true)
         case JSON_FALSE: self = .flag(false)
@@ -75,10 +74,16 @@ extension JSONValue {
         case JSON_REAL: self = .real(json_real_value(value))
         case JSON_STRING: self = .text(JSONValue.text(value))
         case JSON_ARRAY:
-            self = .list(
-                (0..<json_array_size(value)).compactMap { json_array_get(value, $0) }
-                    .map { JSONValue($0) })
-        case JSON_OBJECT: self = .object(JSONValue.members(of: value))
+            guard depth <= JSONValue.depthMax else { throw .tooDeep }
+            var list: [JSONValue] = []
+            for index in 0..<json_array_size(value) {
+                guard let element = json_array_get(value, index) else { continue }
+                list.append(try JSONValue(element, depth: depth + 1))
+            }
+            self = .list(list)
+        case JSON_OBJECT:
+            guard depth <= JSONValue.depthMax else { throw .tooDeep }
+            self = .object(try JSONValue.members(of: value, depth: depth))
         default: self = .null
         }
     }
@@ -89,44 +94,20 @@ extension JSONValue {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    private static func members(of object: UnsafeMutablePointer<json_t>) -> [Member] {
+    private static func members(
+        of object: UnsafeMutablePointer<json_t>, depth: Int
+    ) throws(JSONError) -> [Member] {
         var members: [Member] = []
         members.reserveCapacity(json_object_size(object))
         var place = json_object_iter(object)
         while let member = place {
             if let name = json_object_iter_key(member), let value = json_object_iter_value(member) {
-                members.append(Member(String(cString: name), JSONValue(value)))
+                members.append(
+                    Member(String(cString: name), try JSONValue(value, depth: depth + 1)))
             }
             place = json_object_iter_next(object, member)
         }
         return members
-    }
-
-    /// Returns how deep brackets and braces outside of strings are nested at most.
-    private static func depth(of text: UnsafeRawBufferPointer) -> Int {
-        var (depth, deepest) = (0, 0)
-        var (isInText, isEscaped) = (false, false)
-        for byte in text {
-            if isInText {
-                if isEscaped {
-                    isEscaped = false
-                } else if byte == UInt8(ascii: "\\") {
-                    isEscaped = true
-                } else if byte == UInt8(ascii: "\"") {
-                    isInText = false
-                }
-                continue
-            }
-            switch byte {
-            case UInt8(ascii: "\""): isInText = true
-            case UInt8(ascii: "["), UInt8(ascii: "{"):
-                depth += 1
-                deepest = max(deepest, depth)
-            case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
-            default: break
-            }
-        }
-        return deepest
     }
 }
 

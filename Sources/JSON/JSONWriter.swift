@@ -16,6 +16,20 @@ public struct JSONWriter: Sendable {
         append(text: text)
     }
 
+    /// Writes a text that is spelt as JSON spells it, without its quotes.
+    public mutating func write(spelt text: UnsafeRawBufferPointer) {
+        beginValue()
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(contentsOf: text)
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// Writes a value other than a text that is spelt as JSON spells it.
+    public mutating func write(raw json: UnsafeRawBufferPointer) {
+        beginValue()
+        bytes.append(contentsOf: json)
+    }
+
     public mutating func write(_ number: some FixedWidthInteger) {
         beginValue()
         bytes.append(contentsOf: String(number).utf8)
@@ -77,6 +91,13 @@ public struct JSONWriter: Sendable {
     public mutating func name(_ name: String) {
         beginValue()
         append(text: name)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    /// Writes a name that is spelt as JSON spells it.
+    public mutating func name(spelt name: UnsafeRawBufferPointer) {
+        write(spelt: name)
         bytes.append(UInt8(ascii: ":"))
         needsComma = false
     }

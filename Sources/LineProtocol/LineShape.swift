@@ -27,7 +27,8 @@ public struct LineShape: Sendable {
     public let noun: String
     /// In the order of the line.
     public let keys: [Key]
-    private let types: [String: ValueType]
+    /// The UTF-8 of the keys' names.
+    private let names: [[UInt8]]
 
     /// - Parameter keys: the types, each with the names of its keys; the names of those that may be
     ///   missing end with a question mark.
@@ -46,11 +47,21 @@ public struct LineShape: Sendable {
     private init(_ noun: String, _ keys: [Key]) {
         self.noun = noun
         self.keys = keys
-        types = Dictionary(keys.map { ($0.name, $0.type) }) { first, _ in first }
+        names = keys.map { Array($0.name.utf8) }
     }
 
     /// Returns the type of a key's value; nil for a key that lines of this kind do not have.
-    public func type(of key: String) -> ValueType? { types[key] }
+    public func type(of key: UnsafeRawBufferPointer) -> ValueType? {
+        for (index, name) in names.enumerated() where name.count == key.count {
+            if zip(name, key).allSatisfy(==) { return keys[index].type }
+        }
+        return nil
+    }
+
+    /// Returns the shape with these of its keys alone.
+    public func only(_ names: [String]) -> LineShape {
+        LineShape(noun, keys.filter { names.contains($0.name) })
+    }
 
     /// The shape with the keys of others behind its own, all of which may be missing.
     private func including(_ others: LineShape...) -> LineShape {

@@ -2,7 +2,7 @@
 
 extension [UInt8] {
     /// Appends a value, in quotes where they are needed.
-    mutating func appendValue(_ text: String) {
+    public mutating func appendValue(_ text: String) {
         var text = text
         text.withUTF8 { utf8 in
             let bytes = UnsafeRawBufferPointer(utf8)
@@ -12,6 +12,27 @@ extension [UInt8] {
             append(UInt8(ascii: "\""))
             appendEscaped(bytes)
             append(UInt8(ascii: "\""))
+        }
+    }
+
+    /// Appends a text as a request spells it behind `-- `.
+    public mutating func appendText(_ text: String) {
+        var text = text
+        text.withUTF8 { utf8 in
+            var start = 0
+            for (index, byte) in utf8.enumerated() {
+                let escape: StaticString
+                switch byte {
+                case UInt8(ascii: "\n"): escape = #"\n"#
+                case UInt8(ascii: "\r"): escape = #"\r"#
+                case UInt8(ascii: "\\"): escape = #"\\"#
+                default: continue
+                }
+                append(contentsOf: utf8[start..<index])
+                escape.withUTF8Buffer { append(contentsOf: $0) }
+                start = index + 1
+            }
+            append(contentsOf: utf8[start...])
         }
     }
 
@@ -193,15 +214,7 @@ extension String {
     /// options.
     public var asLineText: String {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(utf8.count)
-        for byte in utf8 {
-            switch byte {
-            case UInt8(ascii: "\n"): bytes.append(contentsOf: #"\n"#.utf8)
-            case UInt8(ascii: "\r"): bytes.append(contentsOf: #"\r"#.utf8)
-            case UInt8(ascii: "\\"): bytes.append(contentsOf: #"\\"#.utf8)
-            default: bytes.append(byte)
-            }
-        }
+        bytes.appendText(self)
         return String(decoding: bytes, as: UTF8.self)
     }
 }

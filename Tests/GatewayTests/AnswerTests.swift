@@ -1,21 +1,47 @@
+import HTTP
+import JSON
 import LineProtocol
+import TestKit
 import Testing
 
 @testable import Gateway
 
 @Suite struct AnswerTests {
-    private func answer(_ answer: Resource.Answer, newID: String? = nil, _ lines: String...)
-        -> String
-    {
-        var writer = AnswerWriter(answer, newID: newID)
+    private func answer(
+        _ answer: Resource.Answer, newID: String? = nil, _ lines: String...
+    ) -> String {
+        var writer = AnswerWriter(Resource(.get, "test", "PING", answer), newID: newID)
+        var text = ""
         for line in lines {
-            switch ReplyLine(line) {
-            case .data(_, let fields)?: writer.append(fields)
-            case .ok(let status)?: return String(decoding: writer.finish(status), as: UTF8.self)
-            case .error?, nil: break
+            Array(line.utf8).withUnsafeBytes { bytes in
+                guard let line = LineView(bytes) else { return }
+                if line.isOK {
+                    text = String(decoding: writer.finish(line), as: UTF8.self)
+                } else {
+                    writer.append(line)
+                }
             }
         }
-        return ""
+        return text
+    }
+
+    /// What a line spells, JSON spells: read back, it is the same text.
+    @Test func `any text of a line is the same text of JSON`() throws {
+        var random = SplitMix64(seed: 5)
+        let pieces = [
+            "a", " ", "\"", "\\", "\n", "\r", "\t", "\u{1}", "\u{1F}", "\u{7F}", "\u{80}",
+            "\u{9F}", "é", "👋🏽", "=", "u{41}", ",",
+        ]
+        for _ in 0..<2_000 {
+            let text = (0..<Int.random(in: 0...8, using: &random)).map { _ in
+                pieces[Int.random(in: 0..<pieces.count, using: &random)]
+            }.joined()
+            let json = answer(
+                .one(.profile), "PROFILE user=alice name=\(text.asLineValue) photo=x", "OK")
+            let value = try JSONValue(reading: Array(json.utf8))
+            #expect(value["name"] == .text(text))
+            #expect(value["photo"] == .text("x"))
+        }
     }
 
     @Test func `each value has the type of its key`() {
@@ -56,11 +82,16 @@ import Testing
         let bytes = Array("DEVICE id=a token=t\nOK\nERR 404 No such\n".utf8)
         for first in 0...bytes.count {
             var cutter = ReplyCutter()
-            var lines: [ReplyLine] = []
-            cutter.cut(Array(bytes[..<first])) { lines.append($0) }
-            cutter.cut(Array(bytes[first...])) { lines.append($0) }
-            #expect(lines.count == 3 && cutter.heldBytes == 0)
-            #expect(lines.last == .error(LineError(404, "No such")))
+            var nouns: [String] = []
+            var error: LineError?
+            for piece in [bytes[..<first], bytes[first...]] {
+                cutter.cut(Array(piece)) { line in
+                    nouns.append(String(decoding: line.noun, as: UTF8.self))
+                    error = line.error
+                }
+            }
+            #expect(nouns == ["DEVICE", "OK", "ERR"] && cutter.heldBytes == 0)
+            #expect(error == LineError(404, "No such"))
         }
     }
 }

@@ -46,7 +46,8 @@ import Testing
     @Test func `paths and methods are found, and others are told apart`() throws {
         let route = try Route(.get, ["v1", "conversations", "c1", "messages", "m1", "edits"])
         #expect(route.resource.verb.name == "EDITS")
-        #expect(route.values == ["conversation": "c1", "message": "m1"])
+        #expect(route.value(of: "conversation") == "c1" && route.value(of: "message") == "m1")
+        #expect(route.value(of: "user").isEmpty)
         #expect(try Route(.head, ["v1", "chats"]).resource.verb.name == "CHATS")
         #expect(throws: HTTPError.self) { try Route(.get, ["v1", "users"]) }
         #expect(throws: HTTPError.self) { try Route(.get, ["chats"]) }

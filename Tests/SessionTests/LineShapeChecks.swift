@@ -11,7 +11,7 @@ func checkShape(of line: String) {
         #expect(fields[key.name] != nil, "\(key.name) is missing: \(line)")
     }
     for pair in fields.pairs {
-        guard let type = shape.type(of: pair.key) else {
+        guard let type = shape.keys.first(where: { $0.name == pair.key })?.type else {
             Issue.record("\(noun) has no key \(pair.key): \(line)")
             continue
         }

@@ -19,7 +19,8 @@ func unknownTargets(sources: [String], tests: [String], house: House) -> [Offenc
     }
     let orphans = tests.filter { name in
         // Scripts that query real nodes, or compare programs; no targets.
-        let isExempt = ["TidyTests", "rows", "differential", "apps", house.support.name].contains(name)
+        let isExempt = ["TidyTests", "rows", "differential", "apps", house.support.name]
+            .contains(name)
         guard !isExempt else { return false }
         guard let tested = Place(path: "Tests/\(name)/-")?.testedRoom else { return true }
         return !sources.contains(tested)
