@@ -253,6 +253,8 @@ extension AppConnection {
 
     /// Writes a response, and makes the next request wait for its turn.
     func respond(_ response: AppResponse, isHead: Bool) {
+        var response = response
+        response.isEncrypted = host.isEncrypted
         let date = HTTPDate.text(of: clock.wallMilliseconds)
         send(response.bytes(date: date, isHead: isHead))
         since = clock.milliseconds

@@ -16,6 +16,8 @@ package protocol AppHost: AnyObject, Sendable {
     func makeID() -> String
     /// The keys of access tokens; nil where nobody can sign in.
     var keys: KeySet? { get }
+    /// Whether connections are encrypted up to this node.
+    var isEncrypted: Bool { get }
     /// The origins whose pages may send requests, such as `https://chat.example.org`.
     var origins: Set<String> { get }
 }

@@ -18,6 +18,8 @@ struct AppResponse: Sendable {
     /// Whether a browser asks what a page of `origin` may send.
     var isPreflight = false
     var closes = false
+    /// Whether the connection is encrypted: browsers are to use no other.
+    var isEncrypted = false
 
     init(_ status: HTTPStatus, body: [UInt8]) {
         self.status = status
@@ -44,6 +46,7 @@ struct AppResponse: Sendable {
         head.add("X-Content-Type-Options", "nosniff")
         head.add("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
         head.add("Referrer-Policy", "no-referrer")
+        if isEncrypted { head.add("Strict-Transport-Security", "max-age=31536000") }
         if let token { head.add("Grapevine-Token", token) }
         if let allowed { head.add("Allow", allowed) }
         if let retryAfter { head.add("Retry-After", "\(retryAfter)") }

@@ -4,6 +4,7 @@ import NetworkIO
 import Node
 import Replication
 import Session
+import TLS
 
 /// The port for apps: it answers users' requests over HTTP and WebSockets.
 actor AppPort: AppHost {
@@ -19,8 +20,12 @@ actor AppPort: AppHost {
     private nonisolated let ackLevel: Replication.AckLevel
     nonisolated let origins: Set<String>
     private var keySet: KeySet?
+    /// What new connections are encrypted with; nil where they are not.
+    private var encryption: CertificateContext?
     private var node: Node?
     private var clients: [UInt64: Client] = [:]
+    /// The connections whose access token was not seen yet.
+    private var arriving: [UInt64: Connection] = [:]
     private var sessions: [UInt64: Session] = [:]
     private var lastSession = SessionBit.app
     /// Whether lines wait unread because the node has too much to do.
@@ -30,7 +35,7 @@ actor AppPort: AppHost {
         placesMax: NodeHost.unauthenticatedMax, millisecondsMax: NodeHost.signInMillisecondsMax)
 
     init(
-        _ address: SocketAddress, command: NodeCommand, keys: KeySet?, on loop: EventLoop,
+        _ address: SocketAddress, command: NodeCommand, keys: NodeKeys, on loop: EventLoop,
         clock: SystemClock, memory: ClientMemory
     ) throws(NetworkError) {
         self.loop = loop
@@ -38,14 +43,15 @@ actor AppPort: AppHost {
         self.memory = memory
         ackLevel = command.ackLevel
         origins = command.origins
-        keySet = keys
+        keySet = keys.ofTokens
+        encryption = AppPort.encryption(keys)
         listener = try Listener(address, on: loop)
     }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     var address: SocketAddress { listener.address }
-    var clientCount: Int { clients.count }
+    var clientCount: Int { clients.count + arriving.count { clients[$0.key] == nil } }
 
     /// - Parameter host: the process, which knows whether it has a place for another client.
     func start(_ node: Node, in host: NodeHost) throws(NetworkError) {
@@ -56,10 +62,47 @@ actor AppPort: AppHost {
         }
     }
 
-    /// Sets the keys of access tokens that are accepted from here on.
-    func change(to keys: KeySet?) { keySet = keys }
+    /// Sets the keys of access tokens that are accepted from here on, and what new connections are
+    /// encrypted with.
+    func change(to keys: NodeKeys) {
+        keySet = keys.ofTokens
+        encryption = AppPort.encryption(keys)
+    }
+
+    private static func encryption(_ keys: NodeKeys) -> CertificateContext? {
+        guard let certificate = keys.certificate else { return nil }
+        do throws(Certificate.Unusable) {
+            return try CertificateContext(certificate)
+        } catch {
+            preconditionFailure("a certificate that was read can be used")
+        }
+    }
+
+    nonisolated var isEncrypted: Bool { assumeIsolated { $0.encryption != nil } }
 
     private func take(_ connection: Connection) {
+        // Counted from its first byte: a handshake is part of signing in.
+        let source = connection.peerAddress.hostText
+        let id = connection.id
+        arriving[id] = connection
+        let evictee = unauthenticated.onArrival(id, from: source, now: clock.milliseconds) { id in
+            arriving[id]?.hasRead ?? false
+        }
+        if let evictee { arriving[evictee]?.close() }
+        guard let encryption else { return serve(connection) }
+        connection.raise(
+            encryption.accepting(), timeoutMilliseconds: NodeHost.signInMillisecondsMax
+        ) { [self] result in
+            assumeIsolated {
+                switch result {
+                case .success: $0.serve(connection)
+                case .failure: $0.onClosed(id)
+                }
+            }
+        }
+    }
+
+    private func serve(_ connection: Connection) {
         let id = connection.id
         let requests = AppConnection(
             id, host: self, clock: clock, output: ClientOutput(connection), executor: loop,
@@ -68,15 +111,11 @@ actor AppPort: AppHost {
         connection.delegate = ClientEvents(requests) { [self] in
             assumeIsolated { $0.onClosed(id) }
         }
-        let source = connection.peerAddress.hostText
-        let evictee = unauthenticated.onArrival(id, from: source, now: clock.milliseconds) { id in
-            clients[id]?.connection.hasRead ?? false
-        }
-        if let evictee { clients[evictee]?.connection.close() }
     }
 
     private func onClosed(_ id: UInt64) {
         clients[id] = nil
+        arriving[id] = nil
         unauthenticated.onEnd(of: id)
     }
 
@@ -84,7 +123,7 @@ actor AppPort: AppHost {
 
     /// Closes connections that take too long; called at each tick.
     func onTick() {
-        for id in unauthenticated.onTime(clock.milliseconds) { clients[id]?.connection.close() }
+        for id in unauthenticated.onTime(clock.milliseconds) { arriving[id]?.close() }
         for client in clients.values { client.requests.assumeIsolated { $0.onTick() } }
     }
 
@@ -155,7 +194,10 @@ extension AppPort {
     }
 
     nonisolated func onSignIn(_ connection: UInt64) {
-        assumeIsolated { $0.unauthenticated.onEnd(of: connection) }
+        assumeIsolated {
+            $0.arriving[connection] = nil
+            $0.unauthenticated.onEnd(of: connection)
+        }
     }
 
     nonisolated func makeID() -> String { assumeIsolated { $0.node?.mintID() ?? "" } }

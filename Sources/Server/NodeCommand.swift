@@ -16,6 +16,10 @@ package struct NodeCommand: Sendable {
     package var http: SocketAddress?
     /// The file with the keys of access tokens; nil where nobody can sign in at that port.
     package var jwtKeyFile: String?
+    /// The files of the certificate that the port shows, and of its key; nil where it does not
+    /// encrypt.
+    package var tlsCertificate: String?
+    package var tlsKey: String?
     /// The origins whose pages may send requests to that port.
     package var origins: Set<String> = []
     /// The address for probes and the collectors of figures; nil for none.
@@ -115,10 +119,16 @@ package struct NodeCommand: Sendable {
             return isValid ? Set(origins.map(String.init)) : nil
         }
         self.origins = origins ?? []
-        guard let http, !http.isLoopback, !options.has("--http-behind-proxy") else { return }
+        tlsCertificate = try options.optional("--tls-cert", "a path") { $0.isEmpty ? nil : $0 }
+        tlsKey = try options.optional("--tls-key", "a path") { $0.isEmpty ? nil : $0 }
+        guard (tlsCertificate == nil) == (tlsKey == nil) else {
+            throw UsageError("--tls-cert and --tls-key are given together or not at all")
+        }
+        guard let http, !http.isLoopback, tlsKey == nil, !options.has("--http-behind-proxy")
+        else { return }
         throw UsageError(
-            "--http cannot be '\(http)': an address that is not loopback needs "
-                + "--http-behind-proxy, and a proxy in front of it that speaks TLS")
+            "--http cannot be '\(http)': an address that is not loopback needs --tls-cert and "
+                + "--tls-key, or --http-behind-proxy and a proxy in front of it that speaks TLS")
     }
 
     /// The value of `--evict-after`.

@@ -6,7 +6,8 @@ extension NodeCommand {
         "node", "runs one node of a cluster",
         synopsis: [
             "grapevine node --name <node> --data <folder> --gossip <host:port> --admin <host:port>",
-            "[--http <host:port> --jwt-key <file> [--http-behind-proxy] [--origin <url>[,…]]]",
+            "[--http <host:port> --jwt-key <file> [--origin <url>[,…]]",
+            "[--tls-cert <file> --tls-key <file> | --http-behind-proxy]]",
             "[--ops <host:port>] [--advertise <host>]",
             "[--join <gossip host:port>[,…] [--bootstrap]]",
             "[--cluster <name>] [--replicas 3|all] [--shards 64] [--ack local|majority|all]",
@@ -30,8 +31,15 @@ extension NodeCommand {
             "--admin", .text("host:port"), "the same for clients, with nc for instance"),
         CommandHelp.Option(
             "--http", .text("host:port"),
-            "the same for apps, over HTTP and WebSockets; beyond this machine with "
+            "the same for apps, over HTTP and WebSockets; beyond this machine with --tls-cert or "
                 + "--http-behind-proxy only"),
+        CommandHelp.Option(
+            "--tls-cert", .file,
+            "the certificate that --http shows, and those that sign it, in PEM; SIGHUP has the "
+                + "node read it again"),
+        CommandHelp.Option(
+            "--tls-key", .file,
+            "the key of that certificate, in PEM; its user alone may read it; read again with it"),
         CommandHelp.Option(
             "--jwt-key", .file,
             "the keys with which access tokens of apps are signed, a JSON Web Key Set with HS256, "

@@ -87,7 +87,7 @@ actor NodeHost: Host {
         }
         if let address = command.http {
             apps = try AppPort(
-                address, command: command, keys: keys.ofTokens, on: loop, clock: clock,
+                address, command: command, keys: keys, on: loop, clock: clock,
                 memory: memory)
         } else {
             apps = nil
@@ -286,7 +286,9 @@ extension NodeHost {
     nonisolated func rereadKeys() { assumeIsolated { $0.changeKeys() } }
 
     private func changeKeys() {
-        guard command.keyFile != nil || command.adminKeyFile != nil || command.jwtKeyFile != nil
+        guard
+            command.keyFile != nil || command.adminKeyFile != nil || command.jwtKeyFile != nil
+                || command.tlsKey != nil
         else {
             return log(.info, "nothing to read again: this node has no key files")
         }
@@ -300,7 +302,7 @@ extension NodeHost {
         if let ofClients = keys.ofClients {
             for id in clientKeys?.change(to: ofClients) ?? [] { clients[id]?.connection.close() }
         }
-        apps?.assumeIsolated { $0.change(to: keys.ofTokens) }
+        apps?.assumeIsolated { $0.change(to: keys) }
         let counts = [keys.ofNodes, keys.ofClients].map { $0?.keys.count ?? 0 }
         let tokens = keys.ofTokens?.count ?? 0
         log(.info, "keys read again: nodes=\(counts[0]) clients=\(counts[1]) tokens=\(tokens)")

@@ -13,6 +13,9 @@ struct NodeKeys: Sendable {
     /// The keys in `--jwt-key`, with which access tokens are signed; nil where it is not given.
     let ofTokens: KeySet?
 
+    /// What the port for apps shows to its clients; nil where it does not encrypt.
+    let certificate: Certificate?
+
     /// The most bytes of the file of `--jwt-key`.
     private static let keySetBytesMax = 64 << 10
 
@@ -22,6 +25,7 @@ struct NodeKeys: Sendable {
     }
 
     init(of command: NodeCommand) throws(Unusable) {
+        certificate = try NodeKeys.readCertificate(command)
         ofTokens = try NodeKeys.readKeySet(command.jwtKeyFile)
         ofNodes = try NodeKeys.read(command.keyFile, "--key-file")
         guard let path = command.adminKeyFile else {
@@ -35,6 +39,19 @@ struct NodeKeys: Sendable {
                     + "could act as a node")
         }
         ofClients = keys
+    }
+
+    private static func readCertificate(
+        _ command: NodeCommand
+    ) throws(Unusable) -> Certificate? {
+        guard let certificate = command.tlsCertificate, let key = command.tlsKey else {
+            return nil
+        }
+        do throws(Certificate.Unusable) {
+            return try Certificate(certificate: certificate, key: key)
+        } catch {
+            throw Unusable(sentence: error.sentence(certificate: certificate, key: key))
+        }
     }
 
     private static func readKeySet(_ path: String?) throws(Unusable) -> KeySet? {

@@ -78,9 +78,11 @@ package enum KeyFile {
         try parse(contents(of: path, bytesMax: bytesMax))
     }
 
-    /// Reads a file that holds a secret, with the same condition.
+    /// Reads a file.
+    ///
+    /// - Parameter isSecret: whether only its owner may have access to it.
     package static func contents(
-        of path: String, bytesMax: Int
+        of path: String, bytesMax: Int, isSecret: Bool = true
     ) throws(KeyFileError) -> [UInt8] {
         // Does not wait for the writer of a pipe.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -89,7 +91,7 @@ package enum KeyFile {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .unreadable(errno) }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile }
-        guard status.st_mode & (S_IRWXG | S_IRWXO) == 0 else { throw .open }
+        guard !isSecret || status.st_mode & (S_IRWXG | S_IRWXO) == 0 else { throw .open }
         return try contents(of: descriptor, bytesMax: bytesMax)
     }
 

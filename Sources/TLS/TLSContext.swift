@@ -19,8 +19,7 @@ package final class TLSContext {
     package var keys: KeyRing
 
     let raw: OpaquePointer
-    /// A buffer that all connections share, since only one reads or writes at a time.
-    let scratch: UnsafeMutableRawBufferPointer
+    let scratch = ScratchBuffer(byteCount: TLSContext.plainBytesMax)
     let recordsPerKeyMax: Int
 
     package convenience init(_ keys: KeyRing) {
@@ -34,7 +33,6 @@ package final class TLSContext {
             preconditionFailure("OpenSSL always has TLS")
         }
         self.raw = raw
-        scratch = .allocate(byteCount: TLSContext.plainBytesMax, alignment: 16)
         let version = Int(TLS1_3_VERSION)
         let codes = [
             SSL_CTX_ctrl(raw, SSL_CTRL_SET_MIN_PROTO_VERSION, version, nil),
@@ -59,10 +57,7 @@ package final class TLSContext {
         }
     }
 
-    deinit {
-        SSL_CTX_free(raw)
-        scratch.deallocate()
-    }
+    deinit { SSL_CTX_free(raw) }
 
     /// Creates the layer of the end that dialled.
     package func dialling() -> OpenSSLLayer { OpenSSLLayer(self, isDialling: true) }

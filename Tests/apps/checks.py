@@ -5,9 +5,15 @@ usage: checks.py BINARY [NAME…]    all checks, or those whose names contain on
 """
 
 import asyncio
+import http.client
 import json
+import os
+import signal
 import socket
+import ssl
+import subprocess
 import sys
+import tempfile
 import time
 import traceback
 
@@ -474,6 +480,57 @@ def a_stream_of_events_is_resumed(cluster):
     new = [json.loads(event["data"]) for event in (next(told), next(told))]
     assert new[1]["text"] == "second", new
     line.close()
+
+
+@check
+def an_encrypted_port_shows_its_certificate(cluster):
+    """R-30 beyond this machine: TLS 1.2 and 1.3, nothing in plain text, a certificate that is
+    changed while clients are connected."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = [os.path.join(folder, name) for name in ("cert.pem", "key.pem")]
+
+        def make_certificate():
+            subprocess.run(
+                ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                 "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1", "-subj", "/CN=localhost",
+                 "-addext", "subjectAltName=IP:127.0.0.1", "-out", files[0], "-keyout", files[1]],
+                check=True, stderr=subprocess.DEVNULL)
+            os.chmod(files[1], 0o600)
+
+        make_certificate()
+        options = ["--tls-cert", files[0], "--tls-key", files[1]]
+        with Cluster(cluster.binary, 1, options) as encrypted:
+            node = encrypted.nodes[0]
+
+            def app():
+                alice = App(node, "alice")
+                trust = ssl.create_default_context(cafile=files[0])
+                alice.connection = http.client.HTTPSConnection(
+                    "127.0.0.1", node.http, timeout=10, context=trust)
+                return alice
+
+            alice = app()
+            answer = alice.post("conversations", {"id": "tls"})
+            assert "max-age" in answer.headers["Strict-Transport-Security"]
+            # Longer than a record, and than what is read at a time.
+            for number in range(20):
+                send(alice, "tls", str(number) * 8_000)
+            assert [text[0] for text in texts(alice, "tls")][:10] == list("0123456789")
+            assert raw(node, b"GET /v1/chats HTTP/1.1\r\nHost: a\r\n\r\n") == b""
+            make_certificate()
+            node.process.send_signal(signal.SIGHUP)
+            until(lambda: b"keys read again" in open(node.log.name, "rb").read(), "it is read")
+            assert len(texts(alice, "tls")) == 20
+            assert len(texts(app(), "tls")) == 20
+
+            async def run():
+                trust = ssl.create_default_context(cafile=files[0])
+                async with websockets.connect(
+                        f"wss://127.0.0.1:{node.http}/v1/socket", ssl=trust,
+                        additional_headers={"Authorization": "Bearer " + token("alice")}) as line:
+                    status, body, _ = await ask(line, "GET", "conversations/tls/messages")
+                    assert status == 200 and len(body["messages"]) == 20
+            asyncio.run(run())
 
 
 # MARK: The node

@@ -36,7 +36,7 @@ class Node:
         command += ["--data", os.path.join(self.cluster.folder, self.name)]
         command += ["--gossip", f"127.0.0.1:{self.gossip}", "--admin", f"127.0.0.1:{self.admin}"]
         command += ["--http", f"127.0.0.1:{self.http}", "--jwt-key", self.cluster.keys]
-        command += ["--origin", "https://chat.example.org"]
+        command += ["--origin", "https://chat.example.org"] + self.cluster.options
         joined = [f"127.0.0.1:{other.gossip}" for other in others if other is not self]
         if joined:
             command += ["--join", ",".join(joined)]
@@ -60,8 +60,8 @@ class Node:
 
 
 class Cluster:
-    def __init__(self, binary, count):
-        self.binary = binary
+    def __init__(self, binary, count, options=()):
+        self.binary, self.options = binary, list(options)
         self.folder = tempfile.mkdtemp(prefix="grapevine-apps-")
         self.keys = os.path.join(self.folder, "keys.json")
         with open(os.open(self.keys, os.O_CREAT | os.O_WRONLY, 0o600), "w") as file:

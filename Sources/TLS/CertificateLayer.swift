@@ -1,0 +1,43 @@
+import COpenSSL
+import NetworkIO
+
+/// The end of an encrypted connection that shows a certificate to whoever connects.
+package final class CertificateLayer: TLSLayer {
+    /// The most bytes that the client may send before the handshake is complete; one without a
+    /// certificate has some 2 KiB.
+    static let handshakeBytesMax = 16 * 1024
+
+    private let engine: OpenSSLEngine
+
+    init(_ context: CertificateContext) {
+        engine = OpenSSLEngine(
+            context.raw, scratch: context.scratch,
+            recordsPerKeyMax: CertificateContext.recordsPerKeyMax)
+        SSL_set_accept_state(engine.ssl)
+    }
+
+    package var isUp: Bool { engine.isUp }
+    package var hasReachedEnd: Bool { engine.hasReachedEnd }
+
+    package func begin() throws(HandshakeError) {}
+
+    package func receive(_ wire: UnsafeRawBufferPointer) throws(HandshakeError) {
+        try engine.receive(
+            wire, handshakeBytesMax: CertificateLayer.handshakeBytesMax,
+            mayBegin: { $0 == UInt8(SSL3_RT_HANDSHAKE) }
+        ) { () throws(HandshakeError) in
+            try engine.shakeHands(
+                check: { () throws(HandshakeError) in }, reason: { .unreadable })
+        }
+    }
+
+    package func open() throws(HandshakeError) -> UnsafeRawBufferPointer { try engine.open() }
+
+    package func seal(_ plain: UnsafeRawBufferPointer) throws(HandshakeError) {
+        try engine.seal(plain)
+    }
+
+    package func sealEnd() throws(HandshakeError) { try engine.sealEnd() }
+
+    package func takeWire(_ body: (UnsafeRawBufferPointer) -> Void) { engine.takeWire(body) }
+}
