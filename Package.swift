@@ -153,7 +153,8 @@ let package = Package(
         tests(
             "ServerTests",
             [
-                "TestKit", "Server", "Session", "Node", "NetworkIO", "TLS", "Placement",
+                "TestKit", "Server", "Gateway", "Session", "Node", "Crypto", "NetworkIO", "TLS",
+                "Placement",
                 "Replication", "Storage", "Wire", "Manual",
             ]),
     ],

@@ -1,12 +1,15 @@
 import LineProtocol
 import Session
+import Wire
 
 /// The surroundings of the connections to the port for apps.
 package protocol AppHost: AnyObject, Sendable {
     /// Opens a session of the line protocol.
     ///
-    /// - Parameter output: what its replies are written to.
-    func openSession(replyingTo output: any SessionOutput) -> Session
+    /// - Parameters:
+    ///   - user: as whom it acts, whatever its lines say.
+    ///   - output: what its replies are written to.
+    func openSession(of user: UserID, replyingTo output: any SessionOutput) -> Session
     func closeSession(_ session: Session)
     /// Has `AppConnection.onTurn` called in the loop's next turn.
     func askForTurn(of connection: UInt64)

@@ -112,7 +112,7 @@ extension AppConnection {
         send(writer.bytes)
         let socket = Socket(of: access, now: clock.milliseconds)
         phase = .socket(socket)
-        session = host.openSession(replyingTo: SessionReplies(of: self))
+        session = host.openSession(of: access.user, replyingTo: SessionReplies(of: self))
         // A client that does not wait for the answer has sent frames already.
         if !backlog.isEmpty { askForTurn() }
         guard let since else { return }

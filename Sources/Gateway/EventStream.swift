@@ -21,9 +21,9 @@ final class EventStream {
 
 extension AppConnection {
     /// Has a session watch a user's events.
-    func beginEvents(_ line: [UInt8], origin: String?) {
+    func beginEvents(_ line: [UInt8], of user: UserID, origin: String?) {
         phase = .events(EventStream(origin: origin, now: clock.milliseconds))
-        session = host.openSession(replyingTo: SessionReplies(of: self))
+        session = host.openSession(of: user, replyingTo: SessionReplies(of: self))
         feed(line + [UInt8(ascii: "\n")])
     }
 

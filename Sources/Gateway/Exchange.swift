@@ -57,14 +57,15 @@ extension AppConnection {
                 parameters.isEmpty
                     ? last.map { [JSONValue.Member("since", .text($0))] } ?? [] : parameters,
                 by: user, makeID: host.makeID)
-            return beginEvents(translated.line, origin: allowedOrigin(of: request.head) ?? nil)
+            return beginEvents(
+                translated.line, of: user, origin: allowedOrigin(of: request.head) ?? nil)
         }
         let translated = try route.translate(parameters, by: user, makeID: host.makeID)
         let exchange = Exchange(
             translated, of: resource, head: request.head,
             origin: allowedOrigin(of: request.head) ?? nil, stage: since == nil ? .answer : .since)
         phase = .answering(exchange)
-        session = host.openSession(replyingTo: SessionReplies(of: self))
+        session = host.openSession(of: user, replyingTo: SessionReplies(of: self))
         if let since {
             feed(Array("SINCE \(since)\n".utf8))
         } else {

@@ -31,8 +31,12 @@ extension LineError {
 
     public static let signInFirst = LineError(401, "Sign in first: AUTH <secret>")
     public static let wrongSecret = LineError(401, "Wrong secret")
+    public static let signInExpired = LineError(401, "The access token has expired")
     public static let signInLate = LineError(401, "Not signed in within 10 s; connect again")
     public static let nodeHasNoKey = LineError(403, "This node has no key, and asks for none")
+
+    public static let otherUser = LineError(403, "You can act as the user who signed in alone")
+    public static let operatorsOnly = LineError(403, "Only an operator can do this")
 
     public static let editRefused = LineError(
         403, "You can only edit your own messages within 15 minutes")

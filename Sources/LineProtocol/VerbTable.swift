@@ -14,7 +14,9 @@ extension Verb {
         Verb(
             "AUTH", .operates, ["<secret>"],
             example: "AUTH sesame",
-            about: "Signs in with the cluster's key; a port beyond this machine asks for it first."
+            about:
+                "Signs in with the cluster's key, or, where the node was started with --users, as "
+                + "the user of an access token; a port beyond this machine asks for it first."
         ) { words throws(LineError) in .auth(try words.secret(0)) },
         Verb("PING", .operates, example: "PING", about: "Answers pong.") { _ throws(LineError) in
             .ping

@@ -5,6 +5,7 @@ import Node
 import Replication
 import Session
 import TLS
+import Wire
 
 /// The port for apps: it answers users' requests over HTTP and WebSockets.
 actor AppPort: AppHost {
@@ -155,12 +156,12 @@ actor AppPort: AppHost {
         clients[id]?.requests.assumeIsolated { $0.onStill() }
     }
 
-    private func open(_ output: any SessionOutput) -> Session? {
+    private func open(_ output: any SessionOutput, of user: UserID) -> Session? {
         guard let node else { return nil }
         lastSession += 1
         let session = Session(
             lastSession, node: node, clock: clock, output: output, executor: loop,
-            ackLevel: ackLevel, memory: memory)
+            ackLevel: ackLevel, authPolicy: .user(user), memory: memory)
         sessions[lastSession] = session
         node.assumeIsolated { $0.attach(session, as: session.id) }
         if isHeld { session.assumeIsolated { $0.setHeld(true) } }
@@ -176,8 +177,10 @@ actor AppPort: AppHost {
 // MARK: AppHost
 
 extension AppPort {
-    nonisolated func openSession(replyingTo output: any SessionOutput) -> Session {
-        guard let session = assumeIsolated({ $0.open(output) }) else {
+    nonisolated func openSession(
+        of user: UserID, replyingTo output: any SessionOutput
+    ) -> Session {
+        guard let session = assumeIsolated({ $0.open(output, of: user) }) else {
             preconditionFailure("connections are taken once there is a node")
         }
         return session

@@ -1,52 +1,90 @@
+import Gateway
+import LineProtocol
 import NetworkIO
 import Session
 import TLS
 
-/// The keys that clients sign in with, and the key that each session has signed in with.
+/// The keys that clients sign in with, and what each session has signed in with.
 final class ClientKeys: AuthKeys {
     private struct State: Sendable {
-        var keys: KeyRing
-        /// The key of each session that has signed in.
-        var signedIn: [UInt64: Key] = [:]
+        /// Those of operators.
+        var keys: KeyRing?
+        /// Those of users' access tokens; nil where only operators sign in.
+        var tokens: KeySet?
+        /// The key of each operator's session.
+        var operators: [UInt64: Key] = [:]
+        /// The time at which each user's session ends, in milliseconds since 1970.
+        var users: [UInt64: Int64] = [:]
     }
 
     private let state: Lock<State>
+    private let now: @Sendable () -> Int64
     private let onSignIn: @Sendable (UInt64) -> Void
     private let onRefusal: @Sendable (UInt64) -> Void
 
     /// - Parameters:
+    ///   - tokens: the keys of access tokens; nil where only operators sign in.
+    ///   - now: milliseconds since 1970.
     ///   - onSignIn: called with a session that sent a right secret.
     ///   - onRefusal: called with a session that sent a wrong one, without the secret.
     init(
-        _ keys: KeyRing, onSignIn: @escaping @Sendable (UInt64) -> Void,
+        _ keys: KeyRing?, tokens: KeySet? = nil, now: @escaping @Sendable () -> Int64,
+        onSignIn: @escaping @Sendable (UInt64) -> Void,
         onRefusal: @escaping @Sendable (UInt64) -> Void
     ) {
-        state = Lock(State(keys: keys))
+        state = Lock(State(keys: keys, tokens: tokens))
+        self.now = now
         self.onSignIn = onSignIn
         self.onRefusal = onRefusal
     }
 
-    func admits(_ secret: String, as session: UInt64) -> Bool {
-        let isRight = state.withLock { state in
-            guard let key = state.keys.key(saidBy: secret) else { return false }
-            state.signedIn[session] = key
-            return true
+    func admission(by secret: String, as session: UInt64) -> SignedIn? {
+        let now = now()
+        let signedIn: SignedIn? = state.withLock { state in
+            if let key = state.keys?.key(saidBy: secret) {
+                state.operators[session] = key
+                state.users[session] = nil
+                return .asOperator
+            }
+            guard let tokens = state.tokens else { return nil }
+            do throws(LineError) {
+                let access = try AccessToken(secret, signedBy: tokens, now: now)
+                state.users[session] = access.expiresAt
+                return .asUser(access.user)
+            } catch {
+                return nil
+            }
         }
-        if isRight { onSignIn(session) } else { onRefusal(session) }
-        return isRight
+        if signedIn != nil { onSignIn(session) } else { onRefusal(session) }
+        return signedIn
+    }
+
+    /// Returns the sessions whose access token has expired.
+    func takeExpired() -> [UInt64] {
+        let now = now()
+        return state.withLock { state in
+            let expired = state.users.filter { $0.value <= now }.map(\.key).sorted()
+            for session in expired { state.users[session] = nil }
+            return expired
+        }
     }
 
     func onClosed(_ session: UInt64) {
-        state.withLock { $0.signedIn[session] = nil }
+        state.withLock {
+            $0.operators[session] = nil
+            $0.users[session] = nil
+        }
     }
 
     /// Replaces the keys.
     ///
     /// - Returns: the sessions that signed in with a key that is not valid any more.
-    func change(to keys: KeyRing) -> [UInt64] {
+    func change(to keys: KeyRing?, tokens: KeySet? = nil) -> [UInt64] {
         state.withLock { state in
             state.keys = keys
-            return state.signedIn.filter { !keys.contains($0.value) }.map(\.key).sorted()
+            state.tokens = tokens
+            return state.operators.filter { !(keys?.contains($0.value) ?? false) }.map(\.key)
+                .sorted()
         }
     }
 }

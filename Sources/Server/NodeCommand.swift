@@ -16,6 +16,8 @@ package struct NodeCommand: Sendable {
     package var http: SocketAddress?
     /// The file with the keys of access tokens; nil where nobody can sign in at that port.
     package var jwtKeyFile: String?
+    /// Whether an access token signs in on the line protocol, as its user.
+    package var admitsUsers = false
     /// The files of the certificate that the port shows, and of its key; nil where it does not
     /// encrypt.
     package var tlsCertificate: String?
@@ -119,6 +121,10 @@ package struct NodeCommand: Sendable {
             return isValid ? Set(origins.map(String.init)) : nil
         }
         self.origins = origins ?? []
+        admitsUsers = options.has("--users")
+        guard !admitsUsers || jwtKeyFile != nil else {
+            throw UsageError("--users needs --jwt-key, with the keys of access tokens")
+        }
         tlsCertificate = try options.optional("--tls-cert", "a path") { $0.isEmpty ? nil : $0 }
         tlsKey = try options.optional("--tls-key", "a path") { $0.isEmpty ? nil : $0 }
         guard (tlsCertificate == nil) == (tlsKey == nil) else {

@@ -7,7 +7,7 @@ extension NodeCommand {
         synopsis: [
             "grapevine node --name <node> --data <folder> --gossip <host:port> --admin <host:port>",
             "[--http <host:port> --jwt-key <file> [--origin <url>[,…]]",
-            "[--tls-cert <file> --tls-key <file> | --http-behind-proxy]]",
+            "[--tls-cert <file> --tls-key <file> | --http-behind-proxy]] [--users]",
             "[--ops <host:port>] [--advertise <host>]",
             "[--join <gossip host:port>[,…] [--bootstrap]]",
             "[--cluster <name>] [--replicas 3|all] [--shards 64] [--ack local|majority|all]",
@@ -45,6 +45,10 @@ extension NodeCommand {
             "the keys with which access tokens of apps are signed, a JSON Web Key Set with HS256, "
                 + "RS256, ES256 or EdDSA; its user alone may read it; SIGHUP has the node read it "
                 + "again"),
+        CommandHelp.Option(
+            "--users", .none,
+            "lets AUTH take an access token on the line protocol: the connection is then its "
+                + "user's, and no operator's"),
         CommandHelp.Option(
             "--http-behind-proxy", .none,
             "lets --http listen beyond this machine without TLS, for a proxy that speaks it"),

@@ -250,10 +250,14 @@ extension NodeHost {
         return isSignInClosed ? .closed(clientKeys) : .open(clientKeys)
     }
 
-    /// Disconnects clients that take too long to sign in; called at each tick.
+    /// Disconnects clients that take too long to sign in, and those whose access token has expired;
+    /// called at each tick.
     func watchUnauthenticated() {
         for id in unauthenticated.onTime(clock.milliseconds) {
             clients[id]?.session.assumeIsolated { $0.turnAway(.signInLate) }
+        }
+        for id in clientKeys?.takeExpired() ?? [] {
+            clients[id]?.session.assumeIsolated { $0.turnAway(.signInExpired) }
         }
     }
 
@@ -269,9 +273,12 @@ extension NodeHost {
 
 extension NodeHost {
     /// Sets the keys with which clients sign in from here on.
-    func open(with keys: KeyRing) {
+    func open(with keys: NodeKeys) {
+        let tokens = command.admitsUsers ? keys.ofTokens : nil
+        guard keys.ofClients != nil || tokens != nil else { return }
         clientKeys = ClientKeys(
-            keys,
+            keys.ofClients, tokens: tokens,
+            now: { [clock] in Int64(clamping: clock.wallMilliseconds) },
             onSignIn: { [self] id in assumeIsolated { $0.unauthenticated.onEnd(of: id) } },
             onRefusal: { [self] id in assumeIsolated { $0.noteWrongSecret(of: id) } })
     }
@@ -299,13 +306,16 @@ extension NodeHost {
             return log(.error, "keys unchanged: \(error.sentence)")
         }
         if let ofNodes = keys.ofNodes { authenticator?.change(to: ofNodes) }
-        if let ofClients = keys.ofClients {
-            for id in clientKeys?.change(to: ofClients) ?? [] { clients[id]?.connection.close() }
+        let tokens = command.admitsUsers ? keys.ofTokens : nil
+        for id in clientKeys?.change(to: keys.ofClients, tokens: tokens) ?? [] {
+            clients[id]?.connection.close()
         }
         apps?.assumeIsolated { $0.change(to: keys) }
         let counts = [keys.ofNodes, keys.ofClients].map { $0?.keys.count ?? 0 }
-        let tokens = keys.ofTokens?.count ?? 0
-        log(.info, "keys read again: nodes=\(counts[0]) clients=\(counts[1]) tokens=\(tokens)")
+        let tokenKeys = keys.ofTokens?.count ?? 0
+        log(
+            .info,
+            "keys read again: nodes=\(counts[0]) clients=\(counts[1]) tokens=\(tokenKeys)")
     }
 }
 

@@ -88,7 +88,7 @@ package struct Server {
         let hangup = try SignalWatcher(SIGHUP, on: loop) { host.rereadKeys() }
         let interrupt = try SignalWatcher(SIGINT, on: loop) { host.end(.shutdown) }
         loop.post {
-            if let keys = keys.ofClients { host.assumeIsolated { $0.open(with: keys) } }
+            host.assumeIsolated { $0.open(with: keys) }
             do throws(NetworkError) {
                 try start(host, store, database, loop)
             } catch {

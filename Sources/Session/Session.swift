@@ -238,7 +238,10 @@ extension Session {
         if case .auth(let secret) = request {
             verdict = signIn.onSecret(secret, of: id)
         } else if signIn.isDone {
-            return true
+            guard let refusal = signIn.user.flatMap({ request.refusal(for: $0) }) else {
+                return true
+            }
+            verdict = .told(refusal)
         } else {
             verdict = signIn.onEarly(request)
         }

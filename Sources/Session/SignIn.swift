@@ -1,9 +1,18 @@
 import LineProtocol
+import Wire
+
+/// The rights of a client that has signed in.
+package enum SignedIn: Hashable, Sendable {
+    /// Those of an operator, who may act as any user.
+    case asOperator
+    case asUser(UserID)
+}
 
 /// The keys that admit clients to a node.
 package protocol AuthKeys: AnyObject, Sendable {
-    /// Whether this is the secret of a key; the session is remembered with that key.
-    func admits(_ secret: String, as session: UInt64) -> Bool
+    /// Returns the rights that a secret gives, or nil for a wrong one; the session is remembered
+    /// with its key.
+    func admission(by secret: String, as session: UInt64) -> SignedIn?
 }
 
 /// The condition on which a client's requests are answered.
@@ -14,6 +23,8 @@ package enum AuthPolicy: Sendable {
     case open(any AuthKeys)
     /// The client has presented the secret of a key.
     case closed(any AuthKeys)
+    /// The client has signed in elsewhere, as this user.
+    case user(UserID)
 }
 
 /// The sign-in of one client.
@@ -38,6 +49,8 @@ struct SignIn: Sendable {
 
     /// Whether requests are answered.
     private(set) var isDone: Bool
+    /// The user as whom the client acts; nil for an operator.
+    private(set) var user: UserID?
     private let doorkeeper: (any AuthKeys)?
     private var wrongSecrets = 0
     private var unheard = 0
@@ -47,15 +60,24 @@ struct SignIn: Sendable {
         case .none: (isDone, doorkeeper) = (true, nil)
         case .open(let it): (isDone, doorkeeper) = (true, it)
         case .closed(let it): (isDone, doorkeeper) = (false, it)
+        case .user(let user):
+            (isDone, doorkeeper) = (true, nil)
+            self.user = user
         }
     }
 
     mutating func onSecret(_ secret: Secret, of session: UInt64) -> Verdict {
         guard let doorkeeper else { return .told(.nodeHasNoKey) }
-        guard doorkeeper.admits(secret.text, as: session) else {
+        guard let signedIn = doorkeeper.admission(by: secret.text, as: session) else {
             wrongSecrets += 1
             return wrongSecrets < SignIn.wrongSecretsMax
                 ? .told(.wrongSecret) : .turnedAway(.wrongSecret)
+        }
+        switch signedIn {
+        case .asOperator: user = nil
+        // What it watches belongs to the user so far.
+        case .asUser(let other) where user.map { $0 != other } ?? false: return .told(.otherUser)
+        case .asUser(let signedIn): user = signedIn
         }
         isDone = true
         return .signedIn

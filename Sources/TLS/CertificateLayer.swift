@@ -24,11 +24,11 @@ package final class CertificateLayer: TLSLayer {
     package func receive(_ wire: UnsafeRawBufferPointer) throws(HandshakeError) {
         try engine.receive(
             wire, handshakeBytesMax: CertificateLayer.handshakeBytesMax,
-            mayBegin: { $0 == UInt8(SSL3_RT_HANDSHAKE) }
-        ) { () throws(HandshakeError) in
-            try engine.shakeHands(
-                check: { () throws(HandshakeError) in }, reason: { .unreadable })
-        }
+            mayBegin: { $0 == UInt8(SSL3_RT_HANDSHAKE) },
+            { () throws(HandshakeError) in
+                try engine.shakeHands(
+                    check: { () throws(HandshakeError) in }, reason: { .unreadable })
+            })
     }
 
     package func open() throws(HandshakeError) -> UnsafeRawBufferPointer { try engine.open() }

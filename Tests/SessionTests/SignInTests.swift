@@ -16,10 +16,13 @@ private actor TestDoorkeeper: AuthKeys {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    nonisolated func admits(_ secret: String, as session: UInt64) -> Bool {
-        guard [Self.secret, Self.other].contains(secret) else { return false }
+    nonisolated func admission(by secret: String, as session: UInt64) -> SignedIn? {
+        if secret.hasPrefix("user-") {
+            return .asUser(UserID(checked: String(secret.dropFirst("user-".count))))
+        }
+        guard [Self.secret, Self.other].contains(secret) else { return nil }
         assumeIsolated { $0.admitted.append(session) }
-        return true
+        return .asOperator
     }
 
     nonisolated var sessions: [UInt64] { assumeIsolated { $0.admitted } }
@@ -29,6 +32,34 @@ private actor TestDoorkeeper: AuthKeys {
     private let world = World()
     private let doorkeeper = TestDoorkeeper()
     private let secret = TestDoorkeeper.secret
+
+    @Test func `who signed in as a user acts as no other, and not as an operator`() {
+        let client = world.n1.connect(.closed(doorkeeper))
+        #expect(client.ask("AUTH user-alice") == ["OK"])
+        // Those that name a user, in the examples of their rows.
+        let ofConnections = ["HELP", "AUTH", "PING", "SET", "WAIT", "TOKEN", "SINCE", "UNWATCH"]
+        for verb in Verb.all where !ofConnections.contains(verb.name) {
+            for user in ["alice", "mallory"] {
+                let example = verb.example.split(separator: " ").map { word in
+                    ["alice", "bob", "carol", "alice,bob"].contains(word) ? user : String(word)
+                }.joined(separator: " ")
+                let isOfUsers = verb.usage.contains("<user>") || verb.usage.contains("<user>[")
+                let reply = client.ask(example).last ?? ""
+                let expected: LineError? =
+                    !isOfUsers ? .operatorsOnly : user == "alice" ? nil : .otherUser
+                if let expected {
+                    #expect(reply == expected.description, "\(example)")
+                } else {
+                    #expect(reply != LineError.otherUser.description, "\(example): \(reply)")
+                    #expect(reply != LineError.operatorsOnly.description, "\(example): \(reply)")
+                }
+            }
+        }
+        #expect(client.ask("SEED", "PING").last == "OK pong")
+        #expect(client.ask("AUTH user-bob") == [LineError.otherUser.description])
+        #expect(client.ask("AUTH user-alice") == ["OK"])
+        #expect(client.ask("AUTH \(secret)", "STATUS").last?.hasPrefix("OK") == true)
+    }
 
     @Test func `nothing but HELP is answered to who has not signed in`() throws {
         let client = world.n1.connect(.closed(doorkeeper))

@@ -192,6 +192,23 @@ def a_token_carries_a_session_to_another_node(cluster):
     alice.get("chats", headers={"Grapevine-Token": "bm8"}, status=400)
 
 
+@check
+def a_user_of_the_line_protocol_is_nobody_else(cluster):
+    """With --users, AUTH takes the same access token as HTTP does."""
+    alice, = chat(cluster, "lines", "alice")
+    node = cluster.nodes[1]
+    sign_in = f"AUTH {token('alice')}"
+    replies = node.ask(
+        sign_in, "SEND lines alice id=l1 by line", "SEND lines bob x", "STATUS", "SEED",
+        f"AUTH {token('bob')}", "CHATS bob", "PING")
+    assert replies[0] == "OK" and replies[1].startswith("OK id=l1 "), replies
+    assert [reply[:8] for reply in replies[2:7]] == ["ERR 403 "] * 5, replies
+    assert replies[7] == "OK pong"
+    assert node.ask(f"AUTH {token('alice', exp=1)}") == ["ERR 401 Wrong secret"]
+    alice.get("conversations/lines/messages")
+    assert texts(alice, "lines") == ["by line"]
+
+
 # MARK: HTTP
 
 

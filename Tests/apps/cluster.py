@@ -35,7 +35,7 @@ class Node:
         command = [self.cluster.binary, "node", "--name", self.name, "--faults"]
         command += ["--data", os.path.join(self.cluster.folder, self.name)]
         command += ["--gossip", f"127.0.0.1:{self.gossip}", "--admin", f"127.0.0.1:{self.admin}"]
-        command += ["--http", f"127.0.0.1:{self.http}", "--jwt-key", self.cluster.keys]
+        command += ["--http", f"127.0.0.1:{self.http}", "--jwt-key", self.cluster.keys, "--users"]
         command += ["--origin", "https://chat.example.org"] + self.cluster.options
         joined = [f"127.0.0.1:{other.gossip}" for other in others if other is not self]
         if joined:

@@ -1,0 +1,23 @@
+import Chat
+import LineProtocol
+import Wire
+
+/// The requests of a client that signed in as a user, and not as an operator.
+extension Request {
+    /// Returns the reason why a user may not make the request; nil if he may.
+    ///
+    /// What he may do in a conversation is decided where it is stored.
+    func refusal(for user: UserID) -> LineError? {
+        switch self {
+        case .write(let mutation, _): mutation.user == user ? nil : .otherUser
+        case .read(_, let reader): reader == user ? nil : .otherUser
+        case .watch(let watch): watch.user == user ? nil : .otherUser
+        case .typing(let typing): typing.user == user ? nil : .otherUser
+        case .notifications(_, let owner): owner == user ? nil : .otherUser
+        case .unwatch, .help, .auth, .ping, .set, .wait, .token, .since: nil
+        case .seed, .status, .ready, .metrics, .members, .shards, .owners, .digest, .vector,
+            .block, .unblock, .join, .leave, .forget, .backup, .scrub, .shutdown:
+            .operatorsOnly
+        }
+    }
+}
